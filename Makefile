@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check compiled lint format bench update docs man clean
+.PHONY: help demo test check compiled lint format bench update docs clean
 
 help:
 	@echo "make demo    decode real frames as a tree, as annotated hex and as JSON, encode one, and scan the samples on Spark where there is Java"
@@ -12,7 +12,6 @@ help:
 	@echo "make format  put the source in order"
 	@echo "make update  make golden output and documents anew from what the program prints"
 	@echo "make docs    build the site into build/site; warnings and links that lead nowhere are errors"
-	@echo "make man     write manual pages of all commands into build/man"
 	@echo "make audit   ask whether faults are known of the libraries that are installed; needs the network"
 	@echo "make bench   measure against peers, as ratios of one run"
 
@@ -75,9 +74,6 @@ bench: $(VENV)/dev
 
 docs: $(VENV)/dev
 	$(BIN)/python -m sphinx --quiet --keep-going --fail-on-warning -b html -c docs . build/site
-
-man: $(BIN)/kwire
-	$(BIN)/python -m kwire_cli.cli.man_pages build/man
 
 audit: $(VENV)/dev
 	$(PYTHON) -m venv $(VENV)/audit

@@ -5,7 +5,7 @@ builds it; a warning is an error.
 from pathlib import Path
 
 SECTIONS = {
-    "Start here": ["/README", "tasks", "cookbook", "commands", "input", "install", "doctor", "limits", "completion"],
+    "Start here": ["/README", "tasks", "cookbook", "commands", "input", "install", "limits"],
     "Ask": ["summary", "findings", "groups", "transactions", "stats", "sequence", "clients"],
     "On the wire": ["decode-captures", "captures", "filter", "tls", "live", "tui", "wireshark"],
     "On disk": [

@@ -107,7 +107,7 @@ def test_a_view_of_batches(copy):
     batches.write_text(batches.read_text("utf-8").replace("\nVIEWS: ", f"\n{function}\n\n\nVIEWS: "), "utf-8")
     line_before(batches, '"tree": Tree,', re.search(r'`("sizes": .*?)` in `VIEWS`', PAGE)[1])
     segment = str(ROOT / "samples" / "segments" / "txn-out-0" / "00000000000000000000.log")
-    assert kwire(copy, "dump", "--format", "sizes", "--limit", "2", segment) == b"size 109 bytes\nsize 78 bytes\n"
+    assert kwire(copy, "dump", "--format", "sizes", "--top", "2", segment) == b"size 109 bytes\nsize 78 bytes\n"
 
 
 def test_a_definition_with_comments_in_the_folder_itself_is_told_how_it_gets_there(copy):

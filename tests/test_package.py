@@ -20,20 +20,12 @@ from pathlib import Path
 import pytest
 
 import kwire_cli
-from kwire_cli.cli.man_pages import pages
-from kwire_cli.cli.shells import script
 from kwire_cli.spec.kafka import VERSION
 from kwire_cli.view.wireshark.dissector import CHAPTERS
 
 ROOT = Path(__file__).resolve().parent.parent
 FRAME = "0000000a00120000000000010000"
 
-SHARED = f"kwire-{VERSION}.data/data/"
-PLACES = {
-    "share/bash-completion/completions/kwire": "bash",
-    "share/zsh/site-functions/_kwire": "zsh",
-    "share/fish/vendor_completions.d/kwire.fish": "fish",
-}
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EVERYWHERE = os.environ.get("KWIRE_INSTALL") == "all"
@@ -221,9 +213,7 @@ def test_the_wheel_holds_every_definition_and_nothing_strange(wheel):
     assert page
     queries = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli" / "pipeline" / "sql").glob("*.sql")}
     assert len(queries) > 5
-    shared = {name for name in others if name.startswith(SHARED)}
-    assert others - shared == queries | {"kwire_cli/pipeline/log4j2.properties", "kwire_cli/py.typed"}
-    assert shared == {f"{SHARED}{place}" for place in (*PLACES, *(f"share/man/man1/{name}" for name in pages()))}
+    assert others == queries | {"kwire_cli/pipeline/log4j2.properties", "kwire_cli/py.typed"}
 
 
 @pytest.mark.build
@@ -238,15 +228,6 @@ def test_links_of_the_description_lead_to_the_repository(wheel):
     assert [link.split("/")[5] for link in links if link.endswith(".svg")] == ["raw"]
     assert "Description-Content-Type: text/markdown" in text
     assert f"Project-URL: Repository, {url}" in text
-
-
-@pytest.mark.build
-def test_pages_and_completions_in_the_wheel_are_those_of_the_commands(wheel):
-    with zipfile.ZipFile(wheel) as archive:
-        for place, shell in PLACES.items():
-            assert archive.read(f"{SHARED}{place}").decode() == script(shell)
-        for name, text in pages().items():
-            assert archive.read(f"{SHARED}share/man/man1/{name}").decode() == text
 
 
 @pytest.mark.build
@@ -299,7 +280,7 @@ def test_pipx_installs_the_wheel(version, extras, wheel, tmp_path):
     pipx = shutil.which("pipx", path=beside) or pytest.skip("there is no pipx")
     python = interpreter(version)
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
-    folders = {"PIPX_HOME": "pipx", "PIPX_BIN_DIR": "bin", "PIPX_MAN_DIR": "man"}
+    folders = {"PIPX_HOME": "pipx", "PIPX_BIN_DIR": "bin"}
     variables |= {name: str(tmp_path / folder) for name, folder in folders.items()} | {"PATH": beside}
     what = f"{wheel}[{extras}]" if extras else str(wheel)
     command = [pipx, "install", "--python", python, what]
@@ -312,15 +293,13 @@ def test_pipx_installs_the_wheel(version, extras, wheel, tmp_path):
         command = [tmp_path / "bin" / "kwire", *arguments]
         return subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, check=True).stdout.decode()
 
-    trials = ["--trials"] if EVERYWHERE else []
-    rows = [json.loads(line) for line in run("doctor", "--format", "jsonl", *trials).splitlines()]
-    wanted = {"libraries", "kwire", *(f"kwire[{extra}]" for extra in extras.split(",") if extra)}
-    assert {row["state"] for row in rows if row.get("group") in wanted} == {"ok"}
-    assert wanted <= {row.get("group") for row in rows}
-    assert f"{version}." in next(row["found"] for row in rows if row.get("name") == "python")
+    rows = [json.loads(line) for line in run("doctor", "--format", "jsonl").splitlines()]
+    wanted = {"kwire", *(f"kwire[{extra}]" for extra in extras.split(",") if extra and extra != "all")}
+    assert {row["state"] for row in rows if row["part"] in wanted} == {"ok"}
+    assert wanted <= {row["part"] for row in rows}
+    assert f"{version}." in next(row["installed"] for row in rows if row["name"] == "python")
     capture = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
     assert "kp-producer" in run("clients", capture)
-    assert {path.name for path in (tmp_path / "man" / "man1").iterdir()} == {*pages()}
 
 
 def index_is_reached():
@@ -353,7 +332,7 @@ def test_the_page_on_installing_has_each_extra_with_its_libraries():
     page = (ROOT / "docs" / "install.md").read_text("utf-8")
     rows = re.findall(r"^\| `(\w+)` \| .* \| (.*?) \|$", page, re.MULTILINE)
     extras = PROJECT["optional-dependencies"]
-    assert {*dict(rows)} == {*extras} - {"fast"}
+    assert {*dict(rows)} == {*extras}
     for name, libraries in rows[:-1]:
         parts = [re.match(r"kwire\[(\w+)\]|[\w-]+", line) for line in extras[name]]
         assert [part[1] or part[0] for part in parts] == libraries.split(", ")
@@ -416,8 +395,7 @@ def test_the_lowest_versions_that_are_allowed_have_wheels(version, tmp_path):
 
 BUILD = """
 import sys
-sys.path.insert(0, ".ci")
-from wheel_with_pages import build_sdist, build_wheel
+from hatchling.build import build_sdist, build_wheel
 print(build_wheel(sys.argv[1]), build_sdist(sys.argv[1]))
 """
 
@@ -434,7 +412,7 @@ def test_two_builds_are_equal_byte_for_byte(tmp_path):
                 ROOT / part, source / part, ignore=shutil.ignore_patterns("__pycache__"), copy_function=shutil.copyfile
             )
         (source / ".ci").mkdir()
-        for part in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", ".ci/wheel_with_pages.py"):
+        for part in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", ".ci/description.py"):
             shutil.copyfile(ROOT / part, source / part)
         out.mkdir()
         environment = {**os.environ, "SOURCE_DATE_EPOCH": "1760000000"}

@@ -177,7 +177,7 @@ def test_the_page_on_input_says_what_of_packed_files_is_read(tmp_path):
     capture, text = tmp_path / "a.pcap.gz", tmp_path / "a.hex.gz"
     capture.write_bytes(gzip.compress((ROOT / "samples" / "captures" / "midstream.pcap").read_bytes()))
     text.write_bytes(gzip.compress((ROOT / "samples" / "frames" / "metadata-v0-request.hex").read_bytes()))
-    assert kwire("decode", "--limit", "1", capture).code == 0
+    assert kwire("decode", "--top", "1", capture).code == 0
     refused = kwire("decode", text)
     (said,) = re.findall(r"it\s+is\s+refused\s+as\s+`(.*?)`", (DOCS / "input.md").read_text("utf-8"))
     assert (refused.code, said in refused.err) == (2, True)

@@ -79,10 +79,9 @@ def test_the_readme_names_the_two_commands(target):
 
 
 def test_the_readme_names_every_extra():
-    """All but `fast`, which is another name of `lake`."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     (line,) = re.findall(r"^Extras: .*(?:\n.+)*", README.read_text("utf-8"), re.MULTILINE)
-    assert sorted([*re.findall(r"`(\w+)`\s\(", line), "fast"]) == sorted(extras)
+    assert sorted(re.findall(r"`(\w+)`\s\(", line)) == sorted(extras)
 
 
 def test_facts_about_peers_have_a_source():

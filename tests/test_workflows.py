@@ -123,7 +123,7 @@ def test_the_container_runs_kwire_without_rights():
     assert all(re.search(r":3\.\d+-slim\b", line) for line in lines if line.startswith("FROM "))
     assert "setcap cap_net_raw=ep /usr/bin/tcpdump" in text
     [extras] = re.findall(r"\.\[(.*?)\]", text)
-    assert {*extras.split(",")} == {*PROJECT["optional-dependencies"]} - {"all", "fast", "spark"}
+    assert {*extras.split(",")} == {*PROJECT["optional-dependencies"]} - {"all", "spark"}
     # What is copied is what an archive of the sources has.
     copied = {name for line in lines for name in re.findall(r"^COPY ([^-].*) \S+$", line) for name in name.split()}
     build = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]

@@ -196,7 +196,7 @@ class Ladder:
     @property
     def _more(self) -> str:
         more = self.count - (self.count if self.limit is None else min(self.limit, self.count))
-        return f"… and {more} more; --limit {self.count} shows all" if more else ""
+        return f"… and {more} more; --top {self.count} shows all" if more else ""
 
     def answer(self, nothing: str = "") -> Answer:
         """Return the ladder, and its arrows as a table for programs; the note `nothing` if there is no arrow."""

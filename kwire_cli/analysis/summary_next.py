@@ -49,7 +49,7 @@ def _of_contents(summary: Contents) -> Iterator[tuple[str, str]]:
     if summary.logs.partitions:
         yield "dump", "--verify"
         yield "overhead", ""
-        yield "dump", "--deep --limit 10"
+        yield "dump", "--deep --top 10"
         return
     is_capture = "request-log" not in kinds
     if not summary.course.requests:

@@ -453,7 +453,7 @@ class OnPage(View):
     def takes(self, item: Batch | Gap) -> bool:
         """Return whether the page has room for another item. If it has none, say how to see the rest."""
         if self._page.is_full:
-            rest = f"--limit {2 * len(self._page)}" if isinstance(item, Gap) else f"--offsets {item.head.base_offset}-"
+            rest = f"--top {2 * len(self._page)}" if isinstance(item, Gap) else f"--offsets {item.head.base_offset}-"
             self._page.leave(rest)
         return not self._page.is_full
 

@@ -55,7 +55,7 @@ class Pair:
 
 
 class Choice:
-    """Choice of lines of captures: those that --frames, --stream and --filter choose, and so many of them.
+    """Choice of lines of captures: those that --frames and --filter choose, and so many of them.
 
     `seen` counts the lines among which was chosen. Raises FilterError or UsageError for an option that makes no sense.
     """
@@ -70,8 +70,7 @@ class Choice:
     ) -> None:
         self.first, self.last = _frame_range(options.frames)
         self.limit, self.seen = limit, 0
-        self.chooses = bool(options.filter or options.frames or options.stream)
-        self._streams = frozenset(options.stream)
+        self.chooses = bool(options.filter or options.frames)
         self._matches = line_filter(catalog, options.filter, show_secrets=show_secrets)
 
     def among(self, lines: Iterable[Captured]) -> Iterator[Captured]:
@@ -129,12 +128,7 @@ class Choice:
     def takes(self, line: Captured) -> bool:
         """Return whether a line is chosen."""
         number = line.number
-        return (
-            number >= self.first
-            and (self.last is None or number <= self.last)
-            and (not self._streams or line.stream in self._streams)
-            and self._matches(line)
-        )
+        return number >= self.first and (self.last is None or number <= self.last) and self._matches(line)
 
 
 def _frame_range(text: str | None) -> tuple[int, int | None]:

@@ -45,14 +45,12 @@ class Options(Report, Captures, Definitions):
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
     upgrade_to: str | None = option(
         "--to",
-        former=("--upgrade-to",),
         metavar="RELEASE",
         shell_complete=complete_release,
         help=f"Name the clients that brokers of this release, such as {RELEASE}, refuse.",
     )
     upgrade_from: str | None = option(
         "--from",
-        former=("--upgrade-from",),
         metavar="RELEASE",
         shell_complete=complete_release,
         help="Name the brokers' release today.  [default: by ApiVersions]",

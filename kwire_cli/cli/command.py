@@ -1,4 +1,4 @@
-"""Commands and their help: examples, options in sections, rare and shared options, and former spellings.
+"""Commands and their help: examples, options in sections, rare and shared options.
 
 --help lists the options of the command itself. It names the options that many commands share, which `kwire help input`
 and `kwire help output` explain. --help-all lists all of them.
@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from click.exceptions import NoSuchOption
 
-from kwire_cli.cli.environment import Environment
 from kwire_cli.errors import close_to, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 SECTIONS = ("Choose", "Input", "Output", "Advanced")
 """Headings of the options in help, in order."""
@@ -56,9 +55,6 @@ MEANT = {
 """Options that people write instead of --filter, and the filters that say the same."""
 
 
-_NAMED = frozenset({"--api", "--message", "-m"})
-
-
 class Example(NamedTuple):
     """A command line that shows what a command is for, and what it answers in a few words."""
 
@@ -70,10 +66,7 @@ class Setting(click.Option):
     """An option of a command.
 
     `section` is its heading in help. A `rare` one is listed under --help-all alone. A `shared` one belongs to many
-    commands and is explained in a topic of `kwire help`. `former` are spellings that are
-    understood for one more release, with a note. Where another option has such a spelling now, it is the former one
-    only beside an option that names a message. A former flag that stands for a value has it behind it, as in
-    `--no-records=size`.
+    commands and is explained in a topic of `kwire help`.
     """
 
     def __init__(
@@ -82,14 +75,12 @@ class Setting(click.Option):
         section: str = SECTIONS[0],
         rare: bool = False,
         shared: bool = False,
-        former: tuple[str, ...] = (),
         **settings: Any,
     ) -> None:
         super().__init__(*arguments, **settings)
         self.section = section
         self.rare = rare
         self.shared = shared
-        self.former = former
 
     @property
     def topic(self) -> str:
@@ -184,36 +175,13 @@ class Command(click.Command):
                     formatter.write(f"{text}\n")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse arguments, with former spellings in their present form."""
-        args = [*self._renamed(ctx, args)]
+        """Parse arguments. The error for an unknown option names the filter that does what the option says."""
         try:
-            return super().parse_args(ctx, [*args])  # which click empties
+            return super().parse_args(ctx, list(args))  # which click empties
         except NoSuchOption as error:
             if hint := self._meant(error, args):
                 raise click.UsageError(hint, ctx) from None
             raise
-
-    def _renamed(self, ctx: click.Context, args: list[str]) -> Iterator[str]:
-        """Yield arguments with former spellings of options replaced, and note each that was replaced."""
-        present = {
-            name: (_long(one.opts), *value)
-            for one in self.settings
-            for name, *value in (old.split("=") for old in one.former)
-        }
-        both = {name for one in self.settings for name in one.opts if name in present}
-        if both and not _NAMED & {text.partition("=")[0] for text in args}:
-            present = {old: now for old, now in present.items() if old not in both}
-        is_option = True
-        for text in args:
-            is_option = is_option and text != "--"
-            name, equals, value = text.partition("=")
-            if is_option and name in present:
-                if isinstance(ctx.obj, Environment) and not ctx.resilient_parsing:
-                    now = " ".join(present[name])
-                    ctx.obj.note(f"kwire: {name} is now {now}; the old spelling ends with the next release")
-                yield "=".join(present[name]) + equals + value
-            else:
-                yield text
 
     def _meant(self, error: NoSuchOption, args: list[str]) -> str:
         """Return a hint for an option that is really a filter; empty if it is none."""

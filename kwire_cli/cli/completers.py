@@ -1,12 +1,12 @@
-"""Completion of what stands in options and arguments: files, messages, versions, error codes, columns, filters."""
+"""Completion of files and of names: messages, apis, versions, codes, columns.
+
+Each completer has the form of click's `shell_complete`. click prints the script for a shell and calls the completers.
+"""
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kwire_cli.answer import Column
-from kwire_cli.cli.sorting import DIRECTIONS
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import KwireError
 from kwire_cli.spec.catalog import catalog
@@ -17,76 +17,39 @@ if TYPE_CHECKING:
     import click
 
     from kwire_cli.analysis.diagnosis.model import FindingKind
-    from kwire_cli.filter import Rows
     from kwire_cli.spec.catalog import Catalog
+
+    Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def complete_file(_: click.Context, __: click.Parameter, incomplete: str) -> list[Any]:
-    """Files and folders, which the shell itself knows."""
-    return [_item(incomplete, type="file")]
+    """Return the mark for files and folders, which the shell completes."""
+    from click.shell_completion import CompletionItem  # start-up counts
 
-
-def _item(text: str, **settings: Any) -> Any:
-    from click.shell_completion import CompletionItem
-
-    return CompletionItem(text, **settings)
+    return [CompletionItem(incomplete, type="file")]
 
 
 def complete_overlay(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
-    """Files, and bundled overlays that go on from what was typed: bash drops what stands before a mark for files."""
+    """Return the mark for files, and the bundled overlays. Bash ignores items before the mark."""
+    from click.shell_completion import CompletionItem
+
     from kwire_cli.spec.overlay import bundled_overlays
 
-    return [
-        *complete_file(ctx, parameter, incomplete),
-        *[_item(name) for name in bundled_overlays() if name.startswith(incomplete)],
-    ]
+    names = [CompletionItem(name) for name in bundled_overlays() if name.startswith(incomplete)]
+    return [*complete_file(ctx, parameter, incomplete), *names]
 
 
-def complete_message(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Message names that go on from what was typed."""
-    definitions = _catalog(ctx)
-    return [entry.name for entry in definitions or () if entry.name.lower().startswith(incomplete.lower())]
+def _completer(names: Callable[[click.Context], Iterable[str]], separator: str = ",") -> Completer:
+    """Return a function that completes the last name of a list."""
 
-
-def complete_api(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Api names that go on from what was typed."""
-    definitions = _catalog(ctx)
-    return [
-        api.name for api in (definitions.apis if definitions else ()) if api.name.lower().startswith(incomplete.lower())
-    ]
-
-
-def complete_version(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """The versions of the message or api that was typed."""
-    definitions = _catalog(ctx)
-    if not definitions:
-        return []
-    try:
-        if name := ctx.params.get("message"):
-            versions = definitions.entry(name).valid_versions
-        elif name := ctx.params.get("api"):
-            versions = definitions.entry(definitions.api(name).request or "").valid_versions
-        else:
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(separator)
+        try:
+            return [f"{before}{comma}{name}" for name in names(ctx) if name.lower().startswith(last.lower())]
+        except KwireError:  # definitions or a message that do not exist: the command itself reports them
             return []
-    except KwireError:
-        return []
-    return [str(version) for version in versions.each() if str(version).startswith(incomplete)]
 
-
-def complete_error(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Names of error codes that go on from what was typed."""
-    definitions = _catalog(ctx)
-    return [row.name for row in (definitions.errors if definitions else ()) if row.name.startswith(incomplete.upper())]
-
-
-def complete_anomaly(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Codes of anomalies that go on from what was typed."""
-    return [code for code in MEANING if code.startswith(incomplete.upper().replace("-", "_"))]
-
-
-def complete_finding(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Codes of findings that go on from what was typed."""
-    return [code for code in finding_kinds() if code.startswith(incomplete.upper().replace("-", "_"))]
+    return complete
 
 
 def finding_kinds() -> dict[str, FindingKind]:
@@ -96,94 +59,53 @@ def finding_kinds() -> dict[str, FindingKind]:
     return {kind.code: kind for kind in kinds()}
 
 
-def complete_dimensions(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Complete the last name in a list (A,B) of dimensions to group bytes by."""
+def _catalog(ctx: click.Context) -> Catalog:
+    """Return the definitions that the options before the cursor choose."""
+    return catalog(
+        tuple(ctx.params.get("specs") or ()), ctx.params.get("kafka"), tuple(ctx.params.get("overlays") or ())
+    )
+
+
+def _versions(ctx: click.Context) -> list[str]:
+    """Return the versions of the message or api before the cursor."""
+    definitions = _catalog(ctx)
+    name = ctx.params.get("message")
+    if not name and (api := ctx.params.get("api")):
+        name = definitions.api(api).request
+    return [str(version) for version in definitions.entry(name).valid_versions.each()] if name else []
+
+
+def _columns(ctx: click.Context) -> Iterable[str]:
+    """Return the columns of batches or records for `kwire dump`, of frames for other commands."""
+    from kwire_cli.filter import COLUMNS
+    from kwire_cli.view.batch_table import CSV_BATCH, CSV_RECORD
+
+    if ctx.command.name == "dump":
+        return CSV_RECORD if ctx.params.get("deep") else CSV_BATCH
+    return [column.name for column in COLUMNS]
+
+
+def _dimensions(_: click.Context) -> Iterable[str]:
     from kwire_cli.analysis.costs.measures import DIMENSIONS
 
-    return _listed(incomplete, lambda last: _beginning(DIMENSIONS, last))
+    return DIMENSIONS
 
 
-def complete_filter(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Complete the last word of a filter."""
-    from kwire_cli.filter.incomplete import Vocabulary, continued
-
-    definitions = _catalog(ctx)
-    vocabulary = Vocabulary(
-        fields=lambda: _fields(definitions),
-        apis=lambda: [api.name for api in definitions.apis] if definitions else [],
-        errors=lambda: [row.name for row in definitions.errors] if definitions else [],
-        anomalies=lambda: [*MEANING],
-    )
-    return continued(incomplete, vocabulary, _rows(ctx))
-
-
-def complete_columns(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Complete the last name in a list (A,B) of columns and fields of frames."""
-    from kwire_cli.filter.incomplete import names_from
-
-    definitions = _catalog(ctx)
-    return _listed(incomplete, lambda last: names_from(last, lambda: _fields(definitions)))
-
-
-def complete_field_paths(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Complete the last name in a list (A,B) of fields."""
-    fields = _fields(_catalog(ctx))
-    return _listed(incomplete, lambda last: _beginning(fields, last))
-
-
-def complete_sort(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Complete the column to sort rows by, and the order behind it."""
-    column, colon, direction = incomplete.rpartition(":")
-    if colon:
-        return [f"{column}:{name}" for name in _beginning(DIRECTIONS, direction)]
-    if ctx.command.name == "decode" and not ctx.params.get("stats"):
-        return [] if "," in incomplete else complete_columns(ctx, parameter, incomplete)
-    if _rows(ctx) == "batches":
-        from kwire_cli.view.batch_table import CSV_BATCH, CSV_RECORD
-
-        return _beginning(CSV_RECORD if ctx.params.get("deep") else CSV_BATCH, incomplete)
-    tables = [value for value in vars(sys.modules[ctx.command.callback.__module__]).values() if _is_table(value)]
-    return _beginning(dict.fromkeys(column.name for columns in tables for column in columns), incomplete)
-
-
-def complete_release(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Releases that go on from what was typed."""
+def _releases(_: click.Context) -> Iterable[str]:
     from kwire_cli.spec.accepted import known_releases
 
-    return [release for release in known_releases() if release.startswith(incomplete)]
+    return known_releases()
 
 
-def _rows(ctx: click.Context) -> Rows:
-    """Return the rows that a command's --filter and --sort are of."""
-    return "batches" if ctx.command.name == "dump" else "frames"
-
-
-def _is_table(value: object) -> bool:
-    return isinstance(value, tuple) and bool(value) and all(isinstance(column, Column) for column in value)
-
-
-def _beginning(names: Iterable[str], typed: str) -> list[str]:
-    return [name for name in names if name.lower().startswith(typed.lower())]
-
-
-def _listed(incomplete: str, names: Callable[[str], Iterable[str]]) -> list[str]:
-    """Return a list of names with each of the names that may be its last one; none comes twice."""
-    before, comma, last = incomplete.rpartition(",")
-    typed = before.split(",")
-    return [f"{before}{comma}{name}" for name in names(last.lstrip()) if name not in typed]
-
-
-def _fields(definitions: Catalog | None) -> Iterable[str]:
-    return definitions.field_names if definitions else ()
-
-
-def _catalog(ctx: click.Context) -> Catalog | None:
-    """The catalogue that the options so far ask for; None where they ask for what is not there, which running the
-    command will say.
-    """
-    try:
-        return catalog(
-            tuple(ctx.params.get("specs") or ()), ctx.params.get("kafka"), tuple(ctx.params.get("overlays") or ())
-        )
-    except KwireError:
-        return None
+complete_message = _completer(lambda ctx: [entry.name for entry in _catalog(ctx)])
+complete_api = _completer(lambda ctx: [api.name for api in _catalog(ctx).apis])
+complete_version = _completer(_versions)
+complete_error = _completer(lambda ctx: [row.name for row in _catalog(ctx).errors])
+complete_anomaly = _completer(lambda _: MEANING)
+complete_finding = _completer(lambda _: finding_kinds())
+complete_columns = _completer(_columns)
+complete_sort = _completer(lambda ctx: _columns(ctx) if ctx.command.name in {"decode", "dump"} else ())
+complete_filter = _completer(_columns, separator=" ")
+complete_field_paths = _completer(lambda ctx: _catalog(ctx).field_names)
+complete_dimensions = _completer(_dimensions)
+complete_release = _completer(_releases)

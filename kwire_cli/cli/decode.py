@@ -68,7 +68,7 @@ _TAKES = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG, Kind.BATCHES, Kind.LOG_FILE,
 _FITS = FITS | {
     **dict.fromkeys(("fields", "pairs", "follow"), CAPTURES),
     "filter": LISTED,
-    **dict.fromkeys(("limit", "sort", "top"), Fit(CAPTURES.kinds | BATCHES.kinds | {Kind.REQUEST_LOG}, LISTED.what)),
+    **dict.fromkeys(("sort", "top"), Fit(CAPTURES.kinds | BATCHES.kinds | {Kind.REQUEST_LOG}, LISTED.what)),
     "lossless": Fit(CAPTURES.kinds | MESSAGES.kinds, "messages"),
 }
 
@@ -95,14 +95,6 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
         help="Show only what matches, such as 'latency > 100ms'.",
     )
     pairs: bool = flag("--pairs", section="Choose", help="Show requests together with their responses (captures).")
-    limit: int | None = option(
-        "--limit",
-        "-n",
-        section="Choose",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="Show at most this many frames.  [default: all; 500 in html]",
-    )
     as_topic: str | None = topic_option("Decode the key and value of a record in this internal topic.", rare=True)
     follow: bool = flag("--follow", section="Input", help="Keep reading a capture that grows, or a pipe, until Ctrl-C.")
     fmt: str | None = option(
@@ -171,11 +163,6 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
         """The names in --fields."""
         return () if self.fields is None else tuple(name.strip() for name in self.fields.split(","))
 
-    @property
-    def rows(self) -> int | None:
-        """The number of rows that are shown at most; None for all."""
-        return self.limit if self.top is None else self.top
-
 
 @click.command(name="decode", cls=Command, examples=EXAMPLES)
 @takes(Options)
@@ -224,7 +211,7 @@ def _views(options: Options) -> Mapping[str, type[View]]:
 def _new_page(environment: Environment, options: Options) -> Page:
     """Return the page of --format html; UsageError for an option that a page has no use for."""
     refuse(options, ("follow", "lossless", "records"), "is not for --format html, whose page shows all of each frame")
-    return new_page(environment, "frames", "decode", options.source, options.rows)
+    return new_page(environment, "frames", "decode", options.source, options.top)
 
 
 class _Run:
@@ -248,7 +235,7 @@ class _Run:
         self.logs: list[Opened] = []
         self.read: Read = []
         # A page has a limit of its own: the frame behind its last one has to be seen, to say that it is there.
-        self.fits = {name: fit for name, fit in _FITS.items() if not (page and name in {"limit", "top"})}
+        self.fits = {name: fit for name, fit in _FITS.items() if not (page and name == "top")}
         self.ordering: Ordering[Captured | Pair] | None = None
 
     @property
@@ -317,7 +304,7 @@ class _Run:
 
         options, several = self.options, len(self.logs) > 1
         logs = ((opened.label if several else None, opened.subjects()) for opened in self.logs)
-        emit(self.environment, logged_requests(logs), replace(options, top=options.rows))
+        emit(self.environment, logged_requests(logs), options)
 
     def _found_nothing(self, empty: bool) -> None:  # noqa: FBT001 - of one input
         self.empty = empty and self.empty is not False
@@ -345,7 +332,7 @@ class _Run:
             deep=options.records != "size",
             full=options.full,
             several=several,
-            limit=options.rows,
+            limit=options.top,
             order=options.order,
             wide=options.wide,
             strict=options.strict,
@@ -357,15 +344,15 @@ class _Run:
         options, page = self.options, self.page
         refuse_unknown(options.catalog, options.fields, options.order)
         if options.order and not self.ordering:
-            self.ordering = Ordering(options.order, options.rows)
-        limit = None if page or self.ordering else options.rows
+            self.ordering = Ordering(options.order, options.top)
+        limit = None if page or self.ordering else options.top
         lines = ChosenLines(opened, options, self.interrupt, limit, strict=options.strict)
         with lines.watched(), nullcontext() if self.ordering else self._capture(whole=lines.is_whole):
             show = self._keep if self.ordering else self._shower()
             for line in lines.pairs() if options.pairs else lines:
                 if page and page.is_full:
                     rest = f"--frames {line.halves[0].number}-{lines.choice.last or ''}"
-                    page.leave(f"--limit {2 * page.count}" if options.pairs else rest)
+                    page.leave(f"--top {2 * page.count}" if options.pairs else rest)
                     break
                 show(line)
         lines.note()
@@ -427,7 +414,7 @@ class _Run:
         for subject in opened.subjects():
             assert isinstance(subject, Frame | Decoded)  # noqa: S101 - for the type checker
             if page and page.is_full:
-                page.leave(f"--limit {2 * page.count}")
+                page.leave(f"--top {2 * page.count}")
                 break
             view.show(subject)
             self.decodable = self._is_decodable(subject, opened.how) or self.decodable
@@ -456,7 +443,7 @@ class _Run:
         return True
 
 
-_OF_FRAMES = ("filter", "pairs", "limit", "follow", "fields", "lossless", "api", "message", "version", "kind", "header")
+_OF_FRAMES = ("filter", "pairs", "top", "follow", "fields", "lossless", "api", "message", "version", "kind", "header")
 
 
 def _show_record(environment: Environment, options: Options, topic: str) -> Exit:

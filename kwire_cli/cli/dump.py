@@ -17,7 +17,7 @@ from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, Terminal, missing_names, note_links, reading_of
 from kwire_cli.cli.options import Decompression, OverlaidDefinitions, RecordSets, Report, Secrets
 from kwire_cli.cli.pages import new_page
-from kwire_cli.cli.payloads import Payloads, schema_inputs
+from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.message.redaction import Redaction
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.source.reading import Reading
 
-_CHOICES = ("offsets", "times", "filter", "with_key", "grep", "limit")
+_CHOICES = ("offsets", "times", "filter", "with_key", "grep")
 """Options that choose among batches, which a report needs all of."""
 
 
@@ -117,14 +117,6 @@ class Options(RecordSets, Report, Secrets, Payloads, OverlaidDefinitions, Decomp
         metavar="NAME",
         help="Show only partitions of this topic (folders); repeatable.",
     )
-    limit: int | None = option(
-        "--limit",
-        "-n",
-        section="Choose",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="Show at most this many batches; records with --deep.",
-    )
     pretty: bool = flag("--pretty", section="Output", rare=True, help="Show JSON values on several lines in the tree.")
     full: bool = flag("--full", section="Output", help="Show long values in full in the tree and hex views.")
     strict: bool = flag(
@@ -136,21 +128,6 @@ class Options(RecordSets, Report, Secrets, Payloads, OverlaidDefinitions, Decomp
     verbose: bool = flag(
         "-v", "--verbose", section="Output", help="Name links to folders, and say whether they were followed."
     )
-
-    @property
-    def key_format(self) -> str | None:
-        """The format of keys; None if --key is the former spelling of --with-key."""
-        return self.key if self.key is not None and schema_inputs().is_format(self.key) else None
-
-    @property
-    def chosen_key(self) -> str | None:
-        """The key of the records to show; --key chose it before keys had formats."""
-        return self.with_key if self.with_key is not None or self.key_format is not None else self.key
-
-    @property
-    def rows(self) -> int | None:
-        """The number of rows that are shown at most; None for all."""
-        return self.limit if self.top is None else self.top
 
 
 @click.command(name="dump", cls=Command, examples=EXAMPLES)
@@ -164,8 +141,6 @@ def command(environment: Environment, options: Options) -> int:
     """
     if options.verbose:
         note_links(environment, options.paths)
-    if options.with_key is None and options.chosen_key is not None:
-        environment.note("kwire: --key TEXT is now --with-key TEXT; the old spelling ends with the next release")
     if options.diff is not None:
         return _diff(environment, options)
     if options.state or options.at is not None:
@@ -178,7 +153,7 @@ def command(environment: Environment, options: Options) -> int:
     settings = _settings(environment, options)
     page = None
     if settings.view.ON_PAGE:
-        page = new_page(environment, "batches", "dump", options.paths, options.rows)
+        page = new_page(environment, "batches", "dump", options.paths, options.top)
     run = BatchRun(environment, settings, page)
     with page or nullcontext():
         for file in files_of(environment, options, settings.how):
@@ -227,7 +202,7 @@ def _settings(environment: Environment, options: Options) -> BatchSettings:
         pretty=options.pretty,
         several=_several(options.paths),
         topics=options.topics,
-        limit=options.rows,
+        limit=options.top,
         order=options.order,
         wide=options.wide,
         strict=options.strict,
@@ -254,7 +229,7 @@ def _selection(options: Options) -> Selection:
         selection = replace(selection, times=time_range(options.times))
     if options.filter:
         selection = replace(selection, filter=filter_of(options.catalog, options.filter, "batches"))
-    if (key := options.chosen_key) is not None:
+    if (key := options.with_key) is not None:
         selection = replace(selection, key=key.encode("utf-8", "surrogateescape"))
     if options.grep is not None:
         selection = replace(selection, pattern=grep_pattern(options.grep))

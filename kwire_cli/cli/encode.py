@@ -16,7 +16,7 @@ from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents, documents
 from kwire_cli.cli.options import Output, OverlaidDefinitions, message_option, topic_option, version_option
 from kwire_cli.cli.typed_options import argument, either, flag, given, option, refuse, takes
-from kwire_cli.errors import FIELD_MISSING, EncodeError, InputError, counted
+from kwire_cli.errors import FIELD_MISSING, EncodeError, InputError
 from kwire_cli.message.encode import encode_document, encode_spec, header_version
 from kwire_cli.records.formats import CHOICES
 from kwire_cli.records.writing import with_new_checksums, without_gaps, write
@@ -58,28 +58,12 @@ class Options(Output, OverlaidDefinitions):
         option("--request", section="Input", flag_value="request", help="Write a request (with --api)."),
         option("--response", section="Input", flag_value="response", help="Write a response (with --api)."),
     )
-    correlation_id: int = option(
-        "--correlation-id",
-        section="Input",
-        rare=True,
-        type=int,
-        default=0,
-        show_default=True,
-        help="Set the header's correlation id (with --api).",
-    )
-    client_id: str | None = option(
-        "--client-id",
-        section="Input",
-        rare=True,
-        help="Set the header's client id; empty is null (with --api).  [default: kwire]",
-    )
     fill_defaults: bool = flag(
         "--fill-defaults", section="Input", help="Write missing fields of a message at their defaults."
     )
     records: bool = flag(
         "--as-records",
         section="Input",
-        former=("--records",),
         help="Read the JSON as batches, as dump --deep prints them.",
     )
     record_format: str | None = option(
@@ -106,9 +90,6 @@ class Options(Output, OverlaidDefinitions):
         section="Output",
         help="Write a size prefix before each frame, or none.  [default: as decoded]",
     )
-    keep_going: bool = flag(
-        "--keep-going", section="Output", help="Skip documents that cannot be encoded, and count them."
-    )
     fmt: str | None = option(
         "--format",
         "-f",
@@ -133,47 +114,34 @@ def command(environment: Environment, options: Options) -> int:
     --message-version and --request or --response. With --as-records, the JSON is the batches of a record set.
     """
     _check(options)
-    done, refused = 0, 0
+    done = False
     encode = _record_set if options.records else _messages
     write = WRITERS[options.form]
     for data, name in contents(environment, options.source, "the JSON itself"):
         with not_files(options.source if name is None else ()):
-            rest = documents(data, name, keep_going=options.keep_going)
+            rest = documents(data, name)
             values = chain([*islice(rest, 1)], rest)
-        for result in encode(options, values, name):
-            if isinstance(result, bytes):
-                write(environment, result)
-                done += 1
-            elif options.keep_going:
-                environment.note(f"kwire: {result}")
-                refused += 1
-            else:
-                raise result
-    if refused:
-        environment.note(
-            f"kwire: {counted(refused, 'document')} could not be encoded, {done} {'was' if done == 1 else 'were'}"
-        )
-        return Exit.FAILED
+        for encoded in encode(options, values, name):
+            write(environment, encoded)
+            done = True
     if not done:
         raise InputError("no JSON to encode")
     return Exit.DONE
 
 
-def _messages(options: Options, values: Iterable[Any], name: str | None) -> Iterator[bytes | InputError]:
-    """Yield the bytes of each document, or the error that says where and why it can't be encoded."""
+def _messages(options: Options, values: Iterable[Any], name: str | None) -> Iterator[bytes]:
+    """Yield the bytes of each document. Raise InputError for one that cannot be encoded."""
     for number, value in enumerate(values, 1):
-        if isinstance(value, InputError):
-            yield value
-            continue
         document = _document(value, options)
         if options.prefixed is not None and "message" not in document:
             document = document | {"prefixed": options.prefixed}
         try:
-            yield encode_document(options.catalog, document, _filled if options.fill_defaults else encode_spec)
+            data = encode_document(options.catalog, document, _filled if options.fill_defaults else encode_spec)
         except (EncodeError, InputError) as error:
             missing = isinstance(error, EncodeError) and error.reason == FIELD_MISSING and not options.fill_defaults
             hint = "; --fill-defaults writes missing fields of a message at their defaults" if missing else ""
-            yield InputError(f"{name or 'input'}, document {number}: {error}{hint}")
+            raise InputError(f"{name or 'input'}, document {number}: {error}{hint}") from None
+        yield data
 
 
 def _filled(spec: MessageSpec, value: Any, version: int) -> bytes:
@@ -184,27 +152,22 @@ def _check(options: Options) -> None:
     if not options.records:
         refuse(options, ("record_format", "as_topic", "without_gaps", "new_checksums"), "needs --as-records")
         if options.message:
-            refuse(options, ("api", "kind", "correlation_id", "client_id"), "does not go with --message, a body alone")
+            refuse(options, ("api", "kind"), "does not go with --message, a body alone")
         if not options.api:
-            refuse(options, ("kind", "correlation_id", "client_id"), "needs --api")
+            refuse(options, ("kind",), "needs --api")
         if not options.api and not options.message:
             refuse(options, ("version",), "needs --message or --api: a document of decode has its own")
-        if options.kind == "response":
-            refuse(options, ("client_id",), "is for requests: the header of a response has none")
         if options.message and options.prefixed:
             raise click.UsageError("--size is for frames, and --message is a body alone; --api makes it a frame")
         return
     for text in given(options, "message", "version", "api", "kind", "fill_defaults"):
         raise click.UsageError(f"--as-records and {text} exclude each other")
-    if options.keep_going:
-        raise click.UsageError(
-            "--keep-going is for documents, and --as-records writes one record set; try --without-gaps"
-        )
 
 
-def _record_set(options: Options, values: Iterable[Any], name: str | None) -> Iterator[bytes | InputError]:
-    """Yield the batches of one text as one record set, or the error that says why they cannot be encoded; nothing if
-    there are no batches.
+def _record_set(options: Options, values: Iterable[Any], name: str | None) -> Iterator[bytes]:
+    """Yield the batches of one text as one record set; nothing if there are no batches.
+
+    Raise InputError for batches that cannot be encoded.
     """
     items: list[Any] = []
     for value in values:
@@ -215,9 +178,10 @@ def _record_set(options: Options, values: Iterable[Any], name: str | None) -> It
     if options.new_checksums:
         chosen = with_new_checksums(chosen)
     try:
-        yield write(chosen, form=options.record_format or "auto", topic=options.as_topic, catalog=options.catalog)
+        data = write(chosen, form=options.record_format or "auto", topic=options.as_topic, catalog=options.catalog)
     except EncodeError as error:
-        yield InputError(f"{name or 'input'}: {error}")
+        raise InputError(f"{name or 'input'}: {error}") from None
+    yield data
 
 
 def _document(value: Any, options: Options) -> Any:
@@ -230,10 +194,8 @@ def _document(value: Any, options: Options) -> Any:
         return value
     if options.version is None or not options.kind:
         raise click.UsageError("--api needs --message-version, and --request or --response")
-    header: dict[str, Any] = {"correlationId": options.correlation_id}
-    if options.client_id is not None and options.kind == "request":
-        header["clientId"] = options.client_id or None
-    elif options.kind == "request" and _has_client_id(options.catalog, options.api, options.version):
+    header: dict[str, Any] = {"correlationId": 0}
+    if options.kind == "request" and _has_client_id(options.catalog, options.api, options.version):
         header["clientId"] = "kwire"
     return {
         "kind": options.kind,

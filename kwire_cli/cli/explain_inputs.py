@@ -49,13 +49,6 @@ class Explained(Payloads, OverlaidDefinitions, Messages, Headers, Capture, Recor
     """Options for the messages and record batches to explain."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
-    number: int | None = option(
-        "--frame",
-        section="Choose",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="Explain frame N, or the record batch at byte N; also INPUT@N.",
-    )
     filter: str | None = option(
         "--filter",
         section="Choose",
@@ -73,8 +66,8 @@ class Explained(Payloads, OverlaidDefinitions, Messages, Headers, Capture, Recor
     )
 
     def __post_init__(self) -> None:
-        if self.filter and (self.number is not None or any(place(text)[1] is not None for text in self.source)):
-            raise click.UsageError("--filter chooses what --frame and INPUT@N name: give one of them")
+        if self.filter and any(place(text)[1] is not None for text in self.source):
+            raise click.UsageError("--filter does not go with INPUT@N, which names a frame or batch")
 
 
 @dataclass(frozen=True)
@@ -122,10 +115,10 @@ class Explanations:
         options = self._options
         pairs = [place(argument) for argument in options.source]
         if not any(text == "-" or exists(text) for text, _ in pairs):
-            yield options.source, options.number
+            yield options.source, None
             return
         for text, number in pairs:
-            yield (text,), options.number if number is None else number
+            yield (text,), number
 
     def _look(self, names: Callable[[str], str] | None = None) -> Look:
         return Look(self._options.every or self._options.at is not None, self._redaction.reading(names))
@@ -137,8 +130,7 @@ class Explanations:
             last = line.number
             if number in {None, last} and line.frame and wants(line):
                 if number is None:
-                    more = f"--frame N, or {label}@N, explains another"
-                    self._caller.note(f"{label}: this is its frame {last}; {more}")
+                    self._caller.note(f"{label}: this is its frame {last}; {label}@N explains another")
                 return self._of_frame(
                     line.frame, self._redaction.line(line), self._look(line.names.topic), asked=line.asked
                 )

@@ -22,7 +22,7 @@ from kwire_cli.cli.explain_inputs import batch_at
 from kwire_cli.cli.inputs import Terminal, place, reading_of
 from kwire_cli.cli.options import Definitions, Output
 from kwire_cli.cli.spec import matching_codes
-from kwire_cli.cli.typed_options import argument, either, flag, option, takes
+from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import EncodeError, InputError, close_to, did_you_mean
 from kwire_cli.message.roles import RecordsAs
@@ -153,14 +153,6 @@ class VarintOptions(Explaining):
     """Options of `kwire explain varint`."""
 
     value: tuple[str, ...] = argument(nargs=-1, required=True)
-    which: str | None = either(
-        option(
-            "--unsigned",
-            flag_value="unsigned-varint",
-            help="Show only the unsigned varint, of lengths, counts and tags.",
-        ),
-        option("--zigzag", flag_value="varint", help="Show only the zig-zag varint, of numbers in records."),
-    )
 
 
 @click.command(
@@ -176,7 +168,7 @@ def varint(environment: Environment, options: VarintOptions) -> None:
     VALUE is a number (300, -3), or bytes in hex (0xac02, ac 02).
     """
     output = options.printer(environment)
-    value, which = options.value, options.which
+    value = options.value
     data = _bytes_of(value)
     if data is None:
         try:
@@ -187,22 +179,13 @@ def varint(environment: Environment, options: VarintOptions) -> None:
         long = not -(1 << 31) <= number < 1 << 31
     else:
         long = len(data) > TYPES["varint"].decl.max_bytes
-    names = (
-        [which]
-        if which and not long
-        else ["varlong"]
-        if which == "varint"
-        else ["unsigned-varint", "varlong" if long else "varint"]
-    )
-    for name in names:
+    for name in ("unsigned-varint", "varlong" if long else "varint"):
         kind = TYPES[name]
         try:
             events = (
                 [*explain_value(name, kind.decl, number)] if data is None else [*explain_bytes(name, kind.decl, data)]
             )
         except EncodeError as unfit:
-            if len(names) == 1:
-                raise
             events = [Remark(f"{name}: {unfit.reason}")]
         output.show(events)
 

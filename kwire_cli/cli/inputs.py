@@ -166,7 +166,7 @@ LISTED = Fit(CAPTURES.kinds | {Kind.BATCHES}, "packet captures and record batche
 
 FITS: dict[str, Fit] = {
     "message": BODIES,
-    **dict.fromkeys(("filter", "frames", "stream"), CAPTURES),
+    **dict.fromkeys(("filter", "frames"), CAPTURES),
     **dict.fromkeys(("port", "tls_keylog", "capture_point", "merge_points"), CAPTURES),
     **dict.fromkeys(("api", "kind", "framed", "header"), FRAMES),
     "version": MESSAGES,
@@ -225,12 +225,8 @@ def _content(environment: Environment, source: str | bytes) -> tuple[bytes, str 
         raise InputError(f"cannot be read: {error.strerror}", file=source) from None
 
 
-def documents(data: bytes, name: str | None, *, keep_going: bool = False) -> Iterator[Any]:
-    """Yield the JSON values of a text one after the other.
-
-    Raise InputError at the first that is malformed. With `keep_going` yield that error, and go on at the next line that
-    begins a value.
-    """
+def documents(data: bytes, name: str | None) -> Iterator[Any]:
+    """Yield the JSON values of a text one after the other. Raise InputError at the first that is malformed."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -241,14 +237,7 @@ def documents(data: bytes, name: str | None, *, keep_going: bool = False) -> Ite
         try:
             value, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError, EncodeError) as error:
-            if not keep_going:
-                raise _malformed(error, name) from None
-            following = re.compile(r"\n(?=[\[{])").search(text, at)
-            at = following.end() if following else len(text)
-            line = text.count("\n", 0, at) + 1
-            value = InputError(
-                f"{_malformed(error, name)}; {f'going on at line {line}' if following else 'nothing follows'}"
-            )
+            raise _malformed(error, name) from None
         yield value
         at = _skip(text, at)
 

@@ -82,7 +82,6 @@ READING_OPTIONS = {
     "--specs": True,
     "--kafka": True,
     "--color": True,
-    "--no-pager": False,
 }
 """Options that say how to read inputs and how to print, and whether a value follows. With any other option, inputs in
 place of a command are decoded: the option is about frames, or about their format.
@@ -96,8 +95,6 @@ _BYTES = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 """Text that may be bytes. A misspelt command is none: it has lower-case letters alone."""
-COMPLETES = "_KWIRE_COMPLETE"
-"""The variable with which the script of a shell asks for completions, as click names it."""
 LONGEST_NAME = 200
 """Characters of the name of a file in an error: what is too long to be a name is shown by its beginning."""
 OBJECTS = 50_000
@@ -379,8 +376,6 @@ def main() -> None:
     gc.freeze()  # what is imported lives to the end: to look for circles in it takes time and finds nothing
     gc.set_threshold(OBJECTS)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy starts threads for matrices
-    if COMPLETES in os.environ:
-        importlib.import_module("kwire_cli.cli.shells").register()
     code = run()
     gc.freeze()  # Python would look through all objects once more before it exits
     sys.exit(code)

@@ -57,7 +57,7 @@ def message_option(text: str) -> Any:
 def version_option(text: str, **settings: Any) -> Any:
     """Declare --message-version; `text` is its help."""
     number: dict[str, Any] = {"type": click.IntRange(0, 32767), "metavar": "N", "shell_complete": complete_version}
-    return option("--message-version", section="Input", former=("--version", "-n"), help=text, **number | settings)
+    return option("--message-version", section="Input", help=text, **number | settings)
 
 
 def record_format_option() -> Any:
@@ -308,7 +308,7 @@ class Captures(Capture):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Choosing(Printing):
-    """Options for choosing frames of a capture: --filter, --frames and --stream."""
+    """Options for choosing frames of a capture: --filter and --frames."""
 
     SECTION: ClassVar[str] = "Choose"
     SHARED: ClassVar[bool] = True
@@ -320,14 +320,6 @@ class Choosing(Printing):
         help="Show only frames that match, such as 'api == Fetch' (captures).",
     )
     frames: str | None = option("--frames", metavar="A-B", help="Show only frames with these numbers (captures).")
-    stream: tuple[int, ...] = option(
-        "--stream",
-        rare=True,
-        type=int,
-        multiple=True,
-        metavar="N",
-        help="Show only frames of this connection (captures); repeatable.",
-    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)

@@ -68,9 +68,6 @@ class Tables(Printing):
         "--records",
         type=click.Choice(["decoded", "size"]),
         default="decoded",
-        flag_value="decoded",
-        is_flag=False,
-        former=("--no-records=size",),
         help="Show what records and batches cost, or their size alone.",
     )
     limits_shown: bool = option(
@@ -107,7 +104,6 @@ class Counted(Printing):
     kafka_limits: tuple[str, ...] = option(
         "--kafka-limit",
         multiple=True,
-        former=("--limit",),
         metavar="NAME=BYTES",
         help="Set a limit of Kafka's, such as message.max.bytes=10MiB; repeatable.",
     )
@@ -145,7 +141,7 @@ def command(environment: Environment, options: Options) -> Exit:
     with environment.answering():
         overhead = Counting(environment, options).count()
         emit(environment, overhead.answer(top=options.top, records=options.records == "decoded", limits=shown), options)
-    choosing = options.filter or options.frames or options.stream
+    choosing = options.filter or options.frames
     return Exit.FOUND if options.exit_code and choosing and not overhead.tallies.messages else Exit.DONE
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LONGEST = 60
 """Characters of a name in a title."""
 MOST = 500
-"""Frames or batches of a page without --limit."""
+"""Frames or batches of a page without --top."""
 
 
 def refuse_terminal(environment: Environment) -> None:
@@ -61,7 +61,7 @@ def new_page(environment: Environment, kind: str, command: str, sources: Sequenc
 
     refuse_terminal(environment)
     if limit == 0:
-        raise click.UsageError("--limit 0 leaves nothing to put on a page")
+        raise click.UsageError("--top 0 leaves nothing to put on a page")
 
     def write(text: str) -> None:
         environment.write_bytes(text.encode("utf-8", "backslashreplace"))

@@ -63,24 +63,19 @@ class Payloads(Definitions):
     @property
     def reads_payloads(self) -> bool:
         """Return whether a format of keys or values is given, or where schemas are."""
-        return bool(self.value or self.key_format or self.schemas or self.serdes)
-
-    @property
-    def key_format(self) -> str | None:
-        """Return the format of keys."""
-        return self.key
+        return bool(self.value or self.key or self.schemas or self.serdes)
 
     @cached_property
     def catalog(self) -> Catalog:
         """Return the definitions, with the formats of keys and values."""
         catalog = super().catalog
-        if (self.value, self.key_format, self.serdes) == (None, None, None) and not (self.schemas or self.redact):
+        if (self.value, self.key, self.serdes) == (None, None, None) and not (self.schemas or self.redact):
             return catalog
         return catalog.with_serdes(self._serdes(catalog))
 
     def _serdes(self, catalog: Catalog) -> Serdes:
         made: Serdes = schema_inputs().serdes_from(
-            Reading(catalog=catalog), self.schemas, key=self.key_format, value=self.value, file=self.serdes,
+            Reading(catalog=catalog), self.schemas, key=self.key, value=self.value, file=self.serdes,
             redact=self.redact,
         )  # fmt: skip
         return made

@@ -33,15 +33,11 @@ class Options(Choosing, OfGroups, OfTransactions, LadderReport, Asking):
 
     PIPED: ClassVar[str] = "text"
 
-    limit: int = option(
-        "--limit",
-        "-n",
-        section="Choose",
+    top: int | None = option(
+        "--top",
         type=click.IntRange(min=0),
-        default=MOST_ARROWS,
-        show_default=True,
         metavar="N",
-        help="Show at most this many requests and responses.",
+        help=f"Show only the first N requests and responses.  [default: {MOST_ARROWS}]",
     )
 
 
@@ -54,7 +50,7 @@ def command(environment: Environment, options: Options) -> Exit:
     time, with the important parts of each call: groups, generations, producers, offsets, errors.
     """
     refuse_place(environment, options)
-    most = options.limit if options.top is None else min(options.limit, options.top)
+    most = MOST_ARROWS if options.top is None else options.top
     choice = Choice(options, options.catalog)
     calls = LadderCalls(options.group, options.transactional_id, limit=most, takes=choice.takes)
     with environment.answering():
@@ -62,7 +58,6 @@ def command(environment: Environment, options: Options) -> Exit:
         chosen = {
             "--filter": [options.filter] if options.filter else [],
             "--frames": [options.frames] if options.frames else [],
-            "--stream": options.stream,
             "--group": options.group,
             "--transactional-id": options.transactional_id,
         }

@@ -41,9 +41,7 @@ class Order:
 
 
 def order_of(text: str) -> Order:
-    """Return the order that `latency`, `latency:asc`, `latency:desc` or `-latency` (the largest first) says."""
-    if text.startswith("-"):
-        return Order(text[1:], descending=True)
+    """Parse `latency`, `latency:asc` or `latency:desc`."""
     column, colon, direction = text.rpartition(":")
     if not colon:
         return Order(text)

@@ -56,9 +56,7 @@ class Options(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
         help="Show only frames or batches that match at first; see docs/filter.md.",
     )
     version: int | None = version_option("Set the version of a response's api.")
-    topic: str | None = topic_option(
-        "Name the topic of a segment.  [default: taken from the folder's name]", former=("--topic",)
-    )
+    topic: str | None = topic_option("Name the topic of a segment.  [default: taken from the folder's name]")
 
     @property
     def is_live(self) -> bool:

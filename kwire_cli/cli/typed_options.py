@@ -44,7 +44,7 @@ class _Declared(NamedTuple):
 def option(*names: str, **settings: Any) -> Any:
     """Declare a field that options of these names fill.
 
-    The settings are those of `click.option`, with `section`, `rare`, `shared` and `former` of a `Setting`. By default,
+    The settings are those of `click.option`, with `section`, `rare` and `shared` of a `Setting`. By default,
     the section is the `SECTION` of the class that declares the field.
     """
     default = settings.setdefault("default", () if settings.get("multiple") else None)
@@ -83,7 +83,6 @@ class Printing:
         default="auto",
         help="Set when to use colour; NO_COLOR and FORCE_COLOR set it too.",
     )
-    no_pager: bool = flag("--no-pager", rare=True, help="Show results that are longer than the screen without a pager.")
 
     @property
     def is_live(self) -> bool:
@@ -93,7 +92,7 @@ class Printing:
     def apply(self, environment: Environment) -> None:
         """Set how an environment prints."""
         environment.colour = self.colour
-        environment.use_terminal(paged=not (self.is_live or self.no_pager))
+        environment.use_terminal(paged=not self.is_live)
 
     @classmethod
     def settings_for(cls, group: type[Printing], settings: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG003 - overrides go by the group

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 # is expected there.
 
 KEYWORDS = frozenset({"and", "or", "not", "in", "has"})
-NAME, VALUE = "the name of a column or field", "a value"
-"""Words of errors for what stands on the left and on the right of an operator."""
 
 
 # The column's name of a field, as `host`, stays within reach with a dot before it.
@@ -69,8 +67,6 @@ class Cursor:
 
     text: str
     at: int = 0
-    name: Name | None = None
-    """The name that was read last."""
 
     def error(self, message: str, at: int | None = None) -> FilterError:
         """An error where reading stands, or at another offset."""
@@ -112,7 +108,7 @@ def name(cursor: Cursor) -> Name:
         return named
     match = _NAME.match(cursor.text, cursor.at)
     if not match or match[0].casefold() in KEYWORDS:
-        raise cursor.expected(NAME)
+        raise cursor.expected("the name of a column or field")
     cursor.at = match.end()
     if cursor.text.startswith("[", cursor.at):
         raise cursor.error("a path has no indexes: topics.partitions, not topics[0].partitions")
@@ -160,7 +156,7 @@ def literal(cursor: Cursor, *, pattern: bool = False) -> Literal:
         return Literal("string", text, text, start + 1)
     match = _WORD.match(cursor.text, start)
     if not match or match[0].casefold() in KEYWORDS:
-        raise cursor.expected(VALUE)
+        raise cursor.expected("a value")
     cursor.at = match.end()
     return word(match[0], start + 1)
 
@@ -194,11 +190,7 @@ _OPERATORS: tuple[Operator, ...] = tuple(
 
 def parse(text: str) -> Node:
     """The tree of a filter; FilterError where it is none."""
-    return read(Cursor(text))
-
-
-def read(cursor: Cursor) -> Node:
-    """Return the tree of a filter that a cursor stands before. Raises FilterError if the text is no filter."""
+    cursor = Cursor(text)
     node = _either(cursor, 0)
     cursor.space()
     if cursor.at < len(cursor.text):
@@ -247,7 +239,7 @@ def _group(cursor: Cursor, depth: int) -> Node:
 def _test(cursor: Cursor) -> Node:
     if cursor.take_keyword("has"):
         return Exists(name(cursor), says=False)
-    operand = cursor.name = name(cursor)
+    operand = name(cursor)
     cursor.space()
     start = cursor.at
     if operator := next((symbol for symbol in _OPERATORS if cursor.take(symbol)), None):

@@ -13,7 +13,7 @@ from kwire_cli.records.batch import Batch
 from kwire_cli.records.schemas.files import read_files, schema_files
 from kwire_cli.records.schemas.redact import FieldRedaction
 from kwire_cli.records.schemas.registry import SCHEMAS_TOPIC, SchemasTopic
-from kwire_cli.records.schemas.serdes import WITH_SCHEMA, Rule, Serdes, is_format, serde_of
+from kwire_cli.records.schemas.serdes import WITH_SCHEMA, Rule, Serdes, serde_of
 from kwire_cli.records.schemas.store import SchemaStore
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.log_inputs import LogInput
@@ -22,7 +22,7 @@ from kwire_cli.source.reading import Reading
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.stores import exists, path_of
 
-__all__ = ["is_format", "rules_in", "schemas_at", "serdes", "serdes_from"]
+__all__ = ["rules_in", "schemas_at", "serdes", "serdes_from"]
 
 if TYPE_CHECKING:
     import os

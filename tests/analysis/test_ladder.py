@@ -60,7 +60,7 @@ def test_the_first_arrows_are_kept_and_the_others_counted():
         first.add(call)
         assert len(first._events) <= 41
     assert first.chart().arrows == every.arrows[:20]
-    assert first.chart().note == "… and 980 more; --limit 1000 shows all"
+    assert first.chart().note == "… and 980 more; --top 1000 shows all"
 
 
 def test_no_arrows_are_kept_with_a_limit_of_none_at_all():

@@ -1,4 +1,4 @@
-"""Completion of files wherever a file may stand, and of names that kwire knows."""
+"""Completion of files and names."""
 
 import re
 
@@ -39,63 +39,45 @@ TAKE_PATHS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("words", "parameter"),
-    TAKE_PATHS,
-    ids=lambda given: given.opts[0] if isinstance(given, click.Parameter) else " ".join(given),
-)
-def test_files_complete_wherever_one_may_stand(words, parameter):
-    typed = [parameter.opts[0]] if isinstance(parameter, click.Option) else []
-    # Bash drops what stands before the mark for files, so it is the first.
-    assert [(item.type, item.value) for item in offered(*words, *typed, "samples/fra")][:1] == [("file", "samples/fra")]
+def test_files_complete_wherever_one_may_stand():
+    for words, parameter in TAKE_PATHS:
+        typed = [parameter.opts[0]] if isinstance(parameter, click.Option) else []
+        # Bash drops what stands before the mark for files, so it is the first.
+        first = offered(*words, *typed, "samples/fra")[0]
+        assert (first.type, first.value) == ("file", "samples/fra"), (words, parameter.opts)
 
 
 def test_there_are_paths_in_most_commands():
     assert {words[0] for words, _ in TAKE_PATHS} | {"completion", "doctor"} == {*COMMANDS}
 
 
-BEHIND = ("==", "!=", "<", "<=", ">", ">=", "in (", "not in (", "and", "or")
-"""Words that may stand behind a duration."""
-
-
 @pytest.mark.parametrize(
     ("words", "found"),
     [
+        (["explain", "error", "unsupported_v"], ["UNSUPPORTED_VERSION"]),
+        (["explain", "anomaly", "tag_o"], ["TAG_ORDER"]),
+        (["explain", "finding", "throt"], ["THROTTLED"]),
         (["spec", "errors", "unsupported_v"], ["UNSUPPORTED_VERSION"]),
-        (["explain", "error", "UNSUPPORTED_V"], ["UNSUPPORTED_VERSION"]),
-        (["explain", "anomaly", "tag-o"], ["TAG_ORDER"]),
         (["explain", "cr"], ["crc"]),
         (["explain", "samples/frames/a.hex", "cr"], []),
-        (["overhead", "--by", "t"], ["topic"]),
-        (["overhead", "--by", "topic,client,t"], []),
         (["overhead", "--by", "api,cl"], ["api,client"]),
-        (["scan", "--by", "api,cl"], ["api,client"]),
         (["spec", "list", "heart"], ["HeartbeatRequest", "HeartbeatResponse"]),
+        (["decode", "--api", "heart"], ["Heartbeat"]),
+        (["decode", "--message", "HeartbeatRequest", "--message-version", "1"], ["1"]),
+        (["decode", "--message", "nothing", "--message-version", "1"], []),
+        (["decode", "--specs", "nosuch", "--api", "heart"], []),
         (["decode", "--overlay", "nosuch"], []),
-        (["spec", "show", "heart"], ["HeartbeatRequest", "HeartbeatResponse"]),
-        (["decode", "--filter", "api == heart"], ["api == Heartbeat"]),
-        (["decode", "--filter", "kind == re"], ["kind == request", "kind == response"]),
-        (["decode", "--filter", "error == UNKNOWN_TOPIC_O"], ["error == UNKNOWN_TOPIC_OR_PARTITION"]),
-        (["decode", "--filter", "anomaly == tag_o"], ["anomaly == TAG_ORDER"]),
-        (["decode", "--filter", "thrott"], ["throttle", "throttleTimeMs"]),
-        (
-            ["decode", "--specs", "nosuch", "--filter", "thrott"],
-            [f"throttle {word}" for word in BEHIND],
-        ),
-        (["dump", "--filter", "kind == g"], ["kind == gap"]),
-        (["dump", "--filter", "compr"], ["compression", "compressionType"]),
+        (["decode", "--filter", "thrott"], ["throttle"]),
+        (["decode", "--filter", "error and laten"], ["error and latency"]),
+        (["dump", "--filter", "compr"], ["compression"]),
         (["decode", "--fields", "api,laten"], ["api,latency"]),
-        (["decode", "--fields", "latency,laten"], []),
-        (["decode", "--fields", "api,throttle"], ["api,throttle", "api,throttleTimeMs"]),
-        (["compare", "--paths", "throttle"], ["throttleTimeMs"]),
         (["decode", "--sort", "laten"], ["latency"]),
-        (["decode", "--sort", "latency:"], ["latency:asc", "latency:desc"]),
-        (["decode", "--sort", "api,laten"], []),
         (["dump", "--sort", "baseO"], ["baseOffset"]),
         (["dump", "--deep", "--sort", "keyS"], ["keySize"]),
-        (["spec", "errors", "--sort", "retr"], ["retriable"]),
+        (["clients", "--to", "4.1"], ["4.1"]),
+        (["compare", "--paths", "throttleT"], ["throttleTimeMs"]),
         (["decode", "--frames", ""], []),
-        (["completion", "install", "z"], ["zsh"]),
+        (["completion", "z"], ["zsh"]),
         (["help", "ex"], ["explain", "export", "examples"]),
         (["help", "spec", "e"], ["errors"]),
     ],
@@ -124,4 +106,4 @@ def test_help_goes_on_with_commands_of_groups():
 
 
 def test_options_complete_behind_an_input_too():
-    assert names("samples/captures/ipv6.pcap", "--filter", "api == heart") == ["api == Heartbeat"]
+    assert names("samples/captures/ipv6.pcap", "--filter", "laten") == ["latency"]

@@ -126,9 +126,9 @@ def test_the_exit_code_says_whether_there_is_an_anomaly():
 
 
 def test_limits_count_records_with_deep():
-    found = lines(kwire("dump", "--deep", "--limit", "3", ORDERS))
+    found = lines(kwire("dump", "--deep", "--top", "3", ORDERS))
     assert [len(line["records"]) for line in found] == [3]
-    assert kwire("dump", "--limit", "0", ORDERS).out == ""
+    assert kwire("dump", "--top", "0", ORDERS).out == ""
 
 
 def test_a_small_file_loads_nothing_big():

@@ -96,11 +96,11 @@ def test_what_is_odd(tmp_path):
 def test_limits_count_entries():
     snapshot, index = LOGS / "txn-out-1" / f"{10:020}.snapshot", LOGS / "txn-out-1" / f"{0:020}.txnindex"
     for form in ("jsonl", "csv", "table", "tree"):
-        done = kwire("dump", "--format", form, "--limit", 4, snapshot, index)
+        done = kwire("dump", "--format", form, "--top", 4, snapshot, index)
         expected = [form in {"jsonl", "tree"}, form != "jsonl"]
         assert [text in done.out for text in ("1795259731120", "2026-11-21T11:15:31.120Z")] == expected
-    assert len(kwire("dump", "--limit", 4, snapshot, index).out.splitlines()) == 4
-    documents = kwire("dump", "--format", "json", "--limit", 3, snapshot, index).out
+    assert len(kwire("dump", "--top", 4, snapshot, index).out.splitlines()) == 4
+    documents = kwire("dump", "--format", "json", "--top", 3, snapshot, index).out
     assert documents.count('"at"') == 3
 
 

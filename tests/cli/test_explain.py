@@ -263,11 +263,12 @@ def test_one_byte_of_a_segment():
     )
 
 
-def test_a_frame_by_its_number():
-    text = "0000000a00120000000000010000" + "0000000a00120000000000020000"
-    assert "correlationId = 2" in run("explain", "--short", "--frame", "2", text).out
-    assert "correlationId = 2" not in run("explain", "--short", "--frame", "1", text).out
-    done = run("explain", "--short", "--frame", "3", text)
+def test_a_frame_by_its_number(tmp_path):
+    file = tmp_path / "two.hex"
+    file.write_text("0000000a00120000000000010000" + "0000000a00120000000000020000")
+    assert "correlationId = 2" in run("explain", "--short", f"{file}@2").out
+    assert "correlationId = 2" not in run("explain", "--short", f"{file}@1").out
+    done = run("explain", "--short", f"{file}@3")
     assert done.code == 2
     assert "there is no frame 3: it has 2" in done.err
 

@@ -24,8 +24,8 @@ FRAME = "0000000d00120000000000070003617070"
 @pytest.mark.parametrize(
     "words",
     [
-        (CAPTURE, "--limit", "2"),
-        (CAPTURE, CAPTURE, "--limit", "2"),
+        (CAPTURE, "--top", "2"),
+        (CAPTURE, CAPTURE, "--top", "2"),
         (FRAME,),
         (FRAME.upper(), "--format", "json"),
         ("00", "00", "00", "0d", "00", "12", "0000000000070003617070"),
@@ -63,7 +63,7 @@ def test_without_a_word_and_without_input_there_is_help():
         (CAPTURE,),
         (CAPTURE, CAPTURE),
         (CAPTURE, "--port", "19092"),
-        ("samples/captures/ipv6.pcap", "--color=never", "--no-pager"),
+        ("samples/captures/ipv6.pcap", "--color=never"),
         (TLS, "--tls-keylog", KEYS),
         (LOG,),
         (LOG, LOG),
@@ -88,10 +88,10 @@ def test_a_capture_a_log_or_a_folder_in_place_of_a_command_is_summarised(words, 
         (CAPTURE, "--filter", "api == Fetch"),
         (CAPTURE, "--format", "jsonl"),
         (CAPTURE, "--format", "table"),
-        (CAPTURE, "-n", "1"),
+        (CAPTURE, "--top", "1"),
         (CAPTURE, "--pairs", "--frames", "1-9"),
-        (CAPTURE, "--no-pager", "--top=3"),
-        (CAPTURE, "--port", "19092", "--limit", "1"),
+        (CAPTURE, "--merge-points", "--top=3"),
+        (CAPTURE, "--port", "19092", "--top", "1"),
         (CAPTURE, LOG),
         (LOG, "--format", "csv"),
         (SEGMENT,),
@@ -140,8 +140,8 @@ def test_a_command_comes_before_a_file_of_its_name(tmp_path, monkeypatch):
     shutil.copy(CAPTURE, "stats")
     shutil.copy(CAPTURE, "decoed")
     assert kwire("stats", "decoed", "-f", "table").out.startswith("frames")
-    assert '"ApiVersions"' in kwire("./stats", "--limit", "1").out
-    assert '"ApiVersions"' in kwire("decoed", "--limit", "1").out
+    assert '"ApiVersions"' in kwire("./stats", "--top", "1").out
+    assert '"ApiVersions"' in kwire("decoed", "--top", "1").out
 
 
 @pytest.mark.parametrize(

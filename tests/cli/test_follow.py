@@ -218,7 +218,7 @@ def test_rows_that_wait_are_printed_where_reading_fails(monkeypatch):
             yield line
 
     monkeypatch.chdir(ROOT)
-    whole = kwire("decode", "-f", "table", "--fields", "frame,kind", "--limit", "5", file).out
+    whole = kwire("decode", "-f", "table", "--fields", "frame,kind", "--top", "5", file).out
     monkeypatch.setattr(capture_inputs, "traffic", failing)
     done = kwire("decode", "-f", "table", "--fields", "frame,kind", file)
     assert (done.code, done.out) == (2, whole)
@@ -277,7 +277,7 @@ def test_standard_input_may_be_a_file_that_grows(tmp_path):
         run.lines(len(whole) - 2)
 
 
-@pytest.mark.parametrize("options", [["--limit", "3"], ["--frames", "1-3"], ["--limit", "0", "--filter", "frame > 0"]])
+@pytest.mark.parametrize("options", [["--top", "3"], ["--frames", "1-3"], ["--top", "0", "--filter", "frame > 0"]])
 def test_it_ends_with_the_last_line_that_was_asked_for(tmp_path, options):
     path = tmp_path / "growing.pcap"
     path.write_bytes(pcap(SARAMA))

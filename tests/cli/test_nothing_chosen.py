@@ -22,12 +22,12 @@ METADATA = (
     [
         (("decode", "--frames", "99999", CAPTURE), f"kwire: {CAPTURE}: no frame matches (148 read)\n"),
         (
-            ("decode", "--stream", "77", "--format", "table", CAPTURE),
+            ("decode", "--filter", "stream == 77", "--format", "table", CAPTURE),
             f"kwire: {CAPTURE}: no frame matches (148 read)\n",
         ),
         (("decode", "--filter", "size > 1GB", CAPTURE), f"kwire: {CAPTURE}: no frame matches (148 read)\n"),
         (("decode", "--frames", "1", CAPTURE), ""),
-        (("decode", "--frames", "99999", "--limit", "0", CAPTURE), ""),
+        (("decode", "--frames", "99999", "--top", "0", CAPTURE), ""),
         (
             ("dump", "--topic", "nosuch", LOGS),
             (
@@ -36,7 +36,7 @@ METADATA = (
             ),
         ),
         (("dump", "--topic", "nosuch", "--topic", "trimmed", LOGS), ""),
-        (("dump", "--topic", "nosuch", "--limit", "0", LOGS), ""),
+        (("dump", "--topic", "nosuch", "--top", "0", LOGS), ""),
         (("dump", "--with-key", "zzz", LOGS), "kwire: no batch matches (34 read)\n"),
         (("dump", "--offsets", "0-", LOGS), ""),
         (

@@ -88,15 +88,6 @@ def test_a_short_option_is_short_for_one_option():
     assert {name: longs for name, longs in found.items() if len(longs) > 1} == {}
 
 
-def test_a_former_spelling_is_no_option_of_the_same_command_but_n():
-    """-n was the version of a message, and is a number of rows."""
-    for name in COMMANDS:
-        own = [option for command, option in options() if command == name]
-        present = {spelling for option in own for spelling in option.opts}
-        former = {spelling.partition("=")[0] for option in own for spelling in getattr(option, "former", ())}
-        assert former & present <= {"-n"}
-
-
 @pytest.mark.parametrize("command", ["decode", "stats", "overhead", "compare", "sequence", "diagnose"])
 def test_port_names_the_broker_and_chooses_no_frames(command):
     capture = ROOT / "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"

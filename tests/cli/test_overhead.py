@@ -227,7 +227,7 @@ def test_a_topic_of_a_log_directory():
     assert found["facts"]["bytes"] == sum(path.stat().st_size for path in (logs / "trimmed-0").glob("*.log*"))
 
 
-@pytest.mark.parametrize("options", [("--filter", "api == Fetch"), ("--frames", "10-20"), ("--stream", "1")])
+@pytest.mark.parametrize("options", [("--filter", "api == Fetch"), ("--frames", "10-20"), ("--filter", "stream == 1")])
 def test_frames_that_are_wanted(options):
     found = document(*options, CAPTURE)
     lines = [json.loads(line) for line in kwire("decode", "--format", "jsonl", *options, CAPTURE).out.splitlines()]
@@ -255,20 +255,6 @@ def test_records_can_be_left_out():
     assert sum(row["batches"] for row in document(CAPTURE)["tables"]["batches"]) == 4
     assert "batches" not in document("--records", "size", CAPTURE)["tables"]
     assert "records/batch" not in kwire("overhead", "--records", "size", CAPTURE).out
-
-
-@pytest.mark.parametrize(
-    ("former", "now"),
-    [
-        (("--no-records",), ("--records", "size")),
-        (("--records",), ("--records", "decoded")),
-        (("--limit", "message.max.bytes=100"), ("--kafka-limit", "message.max.bytes=100")),
-    ],
-)
-def test_former_options_go_on(former, now):
-    done = kwire("overhead", CAPTURE, *former)
-    assert (done.code, done.out) == (0, kwire("overhead", CAPTURE, *now).out)
-    assert former == ("--records",) or f"{former[0]} is now" in done.err
 
 
 def test_batching_in_json():

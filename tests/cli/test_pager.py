@@ -49,11 +49,10 @@ def test_colours_and_settings_of_a_person_stay(pager, tmp_path):
 @pytest.mark.parametrize(
     ("words", "variables"),
     [
-        (("--no-pager",), {}),
         ((), {"TERM": "dumb"}),
         ((), {"KWIRE_PAGER": ""}),
         ((), {"PAGER": "cat", "KWIRE_PAGER": "cat"}),
-        (("--follow", "--limit", "2"), {}),
+        (("--follow", "--top", "2"), {}),
     ],
 )
 def test_there_is_no_pager(words, variables, pager):
@@ -143,7 +142,7 @@ def test_the_pager_is_that_of_git(variables, command):
     ("words", "first"),
     [
         (("decode", CAPTURE), "frame  time"),
-        (("decode", CAPTURE, "--full", "--limit", "1"), "2026-"),
+        (("decode", CAPTURE, "--full", "--top", "1"), "2026-"),
         (("decode", FRAME), "frame 1: ApiVersions request"),
         (("decode", FRAME, FRAME), "frame 1: ApiVersions request"),
         (("dump", "samples/segments/__consumer_offsets-0"), "position"),
@@ -158,7 +157,7 @@ def test_many_lines_are_a_table_and_one_message_is_a_tree(words, first, monkeypa
 
 
 def test_the_format_that_was_asked_for_stays():
-    assert kwire("decode", CAPTURE, "--format", "json", "--limit", "1", terminal=True).out.startswith("{\n")
+    assert kwire("decode", CAPTURE, "--format", "json", "--top", "1", terminal=True).out.startswith("{\n")
 
 
 # Results in a file.

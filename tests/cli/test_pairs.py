@@ -80,9 +80,9 @@ def test_requests_without_response_come_last_and_those_that_want_none_at_once(ca
         (("--filter", "frame == 5"), [(5, 7)]),
         (("--filter", "error"), [(5, 7)]),
         (("--filter", "api == Produce"), [(2, None)]),
-        (("--filter", "kind == request", "--limit", "4"), PAIRS[:4]),
-        (("--limit", "0"), []),
-        (("--stream", "0"), PAIRS),
+        (("--filter", "kind == request", "--top", "4"), PAIRS[:4]),
+        (("--top", "0"), []),
+        (("--filter", "stream == 0"), PAIRS),
         (("--sort", "latency"), [(5, 7), (3, 4), (2, None), (1, None), (6, None)]),
         (("--sort", "latency", "--top", "1"), [(5, 7)]),
     ],
@@ -150,7 +150,7 @@ def test_a_request_that_was_given_up_and_its_response_say_so(late, monkeypatch):
     assert (out.count(GIVEN_UP), out.count(f"request {GIVEN_UP}"), out.count("no response")) == (16, 8, 0)
 
 
-@pytest.mark.parametrize("words", [("--limit", "2"), ("--sort", "frame", "--top", "2")])
+@pytest.mark.parametrize("words", [("--top", "2"), ("--sort", "frame", "--top", "2")])
 def test_a_page_counts_pairs(words, capture):
     expected = [number for pair in numbers(documents(capture, *words)) for number in pair if number]
     out = kwire("decode", capture, "--pairs", "--format", "html", *words).out
@@ -159,9 +159,9 @@ def test_a_page_counts_pairs(words, capture):
 
 
 def test_a_page_of_pairs_says_how_many_pairs_are_more(capture):
-    out = kwire("decode", capture, "--pairs", "--format", "html", "--limit", "3").out
-    assert '"more":"--limit 6"' in out
-    assert '"more":null' in kwire("decode", capture, "--pairs", "--format", "html", "--limit", "5").out
+    out = kwire("decode", capture, "--pairs", "--format", "html", "--top", "3").out
+    assert '"more":"--top 6"' in out
+    assert '"more":null' in kwire("decode", capture, "--pairs", "--format", "html", "--top", "5").out
 
 
 def test_all_frames_of_a_capture_are_in_its_pairs():
@@ -195,4 +195,4 @@ def test_strict_looks_at_gaps_too():
     """They belong to no pair, and bytes were lost all the same."""
     lost = ROOT / "samples/incidents/lost-packets.pcap"
     assert kwire("decode", "--pairs", "--strict", lost).code == 1
-    assert kwire("decode", "--pairs", "--strict", "--stream", 0, lost).code == 0
+    assert kwire("decode", "--pairs", "--strict", "--filter", "stream == 0", lost).code == 0

@@ -98,9 +98,8 @@ def test_who_names_a_format_sees_records(given):
 
 def test_keys_are_chosen_as_they_are_decoded():
     assert len(records(dump("--key", "text", "--with-key", "order-1"))) == 1
-    former = dump("--key", "order-1")
-    assert [record["offset"] for record in records(former)] == [1]
-    assert "--key TEXT is now --with-key TEXT" in former.err
+    done = dump("--key", "order-1")
+    assert (done.code, done.out) == (2, "")
 
 
 def test_formats_of_a_file_are_those_of_a_topic(tmp_path):
@@ -142,7 +141,7 @@ CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 
 
 def test_records_of_a_capture_are_decoded():
-    done = kwire("decode", CAPTURE, "--key", "text", "--filter", "api == Produce and key == k4", "-n", "1")
+    done = kwire("decode", CAPTURE, "--key", "text", "--filter", "api == Produce and key == k4", "--top", "1")
     batch = json.loads(done.out)["body"]["topicData"][0]["partitionData"][0]["records"][0]
     assert batch["records"][0]["decoded"]["key"]["data"] == "k4"
     refused = kwire("decode", CAPTURE, "--redact", "value", "--records", "base64")

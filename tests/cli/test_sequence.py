@@ -35,7 +35,7 @@ def test_the_ladder_is_what_a_terminal_and_a_pipe_get():
 
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
 def test_each_request_and_response_has_an_arrow(capture):
-    rows = arrows(capture, "--limit", "100000")
+    rows = arrows(capture, "--top", "100000")
     lines = [json.loads(line) for line in kwire("decode", capture, "--format", "jsonl").out.splitlines()]
     frames = {row["frame"]: row["kind"] for row in lines if row["kind"] in {"request", "response"}}
     drawn = {row["frame"]: row["kind"] for row in rows}
@@ -49,19 +49,19 @@ def test_frames_that_are_chosen_have_arrows_and_no_others():
     assert [row["frame"] for row in arrows(GROUP, "--frames", "62-65")] == [62, 63, 64, 65]
     assert {row["kind"] for row in arrows(GROUP, "--filter", "error")} == {"response"}
     assert {row["api"] for row in arrows(GROUP, "--filter", "api == JoinGroup")} == {"JoinGroup"}
-    of_stream = [row["frame"] for row in arrows(GROUP, "--stream", "3", "--limit", "9")]
-    decoded = kwire("decode", GROUP, "--stream", "3", "--limit", "9", "--format", "jsonl").out.splitlines()
+    of_stream = [row["frame"] for row in arrows(GROUP, "--filter", "stream == 3", "--top", "9")]
+    decoded = kwire("decode", GROUP, "--filter", "stream == 3", "--top", "9", "--format", "jsonl").out.splitlines()
     assert of_stream == [json.loads(row)["frame"] for row in decoded]
 
 
 def test_calls_are_chosen_by_group_and_transactional_id():
-    rows = arrows(GROUP, "--group", "payment-workers", "--limit", "1000")
+    rows = arrows(GROUP, "--group", "payment-workers", "--top", "1000")
     requests = [row for row in rows if row["kind"] == "request"]
     assert len(requests) * 2 == len(rows)
     assert {row["api"] for row in rows} >= {"FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"}
     assert not {row["api"] for row in rows} & {"Produce", "Fetch", "Metadata"}
     assert arrows(GROUP, "--group", "nobody") == []
-    transactional = arrows(TRANSACTION, "--limit", "1000")
+    transactional = arrows(TRANSACTION, "--top", "1000")
     names = {row["label"] for row in transactional if row["api"] == "InitProducerId" and row["kind"] == "request"}
     for name in {label.partition(" v")[2].partition(" ")[2] for label in names if label.count(" ") > 1}:
         chosen = arrows(TRANSACTION, "--transactional-id", name)
@@ -78,8 +78,8 @@ def test_a_request_whose_connection_was_closed_has_no_answer():
 
 
 def test_request_logs_have_ladders_too():
-    everything = arrows(LOG, "--limit", "1000")
-    of_group = arrows(LOG, "--group", "reports", "--limit", "1000")
+    everything = arrows(LOG, "--top", "1000")
+    of_group = arrows(LOG, "--group", "reports", "--top", "1000")
     assert {row["kind"] for row in everything} == {"request", "response"}
     assert [row["time"] for row in everything] == sorted(row["time"] for row in everything)
     assert {row["api"] for row in of_group} >= {"FindCoordinator", "JoinGroup", "LeaveGroup"}
@@ -90,11 +90,11 @@ def test_request_logs_have_ladders_too():
 
 
 def test_the_limit_says_how_many_more_there_are():
-    done = kwire("sequence", GROUP, "--limit", "3")
-    assert done.out.splitlines()[-1] == "… and 329 more; --limit 332 shows all"
+    done = kwire("sequence", GROUP, "--top", "3")
+    assert done.out.splitlines()[-1] == "… and 329 more; --top 332 shows all"
     assert len(arrows(GROUP)) == 200
     assert len(arrows(GROUP, "--top", "7")) == 7
-    facts = json.loads(kwire("sequence", GROUP, "--limit", "3", "-f", "json").out)["facts"]
+    facts = json.loads(kwire("sequence", GROUP, "--top", "3", "-f", "json").out)["facts"]
     assert facts == {"arrows": 3, "allArrows": 332}
 
 
@@ -123,7 +123,7 @@ def test_csv_has_the_arrows():
 
 
 FRAMES = "kwire decode a.pcap --fields frame,stream,api,correlationId"
-"""The command that lists what --filter, --frames and --stream choose from."""
+"""The command that lists what --filter and --frames choose from."""
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ FRAMES = "kwire decode a.pcap --fields frame,stream,api,correlationId"
             f"no request or response matches --filter 'correlationId == 99999'; to see what there is: {FRAMES}",
         ),
         (
-            ("sequence", "a.pcap", "--stream", "7", "--group", "g"),
-            f"no request or response matches --stream 7 --group g; to see what there is: {FRAMES}, kwire groups a.pcap",
+            ("sequence", "a.pcap", "--frames", "7", "--group", "g"),
+            f"no request or response matches --frames 7 --group g; to see what there is: {FRAMES}, kwire groups a.pcap",
         ),
         (
             ("sequence", "a.pcap", "--transactional-id", "nobody"),

@@ -47,7 +47,6 @@ def frames():
         ("latency", Order("latency")),
         ("latency:asc", Order("latency", descending=False)),
         ("name:desc", Order("name", descending=True)),
-        ("-name", Order("name", descending=True)),
     ],
 )
 def test_an_order_is_a_column_and_a_direction(text, order):
@@ -265,7 +264,7 @@ def test_a_filter_of_pairs_brings_the_other_half(fmt):
 
 
 def test_limits_count_pairs():
-    pairs = lines("decode", CAPTURE, "--pairs", "--filter", "api == Metadata", "--limit", "2")
+    pairs = lines("decode", CAPTURE, "--pairs", "--filter", "api == Metadata", "--top", "2")
     assert [pair["response"]["api"] for pair in pairs] == ["Metadata"] * 2
 
 

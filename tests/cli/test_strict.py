@@ -71,7 +71,7 @@ def test_cut_hex_is_no_success():
 NOTHING = [
     ("--filter", "size > 1GB"),
     ("--frames", "1000-2000"),
-    ("--stream", "99"),
+    ("--filter", "stream == 99"),
     ("--filter", 'clientId == "nobody"'),
 ]
 

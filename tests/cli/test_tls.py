@@ -40,7 +40,7 @@ def test_decode():
 def test_no_format_shows_a_secret():
     secrets = {line.split()[2] for line in BROKER_KEYS.read_text().splitlines() if not line.startswith("#")}
     for fmt in ("tree", "table", "csv", "json", "hex"):
-        done = kwire("decode", "--format", fmt, "--limit", "60", *WITH_KEYS)
+        done = kwire("decode", "--format", fmt, "--top", "60", *WITH_KEYS)
         assert done.code == 0
         assert not any(secret in done.out for secret in secrets)
 
@@ -140,7 +140,7 @@ def test_plain_captures_do_not_load_it(keys, loaded):
     that looks for it.
     """
     code = "import sys; from kwire_cli.cli.main import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
-    command = [sys.executable, "-c", code, "decode", "--limit", "3", *map(str, keys), str(PLAIN)]
+    command = [sys.executable, "-c", code, "decode", "--top", "3", *map(str, keys), str(PLAIN)]
     names = subprocess.run(command, capture_output=True, text=True, check=True).stderr.split()
     assert "cryptography" not in names
     assert {

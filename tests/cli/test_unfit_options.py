@@ -12,14 +12,13 @@ INPUTS = {
 CAPTURE, BATCHES, LOG_FILE, FRAMES = INPUTS
 UNFIT = {
     ("--frames", "1"): {BATCHES, LOG_FILE, FRAMES},
-    ("--stream", "0"): {BATCHES, LOG_FILE, FRAMES},
     ("--fields", "size"): {BATCHES, LOG_FILE, FRAMES},
     ("--pairs",): {BATCHES, LOG_FILE, FRAMES},
     ("--port", "9092"): {BATCHES, LOG_FILE, FRAMES},
     ("--merge-points",): {BATCHES, LOG_FILE, FRAMES},
     ("--capture-point", "{parent}"): {BATCHES, LOG_FILE, FRAMES},
     ("--filter", "size > 1"): {LOG_FILE, FRAMES},
-    ("--limit", "1"): {FRAMES},
+    ("--top", "1"): {FRAMES},
     ("--format", "csv"): {FRAMES},
     ("--format", "table"): {FRAMES},
     ("--lossless",): {BATCHES, LOG_FILE},

@@ -32,7 +32,7 @@ COMMANDS = [
     *(("decode", "--format", "table", path) for path in CAPTURES),
     ("decode", "--format", "table", "--fields", "time,client,topics,clientSoftwareName,error", SARAMA),
     *(("summary", path) for path in CAPTURES),
-    *(("sequence", "--limit", "30", path) for path in CAPTURES),
+    *(("sequence", "--top", "30", path) for path in CAPTURES),
     ("sequence", *CAPTURES[:6]),
     ("diagnose", "samples/incidents/sasl.pcap"),
     ("summary", "samples/logs"),

@@ -45,7 +45,7 @@ OF_BATCHES = [
     *(["dump", "--deep", "--full", "-f", form] for form in FORMATS),
     *(["dump", "-f", form] for form in FORMATS),
     ["dump", "--deep", "--pretty", "-f", "tree"],
-    ["dump", "--deep", "--limit", "99", "-f", "jsonl"],
+    ["dump", "--deep", "--top", "99", "-f", "jsonl"],
     ["dump", "--deep", "--grep", "[Zq#V~]", "-f", "jsonl"],
     ["dump", "--state", "-f", "json"],
     ["dump", "--verify", "-f", "json"],

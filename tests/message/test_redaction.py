@@ -46,7 +46,7 @@ CALLS = {
         ["stats"],
         ["decode", "--fields", "header,body"],
     ],
-    "explain": [["explain", "--all", "--frame", "3"]],
+    "explain": [["explain", "--all"]],
     "overhead": [["overhead", "--by", by] for by in ("field", "client", "topic")],
     "clients": [["clients"]],
     "diagnose": [["diagnose"]],
@@ -104,7 +104,8 @@ def test_every_command_is_called_or_named():
 
 def printed(path, calls, fmt):
     for words in calls:
-        done = kwire(*words, *([] if fmt is None else ["--format", fmt]), path)
+        source = f"{path}@3" if words[0] == "explain" else path
+        done = kwire(*words, *([] if fmt is None else ["--format", fmt]), source)
         assert "No such option" not in done.err, words
         text = (
             (text_of(done) + done.err)

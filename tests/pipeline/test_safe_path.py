@@ -61,10 +61,6 @@ def test_processes_of_an_export_import_nothing_from_there(hostile):
     assert run(hostile, PROCESSES) == "1 2 3\n"
 
 
-def test_trials_of_the_doctor_import_nothing_from_there(hostile):
-    assert '"broken"' not in run(hostile, COMMAND, "doctor", "--trials", "--format", "jsonl")
-
-
 @pytest.mark.spark
 def test_workers_of_spark_import_nothing_from_there(hostile):
     """Spark starts two kinds of Python: one that forks workers, and the workers."""

@@ -76,7 +76,6 @@ def test_every_option_is_on_the_page():
         "--help",
         "--help-all",
         "--color",
-        "--no-pager",
         "--sort",
         "--wide",
     }

@@ -1,7 +1,7 @@
 from hypothesis import given, strategies as st
+from kwire_cli.view.traffic import rows_for
 
 from kwire_cli.view.lines import plain
-from kwire_cli.view.traffic import rows_for
 from kwire_cli.view.widths import Column, cell_width, cut, folded, kept, layout, shrunk, wrapped
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=60)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
@@ -38,12 +37,6 @@ ALIASES = {
     "messagepack": MESSAGE_PACK, "integer": "int", "bool": "boolean", "auto": REGISTRY, "none": BYTES, "raw": BYTES,
 }  # fmt: skip
 _SETTINGS = {"reader": (AVRO,), "type": (PROTOBUF,)}
-
-
-def is_format(text: str) -> bool:
-    """Return whether a text has the form FORMAT[,NAME=VALUE...][:SCHEMA], with a known format."""
-    name = re.split("[:,]", text, maxsplit=1)[0].strip().lower()
-    return name in FORMATS or name in ALIASES
 
 
 def serde_of(text: str) -> Serde:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class TcpConnection(NamedTuple):
     """A TCP connection of a capture, when it has ended or the capture has.
 
-    Pairs are of the client and the broker, in this order. `sides_known` is False if neither the opening nor a frame
-    says who the client is: `client` is then the end that was seen first. `opened` says that the opening was seen, and
+    Pairs are of the client and the broker, in this order. `client` is the end that was seen first if neither the
+    opening nor a frame says who the client is. `opened` says that the opening was seen, and
     `syns` counts its SYNs. `heard` says whether a side sent anything but a RST. `sizes` are bytes of payload, None if
     the beginning was not seen. `repeated` counts segments with payload that were sent again, and `again` their bytes.
     `first` and `closed` are nanoseconds; `closed_by` is `client` or `broker`, None if neither closed it; `reset` says
@@ -39,7 +39,6 @@ class TcpConnection(NamedTuple):
     stream: int
     client: str
     broker: str
-    sides_known: bool
     opened: bool
     syns: int
     heard: tuple[bool, bool]
@@ -127,16 +126,9 @@ def _batches(events: Iterable[Event]) -> Iterator[list[Event]]:
     return events.batches() if isinstance(events, Capture | Replay) else ([event] for event in events)
 
 
-def names_in(
-    catalog: Catalog,
-    events: Iterable[Event],
-    *,
-    port: int | None = None,
-    layouts: Layouts | None = None,
-    sessions: bool = False,
-) -> Names:
+def names_in(catalog: Catalog, events: Iterable[Event], *, port: int | None = None, sessions: bool = False) -> Names:
     """The topics and brokers that a capture names, and its fetch `sessions` where they are asked for."""
-    watch = Watch(layouts or Layouts(catalog), port, Names(), names_alone=not sessions)
+    watch = Watch(Layouts(catalog), port, Names(), names_alone=not sessions)
     for batch in _batches(events):
         watch.take(batch)
     watch.close()
@@ -281,7 +273,6 @@ class Watch:
             number,
             texts[at],
             texts[1 - at],
-            client is not None,
             stream.opened,
             life.syns,
             (life.heard[at], life.heard[1 - at]),

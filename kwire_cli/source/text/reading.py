@@ -152,19 +152,17 @@ class Input(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def read_content(source: IO[bytes], form: str = "auto", *, file: str | None = None, limit: int = TEXT_LIMIT) -> bytes:
-    """Read the rest of an open file. InputError if it is text of more than `limit` bytes: no more of it is read
-    then.
-    """
+def read_content(source: IO[bytes], form: str, *, file: str) -> bytes:
+    """Read the rest of an open file. Raise InputError for text beyond TEXT_LIMIT, and read no more of it."""
     start = source.read(_SEEN)
     if not _is_limited(start, form):
         return start + source.read()
     pieces, size = [start], len(start)
-    while size and size <= limit and (more := source.read(min(PIECE, limit + 1 - size))):
+    while size and size <= TEXT_LIMIT and (more := source.read(min(PIECE, TEXT_LIMIT + 1 - size))):
         pieces.append(more)
         size += len(more)
     data = b"".join(pieces)
-    check_size(data, form, file=file, limit=limit)
+    check_size(data, form, file=file)
     return data
 
 
@@ -173,24 +171,23 @@ def _is_limited(start: bytes, form: str) -> bool:
     return form != "raw" and (form != "auto" or begins_as_text(start[:_SEEN]))
 
 
-def check_size(data: Any, form: str, *, file: str | None = None, limit: int = TEXT_LIMIT) -> None:
-    """Raise InputError if bytes are text of more than `limit` bytes."""
-    if len(data) > limit and _is_limited(bytes(data[:_SEEN]), form):
+def check_size(data: Any, form: str, *, file: str | None) -> None:
+    """Raise InputError if bytes are text beyond TEXT_LIMIT."""
+    if len(data) > TEXT_LIMIT and _is_limited(bytes(data[:_SEEN]), form):
         raise InputError(
-            f"this text is larger than {limit >> 20} MiB: give a part of it (head -c, split), or its bytes (xxd -r -p "
-            "FILE | kwire decode -); captures and raw bytes may be larger",
+            f"this text is larger than {TEXT_LIMIT >> 20} MiB: give a part of it (head -c, split), or its bytes "
+            "(xxd -r -p FILE | kwire decode -); captures and raw bytes may be larger",
             file=file,
         )
 
 
-def read_input(data: bytes, form: str = "auto", *, file: str | None = None, limit: int = TEXT_LIMIT) -> Input:
+def read_input(data: bytes, form: str = "auto", *, file: str | None = None) -> Input:
     """The bytes that `data` holds, written in `form`; auto decides by `data` alone.
 
     Args:
         data: A file's content or a command's argument.
         form: One of FORMS.
         file: Names the input in errors.
-        limit: Bytes of a text that may be read.
 
     Raises:
         InputError: The input is empty or a text beyond the limit, no form fits, or `form` does not; line and column are
@@ -201,7 +198,7 @@ def read_input(data: bytes, form: str = "auto", *, file: str | None = None, limi
         raise InputError(f"there is no input form {form!r}; there are {', '.join(FORMS)}", file=file)
     if not data:
         raise InputError("the input is empty", file=file)
-    check_size(data, form, file=file, limit=limit)
+    check_size(data, form, file=file)
     if form == "raw":
         return _raw(data, "as asked")
     if form == "auto":

@@ -72,9 +72,6 @@ RECORD_PARTS = (
 )
 """The layouts of records: a message of the formats 0 and 1, the header of a batch of format 2, and its records."""
 ATTRIBUTES = {0: v0.ATTRIBUTES, 1: v1.ATTRIBUTES, 2: v2.ATTRIBUTES}
-_RECORD_FIELDS = {"offset", "timestamp", "key", "value"}
-"""The fields of a message of the formats 0 and 1 that are called as those of a record of format 2 are."""
-
 _MARKS = re.compile(r'["\\\x00-\x1f\x7f]')
 """Characters that a literal of Lua has by their numbers only."""
 

@@ -118,7 +118,7 @@ class Hostile:
 
 def nothing(**known):
     """A connection of which next to nothing is known."""
-    empty = {"stream": 1, "client": "10.0.0.1:5", "broker": "b", "sides_known": False, "opened": False, "syns": 0}
+    empty = {"stream": 1, "client": "10.0.0.1:5", "broker": "b", "opened": False, "syns": 0}
     empty |= {"heard": (False, False), "sizes": (None, None), "repeated": (0, 0), "first": None, "closed": None}
     empty |= {"closed_by": None, "reset": False, "reason": "end", "node": None, "capture": None, "file": None}
     return TcpConnection(**(empty | {"packet": None} | known))

@@ -177,7 +177,7 @@ def test_every_command_that_reads_captures_reads_dumps():
         ("decode", "--fields", "api,size,src,dst", "-f", "csv"),
         ("decode", "--filter", "api == Metadata", "--fields", "frame,api", "-f", "csv"),
         ("overhead", "--by", "topic", "-f", "csv"),
-        ("explain", "--frame", "2"),
+        ("explain",),
     ):
         there, here = kwire(*words, capture).out, kwire(*words, text).out.replace(text, capture)
         assert here.splitlines()[:8] == there.splitlines()[:8]

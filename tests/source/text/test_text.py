@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from kwire_cli.errors import InputError
+from kwire_cli.source.text import reading
 from kwire_cli.source.text.model import Chunk
 from kwire_cli.source.text.reading import FORMS, TEXT_LIMIT, read_content, read_input, recognised_binary
 
@@ -333,23 +334,24 @@ def test_forms_are_named():
 
 
 @pytest.mark.parametrize("form", ["auto", "hex", "base64"])
-def test_text_has_a_limit(form):
+def test_text_has_a_limit(form, monkeypatch):
     assert TEXT_LIMIT == 256 << 20
-    limit = len(HEX)
+    monkeypatch.setattr(reading, "TEXT_LIMIT", len(HEX))
     text = io.BytesIO(HEX.encode() * 3000)
-    assert read_content(io.BytesIO(HEX.encode()), form, limit=limit) == HEX.encode()
+    assert read_content(io.BytesIO(HEX.encode()), form, file="x.txt") == HEX.encode()
     with pytest.raises(InputError, match="this text is larger than 0 MiB: give a part"):
-        read_content(text, form, file="x.txt", limit=limit)
+        read_content(text, form, file="x.txt")
     assert text.tell() <= 1 << 16  # the rest is not read
     with pytest.raises(InputError, match="larger than"):
-        read_input(HEX.encode() + b"\n", form, limit=limit)
+        read_input(HEX.encode() + b"\n", form)
 
 
-def test_bytes_have_no_limit():
+def test_bytes_have_no_limit(monkeypatch):
+    monkeypatch.setattr(reading, "TEXT_LIMIT", 10)
     data = bytes(1 << 17)
-    assert read_content(io.BytesIO(data), limit=10) == data
-    assert read_content(io.BytesIO(HEX.encode()), "raw", limit=10) == HEX.encode()
-    assert read_input(data, limit=10).chunks[0].data == data
+    assert read_content(io.BytesIO(data), "auto", file="x") == data
+    assert read_content(io.BytesIO(HEX.encode()), "raw", file="x") == HEX.encode()
+    assert read_input(data).chunks[0].data == data
 
 
 def test_a_zero_before_a_digit_is_read_as_rust_unless_python_makes_a_frame_of_it():

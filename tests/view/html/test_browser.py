@@ -126,7 +126,7 @@ def test_search_counts_a_place_once(look_at):
 def test_a_page_says_in_its_title_when_frames_are_left_out(look_at):
     whole = look_at("decode", CAPTURE)
     assert "only" not in whole.page.title() + whole.said("header")
-    part = look_at("decode", CAPTURE, "--limit", "5")
+    part = look_at("decode", CAPTURE, "--top", "5")
     assert part.page.title().endswith("(the first 5 frames only)")
     assert "the first 5 frames only, more with --frames 6-" in part.said("header .facts")
 

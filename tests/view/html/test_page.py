@@ -128,7 +128,7 @@ def test_several_files_are_told_apart():
     files = ["samples/captures/midstream.pcap", "samples/frames/metadata-v0-request.hex"]
     found = page("decode", *files).data["page"]
     assert {row["file"] for row in found["rows"]} == {*files}
-    found = page("decode", *files, "--limit", "3").data["page"]
+    found = page("decode", *files, "--top", "3").data["page"]
     assert (len(found["rows"]), found["more"]) == (3, f"{files[0]} --frames 4-")
 
 
@@ -142,7 +142,7 @@ def test_pages_of_a_capture_follow_each_other():
     assert everything["more"] is None
     rows, at = [], "1-"
     while at:
-        found = page("decode", file, "--limit", "90", "--frames", at).data["page"]
+        found = page("decode", file, "--top", "90", "--frames", at).data["page"]
         rows += found["rows"]
         at = found["more"] and found["more"].removeprefix("--frames ")
     assert rows == everything["rows"]
@@ -151,7 +151,7 @@ def test_pages_of_a_capture_follow_each_other():
 def test_pages_of_a_segment_follow_each_other():
     file = "samples/segments/__consumer_offsets-0/00000000000000000000.log"
     everything = page("dump", file).data["page"]["rows"]
-    first = page("dump", file, "--limit", "5").data["page"]
+    first = page("dump", file, "--top", "5").data["page"]
     second = page("dump", file, *first["more"].split()).data["page"]
     assert first["rows"] + second["rows"] == everything
 
@@ -162,7 +162,7 @@ def test_a_page_is_not_for_a_terminal_and_not_for_what_it_has_no_place_for():
         (("decode", file), True, "write it to a file"),
         (("stats", file), True, "write it to a file"),
         (("decode", file, "--fields", "api"), False, "--fields shows"),
-        (("decode", file, "--limit", "0"), False, "--limit 0"),
+        (("decode", file, "--top", "0"), False, "--top 0"),
         (("decode", "samples/request-logs/kafka-request.log"), False, "request log"),
     ):
         done = kwire(*arguments, "--format", "html", terminal=terminal)
