@@ -185,7 +185,7 @@ def varint(number):
     return out + bytes([number])
 
 
-PROTO = (FOLDER.parents[1] / "bench" / "schema_samples" / "order.proto").read_text(encoding="utf-8")
+PROTO = (FOLDER.parent / "makers" / "schemas" / "order.proto").read_text(encoding="utf-8")
 
 
 @EXAMPLES
