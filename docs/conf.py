@@ -7,7 +7,7 @@ from pathlib import Path
 SECTIONS = {
     "Start here": ["/README", "tasks", "cookbook", "commands", "input", "install", "doctor", "limits", "completion"],
     "Ask": ["summary", "findings", "groups", "transactions", "stats", "sequence", "clients"],
-    "On the wire": ["decode-captures", "brief", "captures", "filter", "tls", "live", "tui", "wireshark"],
+    "On the wire": ["captures", "brief", "filter", "tls", "live", "tui", "wireshark"],
     "On disk": [
         "dump",
         "log-directories",
