@@ -1,4 +1,4 @@
-"""All benchmarks in one run: `python bench/run.py [BLOCK]...`, of those in BLOCKS. docs/speed.md says what they
+"""All benchmarks in one run: `python bench/run.py [BLOCK]...`, of those in BLOCKS. docs/evidence/speed.md says what they
 measure.
 """
 

@@ -23,12 +23,9 @@ SEEN = [
     "captures",
     "dump",
     "input",
-    "payloads",
     "query",
     "secrets",
-    "sequence",
     "specs",
-    "summary",
     "tables",
     "tasks",
 ]
@@ -170,7 +167,7 @@ def named(text):
 
 
 def test_pages_name_the_commands_that_write_html():
-    rows = re.findall(r"^\| (`.*?`) \| ", (DOCS / "html.md").read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(r"^\| (`.*?`) \| ", (DOCS / "output.md").read_text("utf-8"), re.MULTILINE)
     (line,) = re.findall(
         r"^- `--format html` of .*(?:\n  .+)*", (DOCS / "commands.md").read_text("utf-8"), re.MULTILINE
     )
