@@ -1,5 +1,6 @@
-"""All benchmarks in one run: `python bench/run.py [BLOCK]...`, of those in BLOCKS. docs/evidence/speed.md says what they
-measure.
+"""All benchmarks in one run: `python bench/run.py [BLOCK]...`, of those in BLOCKS.
+
+docs/evidence/speed.md describes each block.
 """
 
 from __future__ import annotations
