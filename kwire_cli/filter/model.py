@@ -248,11 +248,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("port", "number", "the ports of both ends", many=True),
     Column("stream", "number", "the connection's number, from 0 by first packet"),
     Column("packet", "number", "the number of the packet with its last byte, in its file"),
-    Column(
-        "capture",
-        "text",
-        "its capture point, where there are several inputs (docs/captures.md#from-packets-to-streams)",
-    ),
+    Column("capture", "text", "its capture point, where there are several inputs (docs/captures.md)"),
     Column("file", "text", "the file that has its last byte"),
     Column(
         "kind",
