@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import construct
 import rivals
 from inputs import METADATA, MIX, Body, bodies
-from javareader import JavaReader, NotHereError
 from stock import stock
-from timing import Row, find, measure_in_turns, print_verdict, ratio, ratio_at_best, repeat
+from timing import Row, find, measure_in_turns, print_verdict, ratio, repeat
 
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.spans import walk
@@ -24,16 +23,11 @@ OURS = "kwire's declaration, parsed by construct"
 STOCK = "stock construct"
 KIO = "kio"
 KAFKA_PYTHON = "kafka-python"
-JAVA = "Kafka's Java"
 
 
 def block(rounds: int) -> None:
-    rows, java = contestants()
-    try:
-        measure_in_turns(rows, rounds)
-    finally:
-        if java:
-            java.close()
+    rows = contestants()
+    measure_in_turns(rows, rounds)
     print_rows(rows)
     print("\n  ratios")
     for name in METADATA:
@@ -41,13 +35,6 @@ def block(rounds: int) -> None:
     print_verdict(f"{MIX}: {STOCK} / {PLAIN}", ratio(rows, MIX, STOCK, PLAIN), at_least=8)
     for name in METADATA:
         print_verdict(f"{name}: {KIO} / {COMPILED}", ratio(rows, name, KIO, COMPILED), at_least=5)
-    for name in METADATA:
-        print_verdict(f"{name}: {JAVA} / {COMPILED}", ratio(rows, name, JAVA, COMPILED), at_least=1.2)
-    print_verdict(f"{MIX}: {JAVA} / {COMPILED}", ratio(rows, MIX, JAVA, COMPILED), at_least=1)
-    for name in METADATA:
-        print_verdict(
-            f"{name}: {JAVA} / {COMPILED}, best turns", ratio_at_best(rows, name, JAVA, COMPILED), at_least=1.2
-        )
     print(f"\n  no target: {OURS} / {PLAIN}, and what Python's readers need")
     for name, slow, fast in [
         (METADATA[0], OURS, PLAIN),
@@ -59,18 +46,13 @@ def block(rounds: int) -> None:
             print(f"  {name + ': ' + slow + ' / ' + fast:<76} {value:>7.2f}x")
 
 
-def contestants() -> tuple[list[Row], JavaReader | None]:
+def contestants() -> list[Row]:
     """All rows, checked and ready to run."""
     rows: list[Row] = []
     peers, missing = _peers()
-    java, no_java = _java()
     for name in (*METADATA, MIX):
         todo = bodies(name)
         rows += _kwire(name, todo) + _construct(name, todo)
-        if java:
-            rows.append(Row(name, JAVA, lambda name=name, java=java: java.measure(name)))  # type: ignore[misc]
-        else:
-            rows.append(Row(name, JAVA, None, no_java))
         for peer in (KIO, KAFKA_PYTHON):
             if peer in missing:
                 rows.append(Row(name, peer, None, missing[peer]))
@@ -83,19 +65,7 @@ def contestants() -> tuple[list[Row], JavaReader | None]:
                 # a peer reads a part of the mix only: kwire runs on that very part beside it
                 part = f"{MIX}, the {len(pairs)} that {peer} reads"
                 rows += [*_kwire(part, [body for _, body in pairs]), Row(part, peer, _reading(pairs))]
-    return rows, java
-
-
-def readers(name: str, todo: list[Body]) -> list[Row]:
-    """kwire, and other readers for Python, on these bodies; of those that one of these does not know it reads none."""
-    peers, missing = _peers()
-    pairs = {peer: _pairs(peers[peer], todo) for peer in peers}
-    rows = [
-        Row(name, f"{peer}, {len(found) / len(todo):.0%} of them", _reading(found))
-        for peer, found in pairs.items()
-        if found
-    ]
-    return [*_kwire(name, todo), *rows, *(Row(name, peer, None, why) for peer, why in missing.items())]
+    return rows
 
 
 def _pairs(peer: Callable[[Body], Any], todo: list[Body]) -> list[tuple[Any, Body]]:
@@ -155,13 +125,6 @@ def _peers() -> tuple[dict[str, Any], dict[str, str]]:
         except ImportError:
             missing[name] = "not installed"
     return made, missing
-
-
-def _java() -> tuple[JavaReader | None, str]:
-    try:
-        return JavaReader(), ""
-    except NotHereError as error:
-        return None, str(error)
 
 
 def print_rows(rows: list[Row]) -> None:

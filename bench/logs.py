@@ -5,11 +5,11 @@ one ten times as long.
 from __future__ import annotations
 
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
 from captures import installed, peak, timed
-from javareader import NotHereError, fetch
 from make_records import segment, segments
 from startup import FRAME
 from timing import Row, measure_in_turns, print_verdict, ratio, ratio_at_best
@@ -101,3 +101,18 @@ def _kafka() -> tuple[list[str], str]:
         str(TOOLS / "lib" / "*"),
         "org.apache.kafka.tools.DumpLogSegments",
     ], ""
+
+
+class NotHereError(Exception):
+    """There is no Java or Maven here."""
+
+
+def fetch(folder: Path) -> None:
+    """Fetch the jars that the pom.xml of a folder names into its lib/."""
+    if any(folder.glob("lib/*.jar")):
+        return
+    if not shutil.which("mvn"):
+        raise NotHereError("no mvn to fetch Kafka's jars with")
+    command = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={folder / 'lib'}"]
+    if subprocess.run(command, cwd=folder, capture_output=True, timeout=600, check=False).returncode:
+        raise NotHereError("mvn could not fetch Kafka's jars")

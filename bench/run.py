@@ -1,5 +1,6 @@
-"""All benchmarks in one run: `python bench/run.py [BLOCK]...`, of those in BLOCKS. docs/speed.md says what they
-measure.
+"""All benchmarks in one run: `python bench/run.py [BLOCK]...`, of those in BLOCKS.
+
+docs/evidence/speed.md describes each block.
 """
 
 from __future__ import annotations
@@ -18,17 +19,14 @@ BLOCKS: dict[str, Callable[[Any, argparse.Namespace], None]] = {
     "kernel": lambda block, options: block(options.rounds),
     "varints": lambda block, options: block(options.rounds),
     "startup": lambda block, options: block(options.runs),
-    "guess": lambda block, options: block(options.golden, options.logs),
     "captures": lambda block, options: block(options.turns, options.captures),
     "wireshark": lambda block, options: block(options.turns, options.captures),
     "overhead": lambda block, options: block(options.turns, options.captures),
     "questions": lambda block, options: block(options.turns, options.captures),
     "records": lambda block, options: block(options.rounds, options.records),
     "logs": lambda block, options: block(options.turns, options.records),
-    "columns": lambda block, options: block(options.rounds, options.records),
     "lake": lambda block, options: block(options.turns, options.captures),
     "schemas": lambda block, options: block(options.rounds),
-    "planning": lambda block, _: block(),
 }
 """The function `block` of each module of this folder, called."""
 
@@ -42,11 +40,9 @@ def main() -> None:
         "--rounds",
         type=int,
         default=7,
-        help="turns that every row of `kernel`, `varints`, `records`, `columns` and `schemas` gets [7]",
+        help="turns that every row of `kernel`, `varints`, `records` and `schemas` gets [7]",
     )
     parser.add_argument("--runs", type=int, default=21, help="processes that every row of `startup` gets [21]")
-    parser.add_argument("--golden", type=Path, action="append", help="files of golden vectors for `guess`")
-    parser.add_argument("--logs", type=Path, help="a folder with brokers' request logs (*.jsonl.gz) for `guess`")
     parser.add_argument(
         "--captures", type=Path, help="a folder where captures are made once and kept; otherwise they are deleted"
     )
@@ -59,7 +55,7 @@ def main() -> None:
     parser.add_argument(
         "--records",
         type=Path,
-        help="a folder where the batches of `records`, the segments of other blocks are made once",
+        help="a folder where the batches of `records` and the segments of `logs` are made once",
     )
     options = parser.parse_args()
     if strange := set(options.blocks) - set(BLOCKS):

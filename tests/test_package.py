@@ -427,7 +427,7 @@ ALLOWED = re.compile(
 )
 EXCEPTIONS = {
     "crc32c": "LGPL"
-}  # used as it is, as a library of its own that anybody can replace, which the LGPL asks for; docs/dependencies.md
+}  # used as it is, as a library of its own that anybody can replace, which the LGPL asks for; docs/architecture.md
 FORBIDDEN = re.compile(r"\b(A?GPL|LGPL|SSPL|BUSL|Commons Clause|proprietary)", re.IGNORECASE)
 
 

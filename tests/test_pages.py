@@ -20,20 +20,20 @@ SOURCES = {
 }
 """Commands that need a cluster, and what they printed."""
 SEEN = [
-    "decode-captures",
+    "captures",
     "dump",
     "input",
-    "payloads",
     "query",
     "secrets",
-    "sequence",
     "specs",
-    "summary",
     "tables",
     "tasks",
 ]
 """Pages whose commands are shown as on a terminal, with files of the shop."""
 CODE = re.compile(r"```python\n(.*?)```\n", re.DOTALL)
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)")
+FENCED = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", ["cookbook", "model"])
@@ -89,8 +89,25 @@ def test_each_of_twenty_tasks_has_one_command():
 
 
 def test_the_index_leads_to_every_page():
-    links = re.findall(r"\]\((\w[\w-]*)\.md\)", (DOCS / "index.md").read_text("utf-8"))
-    assert {*links, "index"} == {page.stem for page in DOCS.glob("*.md")}
+    links = re.findall(r"\]\((\w[\w/-]*\.md)\)", (DOCS / "index.md").read_text("utf-8"))
+    assert {*links, "index.md"} == {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+
+
+def anchors_of(page):
+    """Return the anchors that GitHub makes of the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", FENCED.sub("", page.read_text("utf-8")), re.MULTILINE)
+    plain = (re.sub(r"\[(.*?)\]\(.*?\)", r"\1", heading) for heading in headings)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_each_link_leads_to_a_file_and_a_heading(page):
+    broken = []
+    for file, anchor in LINK.findall(re.sub(r"`[^`\n]*`", "", FENCED.sub("", page.read_text("utf-8")))):
+        target = page.parent / file if file else page
+        if not target.exists() or (anchor and anchor not in anchors_of(target)):
+            broken.append(f"{file}#{anchor}")
+    assert broken == []
 
 
 @pytest.mark.parametrize("page", ["kip98", "library", "model"])
@@ -159,7 +176,7 @@ def named(text):
 
 
 def test_pages_name_the_commands_that_write_html():
-    rows = re.findall(r"^\| (`.*?`) \| ", (DOCS / "html.md").read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(r"^\| (`.*?`) \| ", (DOCS / "output.md").read_text("utf-8"), re.MULTILINE)
     (line,) = re.findall(
         r"^- `--format html` of .*(?:\n  .+)*", (DOCS / "commands.md").read_text("utf-8"), re.MULTILINE
     )

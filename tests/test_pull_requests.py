@@ -15,7 +15,7 @@ import yaml
 from command_line import ROOT, kwire, printed_anew, shell
 
 ACTION = ROOT / ".github" / "actions" / "kwire"
-PAGE = ROOT / "docs" / "pull-requests.md"
+PAGE = ROOT / "docs" / "changes.md"
 SUMMARY = re.compile(r"(?<=^````markdown\n).*?(?=^````$)", re.MULTILINE | re.DOTALL)
 REVISION = re.compile(r"\b[0-9a-f]{12}\b")
 COMMIT = {
@@ -166,7 +166,7 @@ def test_the_action_hands_over_each_input():
     assert set(re.findall(r"KWIRE_\w+", (ACTION / "review.py").read_text("utf-8"))) == {*given}
     told = re.findall(r'"GITHUB_OUTPUT", f"(\w+)=', (ACTION / "review.py").read_text("utf-8"))
     assert {*told} == {*action["outputs"]}
-    page = PAGE.read_text("utf-8")
+    page = PAGE.read_text("utf-8").partition("### The action\n")[2].partition("\n### SARIF")[0]
     assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == [*action["inputs"], *action["outputs"]]
     assert (ACTION / ".." / ".." / ".." / "pyproject.toml").is_file()  # what the action installs
 

@@ -65,7 +65,7 @@ def test_the_readme_is_short():
 
 
 @pytest.mark.parametrize(
-    "page", [README, ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")], ids=lambda page: page.name
+    "page", [README, ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")], ids=lambda page: page.name
 )
 def test_two_pages_fit_side_by_side(page):
     """Prose has lines of about 100 characters; tables, code and headings may be wider."""
@@ -87,5 +87,5 @@ def test_the_readme_names_every_extra():
 def test_facts_about_peers_have_a_source():
     section = README.read_text("utf-8").partition("\n## Compared with other tools\n")[2].partition("\n## ")[0]
     facts = re.findall(r"^\| (\w.*?) \|", section, re.MULTILINE)
-    sources = re.findall(r"^## (.*)$", (ROOT / "docs" / "peers.md").read_text("utf-8"), re.MULTILINE)
+    sources = re.findall(r"^## (.*)$", (ROOT / "docs" / "evidence" / "peers.md").read_text("utf-8"), re.MULTILINE)
     assert facts == sources

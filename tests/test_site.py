@@ -34,9 +34,10 @@ def test_the_site_has_every_page_and_no_warning(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert "url=docs/index.html" in (tmp_path / "index.html").read_text("utf-8")
     front = (tmp_path / "docs" / "index.html").read_text("utf-8")
-    for page in sorted((ROOT / "docs").glob("*.md")):
-        assert (tmp_path / "docs" / f"{page.stem}.html").exists()
-        assert f'href="{page.stem}.html"' in front or page.stem == "index"
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        built_page = page.relative_to(ROOT / "docs").with_suffix(".html")
+        assert (tmp_path / "docs" / built_page).exists()
+        assert f'href="{built_page.as_posix()}"' in front or page.stem == "index"
     assert 'href="../README.html"' in front
 
 

@@ -1,4 +1,4 @@
-"""Bytes that other projects keep for their own tests, decoded; docs/conformance.md explains the exceptions."""
+"""Bytes that other projects keep for their own tests, decoded; docs/evidence/conformance.md explains the exceptions."""
 
 import json
 from collections import Counter
@@ -14,7 +14,7 @@ from kwire_cli.message.encode import encode
 from kwire_cli.message.frames import Hints
 from kwire_cli.message.reading import read_all
 
-CONFORMANCE = Path(__file__).resolve().parent.parent / "docs" / "conformance.md"
+CONFORMANCE = Path(__file__).resolve().parent.parent / "docs" / "evidence" / "conformance.md"
 CATALOG = kwire.catalog()
 FOLDER = SHARED / "real" / "vectors"
 

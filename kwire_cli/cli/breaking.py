@@ -120,7 +120,7 @@ def command(environment: Environment, options: Options) -> Exit:
     """Check whether programs with OLD definitions and programs with NEW ones understand each other.
 
     OLD and NEW are files, folders, Kafka's jars, or git revisions as REV:PATH. With --against, all arguments are
-    NEW. Exits with 1 if something breaks. The rules are in docs/breaking.md.
+    NEW. Exits with 1 if something breaks. The rules are in docs/changes.md.
     """
     paths, against = options.paths, options.against
     if not against and len(paths) != 2:

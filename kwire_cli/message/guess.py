@@ -4,7 +4,7 @@ A response has no api key, so all versions of all apis are tried. Candidates exp
 needs the fewest bits is the likeliest: a leaf costs minus the logarithm of how likely its value is there (0 for an
 error code or throttle time, short printable text, small counts, ids and epochs, zeros among the bytes of something
 inner). A request has to explain its header, and the choice of a response costs CHOICE, so both are in one ranking.
-Random bytes cost 8 bits each: a reading that costs more is not evidence. bench/guess.py measures the ranking.
+Random bytes cost 8 bits each: a reading that costs more is not evidence.
 """
 
 from __future__ import annotations

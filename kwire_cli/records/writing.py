@@ -280,7 +280,7 @@ def _whole(what: Given, key: str, kind: str) -> int | None:
 
 
 # Record sets from JSON: what `kwire dump --deep` and `to_json` of a batch give, or less, written by hand.
-# docs/encode-records.md says all keys.
+# docs/model.md says all keys.
 
 _WITHOUT_MEANING = {"position", "size", "count", "anomalies", "gap", "file", "topic", "partition"}
 """Keys of a batch that follow from its place or from its contents."""

@@ -110,7 +110,7 @@ def write_records(
     kafka: str | None = None,
 ) -> bytes:
     """The bytes of a record set: `items` are what `to_json` of those of `read_records` gives, or less, written by hand
-    (docs/encode-records.md).
+    (docs/model.md#writing-record-sets).
 
     `format` "auto" goes by the `magic` of each item, 2 by default. `topic` is that of Kafka's own topics to which
     `decoded` payloads belong. EncodeError where something does not fit.

@@ -237,8 +237,8 @@ def captured(kind):
 @pytest.mark.shared
 @pytest.mark.parametrize(("kind", "other", "step"), [("request", "response", 10), ("response", "request", 5)])
 def test_cut_frames_of_the_reference_data_keep_their_kind(kind, other, step):
-    """docs/conformance.md has the figures of all of them; at most 1 in 100 becomes the other kind."""
-    page = (ROOT / "docs" / "conformance.md").read_text("utf-8").replace(",", "")
+    """docs/evidence/conformance.md has the figures of all of them; at most 1 in 100 becomes the other kind."""
+    page = (ROOT / "docs" / "evidence" / "conformance.md").read_text("utf-8").replace(",", "")
     for source, frames in (("golden", golden(kind.capitalize(), golden_rows.shared())), ("real", captured(kind))):
         cuts, before, now = map(
             int, re.search(rf"^\| {source} {kind}s \| (\d+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE).groups()

@@ -4,7 +4,7 @@ from pathlib import Path
 from kwire_cli.records.kafka_topics import COORDINATORS, FRAMED, MARKERS, MESSAGES
 from kwire_cli.records.payload_fields import ASSIGNORS, FAMILIES, MEMBERS, OTHERS
 
-PAGE = (Path(__file__).resolve().parent.parent.parent / "docs" / "payloads.md").read_text("utf-8")
+PAGE = (Path(__file__).resolve().parent.parent.parent / "docs" / "schemas.md").read_text("utf-8")
 
 
 def test_the_page_names_all_there_is():
@@ -19,4 +19,4 @@ def test_the_page_names_all_there_is():
 
 def test_its_code_runs():
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    exec(compile(code, "payloads.md", "exec"), {})
+    exec(compile(code, "schemas.md", "exec"), {})

@@ -1,4 +1,4 @@
-"""Every segment and snapshot of the reference data, to its last byte; docs/conformance.md has the table."""
+"""Every segment and snapshot of the reference data, to its last byte; docs/evidence/conformance.md has the table."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from golden_rows import SHARED
 import kwire_cli as kwire
 
 REAL = SHARED / "real"
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "conformance.md"
 
 
 def listed():

@@ -1,22 +1,10 @@
-"""docs/encode-records.md: its commands print what it says, its code runs, and it names every key."""
+"""docs/model.md names every key of batches and records that encode takes."""
 
-import re
-
-from command_line import ROOT, hold_page
+from command_line import ROOT
 
 from kwire_cli.records.writing import ITEM_KEYS, RECORD_KEYS
 
-FILE = ROOT / "docs" / "encode-records.md"
-
-
-def test_its_commands_print_what_it_says(updating, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    hold_page(FILE, updating)
-
-
-def test_its_code_runs():
-    (code,) = re.findall(r"```python\n(.*?)```", FILE.read_text("utf-8"), re.DOTALL)
-    exec(compile(code, "encode-records.md", "exec"), {})
+FILE = ROOT / "docs" / "model.md"
 
 
 def test_it_names_every_key():

@@ -281,7 +281,7 @@ def test_one_file(folder, tmp_path):
 
 
 def test_the_table_in_the_documentation_is_this_one():
-    text = (Path(__file__).resolve().parents[3] / "docs" / "log-directories.md").read_text()
+    text = (Path(__file__).resolve().parents[3] / "docs" / "dump.md").read_text()
     rows = "".join(f"| `{code}` | {meaning[0].upper()}{meaning[1:]}. |\n" for code, meaning in FAULTS.items())
     assert f"| code | meaning |\n| --- | --- |\n{rows}\n" in text
 

@@ -188,8 +188,7 @@ def varint(number):
     return out + bytes([number])
 
 
-SOURCES = FOLDER.parents[1] / "bench" / "schema_samples"
-PROTO = (SOURCES / "order.proto").read_text("utf-8")
+PROTO = (FOLDER.parent / "makers" / "schemas" / "order.proto").read_text(encoding="utf-8")
 
 
 def compiled(text, used=()):

@@ -18,7 +18,7 @@ from kwire_cli.source.reading import Reading
 from kwire_cli.source.schema_inputs import schemas_at
 from kwire_cli.spec.catalog import catalog
 
-SOURCES = ROOT / "bench" / "schema_samples"
+SOURCES = ROOT / "samples" / "makers" / "schemas"
 INT = '{"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}]}'
 
 

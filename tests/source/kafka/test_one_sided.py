@@ -65,7 +65,7 @@ def test_either_side_alone_is_framed_as_the_whole(kind):
 @pytest.mark.slow
 @pytest.mark.shared
 def test_one_side_of_all_real_captures():
-    page = (ROOT / "docs" / "conformance.md").read_text("utf-8")
+    page = (ROOT / "docs" / "evidence" / "conformance.md").read_text("utf-8")
     listed = dict(re.findall(r"^\| (request|response)s, now \| ([\d, |]+) \|$", page, re.MULTILINE))
     for kind in ("request", "response"):
         total = Counter(dict.fromkeys(COUNTS, 0))

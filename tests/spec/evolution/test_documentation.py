@@ -1,4 +1,4 @@
-"""docs/breaking.md: its rules are those of the code, its commands print what it says, its code runs, and what differs
+"""docs/changes.md: its rules are those of the code, its commands print what it says, its code runs, and what differs
 in two releases is judged.
 """
 
@@ -12,7 +12,7 @@ from kwire_cli.spec.evolution import breaking
 from kwire_cli.spec.evolution.breaking import breaking as breaking_breaking, spans
 from kwire_cli.spec.evolution.sources import read_definitions
 
-FILE = ROOT / "docs" / "breaking.md"
+FILE = ROOT / "docs" / "changes.md"
 FACTS = ROOT.parent / "shared" / "facts"
 RULES = re.compile(r"^\| rule \| severity \| broken when .*?\n\n", re.DOTALL | re.MULTILINE)
 JUDGED = re.compile(

@@ -54,7 +54,7 @@ def test_compatible_changes_break_nothing(change):
     assert [each for each in found(old, new) if each.severity in {"wire", "tagged"}] == []
 
 
-# What Kafka's own checker (MetadataSchemaCheckerTool) says of these is said in docs/breaking.md; it is right in none of
+# What Kafka's own checker (MetadataSchemaCheckerTool) says of these is said in docs/changes.md; it is right in none of
 # them.
 
 

@@ -8,7 +8,7 @@ from kwire_cli.cli.pages import MOST
 from kwire_cli.view.bounded_outline import MOST_BYTES, MOST_NODES
 from kwire_cli.view.html.page import MOST_TEXT, script
 
-PAGE = ROOT / "docs" / "html.md"
+PAGE = ROOT / "docs" / "output.md"
 
 
 def test_commands_print_what_the_page_says(updating):

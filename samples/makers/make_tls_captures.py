@@ -23,7 +23,7 @@ import kwire_cli
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
 
-SAMPLE = Path(__file__).resolve().parents[1] / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
+SAMPLE = Path(__file__).resolve().parents[1] / "captures" / "kafka-python-4.4.0.pcapng"
 PORT, EARLY_PORT = 9093, 9094
 PAUSE = 0.15
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-PLACE = HERE.parent / "samples" / "schemas" / "registry"
+PLACE = HERE.parent / "schemas" / "registry"
 TOPICS = ("avro-orders", "json-orders", "proto-orders")
 PRODUCE = """
 import base64, json, sys
@@ -49,7 +49,7 @@ def main() -> None:
     ask(f"{api}/config", "PUT", {"compatibility": "BACKWARD"})
     for schema in ('"string"', '["null", "string"]'):
         ask(f"{api}/subjects/gone/versions", "POST", {"schema": schema})
-    subprocess.run([python, str(HERE / "schema_samples" / "confluent.py"), str(PLACE), api], check=True)
+    subprocess.run([python, str(HERE / "schemas" / "confluent.py"), str(PLACE), api], check=True)
     ask(f"{api}/config/avro-orders-value", "PUT", {"compatibility": "FULL"})
     ask(f"{api}/subjects/gone/versions/1", "DELETE")
     answers = [

@@ -4,7 +4,7 @@ Usage: make_schema_samples.py APICURIO_JARS GLUE_JARS PYTHON
 
 Writes samples/schemas. The jars are folders: of apicurio-registry-{avro,jsonschema,protobuf}-serde-kafka, and of
 software.amazon.glue:schema-registry-serde. PYTHON has confluent-kafka[avro,json,protobuf] and
-grpcio-tools. The answers and the `_schemas` topic are what the registries write, from the schemas in schema_samples.
+grpcio-tools. The answers and the `_schemas` topic are what the registries write, from the schemas in schemas/.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 
 from kwire_cli.records.writing import write
 
-HERE = Path(__file__).resolve().parent / "schema_samples"
-SAMPLES = HERE.parents[1] / "samples" / "schemas"
+HERE = Path(__file__).resolve().parent / "schemas"
+SAMPLES = HERE.parents[1] / "schemas"
 PAYMENT = {"id": "p-1", "kind": "TRANSFER", "parts": [{"cents": -5}], "trace": 1 << 60}
 JSON = {"id": "o-1", "cents": 1200}
 
