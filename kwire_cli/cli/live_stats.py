@@ -10,11 +10,15 @@ import os
 import stat
 import time
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.answer import NUMBERS, Answer, Fact, Facts, Table
 from kwire_cli.cli.captures import ChosenLines
+from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.inputs import Terminal, reading_of, refuse_unfit
+from kwire_cli.cli.options import Captures, Choosing, Definitions, Report
+from kwire_cli.cli.typed_options import argument
 from kwire_cli.source.kinds import Kind, begins_as
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.packets.tcp import Limits
@@ -28,7 +32,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.timeline import Timeline
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.cli.stats import Options
     from kwire_cli.source.kafka.captured import Captured
 
 MAX_CONNECTIONS = 1 << 14
@@ -37,10 +40,15 @@ GRACE = 500_000_000
 """Nanoseconds after the end of an interval in which its frames may still come."""
 
 
-def writes_live(environment: Environment, options: Options) -> bool:
+@dataclass(frozen=True, kw_only=True)
+class Counted(Report, Captures, Choosing, Definitions):
+    """Options that choose what is counted."""
+
+    source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
+
+
+def writes_live(environment: Environment, options: Counted) -> bool:
     """Return whether rows are to be written as they come: standard input is a pipe with a capture."""
-    if not options.is_live:
-        return False
     if options.sort or options.top is not None or not _is_pipe(environment.stdin):
         return False
     chosen = options.format_for(environment)
@@ -55,7 +63,7 @@ def _is_pipe(file: Any) -> bool:
         return False
 
 
-def write_live(environment: Environment, options: Options, make: Callable[[], Timeline]) -> None:
+def write_live(environment: Environment, options: Counted, make: Callable[[], Timeline]) -> None:
     """Write the rows of each interval, and in the end what kinds of frames there were."""
     interrupt = environment.interrupt
     stdin: Any = environment.stdin
@@ -129,7 +137,7 @@ class _Intervals:
 class _Rows:
     """Rows of intervals in the format of the options, under one heading."""
 
-    def __init__(self, environment: Environment, options: Options) -> None:
+    def __init__(self, environment: Environment, options: Counted) -> None:
         self._environment = environment
         self._options = options
         self._format = options.format_for(environment)

@@ -15,13 +15,11 @@ from kwire_cli.analysis.timeline import BUSIEST, Timeline
 from kwire_cli.answer import together
 from kwire_cli.cli.captures import ChosenLines
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of, refuse_unfit
-from kwire_cli.cli.live_stats import write_live, writes_live
-from kwire_cli.cli.options import Captures, Choosing, Definitions, Report
-from kwire_cli.cli.typed_options import Printing, argument, milliseconds_of, option, refuse, takes
+from kwire_cli.cli.live_stats import Counted, write_live, writes_live
+from kwire_cli.cli.typed_options import Printing, milliseconds_of, option, refuse, takes
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
@@ -49,12 +47,11 @@ class Intervals(Printing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Report, Captures, Choosing, Intervals, Definitions):
+class Options(Counted, Intervals):
     """Options of `kwire stats`."""
 
     SECTION: ClassVar[str] = "Choose"
 
-    source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
     by: tuple[str, ...] = option(
         "--by",
         type=click.Choice(DIMENSIONS),
@@ -103,7 +100,7 @@ def command(environment: Environment, options: Options) -> Exit:
     """
     options.fold()  # before anything is read
     with environment.answering():
-        if options.every is not None and writes_live(environment, options):
+        if options.every is not None and options.is_live and writes_live(environment, options):
             write_live(environment, options, partial(options.timeline, options.every))
             return Exit.DONE
         return emit(environment, _count(environment, options), options)

@@ -188,7 +188,8 @@ def varint(number):
     return out + bytes([number])
 
 
-PROTO = (FOLDER.parent / "makers" / "schemas" / "order.proto").read_text(encoding="utf-8")
+SOURCES = FOLDER.parent / "makers" / "schemas"
+PROTO = (SOURCES / "order.proto").read_text("utf-8")
 
 
 def compiled(text, used=()):
