@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 
+MOST_HEADER = 1024
+"""The most bytes of a header that fits: the zeros of a body read as thousands of tags."""
+
+
 class Fit(NamedTuple):
     """A version of a message, and the version of the header before it, that fit some bytes."""
 
@@ -61,8 +65,8 @@ def frame_fits(
     """
     fits = []
     for number in header_spec(catalog, kind).valid_versions.each():
-        header = decode_header(catalog, kind, number, data, start=start, stop=stop)
-        if header.complete and not header.anomalies:
+        header = decode_header(catalog, kind, number, data, start=start, stop=min(stop, start + MOST_HEADER))
+        if header.complete and not header.raw.flags and not header.anomalies:
             versions = body_fits(spec, data, header.raw.used, stop, is_cut=is_cut)
             fits += [Fit(number, version) for version in versions]
     return fits
