@@ -26,7 +26,7 @@ SECTIONS = {
     ],
     "Costs": ["overhead", "compare", "overlays"],
     "Change a message": ["diff", "changes", "rules"],
-    "Share": ["secrets", "sanitize"],
+    "Share": ["secrets"],
     "From Python": ["library"],
     "Source documents": ["kip482", "kafka9927", "kip82", "kip98"],
     "How kwire is made": [
