@@ -21,7 +21,7 @@ from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import BATCHES, FITS, Fit, Terminal, note_links, reading_of, refuse_unfit
 from kwire_cli.cli.options import Report
-from kwire_cli.cli.typed_options import argument, flag, given, option, refuse, takes
+from kwire_cli.cli.typed_options import argument, flag, given, refuse, takes
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import READABLE, open_inputs
@@ -56,13 +56,6 @@ class Options(MessageForms, RecordOptions, AdviceOptions, Report):
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
     advise: bool = flag("--advise", help="Propose the encodings and tags that save bytes in the values.")
-    limit: int | None = option(
-        "--limit",
-        "-n",
-        type=click.IntRange(1),
-        metavar="N",
-        help="Read at most this many frames of a capture, or batches.",
-    )
 
     @property
     def cuts_tables(self) -> bool:
@@ -81,7 +74,7 @@ def command(environment: Environment, options: Options) -> int:
     """
     with environment.answering():
         if options.advise:
-            refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS, "limit"), "does not go with --advise")
+            refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS), "does not go with --advise")
             advice = advice_on(environment, options, options.source)
             return emit(environment, advice.answer(options.top, options.histograms), options)
         refuse(options, ADVICE_OPTIONS, "needs --advise")
@@ -116,12 +109,11 @@ def _fitting(options: Options, inputs: Iterator[Opened], *, takes_records: bool)
     """Yield the inputs. Raise UsageError for an option that does not fit an input, and InputError for batches among
     messages.
     """
-    limit = Fit(_TAKES if takes_records else frozenset({Kind.CAPTURE}), "packet captures")
     for opened in inputs:
         if not takes_records and opened.kind in _RECORDS:
             raise InputError(
                 f"this is {opened.kind.what}, and the first input holds messages; compare them separately",
                 file=opened.name,
             )
-        refuse_unfit(options, opened, _FITS | {"limit": limit})
+        refuse_unfit(options, opened, _FITS)
         yield opened

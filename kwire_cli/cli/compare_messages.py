@@ -156,7 +156,6 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
     show_secrets: bool = flag(
         "--show-secrets", rare=True, section="Output", help="Show values that cannot be encoded, even secret ones."
     )
-    limit: int | None = None
 
     @property
     def chooses(self) -> bool:
@@ -269,7 +268,7 @@ def _values(environment: Environment, options: MessageForms, sources: tuple[str,
     if options.values is not None:
         if sources or generated:
             raise click.UsageError("--values is the input: omit INPUT, --count and the options for generated values")
-        refuse(options, (*OF_BYTES, "limit"), "is for an INPUT of bytes; --values is JSON")
+        refuse(options, OF_BYTES, "is for an INPUT of bytes; --values is JSON")
         return _of_values(environment, options, options.values)
     if sources and generated:
         raise click.UsageError(
@@ -279,7 +278,7 @@ def _values(environment: Environment, options: MessageForms, sources: tuple[str,
         return None
     if not options.message:
         raise click.UsageError("--message is needed to generate values")
-    refuse(options, (*OF_BYTES, "limit"), "is for an INPUT of bytes; without one values are generated")
+    refuse(options, OF_BYTES, "is for an INPUT of bytes; without one values are generated")
     return _of_generated(environment, options, ranges, dict(options.counts or {}))
 
 
@@ -414,7 +413,7 @@ def _messages(options: MessageForms, inputs: Iterable[Opened], skipped: Counter[
 
     Inputs are added to `read` at their ends.
     """
-    choice = LineChoice(options, options.catalog, options.limit, show_secrets=options.show_secrets)
+    choice = LineChoice(options, options.catalog, show_secrets=options.show_secrets)
     for number, opened in enumerate(inputs):
         for decoded in _bodies(opened, choice):
             if (reason := _unpriced(decoded)) or not decoded:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -95,7 +94,6 @@ class RecordOptions(Captures, Choosing, Messages, RecordSets, Definitions):
         shell_complete=complete_file,
         help="Read the numbers of header names (KIP-82 draft) from this JSON file.",
     )
-    limit: int | None = None
     record_count: int | None = option(
         "--record-count",
         section="Input",
@@ -156,7 +154,7 @@ def records_compared(environment: Environment, options: RecordOptions, inputs: I
     form_names = _names("--headers-as", options.headers_as or EVERY, (*HEADER_FORMS,))
     headers = HeaderForms(form_names, plan.register, every=bool(options.headers_as))
     caller = Terminal(environment)
-    batches = _generated(wanted, caller) if wanted else islice(_batches(options, inputs), options.limit)
+    batches = _generated(wanted, caller) if wanted else _batches(options, inputs)
     for partition, batch in batches:
         records = forms.add(partition, batch)
         if records is not None and form_names:
@@ -272,7 +270,7 @@ def _wanted(options: RecordOptions) -> Wanted | None:
         for text in given(options, *GENERATED):
             raise click.UsageError(f"{text} is for generated records: it needs --record-count")
         return None
-    for text in given(options, "record_format", "limit", "message", "version", *OF_BYTES):
+    for text in given(options, "record_format", "message", "version", *OF_BYTES):
         raise click.UsageError(f"{text} is for records that are read, and --record-count generates them")
     key, value = (
         default if size is None else None if size < 0 else size

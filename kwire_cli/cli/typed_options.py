@@ -6,7 +6,7 @@ start-up counts: hence `eq=False, repr=False`, and `init=False` for groups that 
 
     @dataclass(frozen=True, kw_only=True)
     class Options(Captures, Report):
-        limit: int | None = option("--limit", type=click.IntRange(min=0), metavar="N", help="Read at most this many.")
+        top: int | None = option("--top", type=click.IntRange(min=0), metavar="N", help="Read at most this many.")
 
     @click.command(name="clients")
     @takes(Options)

@@ -340,7 +340,6 @@ REQUEST = ROOT / "samples/frames/produce-v13-request.hex"
         ((ORDERS, "--advise", "--codec", "zstd"), "--codec does not go with --advise"),
         ((REQUEST, "--advise", "--versions", "all"), "--versions does not go with --advise"),
         ((REQUEST, ORDERS), f"{ORDERS}: this is record batches, and the first input holds messages"),
-        ((REQUEST, "--limit", "1"), "--limit is for packet captures"),
     ],
 )
 def test_an_option_that_does_not_fit_the_input_is_refused(words, reason):

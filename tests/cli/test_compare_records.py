@@ -147,11 +147,6 @@ def test_csv_is_of_records_where_no_form_of_headers_is_wanted():
     assert headers.out.startswith("form,records,headers,")
 
 
-def test_limit_takes_the_first_batches():
-    found = compared(SEGMENTS / "__transaction_state-0", *NONE, "--limit", 3)
-    assert found["facts"]["batches"] == 3
-
-
 def test_how_far_it_is_stands_on_the_terminal_alone(monkeypatch):
     monkeypatch.setattr(progress, "AFTER", 0)
     streams = {"stdin": Terminal(), "stdout": io.BytesIO(), "stderr": Terminal()}
@@ -232,7 +227,7 @@ def test_bodies_that_hold_records_are_read(expected):
 
 @pytest.mark.parametrize(
     "words",
-    [("--filter", "api == Fetch"), ("--api", "Fetch"), ("--port", "9092"), ("-m", "ProduceRequest"), ("--limit", "3")],
+    [("--filter", "api == Fetch"), ("--api", "Fetch"), ("--port", "9092"), ("-m", "ProduceRequest")],
 )
 def test_options_of_what_is_read_are_refused_where_records_are_generated(words):
     done = kwire("compare", "--record-count", "3", *words)
