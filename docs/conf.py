@@ -24,7 +24,7 @@ SECTIONS = {
         "output",
         "specs",
     ],
-    "Costs": ["overhead", "compare", "overlays"],
+    "Costs": ["overhead", "compare"],
     "Change a message": ["diff", "changes", "rules"],
     "Share": ["secrets"],
     "From Python": ["library"],
