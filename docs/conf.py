@@ -25,7 +25,7 @@ SECTIONS = {
         "specs",
     ],
     "Costs": ["overhead", "compare"],
-    "Change a message": ["diff", "changes", "rules"],
+    "Change a message": ["diff", "changes"],
     "Share": ["secrets"],
     "From Python": ["library"],
     "Source documents": ["kip482", "kafka9927", "kip82", "kip98"],

@@ -33,7 +33,7 @@ SEEN = [
 CODE = re.compile(r"```python\n(.*?)```\n", re.DOTALL)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)")
-FENCED = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
+FENCED = re.compile(r"^ *(`{3,}).*?^ *\1$", re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", ["cookbook", "model"])
