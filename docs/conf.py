@@ -15,7 +15,6 @@ SECTIONS = {
         "tables",
         "query",
         "pipeline",
-        "clusters",
     ],
     "Understand a message": [
         "explain",
