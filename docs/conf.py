@@ -19,7 +19,6 @@ SECTIONS = {
     "Understand a message": [
         "explain",
         "model",
-        "anomalies",
         "output",
         "specs",
     ],
