@@ -5,7 +5,7 @@ builds it; a warning is an error.
 from pathlib import Path
 
 SECTIONS = {
-    "Start here": ["/README", "tasks", "cookbook", "commands", "input", "install", "limits"],
+    "Start here": ["/README", "cookbook", "commands", "input", "install", "limits"],
     "Ask": ["findings", "groups", "transactions", "stats", "clients"],
     "On the wire": ["captures", "filter", "tls", "tui", "wireshark"],
     "On disk": [

@@ -27,7 +27,6 @@ SEEN = [
     "secrets",
     "specs",
     "tables",
-    "tasks",
 ]
 """Pages whose commands are shown as on a terminal, with files of the shop."""
 CODE = re.compile(r"```python\n(.*?)```\n", re.DOTALL)
@@ -88,11 +87,18 @@ def test_pages_show_no_bar_however_busy_the_machine_is(monkeypatch, tmp_path):
     assert seen("kwire export orders-0 -o lake").splitlines()[-1] == "[stderr] kwire: 1 input file, 425 bytes read"
 
 
-def test_each_of_twenty_tasks_has_one_command():
-    sections = (DOCS / "tasks.md").read_text("utf-8").split("\n## ")[1:]
-    commands = [len(BLOCK.findall(section)) for section in sections]
-    assert commands[:20] == [1] * 20
-    assert all("*Not yet:*" in section for section in sections[20:])
+def questions():
+    """The rows of the first table of the cookbook: a command each."""
+    table = (DOCS / "cookbook.md").read_text("utf-8").partition("| question | command |")[2].partition("\n\n")[0]
+    return re.findall(r"^\| [^|]+\? \| `(kwire .*?)` \| ", table, re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", questions())
+def test_a_command_answers_a_question(command, monkeypatch, tmp_path):
+    monkeypatch.chdir(shop(tmp_path))
+    answer = seen(command)
+    assert answer or (tmp_path / command.split()[-1]).stat().st_size
+    assert "[exit" not in answer
 
 
 def test_the_index_leads_to_every_page():
