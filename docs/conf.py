@@ -47,6 +47,7 @@ include_patterns = [
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "docs/*.md",
     "docs/**/*.md",
     "samples/README.md",
     "samples/**/README.md",
