@@ -13,7 +13,6 @@ SECTIONS = {
         "state",
         "schemas",
         "tables",
-        "query",
         "pipeline",
     ],
     "Understand a message": [

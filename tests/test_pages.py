@@ -23,7 +23,6 @@ SEEN = [
     "captures",
     "dump",
     "input",
-    "query",
     "secrets",
     "specs",
     "tables",
