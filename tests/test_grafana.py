@@ -27,11 +27,11 @@ DRAWN = {"BIGINT", "INTEGER", "VARCHAR", "TIMESTAMP WITH TIME ZONE"}
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """A connection as the plugin makes it: the view of docs/query.md over samples, one of which is throttled."""
+    """A connection as the plugin makes it: the view of docs/tables.md over samples, one of which is throttled."""
     folder = tmp_path_factory.mktemp("lake")
     samples = (ROOT / "samples" / name for name in ("captures", "incidents/throttled.pcap"))
     assert kwire("export", *samples, "-o", folder).code == 0
-    page = (ROOT / "docs" / "query.md").read_text("utf-8")
+    page = (ROOT / "docs" / "tables.md").read_text("utf-8")
     (view,) = re.findall(r"initSql: >-\n((?: {9,}.*\n)+)", page)
     with duckdb.connect() as connection:
         connection.execute("set timezone = 'UTC'")

@@ -23,17 +23,22 @@ SEEN = [
     "captures",
     "dump",
     "input",
-    "query",
     "secrets",
     "specs",
     "tables",
-    "tasks",
 ]
 """Pages whose commands are shown as on a terminal, with files of the shop."""
 CODE = re.compile(r"```python\n(.*?)```\n", re.DOTALL)
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "bench" / "README.md",
+    *sorted((ROOT / "samples").rglob("README.md")),
+    *sorted(DOCS.rglob("*.md")),
+    *sorted((DOCS / "notebooks").glob("*.ipynb")),
+]
 LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)")
-FENCED = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
+FENCED = re.compile(r"^ *(`{3,}).*?^ *\1$", re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", ["cookbook", "model"])
@@ -81,11 +86,18 @@ def test_pages_show_no_bar_however_busy_the_machine_is(monkeypatch, tmp_path):
     assert seen("kwire export orders-0 -o lake").splitlines()[-1] == "[stderr] kwire: 1 input file, 425 bytes read"
 
 
-def test_each_of_twenty_tasks_has_one_command():
-    sections = (DOCS / "tasks.md").read_text("utf-8").split("\n## ")[1:]
-    commands = [len(BLOCK.findall(section)) for section in sections]
-    assert commands[:20] == [1] * 20
-    assert all("*Not yet:*" in section for section in sections[20:])
+def questions():
+    """The rows of the first table of the cookbook: a command each."""
+    table = (DOCS / "cookbook.md").read_text("utf-8").partition("| question | command |")[2].partition("\n\n")[0]
+    return re.findall(r"^\| [^|]+\? \| `(kwire .*?)` \| ", table, re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", questions())
+def test_a_command_answers_a_question(command, monkeypatch, tmp_path):
+    monkeypatch.chdir(shop(tmp_path))
+    answer = seen(command)
+    assert answer or (tmp_path / command.split()[-1]).stat().st_size
+    assert "[exit" not in answer
 
 
 def test_the_index_leads_to_every_page():
@@ -100,7 +112,7 @@ def anchors_of(page):
     return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in plain}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_each_link_leads_to_a_file_and_a_heading(page):
     broken = []
     for file, anchor in LINK.findall(re.sub(r"`[^`\n]*`", "", FENCED.sub("", page.read_text("utf-8")))):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from command_line import ROOT, kwire, printed_anew, shell
+from command_line import ROOT, kwire
 
 ACTION = ROOT / ".github" / "actions" / "kwire"
 PAGE = ROOT / "docs" / "changes.md"
@@ -201,12 +201,3 @@ def test_the_page_names_the_repository_as_the_project_does(updating):
     assert PAGE.read_text("utf-8") == now
     assert now.count(f"{owner}/kwire") == 2
     assert ("OWNER stands for" in now) == (owner == "OWNER")
-
-
-def test_commands_print_what_the_page_says(updating, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    text = PAGE.read_text("utf-8")
-    now = printed_anew(text, shell)
-    if updating:
-        PAGE.write_text(now, "utf-8")
-    assert PAGE.read_text("utf-8") == now

@@ -90,7 +90,7 @@ class Options(Report, Decryption):
         type=click.Choice(BOOKS),
         default=DEFAULT_BOOK,
         show_default=True,
-        help="Set the rule book; see docs/rules.md.",
+        help="Set the rule book; see docs/changes.md.",
     )
     fmt: str | None = option(
         "--format",

@@ -116,7 +116,7 @@ class OverlaidDefinitions(Definitions):
         multiple=True,
         metavar="NAME|FILE",
         shell_complete=complete_overlay,
-        help="Read bytes by these encodings, tags and types; see docs/overlays.md.",
+        help="Read bytes by these encodings, tags and types; see docs/specs.md.",
     )
 
     @cached_property
@@ -137,7 +137,7 @@ class WhatIf(Definitions):
         multiple=True,
         metavar="NAME|FILE",
         shell_complete=complete_overlay,
-        help="Count the same values under this overlay too; see docs/overlays.md.",
+        help="Count the same values under this overlay too; see docs/specs.md.",
     )
     overlaid_input: bool = flag("--overlaid-input", rare=True, help="Read the input as already encoded with --overlay.")
 

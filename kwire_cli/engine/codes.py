@@ -1,4 +1,4 @@
-"""The codes of anomalies: the kernel's bits for them, and what each means. docs/anomalies.md is made from this
+"""The codes of anomalies: the kernel's bits for them, and what each means. docs/model.md is made from this
 table.
 """
 

@@ -296,7 +296,7 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "anomaly",
         "name",
-        "the codes of its anomalies, and of the batches and records in it (docs/anomalies.md)",
+        "the codes of its anomalies, and of the batches and records in it (docs/model.md)",
         aliases=("anomalies",),
         many=True,
     ),

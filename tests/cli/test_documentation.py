@@ -8,7 +8,7 @@ from command_line import ROOT, hold_page
 from kwire_cli.analysis.comparison.differences import KINDS
 
 
-@pytest.mark.parametrize("page", ["compare", "diff", "explain", "rules"])
+@pytest.mark.parametrize("page", ["compare", "diff", "explain"])
 def test_commands_print_what_the_page_says(page, updating, monkeypatch):
     monkeypatch.chdir(ROOT)
     hold_page(ROOT / "docs" / f"{page}.md", updating)

@@ -1,18 +1,12 @@
-"""docs/sanitize.md, and what the command says; what it does is tested in tests/sanitize."""
+"""What `kwire sanitize` says; what it does is tested in tests/sanitize, and docs/secrets.md in tests/test_pages.py."""
 
 import gzip
 import stat
 
 import pytest
-from command_line import ROOT, hold_page, kwire
+from command_line import ROOT, kwire
 
 SAMPLE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
-
-
-def test_the_page_says_what_the_commands_print(updating, monkeypatch, tmp_path):
-    (tmp_path / "samples").symlink_to(ROOT / "samples")
-    monkeypatch.chdir(tmp_path)
-    hold_page(ROOT / "docs" / "sanitize.md", updating)
 
 
 def test_a_packed_capture_comes_out_unpacked(tmp_path):

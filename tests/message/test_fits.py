@@ -79,7 +79,7 @@ def test_golden_messages_under_wrong_labels():
 @pytest.mark.skipif(not SHARED.is_dir(), reason="needs the reference data")
 def test_all_golden_messages_under_wrong_labels():
     rows = [row for row in shared() if row.kafka == "4.4.0"]
-    assert round(sum(map(check_row, rows)), -2) == 9_500  # as docs/anomalies.md says
+    assert round(sum(map(check_row, rows)), -2) == 9_500  # as docs/model.md says
 
 
 def test_the_words_for_what_fits():

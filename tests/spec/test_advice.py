@@ -1,4 +1,4 @@
-"""Conventions: each finds what does not keep it, and Kafka's own definitions keep them as docs/rules.md says."""
+"""Conventions: each finds what does not keep it, and Kafka's own definitions keep them as docs/changes.md says."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from kwire_cli.analysis.costs.definition_advice import CONVENTIONS, advise, defi
 from kwire_cli.spec.files import json_files, read_text, specs_folder
 from kwire_cli.spec.rules import ADVICE, RULES, examine
 
-PAGE = Path(__file__).parents[2] / "docs" / "rules.md"
+PAGE = Path(__file__).parents[2] / "docs" / "changes.md"
 THROTTLED = field(name="ThrottleTimeMs", type="int32")
 
 

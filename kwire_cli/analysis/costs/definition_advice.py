@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 # Advice: conventions that Kafka's definitions keep and its generator does not ask for. Which share of them
-# keeps each one is in docs/rules.md.
+# keeps each one is in docs/changes.md.
 #
 # A convention goes through a definition and says of each place that it speaks of what is wrong there, or that
 # nothing is.

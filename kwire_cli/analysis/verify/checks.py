@@ -53,7 +53,7 @@ FAULTS = {
     "SNAPSHOT_BEYOND_LOG": "a producer snapshot of an offset that the log does not reach",
     "ORPHANED_FILE": "an index of a segment that is not there",
 }
-"""The codes of faults; beside them those of what is odd in a file by itself (docs/anomalies.md)."""
+"""The codes of faults; beside them those of what is odd in a file by itself (docs/model.md)."""
 
 
 class Fault(NamedTuple):
