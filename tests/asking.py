@@ -106,6 +106,13 @@ def deformed_exchanges(body):
             yield from exchanges((api, version, wrong["request"], wrong["response"], second))
 
 
+def diagnose_deformed(body, before=(), after=()):
+    """Diagnose the deformed exchanges of a body by all rules, a few at a time, between others."""
+    given = [*deformed_exchanges(body)]
+    for start in range(30):
+        asked(Diagnosis(), [*before, *given[start::30], *after]).answer()
+
+
 def _paths(body, before=()):
     steps = body.items() if isinstance(body, dict) else enumerate(body) if isinstance(body, list) else ()
     for step, value in steps:

@@ -3,7 +3,6 @@ rewritten.
 """
 
 import json
-import pickle
 from pathlib import Path
 
 from command_line import kwire
@@ -13,7 +12,6 @@ import kwire_cli
 from kwire_cli.analysis.diagnosis.authentication import Authentication
 from kwire_cli.analysis.diagnosis.authorization import Authorization
 from kwire_cli.analysis.diagnosis.closing import ClosedAtRequest
-from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.diagnosis.listeners import Listeners
 from kwire_cli.analysis.diagnosis.old_clients import OldClients
 from kwire_cli.analysis.diagnosis.packets import Packets
@@ -66,21 +64,6 @@ def subjects(*paths):
     """The lines and TCP connections of captures."""
     how = Reading(catalog=kwire_cli.catalog(), connections=True)
     return [subject for opened in open_inputs([str(path) for path in paths], how) for subject in opened.subjects()]
-
-
-def merged_findings(path, parts=3):
-    """The findings of a capture whose connections went to several folds, which were merged in two orders."""
-    out = []
-    everything = subjects(path)
-    for turn in (1, -1):
-        folds = [Diagnosis() for _ in range(parts)]
-        for subject in everything:
-            folds[subject.stream % parts].add(subject)
-        first, *others = [pickle.loads(pickle.dumps(fold)) for fold in folds][::turn]
-        for other in others:
-            first.merge(other)
-        out.append([finding for finding in first.findings() if finding.kind.code in CODES])
-    return out
 
 
 def rewritten(path, made, change):

@@ -59,17 +59,6 @@ def test_the_command_says_it(tmp_path, monkeypatch):
     assert "Spark needs Java, and there is no Java on PATH" in done.err
 
 
-def test_packages_that_are_missing_are_named(monkeypatch, tmp_path):
-    import importlib.util
-
-    real = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *rest: None if name == "pyspark" else real(name, *rest)
-    )
-    with pytest.raises(api.InputError, match=r"pyspark is not installed: pip install 'kwire\[spark\]'"):
-        check({"JAVA_HOME": a_java(tmp_path / "new", "21")})
-
-
 def test_a_java_that_does_not_start_says_why(tmp_path):
     home = a_java(tmp_path / "java", "17.0.1")
     Path(home, "bin", "java").write_text("#!/bin/sh\necho 'Could not reserve enough space' >&2\nexit 1\n")

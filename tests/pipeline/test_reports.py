@@ -10,6 +10,8 @@ import pytest
 from command_line import ROOT, kwire
 from log_lines import line
 
+from kwire_cli.cli.reports import REPORTS
+
 SEGMENTS, LOGS, LOG = (str(ROOT / "samples" / name) for name in ("segments", "logs", "request-logs/kafka-request.log"))
 CAPTURE, MIDSTREAM = (
     str(ROOT / "samples" / "captures" / name) for name in ("kafka-python-4.4.0.pcapng", "midstream.pcap")
@@ -23,38 +25,91 @@ def at_root(monkeypatch):
     monkeypatch.chdir(ROOT)
 
 
-BY_COMMAND = {"advise": ("compare", "--advise"), "stats": ("stats",)}
+INCIDENTS = ROOT / "samples" / "incidents"
+TLS = "samples/tls/broker.pcapng"
+KEYS = ("--tls-keylog", "samples/tls/broker.keys")
+BY = ("--by", "client,topic,partition", "--by", "message,version", "--by", "broker,file", "--by", "field,kind")
+COMMANDS = {
+    "advise": ("compare", "--advise"),
+    "state": ("dump", "--state"),
+    "upgrade": ("clients",),
+    "verify": ("dump", "--verify"),
+}
 """Commands for one machine whose names differ from those of the reports."""
+ANSWERS = [
+    ("advise", [CAPTURE], ("--api", "Fetch", "--message", "MetadataResponse", "--min-saving", "5")),
+    ("advise", [CAPTURE], ("--half", "--top", "2", "--histograms", "1")),
+    ("advise", [LOG, CAPTURE, SEGMENTS], ("--top", "20")),
+    ("clients", [CAPTURE], ()),
+    ("diagnose", [SEGMENTS, str(INCIDENTS / "advertised.pcap")], ()),
+    ("diff", [CAPTURE, MIDSTREAM], ()),
+    ("groups", [str(INCIDENTS / "rebalancing.pcap")], ()),
+    ("overhead", [CAPTURE], (*BY, "--top", "30", "--no-limits")),
+    ("overhead", [MIDSTREAM, SEGMENTS], ()),
+    ("overhead", [SEGMENTS, LOGS], ("--by", "topic,partition", "--by", "file", "--by", "kind")),
+    ("overhead", [TLS], (*KEYS, "--no-limits")),
+    ("sequence", [str(INCIDENTS / "sasl.pcap")], ()),
+    ("state", [LOGS, str(INCIDENTS / "hanging-transaction")], ()),
+    ("stats", [CAPTURE], ("--every", "1s")),
+    ("stats", [LOG], ()),
+    ("stats", [MIDSTREAM], ()),
+    ("stats", [TLS], KEYS),
+    ("summary", [str(INCIDENTS / "out-of-order.pcap")], ()),
+    ("transactions", [str(INCIDENTS / "hanging-transaction")], ()),
+    ("upgrade", [LOG], ("--to", "4.4")),
+    ("verify", [SEGMENTS, LOGS], ()),
+    ("verify", [SEGMENTS], ("--deep",)),
+    ("verify", [SEGMENTS], ("--record-format", "v1")),
+]
 
 
-def both(command, paths, *options, fmt="json"):
-    """What scan prints, and the command."""
+def without_frames(document):
+    """An answer without numbers of frames and streams: scan reads connections apart, and names packets.
+
+    Files of captures have whole paths there, and a folder beside a capture makes no capture point.
+    """
+    if isinstance(document, dict):
+        return {
+            key: without_frames(value)
+            for key, value in document.items()
+            if key not in {"frame", "frames", "stream", "requestFrame", "capture", "file", "packet"}
+        }
+    return [without_frames(value) for value in document] if isinstance(document, list) else document
+
+
+@pytest.mark.parametrize(("report", "paths", "options"), ANSWERS)
+def test_a_report_says_what_its_command_says(report, paths, options):
+    one = kwire("scan", *paths, "--report", report, *options, "--format", "json")
+    two = kwire(*COMMANDS.get(report, (report,)), *paths, *options, "--format", "json")
+    assert one.code == two.code, one.err + two.err
+    answer = json.loads(one.out)
+    assert without_frames(answer) == without_frames(json.loads(two.out))
+    assert answer["tables"]
+
+
+def test_each_report_with_a_command_is_compared():
+    assert {report for report, *_ in ANSWERS} == REPORTS.keys() - {"errors", "latency", "topics"}  # parts of stats
+
+
+@pytest.mark.parametrize("fmt", ["table", "jsonl", "csv"])
+def test_a_report_is_printed_as_its_command(fmt):
     one, two = (
-        kwire("scan", *paths, "--report", command, *options, "--format", fmt),
-        kwire(*BY_COMMAND.get(command, (command,)), *paths, *options, "--format", fmt),
+        kwire(*command, CAPTURE, "--format", fmt) for command in (("scan", "--report", "clients"), ("clients",))
     )
-    assert (one.code, two.code) == (0, 0), one.err + two.err
+    assert (one.code, one.out) == (two.code, two.out)
     assert re.search(r"kwire: [\d,]+ rows, \d+ files?, [\d,]+ bytes read", one.err)
-    return one.out, two.out
 
 
-@pytest.mark.parametrize(
-    ("paths", "options", "fmt"),
-    [
-        ([MIDSTREAM], (), "json"),
-        ([CAPTURE], ("--half", "--top", "2", "--histograms", "1"), "table"),
-        ([CAPTURE], ("--api", "Fetch", "--message", "MetadataResponse", "--min-saving", "5"), "jsonl"),
-        ([SEGMENTS, LOGS], (), "json"),
-        ([LOG], (), "json"),
-        ([SEGMENTS, CAPTURE, LOG], ("--top", "20"), "csv"),
-        ([LOG, CAPTURE, SEGMENTS], (), "json"),
-    ],
-    ids=lambda value: "-".join(each.rpartition("/")[2] for each in value) if isinstance(value, list) else None,
-)
-def test_advice_is_that_of_advise(paths, options, fmt):
-    one, two = both("advise", paths, *options, fmt=fmt)
-    assert one == two
-    assert one
+def test_limits_of_overhead_name_the_packets_of_their_frames():
+    answers = (
+        kwire(*command, CAPTURE, "--format", "json").out
+        for command in (("scan", "--report", "overhead"), ("overhead",))
+    )
+    one, two = (json.loads(text)["tables"]["limits"] for text in answers)
+    lines = map(json.loads, kwire("decode", CAPTURE, "--format", "jsonl").out.splitlines())
+    packets = {line["frame"]: line["packet"] for line in lines} | {None: None}
+    assert [limit["packet"] for limit in one] == [packets[limit["frame"]] for limit in two]
+    assert any(limit["packet"] for limit in one)
 
 
 def test_an_overlay_is_written_as_by_advise(tmp_path):
@@ -99,68 +154,6 @@ def test_what_many_tasks_made_is_put_together_in_tasks(monkeypatch):
     assert all(before)
 
 
-def by_packet(text, path):
-    """What overhead prints as JSON, with packets in place of frames, as scan names them."""
-    packets = {
-        row["frame"]: row["packet"]
-        for row in map(json.loads, kwire("decode", path, "--format", "jsonl").out.splitlines())
-    }
-    document = json.loads(text)
-    for limit in document["tables"]["limits"]:
-        if limit["frame"] is not None:
-            limit |= {"file": path, "packet": packets[limit["frame"]], "frame": None}
-    return document
-
-
-@pytest.mark.parametrize("path", [CAPTURE, MIDSTREAM])
-def test_overhead_of_a_capture_is_that_of_overhead(path):
-    one, two = both("overhead", [path])
-    assert json.loads(one) == by_packet(two, path)
-    assert json.loads(one)["tables"]["limits"]
-    by = (
-        "--by",
-        "client,topic,partition",
-        "--by",
-        "message,version",
-        "--by",
-        "broker,file",
-        "--by",
-        "field,kind",
-        "--top",
-        "30",
-        "--no-limits",
-    )
-    for fmt in ("table", "json"):
-        one, two = both("overhead", [path], *by, fmt=fmt)
-        assert one == two
-
-
-@pytest.mark.parametrize("report", ["stats", "clients", "overhead", "advise"])
-def test_reports_decrypt_tls(report):
-    keys = ["--tls-keylog", "samples/tls/broker.keys"]
-    command = BY_COMMAND.get(report, (report,))
-    limits = ["--no-limits"] if report == "overhead" else []
-    done = kwire("scan", "samples/tls/broker.pcapng", "--report", report, *keys, *limits, "--format", "json")
-    assert done.code == 0, done.err
-    assert json.loads(done.out) == json.loads(
-        kwire(*command, "samples/tls/broker.pcapng", *keys, *limits, "--format", "json").out
-    )
-    assert "Metadata" in done.out
-
-
-@pytest.mark.parametrize("fmt", ["table", "jsonl", "csv"])
-def test_overhead_of_log_directories_is_that_of_overhead(fmt):
-    one, two = both("overhead", [SEGMENTS, LOGS], "--by", "topic,partition", "--by", "file", "--by", "kind", fmt=fmt)
-    assert one == two
-    one, two = both("overhead", [SEGMENTS], fmt=fmt)
-    assert one == two
-
-
-def test_overhead_of_segments_and_captures_together():
-    one, two = both("overhead", [MIDSTREAM, SEGMENTS])
-    assert json.loads(one) == by_packet(two, MIDSTREAM)
-
-
 def test_what_does_not_go_together_is_refused():
     for options, why in (
         (("--report", "stats", "--by", "api"), "--by goes with --report overhead"),
@@ -177,40 +170,7 @@ def test_what_does_not_go_together_is_refused():
         assert why in done.err
     none = kwire("scan", "--report", "advise", "samples/segments/orders-zstd-0")
     assert (none.code, "this holds no message that is certain" in none.err) == (2, True)
-
-
-INCIDENTS = ROOT / "samples" / "incidents"
-
-
-def without_frames(document):
-    """An answer without numbers of frames and streams: scan reads connections apart, and names packets.
-
-    Files of captures have whole paths there, and a folder beside a capture makes no capture point.
-    """
-    if isinstance(document, dict):
-        return {
-            key: without_frames(value)
-            for key, value in document.items()
-            if key not in {"frame", "frames", "stream", "requestFrame", "capture", "file"}
-        }
-    return [without_frames(value) for value in document] if isinstance(document, list) else document
-
-
-@pytest.mark.parametrize(
-    ("command", "paths"),
-    [
-        ("diagnose", [SEGMENTS, str(INCIDENTS / "advertised.pcap")]),
-        ("groups", [str(INCIDENTS / "rebalancing.pcap")]),
-        ("transactions", [str(INCIDENTS / "hanging-transaction")]),
-        ("sequence", [str(INCIDENTS / "sasl.pcap")]),
-        ("summary", [str(INCIDENTS / "out-of-order.pcap")]),
-    ],
-    ids=lambda value: "-".join(each.rpartition("/")[2] for each in value) if isinstance(value, list) else None,
-)
-def test_questions_have_the_answers_of_their_commands(command, paths):
-    one, two = map(json.loads, both(command, paths))
-    assert without_frames(one) == without_frames(two)
-    assert one["tables"]
+    assert kwire("scan", CAPTURE, "--report", "diff").code == 2
 
 
 def test_a_summary_names_the_paths_that_hold_something():
@@ -223,27 +183,3 @@ def test_a_summary_names_the_paths_that_hold_something():
         (paths[2], "folder", 1),
         (paths[3], "capture", 1),
     ]
-
-
-def test_two_captures_differ_as_in_diff():
-    paths = [CAPTURE, MIDSTREAM]
-    one = kwire("scan", *paths, "--report", "diff", "--format", "json")
-    two = kwire("diff", *paths, "--format", "json")
-    assert (one.code, two.code) == (0, 0), one.err + two.err
-    assert json.loads(one.out) == json.loads(two.out)
-    assert kwire("scan", CAPTURE, "--report", "diff").code == 2
-
-
-@pytest.mark.parametrize("paths", [[SEGMENTS], [LOGS, str(INCIDENTS / "hanging-transaction")]])
-def test_states_are_those_of_dump(paths):
-    one = kwire("scan", *paths, "--report", "state", "--format", "json")
-    two = kwire("dump", "--state", *paths, "--format", "json")
-    assert (one.code, two.code) == (0, 0), one.err + two.err
-    assert without_frames(json.loads(one.out)) == without_frames(json.loads(two.out))
-
-
-def test_statistics_over_time_are_those_of_stats():
-    one = kwire("scan", CAPTURE, "--report", "stats", "--every", "1s", "--format", "json")
-    two = kwire("stats", CAPTURE, "--every", "1s", "--format", "json")
-    assert json.loads(one.out) == json.loads(two.out)
-    assert one.code == 0

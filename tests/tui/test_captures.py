@@ -1,5 +1,6 @@
 """Lines of a capture that are made again are those that were read."""
 
+import base64
 import gzip
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from command_line import ROOT
 from damage import packet_of
 from hostile_capture import hostile_capture
+from record_sets import batch, record
 from screens import read
 from wire import Wire
 
@@ -148,13 +150,11 @@ def test_kept_bytes():
 def test_memory_does_not_hold_the_frames(tmp_path):
     import tracemalloc
 
-    frame = Wire.request(
-        "Produce", version=3, acks=0, topicData=[{"name": "t", "partitionData": [{"index": 0, "records": None}]}]
-    )
-    big = bytearray(frame + bytes(60_000))
-    big[:4] = (len(big) - 4).to_bytes(4, "big")
+    records = base64.b64encode(batch(0, [record(None, bytes(60_000))])).decode()
+    topic = {"name": "t", "partitionData": [{"index": 0, "records": records}]}
+    big = Wire.request("Produce", version=3, acks=0, topicData=[topic])
     size = 1400
-    many = [(0, bytes(big[at : at + size]), 0) for _ in range(200) for at in range(0, len(big), size)]
+    many = [(0, big[at : at + size], 0) for _ in range(200) for at in range(0, len(big), size)]
     file = capture_of(Path(tmp_path) / "large.pcap", many)
     read(file).close()  # what is loaded once
     tracemalloc.start()

@@ -4,37 +4,20 @@ from functools import partial
 
 import pytest
 from asking import (
-    asked,
     batch,
-    deformed_exchanges,
+    diagnose_deformed,
     exchanges,
     found_in,
     log_items,
-    merged_in_all_orders,
     rows,
     subjects,
 )
 from command_line import ROOT
 
 from kwire_cli.analysis.diagnosis.batches import LEAST_BATCHES, Batches
-from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 
 INCIDENTS = ROOT / "samples" / "incidents"
 found = partial(found_in, Batches)
-
-
-@pytest.mark.parametrize(
-    ("name", "severity", "code", "subject"),
-    [
-        ("over-the-limit.pcap", "error", "MESSAGE_TOO_LARGE", "topic invoices, client billing"),
-        ("small-batches.pcap", "warning", "SMALL_BATCHES", "topic clicks, client web"),
-        ("near-limit.pcap", "info", "RECORDS_NEAR_LIMIT", "topic documents, client archive"),
-    ],
-)
-def test_the_cause_of_an_incident_is_the_first_finding(name, severity, code, subject):
-    first = rows(subjects(INCIDENTS / name, connections=True))[0]
-    assert (first["severity"], first["code"], first["subject"]) == (severity, code, subject)
-    assert first["evidence"]
 
 
 def test_a_batch_over_the_limit_has_its_size_and_the_limit():
@@ -97,19 +80,6 @@ def test_the_limit_that_was_set_last_counts():
     assert found([*exchanges(refused), *near]) == []
 
 
-@pytest.mark.parametrize("name", ["over-the-limit.pcap", "near-limit.pcap", "small-batches.pcap"])
-def test_parts_that_are_merged_in_any_order_find_the_same(name):
-    given = subjects(INCIDENTS / name)
-    ways = [
-        {(row.kind.code, row.subject, row.text) for row in diagnosis.findings()}
-        for diagnosis in merged_in_all_orders(Diagnosis, given)
-    ]
-    assert all(way == ways[0] for way in ways)
-    assert {row[:2] for row in ways[0]} == {
-        (row.kind.code, row.subject) for row in asked(Diagnosis(), given).findings()
-    }  # fmt: skip
-
-
 REFUSED = ("Produce", 9, {"acks": -1, "topicData": [
     {"name": "a", "partitionData": [{"index": 0, "recordsSizeInBytes": 5000}]}]},
     {"responses": [{"name": "a", "partitionResponses": [{"index": 0, "errorCode": 10}]}]}, 1)  # fmt: skip
@@ -132,10 +102,4 @@ ALTERED = ("IncrementalAlterConfigs", 1, {"resources": [{"resourceType": 2, "res
 
 @pytest.mark.parametrize("body", [REFUSED, CREATED, DESCRIBED, MADE, ALTERED])
 def test_bodies_of_any_shape_are_taken(body):
-    for exchange in deformed_exchanges(body):
-        rule = Batches()
-        diagnosis = Diagnosis()
-        diagnosis.rules = [rule]
-        diagnosis._dispatch()
-        asked(diagnosis, [exchange, *exchanges(REFUSED)])
-        diagnosis.answer()
+    diagnose_deformed(body, after=exchanges(REFUSED))

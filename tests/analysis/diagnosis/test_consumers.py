@@ -1,7 +1,7 @@
 """What consumers ask for, get and commit: real incidents, thresholds, hostile bodies."""
 
 import pytest
-from diagnosed_calls import MadeCall, diagnosed, findings, first, survives
+from diagnosed_calls import MadeCall, diagnosed, findings, first
 
 from kwire_cli.analysis.diagnosis import fetches
 from kwire_cli.analysis.diagnosis.consumers import Consumers
@@ -248,11 +248,6 @@ def test_clients_without_sessions_have_no_churn():
 def test_a_session_for_each_connection_is_no_churn():
     calls = [fetch(step, 5, 5, size=0, sessionId=0, sessionEpoch=0, connection=step) for step in range(50)]
     assert codes(calls) == []
-
-
-def test_hostile_bodies():
-    survives(Consumers)
-    survives(Consumers, ["OFFSET_OUT_OF_RANGE"])
 
 
 def test_sessions_are_bounded(monkeypatch):

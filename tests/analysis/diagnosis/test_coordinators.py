@@ -1,7 +1,7 @@
 """Coordinators that are not found."""
 
 import pytest
-from diagnosed_calls import MadeCall, findings, first, survives
+from diagnosed_calls import MadeCall, findings, first
 
 from kwire_cli.analysis.diagnosis.coordinators import Coordinators
 
@@ -58,8 +58,3 @@ def test_the_first_request_of_a_new_cluster():
     assert text == (
         "1 answer (FindCoordinator) for packing: COORDINATOR_NOT_AVAILABLE; the coordinator answered afterwards"
     )
-
-
-def test_hostile_bodies():
-    survives(Coordinators)
-    survives(Coordinators, ["NOT_COORDINATOR", 7])

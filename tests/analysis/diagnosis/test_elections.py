@@ -1,6 +1,6 @@
 """Votes of controllers, and snapshots."""
 
-from diagnosed_calls import MadeCall, diagnosed, findings, first, survives
+from diagnosed_calls import MadeCall, diagnosed, findings, first
 
 from kwire_cli.analysis.diagnosis.elections import Elections
 
@@ -50,7 +50,3 @@ def test_a_controller_with_a_new_disk():
     code, severity, _, text, frames = first("incidents/metadata-snapshot.pcap")
     assert (code, severity, text) == ("METADATA_SNAPSHOTS", "info", "1 FetchSnapshot request")
     assert len(frames) == 1
-
-
-def test_hostile_bodies():
-    survives(Elections)

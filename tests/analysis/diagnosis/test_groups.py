@@ -1,19 +1,12 @@
 """Findings about groups: what is one, what is none, and that parts and hostile bodies make no difference."""
 
-import pickle
-
 import pytest
 from command_line import ROOT
 from diagnosed_calls import diagnosed
 from group_calls import ORDERS_0, ORDERS_1, beat, call, join, leave, modern, sync
 
-from kwire_cli.analysis.calls import CapturedCall, LoggedCall
+from kwire_cli.analysis.calls import LoggedCall
 from kwire_cli.analysis.diagnosis.groups import GroupTrouble
-from kwire_cli.analysis.diagnosis.rules import RULES, kinds
-from kwire_cli.analysis.subjects import subjects_of
-from kwire_cli.source.opening import open_inputs
-from kwire_cli.source.reading import Caller, Reading
-from kwire_cli.spec.catalog import catalog
 
 INCIDENTS = ROOT / "samples" / "incidents"
 
@@ -36,11 +29,6 @@ def generation(second, number, **members):
         yield join(second, name, number, leader=leader, members=everybody if name == leader else ())
     for name, assignment in members.items():
         yield sync(second + 0.1, name, number, assignment)
-
-
-def test_the_rule_is_one_of_the_diagnosis():
-    assert GroupTrouble in RULES
-    assert {kind.code for kind in GroupTrouble.KINDS} <= {kind.code for kind in kinds()}
 
 
 def test_a_group_that_forms_and_ends_has_no_finding():
@@ -187,33 +175,6 @@ def test_a_source_topic_of_a_streams_group_that_is_missing():
         "warning", "STREAMS_GROUP_NOT_READY", "group settlement",
         "the coordinator says MISSING_SOURCE_TOPICS: Source topics payments are missing",
     )  # fmt: skip
-
-
-MERGED = (
-    "rebalancing", "rebalancing-consumer", "rebalancing-share", "killed-member", "assignors", "paused-member",
-    "streams-missing", "streams-partitions",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("name", MERGED)
-def test_rules_that_are_merged_in_any_order_find_the_same(name):
-    def lines():
-        for opened in open_inputs((str(INCIDENTS / f"{name}.pcap"),), Reading(catalog=catalog()), Caller(), waits=True):
-            yield from subjects_of(opened)
-
-    calls = [CapturedCall(line.request, line) for line in lines() if line.kind == "response" and line.request]
-    whole = GroupTrouble()
-    parts = [GroupTrouble(), GroupTrouble(), GroupTrouble()]
-    for own in calls:
-        if own.api in GroupTrouble.apis:
-            whole.call(own)
-            parts[own.line.stream % 3].call(own)
-    for turn in (1, -1):
-        first, *others = [pickle.loads(pickle.dumps(part)) for part in parts[::turn]]
-        for other in others:
-            first.merge(other)
-        assert [*first.findings()] == [*whole.findings()]
-    assert [*whole.findings()]
 
 
 @pytest.mark.parametrize("value", [None, 1, "x", [], {}, [None], [{"memberId": []}], True])

@@ -1,7 +1,7 @@
 """Partitions that a broker does not lead, and brokers with one address."""
 
 import pytest
-from diagnosed_calls import MadeCall, diagnosed, findings, first, survives
+from diagnosed_calls import MadeCall, diagnosed, findings, first
 
 from kwire_cli.analysis.diagnosis.leadership import Leadership
 
@@ -59,7 +59,3 @@ def test_addresses_of_their_own_are_well():
 def test_two_of_three_share_an_address():
     (row,) = findings(Leadership, [metadata((1, "a", 9092), (2, "a", 9092), (3, "b", 9092))])
     assert row[3] == "2 of 3 brokers (1, 2) have the address a:9092 in 1 Metadata response"
-
-
-def test_hostile_bodies():
-    survives(Leadership, ["NOT_LEADER_OR_FOLLOWER"])

@@ -1,12 +1,9 @@
 """Bytes that were changed between client and broker."""
 
-import pickle
 import struct
 
 from command_line import kwire
 from diagnosed_calls import SAMPLES, diagnosed, first
-
-from kwire_cli.analysis.diagnosis.mangling import Mangling
 
 
 def test_a_proxy_in_text_mode_is_the_cause():
@@ -33,9 +30,3 @@ def test_other_damage_is_not_blamed_on_ends_of_lines(tmp_path):
     done = kwire("diagnose", tmp_path / "other.pcap", "--format", "jsonl")
     assert done.code == 0
     assert "MANGLED_FRAMES" not in done.out
-
-
-def test_parts_are_merged():
-    rule = pickle.loads(pickle.dumps(Mangling()))
-    rule.merge(Mangling())
-    assert list(rule.findings()) == []

@@ -1,6 +1,6 @@
 """In-sync replicas and leaders over time."""
 
-from diagnosed_calls import MadeCall, diagnosed, findings, first, survives
+from diagnosed_calls import MadeCall, diagnosed, findings, first
 
 from kwire_cli.analysis.diagnosis.replicas import Replicas
 
@@ -76,7 +76,3 @@ def test_leaders_that_move_again_and_again():
 def test_old_answers_are_no_changes():
     calls = [metadata(0, (1, 2, 3), 2, 5), metadata(1, (1, 2, 3), 1, 4), metadata(2, (1, 2, 3), 2, 5)]
     assert findings(Replicas, calls) == []
-
-
-def test_hostile_bodies():
-    survives(Replicas)

@@ -1,46 +1,30 @@
-"""All rules: parts in any order, whatever is in bodies, and no alarm on traffic that is well."""
+"""All rules: logs in parts, whatever is in bodies, and no alarm on traffic that is well."""
 
 import pickle
 from types import SimpleNamespace
 
 import pytest
-from diagnosed import INCIDENTS, REAL, RULES, SAMPLES, codes, merged_findings
+from asking import asked, merged_in_all_orders, subjects
+from diagnosed import INCIDENTS, REAL, RULES, codes
+from diagnosed_calls import survives, told
 
 from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.diagnosis.authorization import KINDS_OF_RESOURCE
+from kwire_cli.analysis.diagnosis.consumers import Consumers
+from kwire_cli.analysis.diagnosis.coordinators import Coordinators
+from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.analysis.diagnosis.elections import Elections
+from kwire_cli.analysis.diagnosis.leadership import Leadership
+from kwire_cli.analysis.diagnosis.metadata import UnknownTopics
+from kwire_cli.analysis.diagnosis.replicas import Replicas
+from kwire_cli.analysis.diagnosis.speed import Speed
 from kwire_cli.source.kafka.traffic import TcpConnection
 
-TROUBLE = (
-    "advertised", "refused", "swallowed", "silent", "window", "storm", "permissions", "sasl", "tls-to-plain",
-    "plain-to-tls", "mangling-proxy", "out-of-order",
-)  # fmt: skip
 WELL = (
     "client-franz-go", "client-kafka-python", "client-kafkajs", "client-librdkafka", "ipv6", "java44-admin",
     "java44-produce-consume", "java44-txn", "old39-java-2.4.1", "old39-java-3.7.2", "old39-kafkajs",
     "old39-sarama-0.11.0.0", "old39-java-4.4.0", "tls-keylog", "zk28-ibp-0.10.0", "zk28-ibp-2.4", "edge-midstream",
 )  # fmt: skip
-
-
-@pytest.mark.parametrize("name", TROUBLE)
-def test_parts_in_any_order(name):
-    """As tasks of Spark have them, each with connections of its own."""
-    one, another = merged_findings(INCIDENTS / f"{name}.pcap")
-    assert one == another
-    assert one
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "captures/midstream.pcap",
-        "captures/not-kafka.pcapng",
-        "captures/sarama-0.8.2.0-3.9.2.pcapng",
-        "tls/cases.pcapng",
-    ],
-)
-def test_parts_of_other_samples_in_any_order(name):
-    one, another = merged_findings(SAMPLES / name)
-    assert one == another
 
 
 @pytest.mark.shared
@@ -116,6 +100,33 @@ class Hostile:
         return Evidence("request" if of_request else "response")
 
 
+@pytest.mark.parametrize(
+    ("rule_type", "errors"),
+    [
+        (Consumers, ["OFFSET_OUT_OF_RANGE"]),
+        (Coordinators, ["NOT_COORDINATOR", 7]),
+        (Elections, []),
+        (Leadership, ["NOT_LEADER_OR_FOLLOWER"]),
+        (Replicas, []),
+        (Speed, ["REQUEST_TIMED_OUT"]),
+        (UnknownTopics, ["UNKNOWN_TOPIC_OR_PARTITION"]),
+    ],
+)
+def test_bodies_of_wrong_types(rule_type, errors):
+    survives(rule_type)
+    survives(rule_type, errors)
+
+
+@pytest.mark.parametrize("name", ["out-of-order", "hanging-transaction"])
+def test_parts_of_logs_in_any_order(name):
+    """Parts of captures have connections of their own (tests/analysis/test_parts_in_any_order.py)."""
+    given = subjects(INCIDENTS / name)
+    expected = told(asked(Diagnosis(), given))
+    assert expected
+    for diagnosis in merged_in_all_orders(Diagnosis, given):
+        assert told(diagnosis) == expected
+
+
 def nothing(**known):
     """A connection of which next to nothing is known."""
     empty = {"stream": 1, "client": "10.0.0.1:5", "broker": "b", "opened": False, "syns": 0}
@@ -150,12 +161,3 @@ def test_strange_bodies(rule_type):
     for finding in rule.findings():
         assert finding.text
         assert finding.kind in rule.KINDS
-
-
-def test_kinds_are_documented():
-    kinds = [kind for rule in RULES for kind in rule.KINDS]
-    assert len({kind.code for kind in kinds}) == len(kinds)
-    for kind in kinds:
-        assert kind.title.endswith(".")
-        assert kind.meaning.endswith(".")
-        assert kind.advice.endswith(".")

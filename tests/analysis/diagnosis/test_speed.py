@@ -1,6 +1,6 @@
 """Slow brokers and controllers, and quotas."""
 
-from diagnosed_calls import MadeCall, findings, first, survives
+from diagnosed_calls import MadeCall, findings, first
 
 from kwire_cli.analysis.diagnosis.speed import Speed
 
@@ -92,7 +92,3 @@ def test_requests_that_wait_behind_each_other():
 
 def test_topics_may_take_a_while():
     assert findings(Speed, [MadeCall("CreateTopics", {}, {}, at=step, took=3) for step in range(9)]) == []
-
-
-def test_hostile_bodies():
-    survives(Speed, ["REQUEST_TIMED_OUT"])

@@ -1,11 +1,10 @@
 """Rules about transactions: hanging, open, long and aborted ones, and those that wait for the one before."""
 
 import pytest
-from asking import asked, batch, deformed_exchanges, exchanges, log_items, merged_in_all_orders, rows, subjects
+from asking import batch, diagnose_deformed, exchanges, log_items, rows, subjects
 from command_line import ROOT
 from fake_calls import FakeCall
 
-from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.diagnosis.transactions import LEAST_WAITS, TransactionTrouble
 from kwire_cli.source.kafka.traffic import TcpConnection
 
@@ -51,30 +50,6 @@ def found(given, codes=frozenset(OWN)):
 
 def of(*bodies):
     return found(exchanges(*bodies))
-
-
-@pytest.mark.parametrize(
-    ("name", "severity", "code", "subject"),
-    [
-        ("hanging-transaction.pcap", "error", "HANGING_TRANSACTION", "partition payments-0"),
-        ("hanging-transaction", "error", "HANGING_TRANSACTION", "partition payments-0"),
-        ("waiting-for-markers.pcap", "warning", "CONCURRENT_TRANSACTIONS_LOOP", "transactional id fulfilment-1"),
-    ],
-)
-def test_the_cause_of_an_incident_is_the_first_finding(name, severity, code, subject):
-    given = subjects(INCIDENTS / name, connections=True)
-    expected = rows(given)
-    assert (expected[0]["severity"], expected[0]["code"], expected[0]["subject"]) == (severity, code, subject)
-    assert expected[0]["evidence"]
-    assert expected[0]["command"].startswith("transactions ")
-
-
-@pytest.mark.parametrize("name", ["hanging-transaction.pcap", "hanging-transaction"])
-def test_parts_that_are_merged_in_any_order_find_the_same(name):
-    given = subjects(INCIDENTS / name)
-    expected = {(row.kind.code, row.subject, row.text) for row in asked(Diagnosis(), given).findings()}
-    for diagnosis in merged_in_all_orders(Diagnosis, given):
-        assert {(row.kind.code, row.subject, row.text) for row in diagnosis.findings()} == expected
 
 
 def test_without_the_coordinators_log_a_young_transaction_is_open():
@@ -174,20 +149,14 @@ def test_a_few_refused_requests_are_no_loop(number):
     assert of(init(0), add(1), end(2), *apart, end(40)) == []
 
 
-@pytest.mark.parametrize(
-    "body", [init(1), add(1), add(1, 51), end(1), fetch(1, 5, 9, session=1, sessionEpoch=1, **FORGOTTEN)]
-)
-def test_bodies_of_any_shape_are_taken(body):
-    for exchange in deformed_exchanges(body):
-        rule = TransactionTrouble()
-        diagnosis = Diagnosis()
-        diagnosis.rules = [rule]
-        diagnosis._dispatch()
-        asked(diagnosis, [*exchanges(fetch(0, 5, 9, session=1)), exchange])
-        diagnosis.answer()
-
-
 def test_a_transaction_that_is_open_in_several_partitions_is_one_finding():
     open_ = batch(0, "x", producerId=4, producerEpoch=0, baseSequence=0, isTransactional=True)
     given = [*log_items("a-0", open_), *log_items("a-1", open_, batch(1, "y"))]
     assert found(given) == [("info", "OPEN_TRANSACTION", "partition a-1")]
+
+
+@pytest.mark.parametrize(
+    "body", [init(1), add(1), add(1, 51), end(1), fetch(1, 5, 9, session=1, sessionEpoch=1, **FORGOTTEN)]
+)
+def test_bodies_of_any_shape_are_taken(body):
+    diagnose_deformed(body, before=exchanges(fetch(0, 5, 9, session=1)))

@@ -1,10 +1,8 @@
 """Timelines of groups: of calls made by hand where no capture has the case, and of records of coordinators."""
 
-import pickle
 from dataclasses import replace
 
 import pytest
-from command_line import ROOT
 from early_layouts import ID, body_of
 from group_calls import ORDERS_0, ORDERS_1, beat, call, join, leave, logged, logged_pair, modern, sync
 from state_records import keyed
@@ -12,14 +10,7 @@ from state_records import keyed
 from kwire_cli.analysis.groups.answer import EVENTS
 from kwire_cli.analysis.groups.groups import Groups
 from kwire_cli.analysis.groups.timeline import names, short
-from kwire_cli.analysis.subjects import subjects_of
-from kwire_cli.source.opening import open_inputs
-from kwire_cli.source.reading import Caller, Reading
-from kwire_cli.spec.catalog import catalog
 from kwire_cli.view.terminal import answer_text
-
-NAMES = ["rebalancing", "rebalancing-consumer", "rebalancing-share", "killed-member", "static-member", "idle-member"]
-INCIDENTS = ROOT / "samples" / "incidents"
 
 
 def groups_of(subjects):
@@ -38,11 +29,6 @@ def timeline_of(*subjects):
 
 def kinds(timeline, *wanted):
     return [(event.kind, event.member) for event in timeline.events if event.kind in wanted]
-
-
-def subjects_in(path):
-    for opened in open_inputs((str(path),), Reading(catalog=catalog()), Caller(), waits=True):
-        yield from subjects_of(opened)
 
 
 def test_a_member_that_is_silent_for_its_session_timeout_was_removed():
@@ -305,21 +291,6 @@ def test_share_state_tells_records_that_are_delivered_again():
     }
     timeline = timeline_of(logged("__share_group_state", 1, 1, 0, "ShareSnapshot", key, value))
     assert [(event.kind, event.partitions) for event in timeline.events] == [("redelivery", 2)]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_parts_that_are_merged_in_any_order_give_the_same_timeline(name):
-    whole = groups_of(subjects_in(INCIDENTS / f"{name}.pcap")).answer()
-    for turn in (1, -1):
-        parts = [Groups(), Groups(), Groups()]
-        for line in subjects_in(INCIDENTS / f"{name}.pcap"):
-            parts[line.stream % 3].add(line)
-        first, *others = [pickle.loads(pickle.dumps(part)) for part in parts[::turn]]
-        for other in others:
-            first.merge(other)
-        merged = first.answer()
-        for own, its in zip(whole.tables, merged.tables, strict=True):
-            assert [*own.rows] == [*its.rows]
 
 
 @pytest.mark.parametrize("value", [None, 1, "x", [], {}, [None], [[1]], [{"memberId": 5}], -1, True])

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from fractions import Fraction
 from math import ceil
 from pathlib import Path
@@ -25,7 +24,6 @@ from kwire_cli.analysis.stats import Stats
 from kwire_cli.cli.query import complete_report
 from kwire_cli.pipeline.lake import report_names, report_query, reports
 from kwire_cli.pipeline.lake.export import export
-from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading as Opening
@@ -351,29 +349,6 @@ def test_captures_and_request_logs_count_apart(tmp_path):
         for source, path in (("capture", CAPTURES[0]), ("request log", LOGS[0])):
             export([str(path)], alone := tmp_path / f"{name} {source}", Wanted(TABLES, Reading()))
             assert [row for row in found if row["source"] == source] == rows(alone, name)
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("inputs", [[*CAPTURES, *LOGS], INCIDENTS], ids=["captures and logs", "incidents"])
-def test_spark_gives_the_same_rows(spark, inputs, tmp_path):
-    lake = Counted(inputs, tmp_path).lake
-    for table in TABLES:
-        spark.read.parquet(str(lake / table)).createOrReplaceTempView(table)
-    try:
-        with Lake(lake) as tables:
-            for name in report_names():
-                here = tables.arrow(report_query(name)).read_all()
-                there = spark.sql(report_query(name))
-                assert there.columns == here.schema.names
-                assert [in_utc(row) for row in there.collect()] == [in_utc(row.values()) for row in here.to_pylist()]
-    finally:
-        for table in TABLES:
-            spark.catalog.dropTempView(table)
-
-
-def in_utc(row):
-    """The values of a row; Spark gives times of this machine's zone."""
-    return [value.astimezone(UTC) if isinstance(value, datetime) else value for value in row]
 
 
 # The command.

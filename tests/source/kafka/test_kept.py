@@ -51,7 +51,7 @@ def run_of(ends, segments):
         numbers = segment.sequence, segment.acknowledgment, len(segment.payload), segment.missing, segment.flags
         rows.append((segment.packet, time, time, -1 - len(kept), *numbers, segment.ends != ends))
         kept += segment.payload
-    return Run(np.array(rows, DESCRIPTOR), memoryview(b""), kept)
+    return Run(np.array(rows, DESCRIPTOR), kept)
 
 
 def pieces(segments, dice, counts):

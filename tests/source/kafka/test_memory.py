@@ -211,7 +211,7 @@ def test_an_open_connection_costs_little():
 @pytest.mark.parametrize("fold", FOLDS.values(), ids=FOLDS)
 def test_a_closed_connection_leaves_nothing(fold, monkeypatch):
     monkeypatch.setattr("kwire_cli.analysis.diagnosis.reconnecting.MOST_TIMES", 100)  # of which it keeps examples
-    assert held_by_each(200, 2000, ended=True, fold=fold) < CLOSED_CONNECTION
+    assert held_by_each(200, 1000, ended=True, fold=fold) < CLOSED_CONNECTION
 
 
 @pytest.mark.slow

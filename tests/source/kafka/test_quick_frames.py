@@ -123,9 +123,9 @@ def test_tls():
 @pytest.mark.slow
 @pytest.mark.shared
 def test_real_captures():
-    together = sum((check(path, 1 << 20) for path in sorted(REAL.glob("**/*.pcap*"))), Counter())
+    together = sum((check(path, 1 << 20) for path in sorted(REAL.glob("**/*.pcap*"))[::3]), Counter())
     assert {*together} == {*FEWEST}
-    assert all(many > 300 for many in together.values())
+    assert all(many > 100 for many in together.values())
 
 
 @pytest.mark.slow

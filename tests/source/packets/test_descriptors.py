@@ -48,12 +48,12 @@ def whole(path):
     return sorted(shown(line, starts[line.stream]) for line in lines)
 
 
-def connections(paths, size, *, payloads=False):
+def connections(paths, size):
     """What the owners of connections get, sorted as Spark sorts it."""
     plan = schedule([outlined(str(path), size) for path in paths])
     rows = defaultdict(list)
     for part in plan.parts:
-        for each in described(part, payloads=payloads):
+        for each in described(part):
             rows[each.point, each.ends].append(each)
     for (point, ends), found in rows.items():
         found.sort(key=lambda each: (each.moment, each.chain, each.packet))
@@ -65,11 +65,11 @@ def replayed(plan, point, ends, found):
     return Replay(ends, runs(found, plan.files, origin), plan.points[point].last, origin=origin)
 
 
-def together(paths, size=1500, **options):
+def together(paths, size=1500):
     """The lines of the same, put together by connection."""
     names = Names()
     replays = []
-    for replay in connections(paths, size, **options):
+    for replay in connections(paths, size):
         known = names_in(CATALOG, replay(), sessions=True)
         for own, other in (
             (names.topics, known.topics),
@@ -92,7 +92,7 @@ def together(paths, size=1500, **options):
 def test_samples(path):
     expected = whole(path)
     assert together([path]) == expected
-    assert together([path], 1 << 20, payloads=True) == expected
+    assert together([path], 1 << 20) == expected
 
 
 @pytest.mark.slow  # all real captures of our own
@@ -137,7 +137,6 @@ def test_rotated_files_with_damage_are_one_capture(tmp_path, seed):
     expected = whole(one)
     assert together([one], 700) == expected
     assert together(rotated) == expected
-    assert together(rotated, payloads=True) == expected
 
 
 def test_captures_of_two_machines_are_merged_by_time(tmp_path):

@@ -1,6 +1,6 @@
 """Make captures of clients in trouble: Metadata in a loop, a load balancer that forgets connections, an old setting.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_clients.py [metadata|stale|held-back]...
+Usage: KAFKA_JARS=JARS python make_clients.py [metadata|stale|held-back]...
 
 Needs the packages confluent-kafka and kafka-python.
 """

@@ -1,7 +1,7 @@
 """Make captures of brokers in trouble: a follower or leader that stands still, a restart, controllers that die or stop,
 a new disk.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_brokers.py [isr|election|leaders|slow|controller|snapshots]...
+Usage: KAFKA_JARS=JARS python make_brokers.py [isr|election|leaders|slow|controller|snapshots]...
 
 Needs the package confluent-kafka.
 """

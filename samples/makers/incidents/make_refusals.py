@@ -1,6 +1,6 @@
 """Make captures of groups that do not take a client in, or no longer: assignors, no coordinator, a pause, no topic.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_refusals.py [assignors|coordinator|paused|streams]...
+Usage: KAFKA_JARS=JARS python make_refusals.py [assignors|coordinator|paused|streams]...
 
 Needs the package confluent-kafka, and for `streams` kafka-streams and rocksdbjni in JARS:
 `mvn dependency:copy -Dartifact=org.apache.kafka:kafka-streams:4.3.1 -DoutputDirectory=JARS`.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-SAMPLES = Path(__file__).resolve().parents[2] / "samples" / "incidents"
+SAMPLES = Path(__file__).resolve().parents[2] / "incidents"
 CLIENTS = 29092
 """The port of the first broker's listener for clients; the next broker has the next port."""
 INTERNAL = 29192

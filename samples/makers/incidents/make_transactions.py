@@ -1,6 +1,6 @@
 """Make captures of producers in trouble with transactions and batches: fenced, waiting for markers, one record a batch.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_transactions.py [fenced|markers|batches]...
+Usage: KAFKA_JARS=JARS python make_transactions.py [fenced|markers|batches]...
 
 Needs the package confluent-kafka. Others of this kind are in make_producers.py.
 """

@@ -1,6 +1,6 @@
 """Make what other places give: streams of tcpdump, mirrored packets, TLS with keys, what eBPF prints, request logs.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_sources.py [stream|mirror|java|librdkafka|ebpf|strimzi]...
+Usage: KAFKA_JARS=JARS python make_sources.py [stream|mirror|java|librdkafka|ebpf|strimzi]...
 
 Needs the packages confluent-kafka and kafka-python, kcat and cc for `librdkafka`, bpftrace and a mounted tracefs for
 `ebpf`, and the jar of extract-tls-secrets (TLS_AGENT) for `java`.

@@ -1,7 +1,7 @@
 """Make captures of connections in trouble: addresses that nobody answers, silence, full buffers, missing permissions,
 certificates that nobody trusts, lost packets.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_networks.py [NAME]...
+Usage: KAFKA_JARS=JARS python make_networks.py [NAME]...
 
 Needs the packages confluent-kafka and kafka-python.
 """

@@ -1,6 +1,6 @@
 """Make captures of groups in trouble: members that come and go in the consumer protocol and in a share group, and lag.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_groups.py [consumer|share|lag]...
+Usage: KAFKA_JARS=JARS python make_groups.py [consumer|share|lag]...
 
 Needs the packages confluent-kafka and kafka-python. The classic protocol is samples/incidents/rebalancing.pcap.
 """

@@ -1,6 +1,6 @@
 """Make captures of consumers in trouble: records that were deleted, a commit for each record, no room for sessions.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_consumers.py [deleted|commits|sessions|evicted|forgotten]...
+Usage: KAFKA_JARS=JARS python make_consumers.py [deleted|commits|sessions|evicted|forgotten]...
 
 Needs the packages confluent-kafka and kafka-python.
 """

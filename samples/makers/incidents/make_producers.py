@@ -1,6 +1,6 @@
 """Make captures of producers in trouble: the wrong leader, a quota, lost records, a transaction that nobody ends.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_producers.py [leader|quota|sequence|hanging]...
+Usage: KAFKA_JARS=JARS python make_producers.py [leader|quota|sequence|hanging]...
 
 Needs the package confluent-kafka, and kwire itself.
 """

@@ -1,6 +1,6 @@
 """Make captures that have too little or too much: packets cut short, packets that tcpdump lost, packets seen twice.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_captures.py [cut|lost|twice]...
+Usage: KAFKA_JARS=JARS python make_captures.py [cut|lost|twice]...
 
 Needs the package confluent-kafka, and for `twice` the rights to make network namespaces.
 """

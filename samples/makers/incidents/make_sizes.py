@@ -1,6 +1,6 @@
 """Make captures of sizes in trouble: a request over socket.request.max.bytes, batches that come near their limit.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_sizes.py [request|batches]...
+Usage: KAFKA_JARS=JARS python make_sizes.py [request|batches]...
 
 Needs the package confluent-kafka.
 """

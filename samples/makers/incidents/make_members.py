@@ -1,6 +1,6 @@
 """Make captures of members in trouble: two with one group.instance.id, one that is killed, and one too many.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_members.py [static|killed|idle]...
+Usage: KAFKA_JARS=JARS python make_members.py [static|killed|idle]...
 
 Needs the package confluent-kafka. Members are processes of their own, as they are killed.
 """

@@ -1,6 +1,6 @@
 """Make captures of clients that can't connect: an address that is not reached, TLS and no TLS, a wrong password.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_connections.py [advertised|tls|sasl]...
+Usage: KAFKA_JARS=JARS python make_connections.py [advertised|tls|sasl]...
 """
 
 from __future__ import annotations
