@@ -138,18 +138,6 @@ def test_a_release_is_several_jars(tmp_path):
     assert "MESSAGE_REMOVED" in kwire("breaking", news[0], *olds).out
 
 
-def test_names_move_no_cursor(tmp_path):
-    for name, kind in (("old", "int8"), ("new", "int16")):
-        fields = [{"name": "A", "type": kind, "versions": "0"}]
-        document = {"name": "Test", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": fields}
-        (tmp_path / f"{name}\x1b[2J.json").write_text(json.dumps(document))
-    old, new = sorted(tmp_path.iterdir(), reverse=True)
-    for command in ("breaking", "diff"):
-        done = kwire(command, old, new)
-        assert "new\\x1b[2J.json" in done.out
-        assert "\x1b" not in done.out
-
-
 def test_what_is_wrong_with_the_new_definition_itself_is_noted(tmp_path):
     field = {"name": "A", "type": "int8", "versions": "0+", "tag": 1, "taggedVersions": "0+"}
     document = {"name": "Test", "type": "data", "validVersions": "0", "flexibleVersions": "0+"}

@@ -10,12 +10,10 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, Terminal, hold_page, kwire, shell
+from command_line import ROOT, hold_page, kwire, shell
 from log_lines import line
 
 from kwire_cli.analysis.costs.forms import widths
-from kwire_cli.cli.environment import Environment
-from kwire_cli.cli.main import run
 from kwire_cli.spec.overlay import FIELD_KEYS
 from kwire_cli.spec.rules import TRAFFIC_ADVICE
 
@@ -172,12 +170,6 @@ def test_an_overlay_that_can_not_be_written(tmp_path):
     )
     assert (done.code, done.out) == (2, "")
     assert "cannot be written" in done.err
-
-
-def test_no_input_at_all():
-    streams = {"stdin": Terminal(), "stdout": Terminal(), "stderr": Terminal()}
-    assert run(["compare", "--advise"], Environment(**streams, variables={})) == 2
-    assert b"no input" in streams["stderr"].getvalue()
 
 
 def test_a_value_without_room_is_an_error_with_its_frame(tmp_path):

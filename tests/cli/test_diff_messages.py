@@ -152,13 +152,6 @@ def test_many_differences_are_cut_and_full_shows_them():
     assert short.endswith("80 removed, 80 added\n")
 
 
-def test_nothing_moves_the_cursor_of_a_terminal():
-    a, b = ("00000001" + (len(name)).to_bytes(2, "big").hex() + name.hex() for name in (b"t\x1b[2J", b"t\x1b[2K"))
-    done = kwire("diff", *BODY, a, b)
-    assert "\x1b" not in done.out
-    assert "\x1b" not in done.err
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

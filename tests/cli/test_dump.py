@@ -88,18 +88,6 @@ def test_a_link_to_nothing_is_named_and_the_other_files_of_a_folder_are_read(tmp
     assert done.err == alone.err
 
 
-def test_a_closed_pipe_is_the_end():
-    command = [sys.executable, "-m", "kwire_cli", "dump", "--deep", "-f", "jsonl", "-", "-"]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        process.stdout.close()
-        process.stdin.write(batch(0, [record(None, bytes(1000), i) for i in range(1000)]))
-        process.stdin.close()
-        assert process.stderr.read() == b""
-        assert process.wait() == 0
-
-
 def test_other_files_of_a_log_directory_by_their_names(tmp_path):
     (tmp_path / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
     assert lines(kwire("dump", tmp_path / "leader-epoch-checkpoint"))

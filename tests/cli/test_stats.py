@@ -1,11 +1,8 @@
 """kwire stats: what it counts, over time and by dimension, in every format."""
 
-import csv
-import io
 import json
 import re
 
-import pyarrow.parquet as pq
 import pytest
 from command_line import ROOT, hold_page, kwire
 from named_traffic import spoken_capture
@@ -18,25 +15,6 @@ LOG = ROOT / "samples" / "request-logs" / "kafka-request.log"
 def test_the_page_says_what_commands_print(updating, monkeypatch):
     monkeypatch.chdir(ROOT)
     hold_page(ROOT / "docs" / "stats.md", updating)
-
-
-def test_lists_of_numbers_for_programs(tmp_path):
-    arguments = ("stats", CAPTURE, "--every", "5s", "--by", "client")
-    document = json.loads(kwire(*arguments, "-f", "json").out)
-    over_time = document["tables"]["overTime"][0]["requestsOverTime"]
-    rows = [*csv.DictReader(io.StringIO(kwire(*arguments, "-f", "csv").out))]
-    assert rows[0]["requestsOverTime"] == ";".join(map(str, over_time))
-    file = tmp_path / "stats.parquet"
-    assert kwire(*arguments, "-o", file).code == 0
-    assert pq.read_table(file)["requestsOverTime"][0].as_py() == over_time
-
-
-def test_lines_of_columns_for_eyes(tmp_path):
-    arguments = ("stats", CAPTURE, "--every", "5s")
-    assert "█" in kwire(*arguments, terminal=True).out
-    page = tmp_path / "stats.html"
-    kwire(*arguments, "-o", page)
-    assert '{"spark":[' in page.read_text("utf-8")
 
 
 def test_a_client_without_an_id_and_one_with_an_empty_id_are_two_as_in_clients(tmp_path):

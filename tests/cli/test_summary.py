@@ -83,12 +83,6 @@ def test_a_page_has_what_a_terminal_shows():
         assert text in shown
 
 
-@pytest.mark.parametrize("fmt", ["json", "jsonl", "csv", "html", "parquet", "arrow"])
-@pytest.mark.parametrize("source", [CAPTURE, LOG, LOGS], ids=lambda path: path.name)
-def test_every_format_is_there(source, fmt):
-    assert kwire("summary", source, "--format", fmt).code == 0
-
-
 def test_sentences_are_for_people_alone():
     facts = summary(CAPTURE)["facts"]
     assert not {"brokers", "clients", "capture", "next", "ERROR"} & facts.keys()
