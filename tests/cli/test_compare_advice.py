@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, hold_page, kwire, shell
+from command_line import ROOT, kwire, shell
 from log_lines import line
 
 from kwire_cli.analysis.costs.forms import widths
@@ -255,11 +255,6 @@ def test_traffic_in_lint_says_where_definitions_could_be_other():
         assert row["severity"] == "advice"
         line = Path(row["file"]).read_text().splitlines()[row["line"] - 1]
         assert f'"name": "{row["path"].rpartition(".")[2]}"' in line
-
-
-def test_the_page_shows_what_the_commands_print(updating, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    hold_page(PAGES[0], updating)
 
 
 def test_the_pages_name_everything():

@@ -1,7 +1,6 @@
 """`kwire explain` as a user runs it: what goes where, and hostile bytes."""
 
 import json
-import re
 
 import pytest
 from command_line import ROOT, kwire as run
@@ -68,14 +67,6 @@ def test_a_file_with_the_name_of_a_topic_is_reached_by_its_path(tmp_path, monkey
     assert "ApiVersions request" in run("explain", "./tag").out
 
 
-def test_every_form_of_the_same_frame():
-    text = "".join(line for line in (ROOT / FRAME).read_text().splitlines() if not line.startswith("#"))
-    raw = bytes.fromhex(text)
-    plain = run("explain", "--format", "jsonl", text).out
-    assert run("explain", "--format", "jsonl", "-", stdin=raw).out == plain
-    assert run("explain", "--format", "jsonl", stdin=raw).out == plain
-
-
 def test_the_bytes_in_json_are_those_of_the_frame():
     text = "".join(line for line in (ROOT / FRAME).read_text().splitlines() if not line.startswith("#"))
     document = json.loads(run("explain", "--format", "json", FRAME).out)
@@ -139,20 +130,6 @@ def test_the_checksum_of_a_batch_from_a_pipe():
     assert run("explain", "crc", "-", stdin=data).code == 0
     done = run("explain", "crc", "--", "-@3000", stdin=data)
     assert (done.code, "NOT what is stated" in done.out) == (1, True)
-
-
-def test_colours_change_nothing_but_colours():
-    for words in (
-        (FRAME,),
-        ("--short", "samples/frames/produce-v13-request.hex"),
-        ("-m", "MetadataResponse", "--message-version", "12", "0000"),
-        ("varint", "-3"),
-    ):
-        painted = run("explain", "--color", "always", *words).out
-        plain = run("explain", "--color", "never", *words).out
-        assert "\x1b[" in painted
-        unpainted = re.sub(r"\x1b\[[0-9;]*m", "", painted)
-        assert [line.rstrip() for line in unpainted.splitlines()] == plain.splitlines()
 
 
 def test_one_byte_of_a_segment():

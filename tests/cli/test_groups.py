@@ -1,16 +1,11 @@
-"""`kwire groups` on captures and logs of real brokers, and its page."""
+"""`kwire groups` on captures and logs of real brokers."""
 
 import json
 
 import pytest
-from command_line import ROOT, hold_page, kwire
+from command_line import ROOT, kwire
 
 INCIDENTS = ROOT / "samples" / "incidents"
-
-
-def test_commands_print_what_the_page_says(updating, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    hold_page(ROOT / "docs" / "groups.md", updating)
 
 
 def tables(*arguments):

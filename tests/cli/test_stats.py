@@ -1,20 +1,14 @@
 """kwire stats: what it counts, over time and by dimension, in every format."""
 
 import json
-import re
 
 import pytest
-from command_line import ROOT, hold_page, kwire
+from command_line import ROOT, kwire
 from named_traffic import spoken_capture
 from wire import Wire
 
 CAPTURE = ROOT / "samples" / "incidents" / "rebalancing.pcap"
 LOG = ROOT / "samples" / "request-logs" / "kafka-request.log"
-
-
-def test_the_page_says_what_commands_print(updating, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    hold_page(ROOT / "docs" / "stats.md", updating)
 
 
 def test_a_client_without_an_id_and_one_with_an_empty_id_are_two_as_in_clients(tmp_path):
@@ -63,9 +57,3 @@ def test_what_does_not_fit_is_an_error():
         "this question is about packet captures" in kwire("stats", ROOT / "samples" / "segments" / "orders-zstd-0").err
     )
     assert kwire("stats", stdin=None).code == 2
-
-
-def test_code_of_the_page_runs(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    for code in re.findall(r"```python\n(.*?)```\n", (ROOT / "docs" / "stats.md").read_text("utf-8"), re.DOTALL):
-        exec(compile(code, "stats.md", "exec"), {})
