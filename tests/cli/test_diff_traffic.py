@@ -37,15 +37,6 @@ def test_a_capture_and_a_log():
     assert kwire("diff", A, LOG).code == 0
 
 
-def test_frames_of_captures_are_messages():
-    assert (
-        "JoinGroup request"
-        in kwire("diff", A, A, "--frames", "30,33", "-f", "text").out
-        + kwire("diff", A, "--frames", "30,33", "-f", "text").out
-    )
-    assert kwire("diff", f"{A}@30", f"{A}@33").code == 0
-
-
 def test_captures_of_a_frame_each_are_messages(tmp_path):
     import packets as make
     from damage import packet_of

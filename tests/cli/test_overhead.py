@@ -219,12 +219,6 @@ def test_records_can_be_left_out():
     assert "records/batch" not in kwire("overhead", "--records", "size", CAPTURE).out
 
 
-def test_batching_in_json():
-    tables = document("--linger", "0,10", "--batch-size", "1KB", CAPTURE)["tables"]
-    assert [(row["lingerMs"], row["batchSize"]) for row in tables["batching"]] == [(None, None), (0, 1024), (10, 1024)]
-    assert sum(row["records"] for row in tables["producers"]) == 10
-
-
 def test_a_guess_is_said():
     done = kwire("overhead", FETCHED)
     assert done.code == 0

@@ -10,10 +10,9 @@ from log_lines import line
 from pages import page
 
 GROUP = ROOT / "samples/incidents/rebalancing.pcap"
-SASL = ROOT / "samples/incidents/sasl.pcap"
 TRANSACTION = ROOT / "samples/incidents/hanging-transaction.pcap"
 LOG = ROOT / "samples/request-logs/kafka-request.log"
-CAPTURES = sorted(path for folder in ("captures", "incidents") for path in (ROOT / "samples" / folder).glob("*.pcap*"))
+CAPTURES = sorted((ROOT / "samples" / "captures").glob("*.pcap*"))
 
 
 def arrows(*arguments, **options):
@@ -65,14 +64,6 @@ def test_calls_are_chosen_by_group_and_transactional_id():
         chosen = arrows(TRANSACTION, "--transactional-id", name)
         assert "InitProducerId" in {row["api"] for row in chosen}
         assert len(chosen) < len(transactional)
-
-
-def test_a_request_whose_connection_was_closed_has_no_answer():
-    rows = arrows(SASL, "--filter", "client == legacy")
-    unanswered = [row for row in rows if not row["answered"]]
-    assert {row["api"] for row in unanswered} == {"Metadata", "InitProducerId"}
-    assert all(row["label"].endswith("(no answer)") for row in unanswered)
-    assert "(no answer)" not in kwire("sequence", SASL, "--frames", "1-6").out
 
 
 def test_request_logs_have_ladders_too():
@@ -150,12 +141,6 @@ def test_what_was_not_found_is_said_with_a_command_that_lists_what_there_is(word
     done = kwire(*words)
     assert (done.code, done.out, done.err) == (0, f"{said}\n", "")
     assert kwire(*FRAMES.split()[1:]).code == 0
-
-
-def test_pictures_say_what_was_not_found():
-    done = kwire("sequence", GROUP, "--frames", "9999", "-f", "svg")
-    assert done.code == 2
-    assert "this answer has no ladder to draw: no request or response matches --frames 9999; to see" in done.err
 
 
 @pytest.mark.parametrize(
