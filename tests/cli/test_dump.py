@@ -37,30 +37,6 @@ def test_standard_input():
     assert "an argument is empty" in kwire("dump", "").err  # and not the folder that it is run in
 
 
-def test_folders_are_read_partition_by_partition(tmp_path):
-    for folder, names in {
-        "b-10": ["00", "20"],
-        "b-9": ["00"],
-        "a-0.0123456789abcdef-delete": ["00"],
-        "none": [],
-    }.items():
-        (tmp_path / folder).mkdir()
-        for name in names:
-            (tmp_path / folder / f"{name:0>20}.log").write_bytes(batch(int(name), [record()]))
-            (tmp_path / folder / f"{name:0>20}.index").write_bytes(b"")
-    (tmp_path / "b-9" / f"{30:020}.log.deleted").write_bytes(batch(30, [record()]))
-    found = [(line["file"].removeprefix(str(tmp_path)), line["baseOffset"]) for line in lines(kwire("dump", tmp_path))]
-    assert [(file.split("/")[1], offset) for file, offset in found] == [
-        ("a-0.0123456789abcdef-delete", 0),
-        ("b-9", 0),
-        ("b-9", 30),
-        ("b-10", 0),
-        ("b-10", 20),
-    ]
-    (line,) = lines(kwire("dump", tmp_path, "--topic", "a"))
-    assert line["file"] == str(tmp_path / "a-0.0123456789abcdef-delete" / f"{0:020}.log")
-
-
 def test_a_name_that_is_no_text_is_refused_and_the_other_files_of_a_folder_are_read(tmp_path):
     for name in (b"a-0", b"\xff-0"):
         path = tmp_path / os.fsdecode(name)
