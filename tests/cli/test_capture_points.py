@@ -17,7 +17,6 @@ from kwire_cli.source.packets.segments import Segments
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples" / "captures"
 PYTHON, SARAMA = SAMPLES / "kafka-python-4.4.0.pcapng", SAMPLES / "sarama-0.8.2.0-3.9.2.pcapng"
-OWN = ("capture", "file", "packet")
 
 
 def rows(*arguments, **options):
@@ -98,15 +97,6 @@ def test_one_connection_from_two_points(tmp_path):
     alone = rows(files[0])
     assert len(rows(*files)) == 2 * len(alone)
     assert without(rows(*files, "--merge-points"), "file", "packet") == without(alone, "packet")
-
-
-def test_copies_in_one_folder_are_not_lost(tmp_path):
-    files = [tmp_path / f"{number:03}.pcapng" for number in range(20)]
-    for file in files:
-        shutil.copy(PYTHON, file)
-    found = kwire("decode", *map(str, files), "--format", "jsonl")
-    assert len(found.out.splitlines()) == 20 * len(rows(PYTHON))
-    assert "hold the same connections" in found.err
 
 
 def both(tmp_path):

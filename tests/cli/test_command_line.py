@@ -94,46 +94,11 @@ def test_colours_come_where_they_are_wanted(variables, terminal, option, coloure
     assert ("\x1b[" in done.out) is coloured
 
 
-def test_json_has_no_colours():
-    assert (
-        "\x1b"
-        not in kwire(
-            "decode", "-f", "json", "--color", "always", "-m", "HeartbeatRequest", "--message-version", 4, HEARTBEAT
-        ).out
-    )
-
-
 def test_without_input_on_a_terminal_it_says_what_to_give():
     done = kwire("decode", stdin=None)
     assert done.code == 2
     assert "no input: give files" in done.err
     assert "the JSON itself" in kwire("encode", stdin=None).err
-
-
-@pytest.mark.parametrize("fmt", ["json", "jsonl"])
-def test_json_output_is_for_programs(fmt):
-    frame = kwire(
-        "encode",
-        "--api",
-        "metadata",
-        "--request",
-        "--message-version",
-        4,
-        '{"topics":null,"allowAutoTopicCreation":true}',
-    ).out
-    text = kwire("decode", "-f", fmt, frame.strip() * 2).out
-    assert (text.count("\n") == 2) is (fmt == "jsonl")
-    decoder, at, seen = json.JSONDecoder(object_pairs_hook=no_duplicates), 0, []
-    while text[at:].strip():
-        value, at = decoder.raw_decode(text, at + len(text[at:]) - len(text[at:].lstrip()))
-        seen.append(value)
-    assert [value["frame"] for value in seen] == [1, 2]
-    assert seen[0]["body"]["topics"] is None
-
-
-def no_duplicates(pairs):
-    assert len({key for key, _ in pairs}) == len(pairs)
-    return dict(pairs)
 
 
 def test_a_process_gives_results_notes_and_exit_code():
@@ -183,11 +148,7 @@ def test_results_that_cannot_be_written_are_an_error(repeat):
     assert (done.returncode, done.stderr) == (2, b"kwire: the results cannot be written: No space left on device\n")
 
 
-HELP = [
-    ["--version"],
-    ["--help"],
-    *([*words, "--help"] for words in (["decode"], ["spec", "list"], ["explain", "varint"])),
-]
+HELP = [["--version"], ["spec", "list", "--help"]]
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="needs a device that is always full")
@@ -230,32 +191,3 @@ def test_ctrl_c_gives_130():
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert (process.returncode, out, err) == (130, b"", b"\ninterrupted\n")
-
-
-def complete(line):
-    word = line.rpartition(" ")[2]
-    variables = {**os.environ, "_KWIRE_COMPLETE": "bash_complete", "_KWIRE_LINE": line, "_KWIRE_WORD": word}
-    done = subprocess.run(PROCESS, cwd=ROOT, capture_output=True, check=True, env=variables, text=True)
-    assert done.stderr == ""
-    return [line.split(",", 1)[1] for line in done.stdout.splitlines() if line]
-
-
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("kwire decode --message heartb", ["HeartbeatRequest", "HeartbeatResponse"]),
-        ("kwire decode --message HeartbeatRequest --message-version ", ["0", "1", "2", "3", "4"]),
-        ("kwire decode --api ApiVersions --message-version ", ["0", "1", "2", "3", "4", "5"]),
-        ("kwire encode --api ListOff", ["ListOffsets"]),
-        ("kwire spec show EndTxnM", ["EndTxnMarker"]),
-        ("kwire spec show HeartbeatRequest ", ["0", "1", "2", "3", "4"]),
-        ("kwire decode --specs tests/cli/definitions --message Echo", ["EchoRequest", "EchoResponse"]),
-        ("kwire decode --message nosuch --message-version ", []),
-        ("kwire decode --specs nosuch --message Heartb", []),
-        ("kwire decode --kafka 9.9 --api Heartb", []),
-        ("kwire decode --specs nosuch --api Heartbeat --message-version ", []),
-        ("kwire decode --format j", ["json", "jsonl"]),
-    ],
-)
-def test_the_shell_completes_messages_versions_and_apis(words, found):
-    assert complete(words) == found

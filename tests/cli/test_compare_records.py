@@ -1,21 +1,15 @@
 """`kwire compare` of records: where records come from, how they are told from messages, and what damaged bytes do."""
 
-import csv
-import io
 import json
 import random
 
 import pytest
-from command_line import ROOT, Terminal, kwire
+from command_line import ROOT, kwire
 
 import kwire_cli
-from kwire_cli.cli import progress
-from kwire_cli.cli.environment import Environment
-from kwire_cli.cli.main import run
 from kwire_cli.source.opening import holds_batches
 
 SEGMENTS = ROOT / "samples" / "segments"
-ORDERS = SEGMENTS / "orders-zstd-0" / "00000000000000000000.log"
 ITEM = {
     "records": [
         {
@@ -145,26 +139,6 @@ def test_csv_is_of_records_where_no_form_of_headers_is_wanted():
     assert kwire(*arguments, "--headers-as", "none").out == kwire(*arguments).out
     headers = kwire(*arguments, "--headers-as", "v2", "--table", "headers")
     assert headers.out.startswith("form,records,headers,")
-
-
-def test_how_far_it_is_stands_on_the_terminal_alone(monkeypatch):
-    monkeypatch.setattr(progress, "AFTER", 0)
-    streams = {"stdin": Terminal(), "stdout": io.BytesIO(), "stderr": Terminal()}
-    assert run(["compare", str(SEGMENTS / "__transaction_state-0"), *NONE], Environment(**streams, variables={})) == 0
-    assert b".log " in streams["stderr"].getvalue()
-    assert streams["stderr"].getvalue().endswith(b"\r\x1b[1A\x1b[2K")
-    assert b"\x1b" not in streams["stdout"].getvalue()
-
-
-def test_sizes_are_whole_numbers_of_the_same_records_in_every_format():
-    found = compared(ORDERS, *NONE)
-    rows = csv.DictReader(io.StringIO(kwire("compare", ORDERS, *NONE, "-f", "csv").out))
-    assert {row["form"]: int(row["bytes"]) for row in rows} == sizes(found)
-    lines = [json.loads(line) for line in kwire("compare", ORDERS, *NONE, "-f", "jsonl").out.splitlines()]
-    assert {line["form"]: line["bytes"] for line in lines if line["table"] == "forms"} == sizes(found)
-    assert [line["form"] for line in lines if line["table"] == "headers"] == [
-        price["form"] for price in found["tables"]["headers"]
-    ]
 
 
 def test_headers_have_numbers_and_what_each_form_loses():

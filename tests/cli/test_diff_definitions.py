@@ -4,11 +4,9 @@ import json
 import re
 
 import pytest
-from click.shell_completion import ShellComplete
 from command_line import ROOT, kwire
 
 import kwire_cli as kwire_api
-from kwire_cli.cli.main import cli
 
 BEFORE, AFTER = (ROOT / "samples" / "definitions" / when for when in ("before", "after"))
 PROPOSED = ROOT / "samples" / "definitions" / "proposed" / "plain" / "MetadataResponse.json"
@@ -168,19 +166,6 @@ def test_an_empty_file_or_hex_is_no_definition(tmp_path):
     done = kwire("diff", empty, AFTER / "LeaseRequest.json")
     assert (done.code, f"{empty}:1:1: expected a value" in done.err) == (2, True)
     assert kwire("diff", "00:12:00:03", "00:12:00:04").code == 2  # messages, too short to be any
-
-
-@pytest.mark.parametrize(
-    ("typed", "incomplete", "offered"),
-    [
-        ([], "MetadataR", ["MetadataRequest", "MetadataResponse"]),
-        (["MetadataResponse"], "1", ["1", "10", "11", "12", "13"]),
-        (["nothing"], "1", []),
-    ],
-)
-def test_the_shell_completes_files_messages_and_versions(typed, incomplete, offered):
-    items = ShellComplete(cli, {}, "kwire", "_KWIRE_COMPLETE").get_completions(["diff", *typed], incomplete)
-    assert [(item.type, item.value) for item in items] == [("file", incomplete), *(("plain", name) for name in offered)]
 
 
 def test_a_definition_that_is_not_there():

@@ -2,13 +2,10 @@
 golden/diff-messages.txt.
 """
 
-import base64
 import json
 
 import pytest
 from command_line import ROOT, kwire
-
-import kwire_cli
 
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 FRAMES = ROOT / "samples" / "frames"
@@ -63,29 +60,6 @@ def test_a_frame_of_a_capture_and_the_same_in_hex(tmp_path):
     data = kwire("encode", stdin=frame.encode()).raw
     (tmp_path / "frame.bin").write_bytes(data)
     assert document(f"{CAPTURE}@33", tmp_path / "frame.bin")["verdict"] == "same"
-
-
-def test_user_data_that_kafka_writes_by_hand():
-    def join(generation):
-        user_data = base64.b64encode(generation.to_bytes(4, "big")).decode()
-        subscription = {"topics": ["t"], "userData": user_data, "ownedPartitions": []}
-        data = b"\0\1" + kwire_cli.encode(subscription, message="ConsumerProtocolSubscription", version=1)
-        protocol = {"name": "cooperative-sticky", "metadata": base64.b64encode(data).decode()}
-        value = {
-            "groupId": "g",
-            "sessionTimeoutMs": 1,
-            "memberId": "",
-            "protocolType": "consumer",
-            "protocols": [protocol],
-        }
-        return (
-            bytes.fromhex("000b 0000 00000001 0001 63") + kwire_cli.encode(value, message="JoinGroupRequest", version=0)
-        ).hex()
-
-    done = kwire("diff", join(3), join(4))
-    assert (done.code, done.err) == (0, "")
-    assert "userData.generation: 3" in done.out
-    assert "generation: 3" in kwire("decode", "--format", "tree", join(3)).out
 
 
 def test_responses_of_which_the_api_is_said():
@@ -150,13 +124,6 @@ def test_many_differences_are_cut_and_full_shows_them():
     assert "… 60 more differences; --full shows all" in short
     assert (short.count("\n- ") + short.count("\n+ "), full.count("\n- ") + full.count("\n+ ")) == (100, 160)
     assert short.endswith("80 removed, 80 added\n")
-
-
-def test_nothing_moves_the_cursor_of_a_terminal():
-    a, b = ("00000001" + (len(name)).to_bytes(2, "big").hex() + name.hex() for name in (b"t\x1b[2J", b"t\x1b[2K"))
-    done = kwire("diff", *BODY, a, b)
-    assert "\x1b" not in done.out
-    assert "\x1b" not in done.err
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import json
 import shutil
 
-import pytest
 from command_line import ROOT, kwire
 
 SAMPLES = ROOT / "samples"
@@ -38,15 +37,6 @@ def test_a_capture_and_a_log():
     assert kwire("diff", A, LOG).code == 0
 
 
-def test_frames_of_captures_are_messages():
-    assert (
-        "JoinGroup request"
-        in kwire("diff", A, A, "--frames", "30,33", "-f", "text").out
-        + kwire("diff", A, "--frames", "30,33", "-f", "text").out
-    )
-    assert kwire("diff", f"{A}@30", f"{A}@33").code == 0
-
-
 def test_captures_of_a_frame_each_are_messages(tmp_path):
     import packets as make
     from damage import packet_of
@@ -69,10 +59,3 @@ def test_what_does_not_fit_is_an_error(tmp_path):
     done = kwire("diff", A, empty)
     assert done.code == 2
     assert done.err == f"kwire: {empty}: no packets: this capture is empty\n"
-
-
-@pytest.mark.parametrize("fmt", ["table", "json", "jsonl", "csv", "html", "parquet", "arrow"])
-def test_every_format(fmt, tmp_path):
-    out = tmp_path / "out"
-    assert kwire("diff", A, B, "-f", fmt, "-o", out).code == 0
-    assert out.stat().st_size

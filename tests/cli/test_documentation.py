@@ -1,20 +1,52 @@
-"""Pages on commands: what they show is what the commands print."""
+"""Pages on commands: what they show is what the commands print, their code runs, and they leave no option out."""
 
 import re
 
+import click
 import pytest
-from command_line import ROOT, hold_page
+from command_line import EVERYWHERE, ROOT, hold_page
 
 from kwire_cli.analysis.comparison.differences import KINDS
+from kwire_cli.analysis.costs.header_forms import HEADER_FORMS
+from kwire_cli.analysis.costs.record_forms import FORMS
+from kwire_cli.cli.main import cli
+from kwire_cli.records.compression import CODECS
+
+DOCS = ROOT / "docs"
 
 
-@pytest.mark.parametrize("page", ["compare", "diff", "explain"])
+@pytest.mark.parametrize("page", ["compare", "diff", "explain", "groups", "stats", "tls"])
 def test_commands_print_what_the_page_says(page, updating, monkeypatch):
     monkeypatch.chdir(ROOT)
-    hold_page(ROOT / "docs" / f"{page}.md", updating)
+    hold_page(DOCS / f"{page}.md", updating)
+
+
+@pytest.mark.parametrize(("page", "printed"), [("compare", "version"), ("dump", "{'position': 0"), ("stats", "")])
+def test_code_of_the_page_runs(page, printed, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    codes = re.findall(r"```python\n(.*?)```\n", (DOCS / f"{page}.md").read_text("utf-8"), re.DOTALL)
+    assert codes
+    for code in codes:
+        exec(compile(code, f"{page}.md", "exec"), {})
+    assert capsys.readouterr().out.startswith(printed)
+
+
+@pytest.mark.parametrize(
+    ("command", "pages"), [("compare", "compare kafka9927"), ("dump", "dump"), ("overhead", "overhead")]
+)
+def test_every_option_is_on_the_page(command, pages):
+    text = "".join((DOCS / f"{page}.md").read_text("utf-8") for page in pages.split())
+    parameters = cli.get_command(click.Context(cli), command).params
+    options = {name for each in parameters for name in (*each.opts, *each.secondary_opts) if name.startswith("--")}
+    assert {name for name in options - EVERYWHERE - {"--unframed"} if name not in text} == set()
+
+
+def test_the_page_on_compare_has_every_form_of_records():
+    text = (DOCS / "compare.md").read_text("utf-8")
+    assert {name for name in (*FORMS, *HEADER_FORMS, *CODECS.values()) if f"`{name}`" not in text} == set()
 
 
 def test_the_page_on_diff_has_every_kind():
-    text = (ROOT / "docs" / "diff.md").read_text("utf-8")
+    text = (DOCS / "diff.md").read_text("utf-8")
     for kind, meaning in KINDS.items():
         assert re.search(rf"\| `{kind}` \| [^|]+ \| {re.escape(meaning)} \|", text)

@@ -40,13 +40,7 @@ def test_each_format_says_what_the_file_does(file):
     tree = kwire("dump", "--format", "tree", file.path).out.splitlines()
     assert len(tree) == 1 + len(rows) + sum(value is not None for value in contents.head.values())
     assert len(kwire("dump", "--format", "table", file.path).out.splitlines()) == 1 + len(rows)
-
-
-@pytest.mark.parametrize("file", FILES, ids=name)
-def test_entries_have_the_columns_of_their_kind(file):
-    contents = read_log_file(file.path)
-    for entry in contents.entries:
-        assert tuple(entry.to_json()) == view.columns(contents)
+    assert {tuple(entry.to_json()) for entry in contents.entries} <= {view.columns(contents)}
 
 
 @pytest.mark.parametrize("file", FILES, ids=name)
@@ -157,17 +151,6 @@ def test_faults_are_those_of_the_api(path, deep):
     assert [line.split()[0] for line in table.splitlines()[1:]] == [fault["fault"] for fault in expected]
     unused = ["not in use", "empty indexes"] if path == LOGS else []
     assert [line.split("  ")[0] for line in counts.splitlines()] == ["files", "batches", "faults", *unused]
-
-
-def test_records_are_verified_when_asked(tmp_path):
-    folder = tmp_path / "topic-0"
-    folder.mkdir()
-    (folder / LOG).write_bytes(batch(0, [record()], recordsCount=2))
-    assert kwire("dump", "--verify", folder).code == 0
-    done = kwire("dump", "--verify", "--deep", folder)
-    fault, facts = map(json.loads, done.out.splitlines())
-    assert (done.code, fault["fault"]) == (1, "COUNT_MISMATCH")
-    assert facts == {"table": "facts", "files": 1, "batches": 1, "faults": 1}
 
 
 def test_names_that_are_no_text(tmp_path):

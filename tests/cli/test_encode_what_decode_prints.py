@@ -5,31 +5,11 @@ import json
 import pytest
 from command_line import ROOT, kwire
 from golden_rows import sample
-from hypothesis import given, strategies as st
 
 FRAMES = sorted((ROOT / "samples" / "frames").glob("*.hex"))
 RESPONSES = {"api-versions-v5": 18, "create-topics-v7": 19, "fetch-v18": 1, "metadata-v0": 3, "metadata-v13": 3}
 
 DECODE = ("decode", "--show-secrets", "--records", "base64")
-
-
-ROWS = [row for row in sample() if row.body]
-UNUSUAL = [row for row in ROWS if row.records or row.unknown_tags]
-OTHERS = [row for row in ROWS if row not in UNUSUAL]
-TWENTY = [*UNUSUAL, *OTHERS[:: len(OTHERS) // (20 - len(UNUSUAL))]][:20]
-"""Bodies of all kinds; tests/message/test_round_trips.py has all of them go there and back through the library."""
-
-
-@pytest.mark.parametrize("row", TWENTY, ids=str)
-def test_a_body(row):
-    release = [] if row.kafka.startswith("4") else ["--kafka", row.kafka]
-    asked = (*release, "-m", row.message, "--message-version", row.version, "--input", "raw")
-    for options in (["--format", "json"], ["--format", "jsonl"], ["--format", "jsonl", "--lossless"]):
-        printed = kwire(*DECODE, *options, *asked, stdin=row.body)
-        assert printed.code == 0
-        encoded = kwire("encode", "--format", "raw", *release, stdin=printed.raw)
-        assert encoded.err == ""
-        assert encoded.raw == row.body
 
 
 @pytest.mark.parametrize("fmt", ["json", "jsonl"])
@@ -55,12 +35,6 @@ def test_a_frame(file, lossless):
     assert printed.code == 0
     text = "".join(line for line in file.read_text().splitlines() if not line.startswith("#"))
     assert kwire("encode", stdin=printed.raw).out.strip() == "".join(text.split()).lower()
-
-
-@given(st.binary(min_size=1, max_size=60))
-def test_any_frame_in_the_lossless_form(data):
-    printed = kwire("decode", "--show-secrets", "--lossless", "--format", "jsonl", "--input", "raw", stdin=data)
-    assert b"".join(bytes.fromhex(line) for line in kwire("encode", stdin=printed.raw).out.split()) == data
 
 
 @pytest.mark.parametrize(

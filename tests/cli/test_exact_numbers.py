@@ -15,7 +15,7 @@ from kwire_cli.structs.network import PCAP_NANO
 
 INCIDENTS = ROOT / "samples" / "incidents"
 LOG = ROOT / "samples" / "request-logs" / "kafka-request.log"
-CAPTURES = ["election.pcap", "rebalancing-share.pcap", "hanging-transaction.pcap"]
+CAPTURES = ["hanging-transaction.pcap"]
 REPORTS = [
     ["sequence"],
     ["groups"],

@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import queue
-import re
 import signal
 import subprocess
 import sys
@@ -26,7 +25,6 @@ PATIENCE = 60
 
 
 SARAMA = list(packets(ROOT / "samples" / "captures" / "sarama-0.8.2.0-3.9.2.pcapng"))
-PYTHON = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 MIDSTREAM = list(packets(ROOT / "samples" / "captures" / "midstream.pcap"))
 LINK = SARAMA[0].link
 
@@ -316,30 +314,3 @@ def test_follow_is_refused(arguments, error):
     done = kwire("decode", "--follow", *arguments)
     assert (done.code, done.out) == (2, "")
     assert error in done.err
-
-
-def test_following_bytes_in_memory_ends_with_them():
-    assert kwire("decode", "--follow", "-", stdin=pcap(SARAMA)).out.splitlines() == expected(pcap(SARAMA))
-
-
-def test_decode_prints_each_frame_before_the_next_packet_is_written():
-    some = list(packets(PYTHON))
-    command = [sys.executable, "-m", "kwire_cli", "decode", "-", "--format", "jsonl"]
-    expected = kwire("decode", "-", "--format", "jsonl", stdin=make.pcap_file(some, link=some[0].link)).out.splitlines()
-    header = len(make.pcap_file([]))
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        process.stdin.write(make.pcap_file([], link=some[0].link))
-        arrived = []
-        reader = threading.Thread(target=lambda: arrived.extend(process.stdout))
-        frames = [json.loads(line)["packet"] for line in expected]
-        for packet in some[: frames[5]]:
-            process.stdin.write(make.pcap_file([packet], link=packet.link)[header:])
-        process.stdin.flush()
-        first = [process.stdout.readline().decode().rstrip("\n") for _ in range(6)]
-        assert first == expected[:6]  # and the pipe is still open
-        reader.start()
-        for packet in some[frames[5] :]:
-            process.stdin.write(make.pcap_file([packet], link=packet.link)[header:])
-        process.stdin.close()
-        reader.join()
-    assert [re.sub(r"\n$", "", line.decode()) for line in arrived] == expected[6:]

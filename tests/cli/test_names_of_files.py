@@ -12,13 +12,8 @@ CAPTURE = ROOT / "samples" / "captures" / "midstream.pcap"
 COMMANDS = (
     ("summary",),
     ("decode",),
-    ("decode", "--pairs"),
     ("stats",),
     ("diagnose",),
-    ("groups",),
-    ("sequence",),
-    ("clients",),
-    ("overhead",),
 )
 NOT_UTF8, LINK, NO_CAPTURE = os.fsdecode(b"caf\xe9.pcap"), "link.pcap", "no.pcap"
 UNREADABLE = {

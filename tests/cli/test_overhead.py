@@ -1,14 +1,13 @@
 """kwire overhead, as a user runs it; docs/overhead.md says what it prints."""
 
 import csv
-import gzip
 import io
 import json
 import re
 from collections import Counter
 
 import pytest
-from command_line import EVERYWHERE, ROOT, hold_page, kwire
+from command_line import ROOT, hold_page, kwire
 
 import kwire_cli
 from kwire_cli.analysis.costs.ledger import MEANING, Kind, class_of
@@ -53,10 +52,8 @@ def test_the_page_says_what_is(updating, monkeypatch):
     hold_page(PAGE, updating, with_tables)
 
 
-def test_the_page_has_every_option_and_dimension():
+def test_the_page_has_every_dimension():
     text = PAGE.read_text("utf-8")
-    options = set(re.findall(r"--[a-z-]+", kwire("overhead", "--help-all").out)) - EVERYWHERE
-    assert {option for option in options if option not in text} == set()
     assert all(f"`{name}`" in text for name in DIMENSIONS)
 
 
@@ -90,26 +87,6 @@ def test_the_page_has_every_key():
     assert {"batching", "producers", "fileBytes", "changesByApi", "rewrittenMessages"} <= keys
 
 
-def test_names_are_text_and_nothing_else(wire):
-    done = kwire("overhead", "--by", "client", wire.request("Heartbeat", 0, client="\x1b[31mred\n").hex())
-    assert "\x1b" not in done.out
-    assert "red" in done.out
-    assert any(line.startswith("client ") for line in done.out.splitlines())
-
-
-def test_json_lines_and_csv_have_the_same_rows():
-    whole = document("--by", "api,kind", CAPTURE)["tables"]["byApiKind"]
-    lines = [
-        json.loads(line) for line in kwire("overhead", "-f", "jsonl", "--by", "api,kind", CAPTURE).out.splitlines()
-    ]
-    assert [line for line in lines if line["table"] == "byApiKind"] == [{"table": "byApiKind", **row} for row in whole]
-    assert lines[-1]["table"] == "facts"
-    rows = list(csv.DictReader(io.StringIO(kwire("overhead", "-f", "csv", "--by", "api,kind", CAPTURE).out)))
-    assert [(row["api"], row["kind"], int(row["bytes"])) for row in rows] == [
-        (row["api"] or "", row["kind"], row["bytes"]) for row in whole
-    ]
-
-
 def test_a_person_is_told_how_many_rows_are_missing():
     command = ("overhead", "--by", "client,kind", "--records", "size", "--no-limits", CAPTURE)
     whole = [*csv.DictReader(io.StringIO(kwire(*command, "-f", "csv").out))]
@@ -128,21 +105,6 @@ def test_a_body_is_what_the_ledger_says():
     assert {row["field"]: row["bytes"] for row in found["tables"]["byField"]} == {
         row.path: row.prefix_bytes + row.value_bytes for row in costs
     }
-
-
-@pytest.mark.parametrize("how", ["path", "stdin", "gz", "gz-stdin"])
-def test_captures_from_anywhere(how, tmp_path):
-    wanted = document(CAPTURE)
-    data = CAPTURE.read_bytes()
-    packed = tmp_path / "capture.pcapng.gz"
-    packed.write_bytes(gzip.compress(data))
-    found = {
-        "path": lambda: document(str(CAPTURE)),
-        "stdin": lambda: document("-", stdin=data),
-        "gz": lambda: document(packed),
-        "gz-stdin": lambda: document(stdin=packed.read_bytes()),
-    }[how]()
-    assert found["tables"] == wanted["tables"]
 
 
 def test_record_sets_from_anywhere(tmp_path):
@@ -257,12 +219,6 @@ def test_records_can_be_left_out():
     assert "records/batch" not in kwire("overhead", "--records", "size", CAPTURE).out
 
 
-def test_batching_in_json():
-    tables = document("--linger", "0,10", "--batch-size", "1KB", CAPTURE)["tables"]
-    assert [(row["lingerMs"], row["batchSize"]) for row in tables["batching"]] == [(None, None), (0, 1024), (10, 1024)]
-    assert sum(row["records"] for row in tables["producers"]) == 10
-
-
 def test_a_guess_is_said():
     done = kwire("overhead", FETCHED)
     assert done.code == 0
@@ -274,33 +230,24 @@ def test_a_guess_is_said():
     [
         (("--by", "nothing", CAPTURE), "bytes are grouped by api, message"),
         (("--kafka-limit", "message.max.bytes", CAPTURE), "it takes NAME=BYTES"),
-        (("--kafka-limit", "max.bytes=5", CAPTURE), "it takes NAME=BYTES"),
         (("--kafka-limit", "fetch.max.bytes=many", CAPTURE), "takes bytes, or a size such as 512MiB"),
-        (("--kafka-limit", "fetch.max.bytes=" + "9" * 5000, CAPTURE), "takes bytes, or a size such as 512MiB"),
         (
             ("--kafka-limit", "fetch.max.bytes=many", "--no-limits", "no-such-file.pcap"),
             "takes bytes, or a size such as 512MiB",
         ),
         (("--max-decompressed", "x", CAPTURE), "takes bytes, or a size such as 512MiB"),
         (("--batching", "--linger", "5ms", CAPTURE), "--linger takes milliseconds"),
-        (("--linger", "9" * 5000, CAPTURE), "--linger takes milliseconds"),
         (("--batching", "--batch-size", "9GB", CAPTURE), "batch.size can be at most"),
         (("--batching", "--linger", ",".join(map(str, range(300))), CAPTURE), "pairs; 200 are the most allowed"),
-        (("--filter", "api == Fetch", FETCHED), "is for packet captures"),
-        (("--frames", "1-2", ROOT / "samples" / "logs"), "is for packet captures"),
         (("--topic", "t", CAPTURE), "is for folders of a log directory"),
         (
             ("--record-format", "v2", "--api", "Fetch", ROOT / "samples" / "segments"),
             "--api is for requests and responses",
         ),
         (("--message", "MetadataRequest", "00"), "--message needs --message-version: 0-13"),
-        (("--message", "Nothing", "--message-version", "0", "00"), "no message is called 'Nothing'"),
         (("--message", "MetadataRequest", "--message-version", "4", ""), "nothing of MetadataRequest 4"),
         (("--topic", "nothing", ROOT / "samples" / "logs"), "there is no partition of this topic"),
-        (("no-such-file.pcap",), "no such file"),
-        (("",), "an argument is empty"),
         (("deadbeef",), "there is nothing to count"),
-        (("--filter", "api ==", CAPTURE), "filter"),
     ],
 )
 def test_what_cant_be_counted(arguments, says):
@@ -314,8 +261,3 @@ def test_nothing_of_a_capture_that_was_asked_for_is_nothing():
     done = kwire("overhead", "--filter", "api == Vote", CAPTURE)
     assert done.code == 0
     assert re.search(r"^messages +0$", done.out, re.MULTILINE)
-
-
-def test_colours_only_where_they_are_wanted():
-    assert "\x1b" not in kwire("overhead", CAPTURE).out
-    assert "\x1b" in kwire("overhead", "--color", "always", CAPTURE).out

@@ -168,12 +168,8 @@ def test_the_format_that_was_asked_for_stays():
     [
         (("decode", FRAME), "a.jsonl", b'{"frame":1'),
         (("encode", "-m", "HeartbeatResponse", "--message-version", "0", '{"errorCode":0}'), "a.bin", b"\0\0"),
-        (("encode", "-m", "HeartbeatResponse", "--message-version", "0", '{"errorCode":0}'), "a.base64", b"AAA=\n"),
         (("explain", "varint", "7"), "a.json", b"{"),
-        (("explain", FRAME), "a.txt", b"frame 1"),
         (("spec", "show", "HeartbeatRequest"), "a.json", b'{\n  "apiKey": 12'),
-        (("spec", "list"), "a.csv", b"apiKey"),
-        (("spec", "errors", "22"), "a.json", b"{"),
         (("dump", ROOT / "samples/segments/__consumer_offsets-0"), "a.csv", b"file,position"),
     ],
 )

@@ -1,17 +1,13 @@
 import gzip
-import io
 import json
 import re
 import time
 
 import pytest
 import zstandard
-from command_line import ROOT, Done, kwire
-from log_lines import document, line
+from command_line import ROOT, kwire
+from log_lines import line
 from pyarrow import parquet
-
-from kwire_cli.cli.environment import Environment
-from kwire_cli.cli.main import run
 
 LOG = ROOT / "samples/request-logs/kafka-request.log"
 CAPTURE = ROOT / "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
@@ -135,11 +131,6 @@ def test_what_is_no_log_is_read_as_before():
     assert kwire("stats", FRAME).code == 2
 
 
-def test_a_terminal_without_input_is_told_what_to_give():
-    done = kwire("clients", stdin=None)
-    assert (done.code, "no input: give packet captures and brokers' request logs" in done.err) == (2, True)
-
-
 def test_a_file_that_can_not_be_opened_says_why(tmp_path, monkeypatch):
     log = tmp_path / "closed.log"
     log.write_bytes(line())
@@ -150,35 +141,6 @@ def test_a_file_that_can_not_be_opened_says_why(tmp_path, monkeypatch):
     monkeypatch.setattr("pathlib.Path.open", refuse)
     done = kwire("clients", log)
     assert (done.code, done.err) == (2, f"kwire: {log}: cannot be read: Permission denied\n")
-
-
-class Slow(io.BytesIO):
-    """A standard error that is a terminal."""
-
-    def isatty(self):
-        return True
-
-
-def test_long_runs_show_progress(tmp_path, monkeypatch):
-    monkeypatch.setattr("kwire_cli.cli.progress.AFTER", 0.0)
-    log = tmp_path / "long.log"
-    log.write_bytes(line() * 1000)
-    errors = Slow()
-    assert run(["clients", str(log)], Environment(stdin=io.BytesIO(), stdout=io.BytesIO(), stderr=errors)) == 0
-    said = errors.getvalue().decode()
-    assert re.search(r"long\.log .* of .*KiB, .*/s", re.sub(r"\x1b\[[0-9;]*m", "", said))
-    assert said.endswith("\r\x1b[1A\x1b[2K")  # the bar is gone, and the cursor is where it was
-
-
-def test_hostile_names_move_no_cursor(tmp_path):
-    log = tmp_path / "hostile.log"
-    odd = json.dumps(document(client="a\x1b[2Jb\n", told={"softwareName": "x\r", "softwareVersion": "\u202e"}))
-    log.write_text(f"Completed request:{odd}\n")
-    done: Done = kwire("clients", "--format", "table", "--to", "3.9", log)
-    assert done.code == 0
-    shown = kwire("clients", "--format", "table", log).out
-    assert not {"\x1b", "\r", "\u202e"} & {*shown}
-    assert shown.count("\n") == 2
 
 
 REQUESTS = ROOT / "samples/request-logs/kafka-request.log"

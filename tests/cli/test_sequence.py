@@ -1,7 +1,5 @@
 """`kwire sequence`: which calls are chosen, of captures and request logs, in every format."""
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -12,10 +10,9 @@ from log_lines import line
 from pages import page
 
 GROUP = ROOT / "samples/incidents/rebalancing.pcap"
-SASL = ROOT / "samples/incidents/sasl.pcap"
 TRANSACTION = ROOT / "samples/incidents/hanging-transaction.pcap"
 LOG = ROOT / "samples/request-logs/kafka-request.log"
-CAPTURES = sorted(path for folder in ("captures", "incidents") for path in (ROOT / "samples" / folder).glob("*.pcap*"))
+CAPTURES = sorted((ROOT / "samples" / "captures").glob("*.pcap*"))
 
 
 def arrows(*arguments, **options):
@@ -69,14 +66,6 @@ def test_calls_are_chosen_by_group_and_transactional_id():
         assert len(chosen) < len(transactional)
 
 
-def test_a_request_whose_connection_was_closed_has_no_answer():
-    rows = arrows(SASL, "--filter", "client == legacy")
-    unanswered = [row for row in rows if not row["answered"]]
-    assert {row["api"] for row in unanswered} == {"Metadata", "InitProducerId"}
-    assert all(row["label"].endswith("(no answer)") for row in unanswered)
-    assert "(no answer)" not in kwire("sequence", SASL, "--frames", "1-6").out
-
-
 def test_request_logs_have_ladders_too():
     everything = arrows(LOG, "--top", "1000")
     of_group = arrows(LOG, "--group", "reports", "--top", "1000")
@@ -116,12 +105,6 @@ def test_pictures_and_pages(tmp_path):
     assert "MEMBER_ID_REQUIRED" in str(block["shapes"])
 
 
-def test_csv_has_the_arrows():
-    rows = [*csv.DictReader(io.StringIO(kwire("sequence", GROUP, "--frames", "62-65", "-f", "csv").out))]
-    assert [row["frame"] for row in rows] == ["62", "63", "64", "65"]
-    assert rows[1]["errors"] == "MEMBER_ID_REQUIRED"
-
-
 FRAMES = "kwire decode a.pcap --fields frame,stream,api,correlationId"
 """The command that lists what --filter and --frames choose from."""
 
@@ -158,12 +141,6 @@ def test_what_was_not_found_is_said_with_a_command_that_lists_what_there_is(word
     done = kwire(*words)
     assert (done.code, done.out, done.err) == (0, f"{said}\n", "")
     assert kwire(*FRAMES.split()[1:]).code == 0
-
-
-def test_pictures_say_what_was_not_found():
-    done = kwire("sequence", GROUP, "--frames", "9999", "-f", "svg")
-    assert done.code == 2
-    assert "this answer has no ladder to draw: no request or response matches --frames 9999; to see" in done.err
 
 
 @pytest.mark.parametrize(

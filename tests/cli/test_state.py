@@ -1,14 +1,12 @@
 """kwire dump --state: what it takes and what it leaves out; what it prints is in golden/state.txt."""
 
 import json
-import shutil
 
 import pytest
-from command_line import ROOT, kwire
+from command_line import kwire
 from record_sets import SEGMENTS, batch, record, segments
 from state_records import keyed
 
-REAL = ROOT.parent / "shared" / "real" / "own" / "segments"
 FILE = "00000000000000000000.log"
 
 
@@ -28,24 +26,6 @@ def commit(group, offset):
     return batch(
         0, [record(*keyed(1, "OffsetCommit", {"group": group, "topic": "t", "partition": 0}, value, version=3))]
     )
-
-
-def test_the_partitions_of_a_topic_are_one_answer(tmp_path):
-    for number, group in ((0, "zebra"), (7, "ant"), (12, "bee")):
-        folder = tmp_path / f"__consumer_offsets-{number}"
-        folder.mkdir()
-        (folder / FILE).write_bytes(commit(group, number))
-    shutil.copytree(SEGMENTS / "txn-out-0", tmp_path / "txn-out-0")
-    shutil.copytree(SEGMENTS / "__transaction_state-0", tmp_path / "__transaction_state-0")
-    found = tables(tmp_path)
-    logs = [row for row in found["logs"] if row["topic"] == "__consumer_offsets"]
-    assert [(row["partition"], row["lastOffset"]) for row in logs] == [(0, 0), (7, 0), (12, 0)]
-    placed = [("ant", 7), ("bee", 12), ("zebra", 0)]
-    assert [(row["group"], row["logPartition"]) for row in found["groups"]] == placed
-    assert [(row["group"], row["logPartition"]) for row in found["offsets"]] == placed
-    assert found["transactions"]
-    only = tables(tmp_path, "--topic", "__transaction_state")
-    assert {*only} == {"logs", "transactions"}
 
 
 def test_segments_are_one_log_and_deleted_ones_are_left_out(tmp_path):
@@ -104,16 +84,6 @@ def test_what_could_not_be_read_is_said_and_strict_fails(tmp_path):
     assert (done.code, "7 bytes are no batch" in done.out) == (0, True)
     assert kwire("dump", "--state", "--strict", folder).code == 1
     assert kwire("dump", "--state", "--strict", SEGMENTS / "__consumer_offsets-0").code == 0
-
-
-@pytest.mark.shared
-def test_a_log_directory_of_kafka():
-    found = json.loads(kwire("dump", "--state", "-f", "json", REAL / "k44-kraft-c1").out)["tables"]
-    assert found["logs"][0]["snapshot"] == "00000000000000000415-0000000003.checkpoint"
-    assert {topic["name"] for topic in found["topics"]} >= {"rep", "after", "__consumer_offsets"}
-    found = tables(REAL / "k44-clean")
-    assert {*found} >= {"logs", "groups", "transactions", "topics", "brokers", "configs", "quotas", "scramUsers"}
-    assert not any(log["unknown"] for log in found["logs"])
 
 
 @pytest.mark.parametrize(

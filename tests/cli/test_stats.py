@@ -1,42 +1,14 @@
 """kwire stats: what it counts, over time and by dimension, in every format."""
 
-import csv
-import io
 import json
-import re
 
-import pyarrow.parquet as pq
 import pytest
-from command_line import ROOT, hold_page, kwire
+from command_line import ROOT, kwire
 from named_traffic import spoken_capture
 from wire import Wire
 
 CAPTURE = ROOT / "samples" / "incidents" / "rebalancing.pcap"
 LOG = ROOT / "samples" / "request-logs" / "kafka-request.log"
-
-
-def test_the_page_says_what_commands_print(updating, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    hold_page(ROOT / "docs" / "stats.md", updating)
-
-
-def test_lists_of_numbers_for_programs(tmp_path):
-    arguments = ("stats", CAPTURE, "--every", "5s", "--by", "client")
-    document = json.loads(kwire(*arguments, "-f", "json").out)
-    over_time = document["tables"]["overTime"][0]["requestsOverTime"]
-    rows = [*csv.DictReader(io.StringIO(kwire(*arguments, "-f", "csv").out))]
-    assert rows[0]["requestsOverTime"] == ";".join(map(str, over_time))
-    file = tmp_path / "stats.parquet"
-    assert kwire(*arguments, "-o", file).code == 0
-    assert pq.read_table(file)["requestsOverTime"][0].as_py() == over_time
-
-
-def test_lines_of_columns_for_eyes(tmp_path):
-    arguments = ("stats", CAPTURE, "--every", "5s")
-    assert "█" in kwire(*arguments, terminal=True).out
-    page = tmp_path / "stats.html"
-    kwire(*arguments, "-o", page)
-    assert '{"spark":[' in page.read_text("utf-8")
 
 
 def test_a_client_without_an_id_and_one_with_an_empty_id_are_two_as_in_clients(tmp_path):
@@ -85,9 +57,3 @@ def test_what_does_not_fit_is_an_error():
         "this question is about packet captures" in kwire("stats", ROOT / "samples" / "segments" / "orders-zstd-0").err
     )
     assert kwire("stats", stdin=None).code == 2
-
-
-def test_code_of_the_page_runs(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    for code in re.findall(r"```python\n(.*?)```\n", (ROOT / "docs" / "stats.md").read_text("utf-8"), re.DOTALL):
-        exec(compile(code, "stats.md", "exec"), {})

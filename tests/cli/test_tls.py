@@ -1,4 +1,4 @@
-"""--tls-keylog: what each command makes of it, and what the page says."""
+"""--tls-keylog: what each command makes of it."""
 
 import json
 import shutil
@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 
 import pytest
-from command_line import ROOT, hold_page, kwire
+from command_line import ROOT, kwire
 from tls_captures import BROKER, BROKER_KEYS, CASES
 
 from kwire_cli.source.tls import decryption
@@ -20,11 +20,6 @@ WITH_KEYS = ("--tls-keylog", BROKER_KEYS, BROKER)
 def without_cryptography(monkeypatch):
     """The extra is not installed."""
     monkeypatch.setattr(decryption, "find_spec", lambda _: None)
-
-
-def test_the_page_says_what_the_commands_print(updating, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    hold_page(ROOT / "docs" / "tls.md", updating)
 
 
 def test_decode():

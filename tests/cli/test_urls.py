@@ -11,11 +11,7 @@ import fsspec
 SAMPLES = ROOT / "samples"
 COMMANDS = [
     ("decode", "captures/midstream.pcap"),
-    ("decode", "frames/metadata-v13-response.hex"),
-    ("stats", "captures/midstream.pcap"),
     ("overhead", "segments/orders-zstd-0"),
-    ("overhead", "captures/midstream.pcap"),
-    ("compare", "--advise", "captures/midstream.pcap"),
     ("clients", "request-logs/kafka-request.log"),
     ("dump", "segments/bitflip-0"),
     ("dump", "--state", "segments/__cluster_metadata-0"),

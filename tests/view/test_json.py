@@ -19,7 +19,6 @@ from kwire_cli.view.widths import layout
 
 CATALOG = kwire.catalog()
 ROOT = Path(__file__).resolve().parents[2]
-REAL = sorted((ROOT.parent / "shared" / "real").glob("**/*.pcap*"))
 CAPTURES = sorted((ROOT / "samples" / "captures").glob("*.pcap*"))
 
 
@@ -59,16 +58,6 @@ def test_lines_are_printed_the_same_quickly(path):
                 assert shown.count(b"\n") == 1
                 assert repr(json.loads(shown)) == repr(json.loads(many_dumps(line.to_json(records=records))))
     assert (counts[0].rows, counts[0].codes) == (counts[1].rows, counts[1].codes)
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize("path", REAL, ids=lambda path: f"{path.parent.name}-{path.name}")
-def test_lines_of_real_captures_are_printed_the_same_quickly(path):
-    items = field_text(RecordsAs(CATALOG))
-    for line in traffic(CATALOG, Capture(path)):
-        if line.message:
-            shown = line_dumps(line, "decoded", None, items)
-            assert repr(json.loads(shown)) == repr(json.loads(many_dumps(line.to_json(records="decoded"))))
 
 
 def test_short_latencies_are_shown_as_decimals(wire):

@@ -18,10 +18,9 @@ ZERO_WIDTH = [*range(0x200B, 0x2010), *range(0x2060, 0x2070), 0xFEFF]
 TAGS = [*range(0xE0000, 0xE0080)]
 
 
-@pytest.mark.parametrize("point", [*CONTROLS, *TURNING, *ZERO_WIDTH, *TAGS], ids=hex)
-def test_what_moves_a_cursor_turns_the_text_or_cannot_be_seen_is_escaped(point):
-    assert chr(point) not in quoted(f"a{chr(point)}b")
-    assert quoted(f"a{chr(point)}b").isascii()
+def test_what_moves_a_cursor_turns_the_text_or_cannot_be_seen_is_escaped():
+    for point in (*CONTROLS, *TURNING, *ZERO_WIDTH, *TAGS):
+        assert quoted(f"a{chr(point)}b").isascii(), hex(point)
 
 
 @given(st.text())

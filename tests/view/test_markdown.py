@@ -1,9 +1,5 @@
 """Answers as Markdown, read by a parser of Markdown: every cell has its text and nothing else."""
 
-import re
-
-import pytest
-from command_line import ROOT, hold_page, kwire
 from hypothesis import given, strategies as st
 from markdown_it import MarkdownIt
 
@@ -85,37 +81,3 @@ def test_levels_are_alerts_and_charts_stay_away():
     assert [*answer_markdown(Answer("t", [Note("cut", "warning"), chart]))] == [
         "## t", "", "> [!WARNING]", "> cut",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("arguments", "seen"),
-    [
-        (("sequence", "samples/incidents/rebalancing.pcap", "--frames", "1-9"), "```mermaid\nsequenceDiagram\n"),
-        (("diagnose", "samples/incidents/rebalancing.pcap"), "\nERROR GROUP_REBALANCE_LOOP"),
-        (("breaking", "samples/definitions/before", "samples/definitions/after"), "\n| --- |"),
-        (("spec", "errors"), "| -1 | UNKNOWN_SERVER_ERROR |"),
-        (("stats", "samples/incidents/rebalancing.pcap"), "\n| Fetch 12 | 30 |"),
-        (("dump", "--verify", "samples/segments/bitflip-0"), "\n| CRC_MISMATCH |"),
-    ],
-)
-def test_commands_write_it(arguments, seen, monkeypatch, tmp_path):
-    monkeypatch.chdir(ROOT)
-    out = kwire(*arguments, "-f", "markdown").out
-    assert out.startswith("## ")
-    assert seen in out
-    file = tmp_path / "report.md"
-    kwire(*arguments, "-o", file)
-    assert file.read_text("utf-8") == out
-
-
-def test_frames_and_batches_have_none():
-    for arguments in (("decode", "samples/incidents/sasl.pcap"), ("dump", "samples/segments/bitflip-0")):
-        done = kwire(arguments[0], ROOT / arguments[1], "-f", "markdown")
-        assert done.code == 2
-        assert "not markdown" in done.err
-
-
-def test_the_page_shows_what_the_command_prints(updating, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    hold_page(ROOT / "docs" / "output.md", updating, only="kwire clients ")
-    assert re.search(r"^\| \S+ \|", (ROOT / "docs" / "output.md").read_text("utf-8"), re.MULTILINE)

@@ -1,5 +1,4 @@
 from hypothesis import given, strategies as st
-from kwire_cli.view.traffic import rows_for
 
 from kwire_cli.view.lines import plain
 from kwire_cli.view.widths import Column, cell_width, cut, folded, kept, layout, shrunk, wrapped
@@ -80,5 +79,25 @@ def test_long_words_are_continued_after_a_separator():
     assert [*wrapped("a" * 30, 9)] == ["aaaa…aaaa"]
 
 
-def test_a_small_screen_has_five_rows_of_a_table():
-    assert rows_for(24) == 5
+CELLS = st.text(st.characters(codec="utf-8"), max_size=60) | st.text("aβ世_./:, ", max_size=60)
+COLUMNS = st.builds(
+    Column,
+    st.text("abcdefgh", min_size=1, max_size=20),
+    keep=st.integers(0, 6),
+    width=st.integers(1, 30),
+    least=st.integers(4, 20),
+    cut=st.sampled_from(["middle", "end", "call", "list", "short"]),
+    right=st.booleans(),
+    gap=st.integers(1, 3),
+    late=st.booleans(),
+    intact=st.booleans(),
+)
+
+
+@given(st.lists(COLUMNS, min_size=1, max_size=9), st.data(), st.integers(20, 200), st.booleans())
+def test_no_table_is_wider_than_its_room(columns, data, room, whole):
+    row = st.tuples(*[CELLS] * len(columns))
+    first, later = data.draw(st.lists(row, max_size=4)), data.draw(st.lists(row, max_size=4))
+    table = layout(columns, first, room, whole=whole)
+    lines = [table.heading(), *map(table.row, first + later)]
+    assert all(cell_width(plain(line)) <= room for line in lines)

@@ -359,7 +359,7 @@ WIDE = [
 ]
 
 
-@pytest.mark.parametrize("width", [390, 1440, 1920])
+@pytest.mark.parametrize("width", [390, 1440])
 @pytest.mark.parametrize(
     "arguments", WIDE, ids=lambda arguments: f"{arguments[0]} {arguments[-1].removeprefix('samples/')}"
 )
@@ -369,7 +369,7 @@ def test_no_column_label_or_number_of_a_report_is_cut_off(look_at, arguments, wi
 
 
 @pytest.mark.parametrize("width", [390, 1440])
-@pytest.mark.parametrize("count", [1, 3, 9, 10, 24, 60])
+@pytest.mark.parametrize("count", [1, 10, 60])
 def test_a_histogram_has_room_for_every_label(look_at, width, count):
     items = [(f"≤ {5 * 10**number:g} ms", 10 ** min(number, 9)) for number in range(count)]
     look = look_at(text=report("h", [histogram("h", "responses", items)]), width=width)
