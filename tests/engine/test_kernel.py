@@ -64,15 +64,6 @@ def all_jobs(rows):
     return program, data, jobs
 
 
-@pytest.mark.parametrize("row", sample(), ids=str)
-def test_spans_cover_a_body_once_and_in_order(row):
-    spans = walk(entry_of(row), row.body)
-    assert covered(spans)
-    assert spans.lost < 0
-    assert spans.used == len(row.body)
-    assert not spans.flags
-
-
 def test_a_message_amid_other_bytes():
     row = next(row for row in sample() if row.message == "MetadataResponse")
     alone = walk(entry_of(row), row.body)

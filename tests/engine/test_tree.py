@@ -1,3 +1,4 @@
+import json
 import tracemalloc
 
 import pytest
@@ -5,12 +6,14 @@ from definitions import FLEXIBLE, definition, field
 from golden_rows import as_kafka_prints, sample, shared, without_unknown_tags
 
 import kwire_cli as kwire
+from kwire_cli.analysis.costs.ledger import ledger
 from kwire_cli.engine import program, tree
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import Row, places
 from kwire_cli.engine.values import anomalies, value
 from kwire_cli.message.decoded import decode
+from kwire_cli.message.encode import encode, encode_spec
 from kwire_cli.structs.messages import declare
 
 
@@ -25,16 +28,29 @@ def check(row):
 
 
 @pytest.mark.parametrize("row", sample(), ids=str)
-def test_a_golden_body_has_the_value_that_kafka_gives_it(row):
+def test_a_golden_body_is_read_and_written_as_kafka_does(row):
+    """The value, the spans that cover the body once and in order, and the bytes that its documents are encoded to."""
     decoded = check(row)
     assert b"".join(row.body[span.start : span.end] for span in decoded.spans) == row.body
+    spans = walk(entry_for(row.catalog.message(row.message), row.version), row.body)
+    starts = [spans.start, *spans.end]
+    assert starts.pop() == spans.stop
+    assert all(at <= first <= end for at, first, end in zip(starts, spans.value, spans.end, strict=True))
+    assert spans.lost < 0
+    assert spans.used == len(row.body)
+    assert not spans.flags
+    for document in (decoded.value, decoded.to_json(records="base64"), decoded.to_json(lossless=True)):
+        assert encode(row.catalog, json.loads(json.dumps(document)), row.message, row.version) == row.body
+    assert decoded.to_json(lossless=True) == decoded.value
 
 
 @pytest.mark.slow  # all golden bodies; the sample has its own test
 @pytest.mark.shared
-def test_all_golden_bodies_have_the_value_that_kafka_gives_them():
+def test_all_golden_bodies_are_read_and_written_as_kafka_does():
     for row in shared():
-        check(row)
+        decoded = check(row)
+        assert encode_spec(decoded.spec, decoded.value, row.version) == row.body
+        assert sum(cost.prefix_bytes + cost.value_bytes for cost in ledger(decoded)) == len(row.body)
 
 
 @pytest.mark.parametrize("row", [row for row in sample() if row.unknown_tags], ids=str)

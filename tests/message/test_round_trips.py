@@ -4,14 +4,14 @@ import random
 import pytest
 from definitions import definition
 from examples import examples
-from golden_rows import sample, shared
+from golden_rows import sample
 from hypothesis import given, strategies as st
 from valid_values import values
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.ledger import ledger
-from kwire_cli.message.decoded import decode, decode_spec
-from kwire_cli.message.encode import encode, encode_spec
+from kwire_cli.message.decoded import decode_spec
+from kwire_cli.message.encode import encode_spec
 from kwire_cli.structs.messages import declare
 
 CATALOG = kwire.catalog()
@@ -170,23 +170,6 @@ ODD = [
 @pytest.mark.parametrize(("message", "version", "data"), [row[:3] for row in ODD], ids=[row[3] for row in ODD])
 def test_odd_bodies_come_back_from_the_lossless_form(message, version, data):
     check_lossless(CATALOG.message(message), version, bytes.fromhex(data))
-
-
-@pytest.mark.parametrize("row", sample(), ids=str)
-def test_golden_bodies_are_encoded_as_kafka_did(row):
-    decoded = decode(row.catalog, row.body, row.message, row.version)
-    for document in (decoded.value, decoded.to_json(records="base64"), decoded.to_json(lossless=True)):
-        assert encode(row.catalog, json.loads(json.dumps(document)), row.message, row.version) == row.body
-    assert decoded.to_json(lossless=True) == decoded.value
-
-
-@pytest.mark.slow  # all golden bodies; the sample has its own test
-@pytest.mark.shared
-def test_all_golden_bodies_are_encoded_as_kafka_did():
-    for row in shared():
-        decoded = decode(row.catalog, row.body, row.message, row.version)
-        assert encode_spec(decoded.spec, decoded.value, row.version) == row.body
-        assert sum(cost.prefix_bytes + cost.value_bytes for cost in ledger(decoded)) == len(row.body)
 
 
 LOSSLESS_THAT_LIE = [

@@ -2,8 +2,6 @@
 message.
 """
 
-import pytest
-
 import kwire_cli as kwire
 from kwire_cli.spec.evolution.layout import layout_at
 from kwire_cli.spec.reading import ENCODABLE_TYPES
@@ -67,19 +65,19 @@ def structs_at(struct):
             yield from structs_at(field.struct)
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
-def test_a_definition_at_a_version_is_its_layout(spec):
+def test_a_definition_at_a_version_is_its_layout():
     """The same fields on the wire, the same tags that other versions have, and the same defaults of tagged fields."""
-    for version in spec.valid_versions.each():
-        layout, declared = layout_at(spec, version), declare(spec, version)
-        assert layout.wire == wire(declared)
-        for at, decl in zip(structs_at(layout), structs(declared), strict=True):
-            assert at.foreign == (decl.tags.invalid if decl.tags else frozenset())
-            assert [field.spec.json_name for field in at.plain] == [sc.name for sc in decl.subcons]
-            known = decl.tags.known if decl.tags else ()
-            for field, declaration in zip(at.tagged, known, strict=True):
-                assert field.spec.json_name == declaration.name
-                assert plain(field.default) == plain(declaration.default)
+    for spec in SPECS:
+        for version in spec.valid_versions.each():
+            layout, declared = layout_at(spec, version), declare(spec, version)
+            assert layout.wire == wire(declared), (spec.name, version)
+            for at, decl in zip(structs_at(layout), structs(declared), strict=True):
+                assert at.foreign == (decl.tags.invalid if decl.tags else frozenset()), (spec.name, version)
+                assert [field.spec.json_name for field in at.plain] == [sc.name for sc in decl.subcons], spec.name
+                known = decl.tags.known if decl.tags else ()
+                for field, declaration in zip(at.tagged, known, strict=True):
+                    assert field.spec.json_name == declaration.name, (spec.name, version)
+                    assert plain(field.default) == plain(declaration.default), (spec.name, version)
 
 
 def plain(default):
