@@ -172,7 +172,7 @@ def test_a_file_that_has_grown_since_is_read_as_far_as_it_was(tmp_path, monkeypa
 def test_planning_opens_no_segment(tmp_path, monkeypatch):
     file = tmp_path / "00000000000000000000.log"
     file.write_bytes(batch(0, [record(b"k", b"v")]) * 10)
-    monkeypatch.setattr("kwire_cli.source.logs.splitting.opened", lambda path: pytest.fail(f"{path} was opened"))
+    monkeypatch.setattr("kwire_cli.source.logs.splitting.FileBytes", lambda path: pytest.fail(f"{path} was opened"))
     assert len([*segment_parts([(str(file), file.stat().st_size)], 200)]) > 1
 
 
