@@ -44,6 +44,21 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 
+TRANSACTION_VALUE, TRANSACTION_STATUS = "TransactionLogValue", "transactionStatus"
+TRANSACTION_STATES = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+"""Kafka's names of the status of a transaction, by its number (TransactionState). DumpLogSegments prints them."""
+UNKNOWN_STATE = "Unknown"
+
+
 # Control records: transaction markers, and what KRaft writes into its log and snapshots.
 #
 # Sources: ControlRecordType, EndTransactionMarker, ControlRecordUtils.
@@ -222,6 +237,12 @@ def version_before(spec: MessageSpec, data: Any) -> tuple[int, int] | None:
     return prefix
 
 
+def _name_status(data: Any) -> None:
+    status = data.get(TRANSACTION_STATUS) if isinstance(data, dict) else None
+    if isinstance(status, int) and 0 <= status < len(TRANSACTION_STATES):
+        data[TRANSACTION_STATUS] = TRANSACTION_STATES[status]
+
+
 @dataclass(frozen=True)
 class RecordPayload:
     """A record's key and value. `framed` records have no key that means anything; a value of None is a tombstone.
@@ -280,6 +301,8 @@ class RecordPayload:
             for payload in self.inside:
                 if payload.body and payload.body.complete:
                     _put(data, payload)
+            if self.value.type == TRANSACTION_VALUE:
+                _name_status(data)
             version = self.value.version
             head = (
                 {"type": type_name(self.value.type) or None, "version": version}

@@ -18,6 +18,9 @@ from kwire_cli.records.kafka_topics import (
     MARKERS,
     MESSAGES,
     OTHER_VALUE_VERSIONS,
+    TRANSACTION_STATES,
+    TRANSACTION_STATUS,
+    TRANSACTION_VALUE,
     UNKNOWN,
     record_types,
     type_name,
@@ -201,6 +204,8 @@ class Payloads:
         spec = self.catalog.message(name)
         if name == "GroupMetadataValue" and isinstance(data, dict):
             data = self._with_members(data, what.at("data"))
+        if name == TRANSACTION_VALUE and isinstance(data, dict) and data.get(TRANSACTION_STATUS) in TRANSACTION_STATES:
+            data = data | {TRANSACTION_STATUS: TRANSACTION_STATES.index(data[TRANSACTION_STATUS])}
         return encoded(spec, data, 0 if version is None else version, what.at("data"))
 
     def _with_members(self, data: dict[str, Any], path: str) -> dict[str, Any]:

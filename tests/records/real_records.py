@@ -90,7 +90,28 @@ def printed():
     return tuple(found)
 
 
+STATUSES = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+"""The states of transactions by their number, as DumpLogSegments 4.4.0 names them."""
+
+
 def json_after(line, label):
-    """The JSON that a line shows after this label, if there is some."""
+    """The JSON that a line shows after this label, if there is some. Before 4.4.0, states of transactions are
+    numbers.
+    """
     at = line.find(label + "{")
-    return json.JSONDecoder().raw_decode(line[at + len(label) :])[0] if at >= 0 else None
+    if at < 0:
+        return None
+    printed = json.JSONDecoder().raw_decode(line[at + len(label) :])[0]
+    data = printed.get("data")
+    if isinstance(data, dict) and isinstance(data.get("transactionStatus"), int):
+        data["transactionStatus"] = STATUSES[data["transactionStatus"]]
+    return printed

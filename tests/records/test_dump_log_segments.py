@@ -28,17 +28,6 @@ PAIR = re.compile(r"(\w+): (\[.*?\](?= |$)|\S+)", re.DOTALL)
 BATCH = re.compile(r"(?:baseOffset|offset): \d")
 INVALID = re.compile(r"Found (\d+) invalid bytes at the end of ")
 AFTER_THE_RECORDS = re.compile(r"(?:Found |Mismatches in |Non-consecutive offsets in )")
-STATUSES = (
-    "Empty",
-    "Ongoing",
-    "PrepareCommit",
-    "PrepareAbort",
-    "CompleteCommit",
-    "CompleteAbort",
-    "Dead",
-    "PrepareEpochFence",
-)
-"""The states of transactions by their number, as DumpLogSegments 4.4.0 names them."""
 
 
 @dataclass
@@ -189,7 +178,6 @@ def test_the_state_of_a_transaction_is_what_kafka_4_4_names():
     [printed], _ = printed_batches(PRINTED_BY_4_4_0)
     check_batch(printed, batch, is_own=True)
     want = real_records.json_after(printed.records[0], " payload: ")
-    want["data"]["transactionStatus"] = STATUSES.index(want["data"]["transactionStatus"])
     [record] = json.loads(json.dumps(batch.to_json()))["records"]
     assert record["decoded"] == {
         "key": real_records.json_after(printed.records[0], " key: "),

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.state.events import NO_TYPE, TYPE_SIZE, Kept, decoded, known_types, type_of
-from kwire_cli.records.kafka_topics import decode_control
+from kwire_cli.records.kafka_topics import TRANSACTION_STATUS, UNKNOWN_STATE, decode_control
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
@@ -279,18 +279,12 @@ class Transactions:
                 undecoded += 1
                 continue
             name, value = payload
-            state = (
-                self.catalog.named_value("TransactionLogValue", "transactionStatus", value["transactionStatus"])
-                or "UNKNOWN"
-            )
-            state_name = "".join(
-                map(str.capitalize, state.split("_"))
-            )  # PrepareCommit, as kafka-transactions prints it
+            status = value[TRANSACTION_STATUS]
             rows.append(
                 {
                     "kind": "transaction",
                     "transactionalId": name["transactionalId"],
-                    "state": state_name,
+                    "state": status if isinstance(status, str) else UNKNOWN_STATE,
                     **value,
                     "offset": kept.offset,
                 }

@@ -10,7 +10,7 @@ from kwire_cli.analysis.call import later
 from kwire_cli.analysis.state.events import decoded
 from kwire_cli.analysis.transactions.model import ABORTED, COMMITTED, MOST_EVENTS, OPEN, HeldBack, Piece, StateRecord
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.kafka_topics import decode_control
+from kwire_cli.records.kafka_topics import UNKNOWN_STATE, decode_control
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.kafka import TRANSACTION_STATE
 
@@ -284,7 +284,7 @@ def _state_record(
     status, start, timeout = (
         value.get(field) for field in ("transactionStatus", "transactionStartTimestampMs", "transactionTimeoutMs")
     )
-    state = catalog().named_value("TransactionLogValue", "transactionStatus", status) or "UNKNOWN"  # type: ignore[arg-type] # a decoded int8
+    state = status if isinstance(status, str) else UNKNOWN_STATE
     partitions = tuple(
         f"{topic['topic']}-{number}"
         for topic in value.get("transactionPartitions") or ()  # type: ignore[attr-defined] # a decoded array
@@ -296,7 +296,7 @@ def _state_record(
         name,
         int(value["producerId"]),  # type: ignore[call-overload]
         int(value["producerEpoch"]),  # type: ignore[call-overload]
-        "".join(map(str.capitalize, state.split("_"))),
+        state,
         partitions,
         start / 1000 if isinstance(start, int) and start >= 0 else None,
         timeout / 1000 if isinstance(timeout, int) and timeout >= 0 else None,
