@@ -208,6 +208,8 @@ def faults_among(notes: Iterable[Anomaly]) -> list[Anomaly]:
     return [note for note in notes if note.code not in NOT_KNOWN]
 
 
+REFUSED = frozenset({"COUNT_MISMATCH", "NULL_NOT_ALLOWED", "STRING_TOO_LONG", "TAG_NOT_VALID", "VARINT_TOO_LONG"})
+"""Anomalies of messages at which Kafka's reader fails."""
 STILL = sum(bit for bit, code in KERNEL_BITS.items() if code not in SHIFTS)
 """The kernel's bits of anomalies that move no byte."""
 

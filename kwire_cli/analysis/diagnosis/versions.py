@@ -11,7 +11,7 @@ from kwire_cli.analysis.calls import CapturedCall
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, client_of, counted
 from kwire_cli.analysis.diagnosis.tallies import Book
-from kwire_cli.engine.codes import MEANING
+from kwire_cli.engine.codes import MEANING, REFUSED
 from kwire_cli.spec.kafka import API_VERSIONS
 
 if TYPE_CHECKING:
@@ -52,6 +52,16 @@ ODD = FindingKind(
     "If a broker refuses such requests, upgrade the client. kwire decode shows the bytes.",
     rank=95,
 )
+REFUSED_BYTES = FindingKind(
+    "UNREADABLE_REQUEST",
+    "error",
+    "A client sends requests that Kafka's reader refuses.",
+    "The broker's reader fails at these bytes, for example at a tag that the version does not have. The broker closes "
+    "the connection without an answer, and the client sees a disconnect.",
+    "Upgrade or mend the client. kwire decode shows the bytes.",
+    ("KIP-482",),
+    rank=19,
+)
 WELL_BELOW = 3
 """Versions below what the software speaks elsewhere: apis often have two that clients choose from by feature."""
 USUAL = 0.5
@@ -76,6 +86,8 @@ class _Refusals:
 class _Odd:
     versions: set[int] = field(default_factory=set)
     codes: set[str] = field(default_factory=set)
+    is_refused: bool = False
+    """Whether a request with bytes at which Kafka's reader fails had no answer."""
     evidence: Places = field(default_factory=Places)
 
 
@@ -89,7 +101,7 @@ class _Use:
 class Versions(Rule):
     """Versions by client, broker and api, and anomalies in requests by software."""
 
-    KINDS = (UNSUPPORTED, BELOW, ODD)
+    KINDS = (UNSUPPORTED, REFUSED_BYTES, BELOW, ODD)
     unusual_only = True
 
     def __init__(self) -> None:
@@ -155,6 +167,7 @@ class Versions(Rule):
             odd = self._odd[software, call.api]
             odd.versions.add(call.version)
             odd.codes |= codes
+            odd.is_refused |= not call.has_response and bool(codes & REFUSED)
             odd.evidence.add(call.evidence(of_request=True))
 
     def merge(self, other: Versions) -> None:
@@ -175,6 +188,7 @@ class Versions(Rule):
             odd = self._odd[place]
             odd.versions |= others.versions
             odd.codes |= others.codes
+            odd.is_refused |= others.is_refused
             odd.evidence.merge(others.evidence)
 
     def findings(self) -> Iterator[Finding]:
@@ -186,7 +200,8 @@ class Versions(Rule):
             codes = "; ".join(f"{code}: {MEANING.get(code, code)}" for code in sorted(odd.codes))
             # Without a number: not each request is looked at, and how many depends on how connections are cut.
             text = f"requests {api} {versions} with {codes}"
-            yield Finding(ODD, f"software {software}", text, odd.evidence.earliest, count)
+            kind = REFUSED_BYTES if odd.is_refused else ODD
+            yield Finding(kind, f"software {software}", text, odd.evidence.earliest, count)
 
     def _unsupported(self) -> Iterator[Finding]:
         keys = {use[3]: use[2] for use in self._uses}

@@ -5,7 +5,9 @@ from types import MappingProxyType
 import pytest
 from diagnosed import INCIDENTS, REAL, SAMPLES, diagnosed, texts
 from packets import SECOND, ethernet, ipv4, packet, pcap_file, tcp
+from wire import body_of
 
+import kwire_cli as kwire
 from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.diagnosis.old_clients import OldClients
 from kwire_cli.analysis.diagnosis.versions import Versions
@@ -127,3 +129,22 @@ def test_a_version_that_stays_below():
     assert below(*offers, *usual, *[Spoken("b:9092", 11)] * 4) == []
     old = [Spoken("a:9092", 4, 18), Spoken("b:9092", 4, 11)]
     assert below(*old, *usual, *[Spoken("b:9092", 11)] * 5) == []
+
+
+def test_a_tag_that_the_version_does_not_have_is_refused(tmp_path):
+    """Fetch 12 with the tag of the cluster's id at 0, which it has, and with tag 1, which began with version 15."""
+    for tag, expected in ((0, []), (1, [("UNREADABLE_REQUEST", "error")])):
+        body = kwire.encode(body_of("FetchRequest", 12, {}), message="FetchRequest", version=12)
+        assert body.endswith(b"\0")
+        value = b"\2x" if tag == 0 else bytes(16)
+        header = bytes.fromhex("0001 000c 00000001 0006 636c69656e74 00".replace(" ", ""))
+        frame = header + body[:-1] + bytes([1, tag, len(value)]) + value
+        frame = len(frame).to_bytes(4) + frame
+        made = tmp_path / f"{tag}.pcap"
+        segments = [
+            ethernet(ipv4(tcp(flags=SYN, sequence=999, acknowledgment=0))),
+            ethernet(ipv4(tcp(frame, sequence=1000, acknowledgment=0, flags=ACK))),
+        ]
+        made.write_bytes(pcap_file([packet(data, n, time=n * SECOND) for n, data in enumerate(segments, 1)]))
+        found = [(row["code"], row["severity"]) for row in diagnosed(made)]
+        assert [row for row in found if row[0] in {"UNREADABLE_REQUEST", "ODD_CLIENT_BYTES"}] == expected
