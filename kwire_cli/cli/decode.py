@@ -416,10 +416,27 @@ class _Run:
             if page and page.is_full:
                 page.leave(f"--top {2 * page.count}")
                 break
+            subject = self._as_record(subject, opened.how)  # noqa: PLW2901 - the same bytes
             view.show(subject)
             self.decodable = self._is_decodable(subject, opened.how) or self.decodable
             self.anomalies = self.anomalies or (self.options.strict and self._is_anomalous(subject))
             self.environment.flush()
+
+    def _as_record(self, subject: Frame | Decoded, how: Reading) -> Frame | Decoded:
+        """Return a frame that is an unlikely guess as a key or value of a coordinator's topic, if it fits as one."""
+        if not isinstance(subject, Frame) or not subject.guess or subject.counted or subject.likely:
+            return subject
+        if how.hints.api or how.hints.kind:
+            return subject
+        from kwire_cli.message.bodies import likeliest_record  # start-up counts
+
+        found = likeliest_record(how.catalog, bytes(subject.data[subject.start : subject.stop]))
+        if found is None:
+            return subject
+        topic, body = found
+        text = f"the bytes fit {body.message} {body.version} of {topic}; --as-topic {topic} says it outright"
+        self.environment.note(f"kwire: frame {subject.number}: {text}")
+        return body
 
     def _is_anomalous(self, subject: Frame | Decoded) -> bool:
         from kwire_cli.message.record_notes import is_anomalous_message  # start-up counts

@@ -6,14 +6,16 @@ begin with their version instead. So their version need not be known: it is read
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import Anomaly
 from kwire_cli.errors import InputError, counted
 from kwire_cli.message.decoded import Decoded, as_bytes, decode
+from kwire_cli.message.frames import EVIDENCE
 from kwire_cli.message.guess import bits_of
-from kwire_cli.records.kafka_topics import has_version_prefix, part_readings, version_before
+from kwire_cli.records.kafka_topics import COORDINATORS, has_version_prefix, part_readings, version_before
 
 if TYPE_CHECKING:
     from kwire_cli.records.kafka_topics import RecordPayload
@@ -54,6 +56,22 @@ def record_candidates(catalog: Catalog, topic: str, data: bytes) -> list[RecordP
         if part and part.body and part.exact and not record.anomalies:
             candidates.append((bits_of(catalog, part.body.tree), record))
     return [record for _, record in sorted(candidates, key=lambda candidate: candidate[0])]
+
+
+def likeliest_record(catalog: Catalog, data: bytes) -> tuple[str, Decoded] | None:
+    """Return the likeliest key or value of a coordinator's topic in some bytes, with the topic.
+
+    None if no key or value fits to the last byte, or if random bytes are nearly as likely.
+    """
+    candidates = []
+    for topic in COORDINATORS:
+        for record in record_candidates(catalog, topic, data)[:1]:
+            part = record.value or record.key
+            assert part  # noqa: S101 - for the type checker: a candidate has a part
+            assert part.body  # noqa: S101 - as above
+            candidates.append((bits_of(catalog, part.body.tree), topic, part.body.message))
+    bits, topic, message = min(candidates, default=(math.inf, "", ""))
+    return (topic, decode_body(catalog, data, message)) if 8.0 * len(data) - bits >= EVIDENCE else None
 
 
 def _prefix(spec: MessageSpec, data: Any) -> tuple[int, int]:

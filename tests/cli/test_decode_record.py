@@ -94,3 +94,9 @@ def test_what_it_refuses(arguments, words):
 def test_strict_counts_anomalies():
     assert kwire(*OFFSETS, "--strict", KEY.hex(), VALUE.hex()).code == 0
     assert kwire(*OFFSETS, "--strict", KEY.hex(), VALUE.hex() + "00").code == 1
+
+
+def test_a_value_alone_is_read_although_nobody_says_what_it_is():
+    done = kwire("decode", "-f", "jsonl", "-", stdin=b"0004000000000021d4a8ffffffff010000019964f2d83600")
+    assert json.loads(done.out)["body"]["offset"] == 2217128
+    assert "--as-topic __consumer_offsets says it outright" in done.err

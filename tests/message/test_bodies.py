@@ -1,9 +1,12 @@
 """Bodies without a header: the version before them, and the answer of an old broker."""
 
+import random
+
 import pytest
 from golden_rows import SHARED, sample, shared
 
 import kwire_cli as kwire
+from kwire_cli.message.bodies import likeliest_record
 from kwire_cli.message.encode import encode_document
 from kwire_cli.records.kafka_topics import has_version_prefix, version_before, version_prefix
 from kwire_cli.view.json import message_document
@@ -96,3 +99,18 @@ def test_an_answer_in_version_0_form_falls_back_as_a_body_too(version):
 def test_another_error_does_not_fall_back():
     body = kwire.decode(bytes.fromhex("0024 00000000"), message="ApiVersionsResponse", version=3)
     assert (body.version, body.anomalies[0].detail) == (3, "fits exactly as version 0")
+
+
+def test_a_value_of_a_coordinators_topic_is_found_without_its_name():
+    committed = bytes.fromhex("0004000000000021d4a8ffffffff010000019964f2d83600")
+    topic, body = likeliest_record(kwire.catalog(), committed)
+    assert (topic, body.message, body.version) == ("__consumer_offsets", "OffsetCommitValue", 4)
+    assert body.value["commitTimestamp"] == 1758335260726
+    assert likeliest_record(kwire.catalog(), committed[:-1]) is None
+
+
+def test_random_bytes_and_text_are_no_record():
+    dice = random.Random(11)
+    for alphabet in (range(256), range(32, 127)):
+        for size in [*range(1, 60)] * 5:
+            assert likeliest_record(kwire.catalog(), bytes(dice.choice(alphabet) for _ in range(size))) is None
