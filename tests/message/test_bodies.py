@@ -1,7 +1,7 @@
 """Bodies without a header: the version before them, and the answer of an old broker."""
 
 import pytest
-from golden_rows import SHARED, sample, shared
+from kit.messages import SHARED, sample, shared
 
 import kwire_cli as kwire
 from kwire_cli.message.encode import encode_document

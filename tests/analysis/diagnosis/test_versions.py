@@ -3,8 +3,8 @@
 from types import MappingProxyType
 
 import pytest
-from diagnosed import INCIDENTS, REAL, SAMPLES, diagnosed, texts
-from packets import SECOND, ethernet, ipv4, packet, pcap_file, tcp
+from kit.calls import INCIDENTS, REAL, SAMPLES, diagnosed, texts
+from kit.traffic import SECOND, ethernet, ipv4, packet, pcap_file, tcp
 
 from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.diagnosis.old_clients import OldClients
