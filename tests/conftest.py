@@ -88,6 +88,6 @@ def updating(request):
 @pytest.fixture(scope="session")
 def wire():
     """Frames to speak with, and connections that are spoken on."""
-    from wire import Wire
+    from kit.traffic import Wire
 
     return Wire

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from command_line import ROOT
+from kit.commands import ROOT
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 CODE = re.findall(r"```python\n(.*?)\n```", PAGE, re.DOTALL)

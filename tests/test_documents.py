@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from command_line import BLOCK, ROOT, hold_page, kwire
+from kit.commands import BLOCK, ROOT, hold_page, kwire
 
 import kwire_cli
 from kwire_cli.spec.model import fields_by_path

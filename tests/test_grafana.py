@@ -5,7 +5,7 @@ import re
 from itertools import combinations
 
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")

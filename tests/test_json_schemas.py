@@ -5,13 +5,12 @@ import random
 import tempfile
 
 import pytest
-from command_line import ROOT, kwire
-from examples import examples
 from hypothesis import given, strategies as st
-from json_schemas import documents, hold, validator
 from jsonschema import ValidationError
-from named_traffic import spoken_capture
-from wire import Wire
+from kit.captures import spoken_capture
+from kit.commands import ROOT, examples, kwire
+from kit.traffic import Wire
+from kit.views import documents, hold, validator
 
 SAMPLES = ROOT / "samples"
 CAPTURE = "samples/incidents/rebalancing.pcap"

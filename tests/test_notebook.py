@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import ROOT
+from kit.commands import ROOT
 
 pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")

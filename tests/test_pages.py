@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import click
 import pytest
-from command_line import BLOCK, ROOT, hold_page, kwire, seen, shell, shop
+from kit.commands import BLOCK, ROOT, hold_page, kwire, seen, shell, shop
 
 import kwire_cli
 from kwire_cli.cli.main import COMMANDS, HIDDEN, cli

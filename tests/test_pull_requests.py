@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 ACTION = ROOT / ".github" / "actions" / "kwire"
 PAGE = ROOT / "docs" / "changes.md"

@@ -5,7 +5,7 @@ import re
 import tomllib
 
 import pytest
-from command_line import ROOT, hold_page, kwire, seen, shop
+from kit.commands import ROOT, hold_page, kwire, seen, shop
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.terminal_theme import MONOKAI

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from command_line import ROOT
+from kit.commands import ROOT
 
 pytest.importorskip("sphinx")
 

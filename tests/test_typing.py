@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from command_line import ROOT
+from kit.commands import ROOT
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from golden_rows import SHARED, without_unknown_tags
+from kit.messages import SHARED, without_unknown_tags
 
 import kwire_cli as kwire
 from kwire_cli.message.decoded import decode

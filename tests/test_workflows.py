@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 import yaml
-from command_line import ROOT
+from kit.commands import ROOT
 
 WORKFLOWS = {path.stem: path for path in (ROOT / ".github" / "workflows").iterdir()}
 CONTAINER = ROOT / ".ci" / "Containerfile"

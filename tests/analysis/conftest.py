@@ -1,7 +1,7 @@
 """What tests of partitions share."""
 
 import pytest
-from partition_folders import Folder
+from kit.logs import Folder
 
 
 @pytest.fixture

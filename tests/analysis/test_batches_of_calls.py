@@ -1,8 +1,8 @@
 """Batches in Produce requests, as calls give them."""
 
 import pytest
-from asking import exchanges, subjects
-from command_line import ROOT
+from kit.calls import exchanges, subjects
+from kit.commands import ROOT
 
 from kwire_cli.analysis.calls import Calls, CapturedCall
 from kwire_cli.source.kafka.captured import Captured

@@ -1,7 +1,7 @@
 """Labels of calls: what matters of real and of made-up bodies, and nothing breaks them."""
 
 import pytest
-from fake_calls import HOSTILE, FakeCall
+from kit.calls import HOSTILE, FakeCall
 
 from kwire_cli.analysis import call_labels
 from kwire_cli.analysis.call_labels import LONGEST, groups_of, request_label, response_label, transactions_of

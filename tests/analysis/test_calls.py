@@ -1,8 +1,8 @@
 """Calls: a request with its response, the same from captures and request logs."""
 
 import pytest
-from command_line import ROOT
-from wire import BROKER, CATALOG, CLIENT, Wire
+from kit.commands import ROOT
+from kit.traffic import BROKER_END, CATALOG, CLIENT_END, Wire
 
 from kwire_cli.analysis.call import duration, instant, moment, parts, zone_of
 from kwire_cli.analysis.calls import Calls, LoggedCall
@@ -64,7 +64,7 @@ def test_calls_of_connections_that_ended_are_given_up(monkeypatch):
     monkeypatch.setattr("kwire_cli.analysis.calls.MOST_PENDING", 4)
     frame, events = Wire.request("Heartbeat"), []
     for number in range(100):
-        events += [Start(number, CLIENT, BROKER, True, 0, 1), Data(number, 0, frame, 0, 3 * number)]
+        events += [Start(number, CLIENT_END, BROKER_END, True, 0, 1), Data(number, 0, frame, 0, 3 * number)]
         events += [End(number, "reset", 0, 3 * number + 1)]
     calls, complete = Calls(), []
     for line in traffic(CATALOG, events):

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
-from log_lines import UNKNOWN, document, offers
+from kit.logs import UNKNOWN, document, offers
 
 import kwire_cli
 from kwire_cli.analysis.clients import Client, Clients, report

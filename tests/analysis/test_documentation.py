@@ -2,7 +2,7 @@
 
 import re
 
-from command_line import BLOCK, EVERYWHERE, ROOT, hold_page
+from kit.commands import BLOCK, EVERYWHERE, ROOT, hold_page
 
 from kwire_cli.analysis.clients import VERDICTS
 from kwire_cli.cli.clients import command

@@ -4,8 +4,8 @@ import pickle
 import random
 
 import pytest
-from fake_calls import FakeCall
-from wire import Wire
+from kit.calls import FakeCall
+from kit.traffic import Wire
 
 from kwire_cli.analysis.ladder import MOST_ARROWS, Ladder, LadderCalls
 from kwire_cli.source.kafka.captured import Captured

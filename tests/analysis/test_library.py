@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from command_line import ROOT, kwire as run
+from kit.commands import ROOT, kwire as run
 
 import kwire_cli as kwire
 from kwire_cli.analysis.library import QUESTIONS

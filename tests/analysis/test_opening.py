@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from itertools import islice
 
 import pytest
-from command_line import ROOT, kwire as run
-from secret_table import body_of, capture, framed, shows
+from kit.commands import ROOT, kwire as run
+from kit.secrets import body_of, capture, framed, shows
 
 import kwire_cli as kwire
 

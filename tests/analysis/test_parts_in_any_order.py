@@ -8,8 +8,8 @@ import pickle
 import random
 
 import pytest
-from asking import subjects
-from command_line import ROOT
+from kit.calls import subjects
+from kit.commands import ROOT
 
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.dimensions import OF_LINES

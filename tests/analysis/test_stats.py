@@ -3,13 +3,12 @@ import math
 from pathlib import Path
 
 import pytest
-from answers import keyed_answer
-from command_line import kwire as kwire_command
 from hypothesis import given, strategies as st
-from log_lines import document
-from named_traffic import spoken_capture
-from packets import SECOND
-from wire import Wire
+from kit.captures import spoken_capture
+from kit.commands import kwire as kwire_command
+from kit.logs import document
+from kit.traffic import SECOND, Wire
+from kit.views import keyed_answer
 
 import kwire_cli
 from kwire_cli.analysis.stats import OTHERS, Group, Histogram, Stats, bound_of, step_of

@@ -6,9 +6,9 @@ import random
 from dataclasses import replace
 
 import pytest
-from command_line import ROOT
-from fake_calls import HOSTILE
-from log_lines import document
+from kit.calls import HOSTILE
+from kit.commands import ROOT
+from kit.logs import document
 
 import kwire_cli
 from kwire_cli.analysis import summary_parts

@@ -5,9 +5,9 @@ import json
 import pickle
 
 import pytest
-from answers import keyed_answer
-from command_line import ROOT
-from log_lines import document
+from kit.commands import ROOT
+from kit.logs import document
+from kit.views import keyed_answer
 
 import kwire_cli
 from kwire_cli.analysis import timeline

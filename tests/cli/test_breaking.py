@@ -6,7 +6,7 @@ import subprocess
 import zipfile
 from xml.etree import ElementTree as ET
 
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 BEFORE, AFTER = (ROOT / "samples" / "definitions" / when for when in ("before", "after"))
 

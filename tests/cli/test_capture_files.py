@@ -4,9 +4,9 @@ import gzip
 import json
 
 import pytest
-from command_line import ROOT, kwire
-from packets import block, enhanced, interface, option, pcap_file, section
-from tls_captures import BROKER, BROKER_KEYS
+from kit.captures import BROKER, BROKER_KEYS
+from kit.commands import ROOT, kwire
+from kit.traffic import block, enhanced, interface, option, pcap_file, section
 
 from kwire_cli.source.packets.files import packets
 from kwire_cli.structs.network import ENHANCED_PACKET_BLOCK, PCAP_NANO, PCAPNG, TLS_KEY_LOG

@@ -7,10 +7,10 @@ import shutil
 from itertools import pairwise
 from pathlib import Path
 
-import packets as make
 import pytest
-from command_line import kwire
-from damage import packet_of
+from kit import traffic as make
+from kit.captures import packet_of
+from kit.commands import kwire
 
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.segments import Segments

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 from kwire_cli.cli.main import COMMANDS, cli
 

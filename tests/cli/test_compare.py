@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 import kwire_cli as api
 

@@ -10,8 +10,8 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, kwire, shell
-from log_lines import line
+from kit.commands import ROOT, kwire, shell
+from kit.logs import line
 
 from kwire_cli.analysis.costs.forms import widths
 from kwire_cli.spec.overlay import FIELD_KEYS

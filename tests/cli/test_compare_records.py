@@ -4,7 +4,7 @@ import json
 import random
 
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 import kwire_cli
 from kwire_cli.source.opening import holds_batches

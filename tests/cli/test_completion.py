@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from command_line import kwire
+from kit.commands import kwire
 
 from kwire_cli.cli.completion import SETUP
 

@@ -4,9 +4,8 @@ import base64
 import json
 
 import pytest
-from command_line import kwire
-from record_sets import SEGMENTS
-from state_records import keyed
+from kit.commands import kwire
+from kit.logs import SEGMENTS, keyed
 
 COMMIT = {"offset": 7, "leaderEpoch": 3, "metadata": "", "commitTimestamp": 1758335260726}
 KEY, VALUE = keyed(1, "OffsetCommit", {"group": "a", "topic": "t", "partition": 2}, COMMIT, version=4)

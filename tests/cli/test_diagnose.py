@@ -3,7 +3,7 @@
 import json
 import shutil
 
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 INCIDENTS = ROOT / "samples" / "incidents"
 

@@ -4,8 +4,8 @@ import json
 import shutil
 
 import pytest
-from command_line import ROOT, kwire
-from record_sets import SEGMENTS, segments
+from kit.commands import ROOT, kwire
+from kit.logs import SEGMENTS, segments
 
 FILE = "00000000000000000000.log"
 

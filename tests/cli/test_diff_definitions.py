@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 import kwire_cli as kwire_api
 

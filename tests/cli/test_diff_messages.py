@@ -5,7 +5,7 @@ golden/diff-messages.txt.
 import json
 
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 FRAMES = ROOT / "samples" / "frames"

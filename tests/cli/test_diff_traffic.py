@@ -3,7 +3,7 @@
 import json
 import shutil
 
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 SAMPLES = ROOT / "samples"
 A, B = SAMPLES / "incidents" / "rebalancing.pcap", SAMPLES / "incidents" / "slow-fetch.pcap"
@@ -38,9 +38,9 @@ def test_a_capture_and_a_log():
 
 
 def test_captures_of_a_frame_each_are_messages(tmp_path):
-    import packets as make
-    from damage import packet_of
-    from wire import Wire
+    from kit import traffic as make
+    from kit.captures import packet_of
+    from kit.traffic import Wire
 
     for name, client in (("a", "x"), ("b", "y")):
         talk = make.Talk()

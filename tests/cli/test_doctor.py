@@ -4,7 +4,7 @@ import json
 import tomllib
 from importlib.metadata import PackageNotFoundError
 
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 from kwire_cli.cli import doctor
 from kwire_cli.cli.doctor import PURPOSES, requires

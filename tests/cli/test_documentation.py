@@ -4,7 +4,7 @@ import re
 
 import click
 import pytest
-from command_line import EVERYWHERE, ROOT, hold_page
+from kit.commands import EVERYWHERE, ROOT, hold_page
 
 from kwire_cli.analysis.comparison.differences import KINDS
 from kwire_cli.analysis.costs.header_forms import HEADER_FORMS

@@ -7,10 +7,9 @@ import sys
 from itertools import pairwise
 
 import pytest
-from command_line import ROOT, Done, kwire
-from examples import examples
 from hypothesis import given, strategies as st
-from record_sets import SEGMENTS, batch, record, segments
+from kit.commands import ROOT, Done, examples, kwire
+from kit.logs import SEGMENTS, batch, record, segments
 
 import kwire_cli as api
 

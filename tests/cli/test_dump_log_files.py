@@ -7,10 +7,9 @@ import os
 import shutil
 
 import pytest
-from command_line import ROOT, kwire
-from examples import examples
 from hypothesis import given, strategies as st
-from record_sets import SEGMENTS, batch, record
+from kit.commands import ROOT, examples, kwire
+from kit.logs import SEGMENTS, batch, record
 
 from kwire_cli.analysis.verify import verify_path
 from kwire_cli.source.logs.contents import READABLE, read_contents, read_log_file

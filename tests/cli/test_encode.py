@@ -1,7 +1,7 @@
 """kwire encode: headers that --api makes, and options that do not go together."""
 
 import pytest
-from command_line import kwire
+from kit.commands import kwire
 
 BODY = ("--fill-defaults", "{}")
 HEARTBEAT = ("--message-version", "4", *BODY)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from command_line import kwire
+from kit.commands import kwire
 
 GOOD = '{"message":"HeartbeatRequest","version":0,"body":{"groupId":"g","generationId":1,"memberId":"m"}}'
 BYTES = "0001670000000100016d"

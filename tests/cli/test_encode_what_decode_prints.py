@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from command_line import ROOT, kwire
-from golden_rows import sample
+from kit.commands import ROOT, kwire
+from kit.messages import sample
 
 FRAMES = sorted((ROOT / "samples" / "frames").glob("*.hex"))
 RESPONSES = {"api-versions-v5": 18, "create-topics-v7": 19, "fetch-v18": 1, "metadata-v0": 3, "metadata-v13": 3}

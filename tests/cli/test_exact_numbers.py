@@ -5,10 +5,9 @@ behind them.
 import json
 
 import pytest
-from command_line import ROOT, kwire
-from named_traffic import spoken_capture
-from packets import SECOND
-from wire import Wire
+from kit.captures import spoken_capture
+from kit.commands import ROOT, kwire
+from kit.traffic import SECOND, Wire
 
 from kwire_cli.analysis.stats import NANOSECOND
 from kwire_cli.structs.network import PCAP_NANO

@@ -3,9 +3,8 @@
 import json
 
 import pytest
-from command_line import ROOT, kwire as run
-from examples import examples
 from hypothesis import given, strategies as st
+from kit.commands import ROOT, examples, kwire as run
 
 FRAME = "samples/frames/api-versions-v5-request.hex"
 

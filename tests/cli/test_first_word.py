@@ -8,7 +8,7 @@ import sys
 
 import click
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 from kwire_cli.cli.main import READING_OPTIONS, cli
 

@@ -12,9 +12,9 @@ import sys
 import threading
 from contextlib import contextmanager
 
-import packets as make
 import pytest
-from command_line import ROOT, kwire
+from kit import traffic as make
+from kit.commands import ROOT, kwire
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.packets.files import packets

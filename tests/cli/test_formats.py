@@ -12,7 +12,7 @@ import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from command_line import kwire
+from kit.commands import kwire
 
 from kwire_cli.cli.main import COMMANDS, cli
 

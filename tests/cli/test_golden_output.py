@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, shell
+from kit.commands import ROOT, shell
 
 FILES = sorted(Path(__file__).parent.glob("golden/*.txt"))
 COMMAND = re.compile(r"^\$ .*$", re.MULTILINE)

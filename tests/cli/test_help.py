@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import click
 import pytest
 from click.testing import CliRunner
-from command_line import ROOT, kwire, shell, shop
+from kit.commands import ROOT, kwire, shell, shop
 
 from kwire_cli.cli.command import SECTIONS, Command
 from kwire_cli.cli.environment import Environment

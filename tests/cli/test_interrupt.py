@@ -7,7 +7,7 @@ import signal
 import time
 
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 from kwire_cli.analysis.verify import checks
 from kwire_cli.cli.environment import Interrupt

@@ -11,12 +11,11 @@ import subprocess
 import sys
 import zlib
 
-import packets as make
 import pytest
-import record_sets as records
-from command_line import ROOT
-from log_lines import line as log_line
-from wire import Wire
+from kit import logs as records, traffic as make
+from kit.commands import ROOT
+from kit.logs import line as log_line
+from kit.traffic import Wire
 
 MIB = 1 << 20
 MEMORY = 640 * MIB

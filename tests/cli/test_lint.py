@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 SPECS = ROOT / "specs"

@@ -6,9 +6,9 @@ import signal
 import subprocess
 import sys
 
-import packets as make
 import pytest
-from command_line import ROOT, kwire
+from kit import traffic as make
+from kit.commands import ROOT, kwire
 
 from kwire_cli.source.packets.files import packets
 

@@ -1,8 +1,8 @@
 """What is misspelt, of the wrong kind or not there is said as such, and what is close to it."""
 
 import pytest
-from command_line import ROOT, kwire
-from record_sets import batch, record
+from kit.commands import ROOT, kwire
+from kit.logs import batch, record
 
 CAPTURE = "samples/captures/ipv6.pcap"
 SEGMENT = "samples/segments/orders-zstd-0"

@@ -5,11 +5,10 @@ the other.
 import json
 
 import pytest
-from command_line import kwire
-from examples import examples
 from hypothesis import given, strategies as st
-from record_sets import batch, record
-from wire import Wire
+from kit.commands import examples, kwire
+from kit.logs import batch, record
+from kit.traffic import Wire
 
 import kwire_cli
 

@@ -3,7 +3,7 @@ answer.
 """
 
 import pytest
-from command_line import kwire
+from kit.commands import kwire
 
 CAPTURE, LOGS = "samples/captures/ipv6.pcap", "samples/logs"
 METADATA = (

@@ -3,8 +3,8 @@
 import shutil
 
 import pytest
-from command_line import ROOT, kwire
-from packets import ethernet, packet, pcap_file
+from kit.commands import ROOT, kwire
+from kit.traffic import ethernet, packet, pcap_file
 
 import kwire_cli
 

@@ -6,7 +6,7 @@ import re
 
 import click
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 from kwire_cli.cli.main import COMMANDS, cli
 from kwire_cli.cli.reports import REPORTS

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 
 import pytest
-from command_line import ROOT, hold_page, kwire
+from kit.commands import ROOT, hold_page, kwire
 
 import kwire_cli
 from kwire_cli.analysis.costs.ledger import MEANING, Kind, class_of

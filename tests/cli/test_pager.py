@@ -6,8 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, kwire
-from pseudo_terminal import on_terminal
+from kit.commands import ROOT, kwire, on_terminal
 
 from kwire_cli.cli.outputs import ResultFile, pager_of
 

@@ -4,10 +4,9 @@ import json
 import re
 
 import pytest
-from command_line import ROOT, kwire
-from json_schemas import validator
-from packets import FrameCapture
-from wire import MILLISECOND, Wire
+from kit.commands import ROOT, kwire
+from kit.traffic import MILLISECOND, FrameCapture, Wire
+from kit.views import validator
 
 from kwire_cli.cli.capture_inputs import Choice, Pair
 from kwire_cli.cli.options import Choosing

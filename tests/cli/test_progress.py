@@ -4,8 +4,7 @@ import io
 import re
 
 import pytest
-from command_line import ROOT, Terminal
-from pseudo_terminal import on_terminal
+from kit.commands import ROOT, Terminal, on_terminal
 
 from kwire_cli.cli import progress
 from kwire_cli.cli.environment import Environment

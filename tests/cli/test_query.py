@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")

@@ -6,10 +6,9 @@ import json
 import re
 
 import pytest
-from command_line import kwire
-from examples import examples
 from hypothesis import given, strategies as st
-from record_sets import batch, record
+from kit.commands import examples, kwire
+from kit.logs import batch, record
 
 VALUE = st.none() | st.sampled_from([b"", b"a", b"b", b"=1", "ß".encode()])
 HEADERS = st.lists(st.tuples(st.sampled_from(["h", "multi", "größe"]), VALUE), max_size=5)

@@ -5,8 +5,8 @@ import time
 
 import pytest
 import zstandard
-from command_line import ROOT, kwire
-from log_lines import line
+from kit.commands import ROOT, kwire
+from kit.logs import line
 from pyarrow import parquet
 
 LOG = ROOT / "samples/request-logs/kafka-request.log"

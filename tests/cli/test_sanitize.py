@@ -4,7 +4,7 @@ import gzip
 import stat
 
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 SAMPLE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 

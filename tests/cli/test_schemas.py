@@ -4,7 +4,7 @@ import base64
 import json
 
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 import kwire_cli as library
 

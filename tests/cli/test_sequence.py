@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, kwire
-from hostile_capture import hostile_capture
-from log_lines import line
-from pages import page
+from kit.captures import write_hostile_capture
+from kit.commands import ROOT, kwire
+from kit.logs import line
+from kit.views import page
 
 GROUP = ROOT / "samples/incidents/rebalancing.pcap"
 TRANSACTION = ROOT / "samples/incidents/hanging-transaction.pcap"
@@ -174,7 +174,7 @@ def test_a_picture_is_not_for_a_terminal():
 @pytest.mark.parametrize("fmt", ["text", "svg", "mermaid", "jsonl"])
 def test_hostile_input_breaks_nothing(tmp_path, fmt):
     file = tmp_path / "hostile.pcap"
-    hostile_capture(file)
+    write_hostile_capture(file)
     done = kwire("sequence", file, "-f", fmt)
     assert done.code == 0, done.err
     assert "\x1b" not in done.out

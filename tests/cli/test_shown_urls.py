@@ -1,8 +1,8 @@
 """Passwords and queries of URLs give access to a store: no row, note or error shows them."""
 
 import pytest
-from command_line import ROOT, kwire
-from object_store import serving
+from kit.commands import ROOT, kwire
+from kit.lakes import serving
 
 pytest.importorskip("moto")
 pytest.importorskip("pyarrow")

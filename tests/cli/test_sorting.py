@@ -6,9 +6,8 @@ import json
 import re
 
 import pytest
-from command_line import ROOT, kwire
-from examples import examples
 from hypothesis import given, strategies as st
+from kit.commands import ROOT, examples, kwire
 
 from kwire_cli.cli.sorting import Order, Ordering, order_of
 

@@ -3,9 +3,8 @@
 import json
 
 import pytest
-from command_line import kwire
-from record_sets import SEGMENTS, batch, record, segments
-from state_records import keyed
+from kit.commands import kwire
+from kit.logs import SEGMENTS, batch, keyed, record, segments
 
 FILE = "00000000000000000000.log"
 

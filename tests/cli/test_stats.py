@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from command_line import ROOT, kwire
-from named_traffic import spoken_capture
-from wire import Wire
+from kit.captures import spoken_capture
+from kit.commands import ROOT, kwire
+from kit.traffic import Wire
 
 CAPTURE = ROOT / "samples" / "incidents" / "rebalancing.pcap"
 LOG = ROOT / "samples" / "request-logs" / "kafka-request.log"

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import kwire
 from hypothesis import given, strategies as st
-from named_traffic import hostile_capture
-from record_sets import batch, committed, record, segments
+from kit.captures import hostile_capture
+from kit.commands import kwire
+from kit.logs import batch, committed, record, segments
 
 CAPTURES = sorted(Path("samples/captures").glob("*.pcap*"))
 BATCHES = b"".join(batch(base, [record(b"k", b"v")]) for base in range(5))

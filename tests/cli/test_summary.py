@@ -7,7 +7,7 @@ import shutil
 from datetime import datetime
 
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 CAPTURE = ROOT / "samples/incidents/sasl.pcap"
 LOG = ROOT / "samples/request-logs/kafka-request.log"

@@ -10,13 +10,12 @@ import xml.etree.ElementTree as ET
 
 import click
 import pytest
-import record_sets as records
-from command_line import Terminal, kwire
-from examples import examples
 from hypothesis import given, strategies as st
-from log_lines import line as log_line
-from named_traffic import hostile_capture, hostile_frames, named_traffic
-from pages import page, parsed
+from kit import logs as records
+from kit.captures import hostile_capture, hostile_frames, named_traffic
+from kit.commands import Terminal, examples, kwire
+from kit.logs import line as log_line
+from kit.views import page, parsed
 
 from kwire_cli.cli import progress as progress_module
 from kwire_cli.cli.environment import Environment

@@ -7,8 +7,8 @@ import sys
 from collections import Counter
 
 import pytest
-from command_line import ROOT, kwire
-from tls_captures import BROKER, BROKER_KEYS, CASES
+from kit.captures import BROKER, BROKER_KEYS, CASES
+from kit.commands import ROOT, kwire
 
 from kwire_cli.source.tls import decryption
 

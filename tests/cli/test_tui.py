@@ -4,7 +4,7 @@ import importlib.util
 import re
 
 import pytest
-from command_line import ROOT, hold_page, kwire
+from kit.commands import ROOT, hold_page, kwire
 
 CAPTURE = ROOT / "samples/captures/ipv6.pcap"
 SEGMENT = ROOT / "samples/segments/txn-out-0/00000000000000000000.log"

@@ -1,7 +1,7 @@
 """Options of decode that mean nothing for the kind of an input are refused, with the kind and what they are for."""
 
 import pytest
-from command_line import kwire
+from kit.commands import kwire
 
 INPUTS = {
     "a packet capture": "samples/captures/ipv6.pcap",

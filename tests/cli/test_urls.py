@@ -1,7 +1,7 @@
 """Commands take URLs where they take paths, and say of the files there what they say of the same files here."""
 
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("fsspec")

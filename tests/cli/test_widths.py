@@ -12,8 +12,7 @@ import termios
 import threading
 
 import pytest
-from command_line import ROOT, kwire
-from pseudo_terminal import on_terminal
+from kit.commands import ROOT, kwire, on_terminal
 from rich.cells import cell_len
 
 from kwire_cli.cli.environment import Environment

@@ -2,7 +2,7 @@ import re
 from pathlib import Path
 
 import pytest
-from definitions import definition, field
+from kit.messages import definition, field
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.ledger import ledger

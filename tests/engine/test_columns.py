@@ -5,14 +5,13 @@ import math
 from collections import Counter
 
 import pytest
-from golden_rows import sample, shared, without_unknown_tags
 from hypothesis import given, strategies as st
-from many_messages import by_layout, hostile_layouts, walked
+from kit.messages import by_layout, hostile_layouts, sample, shared, walked, without_unknown_tags
 
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
-from definitions import FLEXIBLE, definition, field
+from kit.messages import FLEXIBLE, definition, field
 
 import kwire_cli as kwire
 from kwire_cli.engine import arrow

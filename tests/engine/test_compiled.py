@@ -7,11 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from golden_rows import sample, shared
 from hypothesis import given, strategies as st
-from many_messages import by_layout, hostile_layouts, walked
-from readers import mutated
-from record_sets import RECORD_SETS
+from kit.logs import RECORD_SETS
+from kit.messages import by_layout, hostile_layouts, sample, shared, walked
+from kit.peers import mutated
 
 pytest.importorskip("numba")
 import numpy as np
@@ -107,7 +106,7 @@ def test_no_messages_and_messages_without_bytes():
 
 
 def test_a_program_that_has_grown_is_made_anew():
-    from definitions import definition, field
+    from kit.messages import definition, field
 
     from kwire_cli.engine.lower import lower
     from kwire_cli.engine.program import Program

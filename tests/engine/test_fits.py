@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from every_version import value
+from kit.messages import value
 
 import kwire_cli as kwire
 from kwire_cli.engine.fits import fits, fitting_versions

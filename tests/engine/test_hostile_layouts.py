@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from definitions import definition, field
 from hypothesis import given, strategies as st
-from readers import FORMS, by_kernel, by_reader, check, check_counter, section
+from kit.messages import definition, field
+from kit.peers import FORMS, by_kernel, by_reader, check, check_counter, section
 
 from kwire_cli.engine.lower import entry_for, lower
 from kwire_cli.engine.python_source import MOST_LOOPS

@@ -2,9 +2,8 @@ from array import array
 from functools import cache
 
 import pytest
-from definitions import FLEXIBLE, definition, field
-from golden_rows import sample
-from record_sets import RECORD_SETS
+from kit.logs import RECORD_SETS
+from kit.messages import FLEXIBLE, definition, field, sample
 
 from kwire_cli.engine import kernel, program as p, spans
 from kwire_cli.engine.codes import KERNEL_BITS

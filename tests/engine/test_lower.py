@@ -1,5 +1,4 @@
-from definitions import definition, field
-from golden_rows import sample
+from kit.messages import definition, field, sample
 
 from kwire_cli.engine import program as p
 from kwire_cli.engine.lower import entry_for, lower

@@ -6,11 +6,9 @@ A reader may refuse what the kernel takes, where a test says so; whatever it giv
 import random
 
 import pytest
-from definitions import definition, field
-from golden_rows import sample, shared
 from hypothesis import given, strategies as st
-from readers import CATALOG, FORMS, by_reader, check, mutated, places_in, section
-from valid_values import values as values_of
+from kit.messages import definition, field, sample, shared, values as values_of
+from kit.peers import CATALOG, FORMS, by_reader, check, mutated, places_in, section
 
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.python_source import varint_reader

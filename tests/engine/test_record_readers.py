@@ -5,8 +5,8 @@ import random
 from types import MappingProxyType
 
 from hypothesis import given, strategies as st
-from readers import mutated, summed
-from record_sets import SEGMENTS, record
+from kit.logs import SEGMENTS, record
+from kit.peers import mutated, summed
 
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.python_source import Counter, Sink

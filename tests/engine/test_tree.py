@@ -2,8 +2,7 @@ import json
 import tracemalloc
 
 import pytest
-from definitions import FLEXIBLE, definition, field
-from golden_rows import as_kafka_prints, sample, shared, without_unknown_tags
+from kit.messages import FLEXIBLE, as_kafka_prints, definition, field, sample, shared, without_unknown_tags
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.ledger import ledger

@@ -1,7 +1,7 @@
 """The layout of a body: the newest one of its version, or an earlier one if the bytes fit that one only."""
 
 import pytest
-from early_layouts import BODIES, body_of
+from kit.messages import BODIES, body_of
 
 import kwire_cli as kwire
 from kwire_cli.message.roles import can_hold_secrets

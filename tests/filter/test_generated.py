@@ -5,9 +5,9 @@ of its own says.
 import re
 
 import pytest
-from examples import examples
 from filter.rows import APIS, FETCH, Row, compiled, outcome
 from hypothesis import example, given, strategies as st
+from kit.commands import examples
 
 from kwire_cli.filter import COLUMNS, Filter
 

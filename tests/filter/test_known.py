@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import kwire
-from record_sets import batch, record
+from kit.commands import kwire
+from kit.logs import batch, record
 
 from kwire_cli.filter import FilterError
 from kwire_cli.source.kafka.columns import ANOMALIES, filter_of

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import kwire
-from named_traffic import spoken_capture
-from record_sets import b64, batch, record
-from wire import Wire
+from kit.captures import spoken_capture
+from kit.commands import kwire
+from kit.logs import b64, batch, record
+from kit.traffic import Wire
 
 CAPTURES = sorted(Path("samples/captures").glob("*.pcap*"))
 

@@ -12,8 +12,7 @@ from functools import cache
 from html import unescape
 from pathlib import Path
 
-from acting import ACTS
-from command_line import ROOT, kwire
+from kit.commands import ACTS, ROOT, kwire
 
 import kwire_cli
 from kwire_cli.errors import KwireError

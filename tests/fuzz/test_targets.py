@@ -4,7 +4,7 @@ import random
 
 import pytest
 import targets
-from acting import ACTS
+from kit.commands import ACTS
 
 
 @pytest.mark.fuzz

@@ -4,7 +4,7 @@ import base64
 import copy
 
 import pytest
-from golden_rows import sample, shared
+from kit.messages import sample, shared
 
 import kwire_cli as kwire
 from kwire_cli import EncodeError

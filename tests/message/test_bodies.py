@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from golden_rows import SHARED, sample, shared
+from kit.messages import SHARED, sample, shared
 
 import kwire_cli as kwire
 from kwire_cli.message.bodies import likeliest_record

@@ -8,11 +8,10 @@ from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
-import golden_rows
 import pytest
-from damage import capture_of
-from packets import Talk
-from wire import CATALOG, Wire, body_of
+from kit import messages
+from kit.captures import capture_of
+from kit.traffic import CATALOG, Talk, Wire, body_of
 
 from kwire_cli.message.encode import encode, header_version
 from kwire_cli.message.frames import CARRIED, Hints, holds, read
@@ -135,12 +134,12 @@ def test_a_message_with_payloads_cut_by_the_input():
 
 @pytest.mark.shared
 def test_all_golden_payloads_cut_inside_an_intact_message():
-    check_payloads_cut_inside(golden_rows.shared()[::3])
+    check_payloads_cut_inside(messages.shared()[::3])
 
 
 @pytest.mark.shared
 def test_all_golden_messages_with_payloads_cut_by_the_input():
-    check_input_cut(golden_rows.shared()[::3])
+    check_input_cut(messages.shared()[::3])
 
 
 @pytest.mark.parametrize(
@@ -195,7 +194,7 @@ def golden(kind, rows):
 
 @pytest.mark.parametrize("unprefixed", [False, True])
 def test_a_whole_response_becomes_no_request(unprefixed):
-    frames = golden("Response", golden_rows.sample())
+    frames = golden("Response", messages.sample())
     requests = sum(kinds(data[4:] if unprefixed else data) == {"request"} for data in frames)
     assert requests <= len(frames) // 100
 
@@ -204,7 +203,7 @@ def test_a_cut_request_stays_a_request():
     """A known api and version, a client id that is text, and a size beyond the end; even if a response fits that has
     invalid UTF-8 in it.
     """
-    found, total = counted(golden("Request", golden_rows.sample()), "response")
+    found, total = counted(golden("Request", messages.sample()), "response")
     assert found <= total // 100
     assert kinds(
         Wire.request("Produce", 7, 1024, "rdkafka", topicData=[{"name": "container-monitor", "partitionData": [{}]}])[
@@ -225,7 +224,7 @@ def test_a_cut_response_with_a_small_correlation_id_is_no_produce_request(client
 
 def captured(kind):
     seen = {}
-    for path in sorted((golden_rows.SHARED / "real").glob("**/*.pcap*")):
+    for path in sorted((messages.SHARED / "real").glob("**/*.pcap*")):
         for line in traffic(CATALOG, Capture(path)):
             data = bytes(line.seen.data)
             if line.kind == kind and not line.seen.missing and not line.guess:
@@ -239,7 +238,7 @@ def captured(kind):
 def test_cut_frames_of_the_reference_data_keep_their_kind(kind, other, step):
     """docs/evidence/conformance.md has the figures of all of them; at most 1 in 100 becomes the other kind."""
     page = (ROOT / "docs" / "evidence" / "conformance.md").read_text("utf-8").replace(",", "")
-    for source, frames in (("golden", golden(kind.capitalize(), golden_rows.shared())), ("real", captured(kind))):
+    for source, frames in (("golden", golden(kind.capitalize(), messages.shared())), ("real", captured(kind))):
         cuts, before, now = map(
             int, re.search(rf"^\| {source} {kind}s \| (\d+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE).groups()
         )

@@ -5,9 +5,9 @@ import json
 import shutil
 
 import pytest
-import record_sets
 from hypothesis import given, settings, strategies as st
-from secret_table import (
+from kit import logs
+from kit.secrets import (
     CATALOG,
     NEWEST,
     SECRET,
@@ -25,7 +25,7 @@ from secret_table import (
     shows,
     sized,
 )
-from wire import Wire
+from kit.traffic import Wire
 
 import kwire_cli
 from kwire_cli.cli.tui import Options, listing_of
@@ -76,7 +76,7 @@ def segment_file(folder, data):
 
 
 def with_crc(data):
-    return record_sets.with_crc("v2", data)
+    return logs.with_crc("v2", data)
 
 
 def in_place(batch):
@@ -155,7 +155,7 @@ def hold_segment(folder, data, how, commands=OF_BATCHES):
 @pytest.mark.parametrize("step", [SOME, MOST])
 @pytest.mark.parametrize("row", RECORDS[:2], ids=str)
 def test_no_view_of_a_damaged_header_depends_on_the_secret(row, step, tmp_path):
-    neighbour = record_sets.batch(0, [record_sets.record(value=b"x")])
+    neighbour = logs.batch(0, [logs.record(value=b"x")])
     for how, data in [*in_place(batch_of(row[0], row[1]))][1::step]:
         texts = hold_segment(tmp_path, data + neighbour, how)
         twin = data.replace(SECRET.encode(), TWIN.encode())
@@ -169,7 +169,7 @@ def test_no_view_of_a_damaged_header_depends_on_the_secret(row, step, tmp_path):
 )
 @pytest.mark.parametrize("row", RECORDS[:2], ids=str)
 def test_no_view_of_misplaced_records_shows_a_secret(row, codec, step, tmp_path):
-    neighbour = record_sets.batch(0, [record_sets.record(value=b"x")])
+    neighbour = logs.batch(0, [logs.record(value=b"x")])
     for how, data in [*misplaced(batch_of(row[0], row[1], codec))][::step]:
         hold_segment(tmp_path, neighbour + data + neighbour, how)
 

@@ -1,5 +1,5 @@
 import pytest
-from golden_rows import sample
+from kit.messages import sample
 
 import kwire_cli as kwire
 

@@ -4,7 +4,7 @@ import base64
 import re
 
 import pytest
-from golden_rows import SHARED, sample, shared
+from kit.messages import SHARED, sample, shared
 
 import kwire_cli as kwire
 from kwire_cli.message.bodies import decode_body

@@ -2,10 +2,9 @@ import json
 import random
 
 import pytest
-from command_line import kwire as command
-from early_layouts import BODIES
-from golden_rows import sample
-from wire import body_of
+from kit.commands import kwire as command
+from kit.messages import BODIES, sample
+from kit.traffic import body_of
 
 import kwire_cli as kwire
 from kwire_cli.message.encode import header_version

@@ -1,7 +1,7 @@
 import csv
 
 import pytest
-from golden_rows import SHARED
+from kit.messages import SHARED
 
 import kwire_cli as kwire
 from kwire_cli.message.encode import HEADERS, decode_header, header_spec, header_version

@@ -7,12 +7,10 @@ import random
 from contextlib import suppress
 
 import pytest
-from definitions import definition, field
-from examples import examples
-from golden_rows import sample
 from hypothesis import given, strategies as st
-from valid_values import values
-from wire import Wire
+from kit.commands import examples
+from kit.messages import definition, field, sample, values
+from kit.traffic import Wire
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.ledger import ledger

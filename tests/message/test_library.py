@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from early_layouts import body_of
+from kit.messages import body_of
 
 import kwire_cli as kwire
 

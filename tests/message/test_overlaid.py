@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from wire import BROKER, CLIENT
+from kit.traffic import BROKER_END, CLIENT_END
 
 import kwire_cli as kwire
 from kwire_cli.message.encode import encode_document
@@ -25,7 +25,7 @@ def test_lines_are_the_same_but_for_their_sizes(capture, overlay):
         if line.is_frame and not line.anomalies and not line.guess and (line.request or line.kind == "request")
     ]
     documents = [line.to_json(records="base64") for line in shipped]
-    events = [Start(stream, CLIENT, BROKER, True, 0, 1) for stream in sorted({line.stream for line in shipped})]
+    events = [Start(stream, CLIENT_END, BROKER_END, True, 0, 1) for stream in sorted({line.stream for line in shipped})]
     for number, (line, document) in enumerate(zip(shipped, documents, strict=True), 1):
         side = 0 if line.kind == "request" else 1
         events.append(Data(line.stream, side, encode_document(catalog, document), number * 1_000_000, number + 1))

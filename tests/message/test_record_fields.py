@@ -4,10 +4,10 @@ import base64
 import itertools
 
 import pytest
-from command_line import kwire as kwire_command
-from golden_rows import sample, shared
-from packets import Talk, ethernet, ipv4, packet, pcap_file, tcp
-from record_sets import with_crc
+from kit.commands import kwire as kwire_command
+from kit.logs import with_crc
+from kit.messages import sample, shared
+from kit.traffic import Talk, ethernet, ipv4, packet, pcap_file, tcp
 
 import kwire_cli as kwire
 from kwire_cli.message.redaction import RecordRedaction

@@ -4,11 +4,11 @@ import base64
 import json
 
 import pytest
-from command_line import kwire as kwire_command
-from damage import packet_of
-from early_layouts import EARLY_PACKET, early_capture
-from packets import Talk, pcap_file
-from record_sets import batch, committed, record, with_crc
+from kit.captures import packet_of
+from kit.commands import kwire as kwire_command
+from kit.logs import batch, committed, record, with_crc
+from kit.messages import EARLY_PACKET, early_capture
+from kit.traffic import Talk, pcap_file
 
 import kwire_cli as kwire
 from kwire_cli.message.record_notes import decoded_record_notes, is_anomalous_message

@@ -7,9 +7,9 @@ from itertools import product
 
 import click
 import pytest
-import record_sets
-from command_line import kwire
-from secret_table import (
+from kit import logs
+from kit.commands import kwire
+from kit.secrets import (
     CATALOG,
     ENTRIES,
     NEWEST,
@@ -27,7 +27,7 @@ from secret_table import (
     sized,
     text_of,
 )
-from wire import Wire
+from kit.traffic import Wire
 
 import kwire_cli
 from kwire_cli.cli.main import COMMANDS, HIDDEN, cli
@@ -332,11 +332,11 @@ def test_a_given_value_has_the_size_of_its_bytes():
 def test_every_hidden_part_of_a_record_has_a_size(fmt, shift, tmp_path):
     """Counts, nulls and empty parts too, where the length of a value is wrong."""
     value = b"\1\4\0" + body_of("ConfigRecord", "value", 0)
-    records = [record_sets.record(value=value), record_sets.record(value=value, offset=1)]
-    data = bytearray(record_sets.batch(records=records))
+    records = [logs.record(value=value), logs.record(value=value, offset=1)]
+    data = bytearray(logs.batch(records=records))
     data[data.index(value) - 1] += 2 * shift
     segment = tmp_path / "00000000000000000000.log"
-    segment.write_bytes(record_sets.with_crc("v2", bytes(data)))
+    segment.write_bytes(logs.with_crc("v2", bytes(data)))
     for words in (["--deep"], []):
         done = kwire("dump", *words, "--as-topic", "__cluster_metadata", "-f", fmt, segment)
         text = text_of(done)

@@ -2,11 +2,9 @@ import json
 import random
 
 import pytest
-from definitions import definition
-from examples import examples
-from golden_rows import sample
 from hypothesis import given, strategies as st
-from valid_values import values
+from kit.commands import examples
+from kit.messages import definition, sample, values
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.ledger import ledger

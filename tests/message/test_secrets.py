@@ -7,7 +7,7 @@ import re
 
 import pytest
 from hypothesis import given, strategies as st
-from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, TABLE, body_of, framed, piped as kwire, shows, value_of
+from kit.secrets import CATALOG, ENTRIES, NEWEST, SECRET, TABLE, body_of, framed, piped as kwire, shows, value_of
 
 import kwire_cli
 from kwire_cli.cli.message_views import VIEWS

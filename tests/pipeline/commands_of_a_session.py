@@ -16,7 +16,7 @@ sys.path.append(str(Path(__file__).resolve().parent))
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 import losing_workers
-from command_line import kwire
+from kit.commands import kwire
 from pyspark import cloudpickle
 
 from kwire_cli.pipeline.session import session

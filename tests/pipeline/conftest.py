@@ -3,7 +3,7 @@ import shutil
 import sys
 
 import pytest
-from object_store import ACCESS, serving
+from kit.lakes import ACCESS, serving
 
 
 @pytest.fixture(scope="session")

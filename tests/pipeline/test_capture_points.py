@@ -4,14 +4,14 @@ import random
 from collections import Counter
 from pathlib import Path
 
-import packets as make
 import pytest
-from damage import packet_of
+from kit import traffic as make
+from kit.captures import packet_of
 
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
-from command_line import kwire
+from kit.commands import kwire
 
 from kwire_cli.source.files import Naming
 from kwire_cli.source.packets.files import packets

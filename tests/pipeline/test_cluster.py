@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, kwire
-from lakes import content
-from record_sets import SEGMENTS
+from kit.commands import ROOT, kwire
+from kit.lakes import content
+from kit.logs import SEGMENTS
 
 import kwire_cli
 from kwire_cli.pipeline.lake import chosen

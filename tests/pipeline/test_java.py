@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 import kwire_cli as api
 from kwire_cli.pipeline.session import check, java_version

@@ -4,8 +4,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from examples import examples
 from hypothesis import given, strategies as st
+from kit.commands import examples
 
 pytest.importorskip("numba")
 import numpy as np

@@ -7,8 +7,8 @@ import re
 from functools import partial
 
 import pytest
-from command_line import ROOT, kwire
-from log_lines import line
+from kit.commands import ROOT, kwire
+from kit.logs import line
 
 from kwire_cli.cli.reports import REPORTS
 

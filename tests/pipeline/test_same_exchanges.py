@@ -4,8 +4,8 @@ import json
 import shutil
 
 import pytest
-from command_line import ROOT, kwire
-from log_lines import line
+from kit.commands import ROOT, kwire
+from kit.logs import line
 
 CAPTURES = ROOT / "samples" / "captures"
 LOG = ROOT / "samples" / "request-logs" / "kafka-request.log"

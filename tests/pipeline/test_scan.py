@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from acting import ACTS
-from command_line import ROOT, hold_page, kwire, seen, shell, shop
-from hostile_capture import hostile_capture
-from lakes import content
-from pages import page
+from kit.captures import write_hostile_capture
+from kit.commands import ACTS, ROOT, hold_page, kwire, seen, shell, shop
+from kit.lakes import content
+from kit.views import page
 
 from kwire_cli.pipeline.lake import chosen
 from kwire_cli.pipeline.lake.export import export
@@ -121,7 +120,7 @@ BAR = re.compile(r"\x1b\[(?:\?25[lh]|2K|1A)|\r")
 
 def test_no_name_in_a_capture_acts_on_a_terminal(tmp_path):
     variables = {"NO_COLOR": "1", "COLUMNS": "400"}
-    path = hostile_capture(tmp_path / "[red]\x1b[2J.pcap")
+    path = write_hostile_capture(tmp_path / "[red]\x1b[2J.pcap")
     done = kwire("scan", path, "--report", "clients", terminal=True, variables=variables)
     assert done.code == 0
     assert "[red]" in done.out

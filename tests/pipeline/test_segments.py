@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from record_sets import SEGMENTS, batch, record
+from kit.logs import SEGMENTS, batch, record
 
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")

@@ -4,7 +4,7 @@ import os
 from functools import partial
 
 import pytest
-from record_sets import batch, record
+from kit.logs import batch, record
 
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")

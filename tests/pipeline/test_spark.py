@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line import kwire
+from kit.commands import kwire
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "pipeline.md"
 

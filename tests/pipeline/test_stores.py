@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from command_line import kwire
-from lakes import COSTS
+from kit.commands import kwire
+from kit.lakes import COSTS
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")

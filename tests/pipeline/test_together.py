@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from golden_rows import sample
+from kit.messages import sample
 
 pytest.importorskip("numba")
 

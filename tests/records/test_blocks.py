@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from command_line import ROOT
+from kit.commands import ROOT
 
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.layouts import LAYOUTS

@@ -7,9 +7,9 @@ import json
 import re
 
 import pytest
-from golden_rows import SHARED
 from hypothesis import given, strategies as st
-from record_sets import b64, batch, committed, message, record, segments, wrapper
+from kit.logs import b64, batch, committed, message, record, segments, wrapper
+from kit.messages import SHARED
 
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")

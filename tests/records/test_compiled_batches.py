@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from hypothesis import given, strategies as st
-from record_sets import segments
+from kit.logs import segments
 
 pytest.importorskip("numba")
 import numpy as np

@@ -4,10 +4,10 @@ import base64
 import json
 
 import pytest
-import record_sets
-from command_line import kwire
-from secret_table import capture, sized
-from wire import Wire
+from kit import logs
+from kit.commands import kwire
+from kit.secrets import capture, sized
+from kit.traffic import Wire
 
 from kwire_cli.records.connect import read_connect_record
 from kwire_cli.records.schemas.redact import FieldRedaction
@@ -93,7 +93,7 @@ OF_CAPTURES = [
 
 def batch(codec=0):
     value = json.dumps({"properties": HARMLESS | {"connection.password": PASSWORD}}).encode()
-    return record_sets.batch(0, [record_sets.record(b"connector-a", value)], codec=codec)
+    return logs.batch(0, [logs.record(b"connector-a", value)], codec=codec)
 
 
 def holds_password(text):

@@ -1,7 +1,7 @@
 """The records field of a message as JSON."""
 
 import pytest
-from record_sets import batch, record, segments
+from kit.logs import batch, record, segments
 
 import kwire_cli as kwire
 from kwire_cli.message.redaction import RecordRedaction

@@ -6,7 +6,7 @@ import struct
 from collections import Counter
 
 import pytest
-from golden_rows import SHARED
+from kit.messages import SHARED
 
 from kwire_cli.records.codecs import Limits, crc32, crc32c
 from kwire_cli.records.compression import CODECS, compress, decompress

@@ -6,7 +6,7 @@ import json
 from functools import cache
 
 import pytest
-from golden_rows import SHARED
+from kit.messages import SHARED
 
 import kwire_cli as kwire
 from kwire_cli.records.gaps import Gap

@@ -3,7 +3,7 @@
 import tracemalloc
 
 import pytest
-from record_sets import batch, record, wrapper
+from kit.logs import batch, record, wrapper
 
 import kwire_cli as kwire
 from kwire_cli.records.compression import compress

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from record_sets import b64, batch, message, record, with_crc, wrapper
+from kit.logs import b64, batch, message, record, with_crc, wrapper
 
 import kwire_cli as kwire
 from kwire_cli.records.codecs import crc32

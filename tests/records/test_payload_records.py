@@ -2,9 +2,9 @@ import base64
 import json
 from collections import Counter
 
-import golden_rows
 import pytest
-from early_layouts import body_of
+from kit import messages
+from kit.messages import body_of
 from records import real_records
 from records.filled import sample
 
@@ -265,7 +265,7 @@ def test_golden_records():
     """The keys, values and records of the golden vectors, in the frame in which they stand in a topic."""
     modules = {module: topic for topic, module in (COORDINATORS | FRAMED).items()}
     compared = Counter()
-    for row in golden_rows.shared():
+    for row in messages.shared():
         entry = row.catalog.entry(row.message)
         topic = modules.get(entry.module)
         if not topic:
@@ -279,6 +279,6 @@ def test_golden_records():
         else:
             found = decode_record(row.catalog, topic, kind, version + row.body).value
         assert found.exact
-        assert golden_rows.without_unknown_tags(found.json_data()) == row.json, row
+        assert messages.without_unknown_tags(found.json_data()) == row.json, row
         compared[entry.type] += 1
     assert compared == {"metadata": 292, "coordinator-key": 59, "coordinator-value": 206}

@@ -3,9 +3,9 @@
 import contextlib
 
 import pytest
-from examples import examples
 from hypothesis import given, strategies as st
-from record_sets import SEGMENTS, batch, message, record, segments
+from kit.commands import examples
+from kit.logs import SEGMENTS, batch, message, record, segments
 
 import kwire_cli as kwire
 from kwire_cli.message.reading import split

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from golden_rows import SHARED
+from kit.messages import SHARED
 
 import kwire_cli as kwire
 

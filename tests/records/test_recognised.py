@@ -4,8 +4,8 @@ import json
 import shutil
 
 import pytest
-from command_line import ROOT, kwire
-from record_sets import SEGMENTS, batch, record
+from kit.commands import ROOT, kwire
+from kit.logs import SEGMENTS, batch, record
 
 import kwire_cli
 from kwire_cli.records.reading import is_metadata_log, recognised_source, source_of

@@ -5,7 +5,7 @@ import json
 
 import pytest
 from hypothesis import given, strategies as st
-from record_sets import batch, record, segments
+from kit.logs import batch, record, segments
 
 import kwire_cli as kwire
 from kwire_cli.engine.lower import records_entry

@@ -9,8 +9,8 @@ import zlib
 
 import crc32c
 import pytest
-from golden_rows import SHARED
-from record_sets import b64, segments
+from kit.logs import b64, segments
+from kit.messages import SHARED
 
 import kwire_cli as kwire
 from kwire_cli import EncodeError, InputError

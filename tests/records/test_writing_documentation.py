@@ -1,6 +1,6 @@
 """docs/model.md names every key of batches and records that encode takes."""
 
-from command_line import ROOT
+from kit.commands import ROOT
 
 from kwire_cli.records.writing import ITEM_KEYS, RECORD_KEYS
 

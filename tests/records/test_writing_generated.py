@@ -7,8 +7,8 @@ import contextlib
 import json
 
 import pytest
-from examples import examples
 from hypothesis import example, given, strategies as st
+from kit.commands import examples
 
 import kwire_cli as kwire
 from kwire_cli import EncodeError

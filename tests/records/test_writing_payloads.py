@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from record_sets import b64, segments
+from kit.logs import b64, segments
 from records import real_records
 from records.filled import sample
 

@@ -4,9 +4,9 @@ import json
 import random
 from functools import cache
 
-import packets as make
 import pytest
-from command_line import ROOT, kwire
+from kit import traffic as make
+from kit.commands import ROOT, kwire
 
 from kwire_cli.message.decoded import record_sets
 from kwire_cli.message.roles import roles

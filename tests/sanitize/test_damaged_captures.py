@@ -7,10 +7,9 @@ import random
 import tempfile
 import zlib
 
-import damage
-import packets as make
 import pytest
-from command_line import ROOT
+from kit import captures, traffic as make
+from kit.commands import ROOT
 
 import kwire_cli as kwire
 from kwire_cli.engine.codes import REMARKS, faults_among
@@ -51,10 +50,10 @@ def flipped(segments, dice, share):
 
 DAMAGE = {
     "none": lambda segments, _: segments,
-    "cut": lambda segments, dice: damage.cut(segments, dice, 0.1),
+    "cut": lambda segments, dice: captures.cut(segments, dice, 0.1),
     "flipped": lambda segments, dice: flipped(segments, dice, 0.1),
-    "lost": lambda segments, dice: damage.lost(segments, dice, 0.05),
-    "reordered": lambda segments, dice: damage.reordered(segments, dice, 6),
+    "lost": lambda segments, dice: captures.lost(segments, dice, 0.05),
+    "reordered": lambda segments, dice: captures.reordered(segments, dice, 6),
 }
 
 
@@ -62,7 +61,7 @@ def damaged(path, how, seed):
     segments = [*Segments()(packets(path))][:MOST]
     dice = random.Random(zlib.crc32(f"{path.name} {how} {seed}".encode()))
     return make.pcap_file(
-        [damage.packet_of(segment, number) for number, segment in enumerate(DAMAGE[how](segments, dice), 1)]
+        [captures.packet_of(segment, number) for number, segment in enumerate(DAMAGE[how](segments, dice), 1)]
     )
 
 

@@ -2,9 +2,9 @@
 
 from ipaddress import ip_address
 
-import packets as make
 import pytest
-from command_line import kwire
+from kit import traffic as make
+from kit.commands import kwire
 
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.first_bytes import PROXY_V2

@@ -4,8 +4,8 @@ import base64
 import json
 
 import pytest
-from command_line import ROOT
-from wire import CATALOG, Wire
+from kit.commands import ROOT
+from kit.traffic import CATALOG, Wire
 
 from kwire_cli.message.frames import Hints, read
 from kwire_cli.message.roles import error_codes, role_values, roles

@@ -4,8 +4,8 @@ import io
 import json
 
 import pytest
-import record_sets as make
-from command_line import ROOT, kwire
+from kit import logs as make
+from kit.commands import ROOT, kwire
 
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import read_items, source_of

@@ -1,5 +1,5 @@
-import packets as make
 import pytest
+from kit import traffic as make
 
 from kwire_cli.sanitize.packets import Headers, internet_checksum, mend
 from kwire_cli.sanitize.replacing import Addresses, Replacement

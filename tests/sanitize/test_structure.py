@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from command_line import ROOT
+from kit.commands import ROOT
 
 import kwire_cli as kwire
 from kwire_cli.records.batch import Batch

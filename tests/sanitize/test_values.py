@@ -5,9 +5,9 @@ import json
 
 import msgpack
 import pytest
-from command_line import ROOT, kwire
 from hypothesis import given, settings, strategies as st
-from written_values import BY, headers_of, rows, store
+from kit.commands import ROOT, kwire
+from kit.messages import BY, headers_of, rows, store
 
 from kwire_cli.records.batch import Batch, Record
 from kwire_cli.records.reading import items, source_of

@@ -4,9 +4,8 @@ import random
 from itertools import pairwise
 
 import pytest
-from packets import ethernet, ipv4, packet, pcap_file, tcp
-from tls_captures import BROKER, BROKER_KEYS, CASES, FOLDER
-from wire import Wire
+from kit.captures import BROKER, BROKER_KEYS, CASES, FOLDER
+from kit.traffic import Wire, ethernet, ipv4, packet, pcap_file, tcp
 
 from kwire_cli.source.carriers import CarriedCapture
 from kwire_cli.source.kafka.traffic import traffic

@@ -8,13 +8,11 @@ import io
 import json
 from functools import cache
 
-import golden_rows
 import pytest
-import secret_table
-from command_line import ROOT, kwire
-from examples import examples
 from hypothesis import given, strategies as st
-from record_sets import SEGMENTS, batch, message, record
+from kit import messages, secrets
+from kit.commands import ROOT, examples, kwire
+from kit.logs import SEGMENTS, batch, message, record
 
 import kwire_cli
 from kwire_cli.cli.tui import Options, listing_of
@@ -67,21 +65,21 @@ def cut_at_each_byte(data, most=400):
 
 
 def test_no_golden_frame_of_the_sample_is_a_batch():
-    assert wrong_frames(golden_rows.sample()) == []
+    assert wrong_frames(messages.sample()) == []
 
 
 @pytest.mark.shared
 def test_no_golden_frame_is_a_batch():
     # Twenty bytes without a size prefix, whose first eight are those of an offset.
     likelier_batches = {"BrokerRegistrationResponse-3-nulls-4.4.0", "StopReplicaResponse-2-nulls-3.9.2"}
-    assert {*wrong_frames(golden_rows.shared())} <= likelier_batches
+    assert {*wrong_frames(messages.shared())} <= likelier_batches
 
 
 @pytest.mark.slow  # 30,000 pieces of batches
 @pytest.mark.shared
 def test_golden_batches_cut_anywhere_are_batches():
-    text = gzip.decompress((golden_rows.SHARED / "golden" / "kafka-releases.batches.jsonl.gz").read_bytes())
-    text += (golden_rows.SHARED / "golden" / "kafka-trunk-2024-10.batches.jsonl").read_bytes()
+    text = gzip.decompress((messages.SHARED / "golden" / "kafka-releases.batches.jsonl.gz").read_bytes())
+    text += (messages.SHARED / "golden" / "kafka-trunk-2024-10.batches.jsonl").read_bytes()
     tried, missed = 0, []
     for row in map(json.loads, text.splitlines()):
         data = bytes.fromhex(row["hex"])
@@ -120,11 +118,11 @@ def test_what_has_an_offset_or_a_size_that_no_batch_has_is_none_if_its_checksum_
 
 
 def secret_frames():
-    for message_, path, version in secret_table.NEWEST:
-        key = secret_table.CATALOG[message_].api_key
+    for message_, path, version in secrets.NEWEST:
+        key = secrets.CATALOG[message_].api_key
         if key is not None:
-            frame = secret_table.framed if message_.endswith("Request") else secret_table.answered
-            yield frame(key, version, secret_table.body_of(message_, path, version))
+            frame = secrets.framed if message_.endswith("Request") else secrets.answered
+            yield frame(key, version, secrets.body_of(message_, path, version))
 
 
 def test_no_piece_of_a_frame_with_a_secret_is_a_batch():
@@ -134,18 +132,18 @@ def test_no_piece_of_a_frame_with_a_secret_is_a_batch():
             for size in (LEAST_BATCH, 18, 25, 40, len(data)):
                 piece = (data + data)[start : start + size]
                 tried += 1
-                assert not (why_batches(piece) and secret_table.shows(piece.hex())), piece.hex()
+                assert not (why_batches(piece) and secrets.shows(piece.hex())), piece.hex()
     assert tried > 5000
 
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
 @pytest.mark.parametrize("size", range(LEAST_BATCH, 70))
 def test_no_secret_before_a_magic_byte_is_a_batch(magic, size):
-    secret = secret_table.SECRET.encode()
+    secret = secrets.SECRET.encode()
     for start in range(len(secret)):
         piece = bytearray((secret[start:] + bytes(70))[:size])
         piece[16] = magic
-        assert not (why_batches(bytes(piece)) and secret_table.shows(piece.hex()))
+        assert not (why_batches(bytes(piece)) and secrets.shows(piece.hex()))
 
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=LEAST_BATCH, max_size=90))

@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from command_line import ROOT
+from kit.commands import ROOT
 
 import kwire_cli
 from kwire_cli.errors import InputError

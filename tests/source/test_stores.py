@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from record_sets import batch, record
+from kit.logs import batch, record
 
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")

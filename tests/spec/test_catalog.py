@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from bad_definitions import message
-from command_line import ROOT
+from kit.commands import ROOT
 
 from kwire_cli import read_frames
 from kwire_cli.errors import InputError, SpecError

@@ -5,8 +5,8 @@ import copy
 import json
 
 import pytest
-from examples import examples
 from hypothesis import given, strategies as st
+from kit.commands import examples
 
 from kwire_cli.analysis.costs.definition_advice import advise
 from kwire_cli.errors import KwireError

@@ -1,8 +1,8 @@
 import json
 
 import pytest
-from examples import examples
 from hypothesis import given, strategies as st
+from kit.commands import examples
 
 from kwire_cli.errors import SpecError
 from kwire_cli.spec.jsontext import MAX_DEPTH, Place, parse

@@ -2,8 +2,8 @@ import json
 
 import pytest
 from bad_definitions import field, message, tagged, with_field
-from examples import examples
 from hypothesis import given, strategies as st
+from kit.commands import examples
 
 from kwire_cli.errors import InputError, KwireError, SpecError
 from kwire_cli.spec.grammars import KIP482_DRAFT, KWIRE

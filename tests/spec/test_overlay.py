@@ -6,9 +6,9 @@ from itertools import product
 from threading import Thread
 
 import pytest
-from examples import examples
-from golden_rows import sample
 from hypothesis import given, strategies as st
+from kit.commands import examples
+from kit.messages import sample
 
 import kwire_cli as kwire
 from kwire_cli.errors import EncodeError, InputError, SpecError

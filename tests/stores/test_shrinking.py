@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from command_line import ROOT
-from record_sets import batch, record
+from kit.commands import ROOT
+from kit.logs import batch, record
 
 from kwire_cli.errors import InputError
 from kwire_cli.records.reading import Reader, source_of

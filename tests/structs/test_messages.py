@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from definitions import definition, field
+from kit.messages import definition, field
 
 import kwire_cli as kwire
 from kwire_cli import EncodeError, SpecError

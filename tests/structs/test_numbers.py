@@ -2,7 +2,7 @@ import math
 import struct
 
 import pytest
-from definitions import definition, field
+from kit.messages import definition, field
 
 from kwire_cli import EncodeError
 from kwire_cli.message.decoded import decode_spec

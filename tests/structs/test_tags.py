@@ -1,5 +1,5 @@
 import pytest
-from definitions import FLEXIBLE, definition, field
+from kit.messages import FLEXIBLE, definition, field
 
 from kwire_cli import EncodeError
 from kwire_cli.message.decoded import decode_spec

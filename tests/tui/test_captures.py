@@ -5,14 +5,13 @@ import gzip
 from functools import partial
 from pathlib import Path
 
-import packets as make
 import pytest
-from command_line import ROOT
-from damage import packet_of
-from hostile_capture import hostile_capture
-from record_sets import batch, record
-from screens import read
-from wire import Wire
+from kit import traffic as make
+from kit.captures import packet_of, write_hostile_capture
+from kit.commands import ROOT
+from kit.logs import batch, record
+from kit.traffic import Wire
+from kit.views import read
 
 import kwire_cli
 from kwire_cli.source.captures import Capture
@@ -63,7 +62,7 @@ def test_tls_with_its_keys_in_it():
 
 
 def test_a_hostile_capture(tmp_path):
-    same(hostile_capture(tmp_path / "hostile.pcap"))
+    same(write_hostile_capture(tmp_path / "hostile.pcap"))
 
 
 def test_a_packed_capture(tmp_path):
@@ -125,7 +124,7 @@ def test_a_filter_finds_what_decode_finds():
 
 
 def test_a_filter_is_not_ahead_of_the_list():
-    from screens import listing
+    from kit.views import listing
 
     found = listing(CAPTURES[1])
     steps = found.select("size > 0")()

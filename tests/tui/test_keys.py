@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from command_line import ROOT
-from hostile_capture import hostile_capture
-from record_sets import committed
-from screens import opened, press, read, run, say, screen, settled
-from wire import Wire
+from kit.captures import write_hostile_capture
+from kit.commands import ROOT
+from kit.logs import committed
+from kit.traffic import Wire
+from kit.views import opened, press, read, run, say, screen, settled
 
 from kwire_cli.tui.look import cost_path_of
 
@@ -284,7 +284,7 @@ def test_all_of_a_large_batch(monkeypatch):
 
 
 def test_the_screen_can_become_larger_and_smaller(tmp_path):
-    file = hostile_capture(tmp_path / "hostile.pcap")
+    file = write_hostile_capture(tmp_path / "hostile.pcap")
 
     async def steps():
         async with opened(file, (200, 60)) as pilot:

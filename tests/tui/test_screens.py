@@ -4,11 +4,11 @@ import re
 from html import unescape
 from pathlib import Path
 
-import packets as make
 import pytest
-from command_line import ROOT
-from hostile_capture import hostile_capture
-from screens import ROWS, opened, press, run, say, screen, strips
+from kit import traffic as make
+from kit.captures import write_hostile_capture
+from kit.commands import ROOT
+from kit.views import ROWS, opened, press, run, say, screen, strips
 
 GOLDEN = Path(__file__).parent / "golden"
 CAPTURE = "samples/captures/kafka-python-4.4.0.pcapng"
@@ -76,7 +76,7 @@ def segments(app):
 @pytest.mark.parametrize("size", ROWS)
 def test_nothing_from_the_bytes_reaches_the_terminal_as_more_than_text(size, tmp_path, updating, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    file = hostile_capture(Path("hostile.pcap"))
+    file = write_hostile_capture(Path("hostile.pcap"))
 
     async def steps():
         async with opened(file, ROWS[size]) as pilot:
@@ -98,7 +98,7 @@ def test_nothing_from_the_bytes_reaches_the_terminal_as_more_than_text(size, tmp
 
 
 def test_a_file_name_and_a_filter_are_only_text(tmp_path):
-    file = hostile_capture(tmp_path / "[bold]\x1b[2J.pcap")
+    file = write_hostile_capture(tmp_path / "[bold]\x1b[2J.pcap")
 
     async def steps():
         async with opened(file, (200, 60)) as pilot:

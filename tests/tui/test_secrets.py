@@ -3,8 +3,8 @@ or too many.
 """
 
 import pytest
-from screens import opened, press, run, screen
-from secret_table import CATALOG, NEWEST, answered, body_of, capture, conversation, damages, framed, numbers, shows
+from kit.secrets import CATALOG, NEWEST, answered, body_of, capture, conversation, damages, framed, numbers, shows
+from kit.views import opened, press, run, screen
 
 FRAMES = [row for row in NEWEST if row[0].endswith(("Request", "Response"))]
 DAMAGES = ["whole", "missing 1"]

@@ -1,8 +1,8 @@
 """The part of an outline that there is room for: rows and bytes without secrets, and the anomalies of what it shows."""
 
 import pytest
-from record_sets import batch, committed, message, record, wrapper
-from wire import Wire
+from kit.logs import batch, committed, message, record, wrapper
+from kit.traffic import Wire
 
 import kwire_cli
 from kwire_cli.message.record_notes import UNPLACED

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from command_line import kwire
-from named_traffic import spoken_capture
-from wire import Wire
+from kit.captures import spoken_capture
+from kit.commands import kwire
+from kit.traffic import Wire
 
 NO_FRAME = (20).to_bytes(4) + b"\x00\x12\x00\x00\x00\x00\x00\x07" + b"\xff\xfe" * 6
 """A size and a known api, and a client id that ends beyond the bytes."""

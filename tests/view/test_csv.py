@@ -3,11 +3,10 @@ import io
 import re
 
 import pytest
-from command_line import kwire
 from hypothesis import given, strategies as st
-from log_lines import line as log_line
-from named_traffic import hostile_capture, hostile_frames
-from record_sets import batch, record
+from kit.captures import hostile_capture, hostile_frames
+from kit.commands import kwire
+from kit.logs import batch, line as log_line, record
 
 from kwire_cli.view.tables import RUNS, csv_row
 

@@ -4,7 +4,7 @@ import base64
 import re
 
 import pytest
-from command_line import ROOT
+from kit.commands import ROOT
 
 import kwire_cli
 from kwire_cli.engine.lower import records_entry

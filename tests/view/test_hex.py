@@ -5,8 +5,8 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
-from golden_rows import sample
 from hypothesis import given, strategies as st
+from kit.messages import sample
 
 import kwire_cli
 from kwire_cli.message.decoded import decode

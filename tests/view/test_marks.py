@@ -4,8 +4,8 @@ import json
 import os
 
 import pytest
-from examples import examples
 from hypothesis import given, strategies as st
+from kit.commands import examples
 
 from kwire_cli.spec.evolution.breaking import RULES as BREAKING, Break
 from kwire_cli.spec.files import Finding

@@ -1,8 +1,8 @@
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
-from examples import examples
 from hypothesis import given, strategies as st
+from kit.commands import examples
 
 from kwire_cli.view.lines import escaped
 from kwire_cli.view.markup import markup_text

@@ -4,7 +4,7 @@ import json
 
 import orjson
 from hypothesis import given, strategies as st
-from record_sets import batch, record, segments
+from kit.logs import batch, record, segments
 
 from kwire_cli.message.roles import RecordsAs
 from kwire_cli.records.reading import Reader, read_items, source_of

@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from command_line import kwire
+from kit.commands import kwire
 
 from kwire_cli.view import widths
 from kwire_cli.view.tables import bar, csv_row, text_of

@@ -4,9 +4,8 @@ import json
 import re
 
 import pytest
-from golden_rows import sample
 from hypothesis import given, strategies as st
-from valid_values import values
+from kit.messages import sample, values
 
 import kwire_cli
 from kwire_cli.message.decoded import decode

@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given, strategies as st
-from record_sets import batch, record, segments, wrapper
+from kit.logs import batch, record, segments, wrapper
 
 import kwire_cli as kwire
 from kwire_cli.analysis.comparison.copies import Pair, copies_answer

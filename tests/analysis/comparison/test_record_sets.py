@@ -5,7 +5,7 @@ import gzip
 
 import crc32c
 import pytest
-from record_sets import segments
+from kit.logs import segments
 
 import kwire_cli as kwire
 from kwire_cli.analysis.comparison.elements import Operand

@@ -5,9 +5,9 @@ import json
 import pickle
 
 import pytest
-from command_line import ROOT
-from log_lines import document
-from wire import Wire
+from kit.commands import ROOT
+from kit.logs import document
+from kit.traffic import Wire
 
 import kwire_cli
 from kwire_cli.analysis.comparison import profiles

@@ -5,9 +5,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from examples import examples
-from golden_rows import ROOT, SHARED, sample, shared
 from hypothesis import given, strategies as st
+from kit.commands import ROOT, examples
+from kit.messages import SHARED, sample, shared
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.batching import Accumulators, Setting

@@ -9,9 +9,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from examples import examples
-from golden_rows import sample, shared
 from hypothesis import given, strategies as st
+from kit.commands import examples
+from kit.messages import sample, shared
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.advice import strings

@@ -1,5 +1,5 @@
 import pytest
-from definitions import definition
+from kit.messages import definition
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.forms import Filled, Form, Loss, carried, with_defaults

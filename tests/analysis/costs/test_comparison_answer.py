@@ -1,7 +1,7 @@
 """The answer of compare: how versions are named together, what is cut, and what each table adds up to."""
 
 import pytest
-from definitions import definition
+from kit.messages import definition
 
 from kwire_cli.analysis.costs.comparison_answer import SHOWN, Compared, example, names_text
 from kwire_cli.analysis.costs.form_comparison import FLEXIBLE, INFLEXIBLE, Choice, Comparison, forms_of

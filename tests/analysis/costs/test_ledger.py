@@ -1,7 +1,7 @@
 import pickle
 
 import pytest
-from golden_rows import sample
+from kit.messages import sample
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.ledger import Kind, Ledger, Row, in_body, in_header

@@ -1,9 +1,9 @@
 """What a meter counts is what the spans say; whatever is odd it leaves alone."""
 
 import pytest
-from golden_rows import ROOT
 from hypothesis import given, strategies as st
-from record_sets import SEGMENTS, batch, record
+from kit.commands import ROOT
+from kit.logs import SEGMENTS, batch, record
 
 from kwire_cli.analysis.costs.record_sets import LARGEST, meter
 from kwire_cli.engine.lower import records_entry

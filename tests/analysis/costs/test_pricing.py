@@ -1,9 +1,7 @@
 import pytest
-from definitions import definition
-from examples import examples
-from golden_rows import sample, shared
 from hypothesis import given, strategies as st
-from valid_values import values
+from kit.commands import examples
+from kit.messages import definition, sample, shared, values
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.form_comparison import (

@@ -1,9 +1,9 @@
 """Records in other forms: what is written reads back as the records that came, and every byte of it is in the price."""
 
 import pytest
-from examples import examples
 from hypothesis import given, strategies as st
-from record_sets import SEGMENTS
+from kit.commands import examples
+from kit.logs import SEGMENTS
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs import record_forms

@@ -3,16 +3,8 @@
 from functools import partial
 
 import pytest
-from asking import (
-    batch,
-    diagnose_deformed,
-    exchanges,
-    found_in,
-    log_items,
-    rows,
-    subjects,
-)
-from command_line import ROOT
+from kit.calls import diagnose_deformed, exchanges, found_in, log_batch, log_items, rows, subjects
+from kit.commands import ROOT
 
 from kwire_cli.analysis.diagnosis.batches import LEAST_BATCHES, Batches
 
@@ -28,7 +20,7 @@ def test_a_batch_over_the_limit_has_its_size_and_the_limit():
 def lonely(number, gap, compression="none", value="v"):
     """Return a log with so many batches of one record each, milliseconds apart."""
     return log_items(
-        "a-0", *(batch(at, value, time=1_000_000 + gap * at, compression=compression) for at in range(number))
+        "a-0", *(log_batch(at, value, time=1_000_000 + gap * at, compression=compression) for at in range(number))
     )
 
 
@@ -36,7 +28,7 @@ def test_records_that_come_together_could_be_one_batch():
     assert found(lonely(LEAST_BATCHES, 1)) == [("warning", "SMALL_BATCHES", "topic a")]
     assert found(lonely(LEAST_BATCHES - 1, 1)) == []
     assert found(lonely(LEAST_BATCHES, 500)) == []  # no linger would help
-    assert found(log_items("a-0", *(batch(2 * at, "v", "w") for at in range(LEAST_BATCHES)))) == []
+    assert found(log_items("a-0", *(log_batch(2 * at, "v", "w") for at in range(LEAST_BATCHES)))) == []
     [row] = [row for row in rows(lonely(100, 1)) if row["code"] == "SMALL_BATCHES"]
     assert "linger.ms=5 would have made 20 of them" in row["text"]
 
@@ -50,12 +42,12 @@ def test_compression_that_does_not_pay():
 def test_batches_near_the_limit():
     created = {"topics": [{"name": "a", "configs": [{"name": "max.message.bytes", "value": "1000"}]}]}
     topic = exchanges(("CreateTopics", 7, {"topics": []}, created, 0))
-    assert found([*topic, *log_items("a-0", batch(0, "v" * 850))]) == [("info", "RECORDS_NEAR_LIMIT", "topic a")]
-    assert found([*topic, *log_items("a-0", batch(0, "v" * 700))]) == []
-    assert found(log_items("a-0", batch(0, "v" * 850))) == []
+    assert found([*topic, *log_items("a-0", log_batch(0, "v" * 850))]) == [("info", "RECORDS_NEAR_LIMIT", "topic a")]
+    assert found([*topic, *log_items("a-0", log_batch(0, "v" * 700))]) == []
+    assert found(log_items("a-0", log_batch(0, "v" * 850))) == []
     described = {"results": [{"resourceType": 2, "resourceName": "a", "configs": created["topics"][0]["configs"]}]}
     known = exchanges(("DescribeConfigs", 4, {"resources": []}, described, 0))
-    assert found([*known, *log_items("a-0", batch(0, "v" * 850))]) == [("info", "RECORDS_NEAR_LIMIT", "topic a")]
+    assert found([*known, *log_items("a-0", log_batch(0, "v" * 850))]) == [("info", "RECORDS_NEAR_LIMIT", "topic a")]
 
 
 def test_the_limit_is_known_from_the_request_to_make_the_topic():
@@ -70,10 +62,10 @@ def test_the_limit_that_was_set_last_counts():
     made = ("CreateTopics", 4, {"topics": [{"name": "a", "configs": [config]}]}, {"topics": [{"errorCode": 0}]}, 1)
     changed = {"resourceType": 2, "resourceName": "a", "configs": [{**config, "value": "5000", "configOperation": 0}]}
     alters = ("IncrementalAlterConfigs", 1, {"resources": [changed]}, {"responses": []}, 2)
-    near = log_items("a-0", batch(0, "v" * 850))
+    near = log_items("a-0", log_batch(0, "v" * 850))
     assert found([*exchanges(made), *near]) == [("info", "RECORDS_NEAR_LIMIT", "topic a")]
     assert found([*exchanges(made, alters), *near]) == found([*exchanges(alters, made), *near])
-    assert found([*exchanges(made, alters), *log_items("a-0", batch(0, "v" * 4600))]) == [
+    assert found([*exchanges(made, alters), *log_items("a-0", log_batch(0, "v" * 4600))]) == [
         ("info", "RECORDS_NEAR_LIMIT", "topic a")
     ]
     refused = (*made[:3], {"topics": [{"errorCode": 36}]}, 1)

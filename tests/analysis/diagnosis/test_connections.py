@@ -1,7 +1,7 @@
 """Connections that do not come about, that are closed or not answered, and too many of them."""
 
 import pytest
-from diagnosed import INCIDENTS, REAL, SAMPLES, SECOND, codes, diagnosed, frames, rewritten, texts
+from kit.calls import INCIDENTS, REAL, SAMPLES, SECOND, codes, diagnosed, frames, rewritten, texts
 
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.structs.network import RST

@@ -1,7 +1,7 @@
 """What consumers ask for, get and commit: real incidents, thresholds, hostile bodies."""
 
 import pytest
-from diagnosed_calls import MadeCall, diagnosed, findings, first
+from kit.calls import MadeCall, findings, first, sample_findings
 
 from kwire_cli.analysis.diagnosis import fetches
 from kwire_cli.analysis.diagnosis.consumers import Consumers
@@ -115,7 +115,7 @@ def test_waits_for_bytes(wait, took, size, levels):
 
 
 def test_an_open_transaction_holds_committed_reads_back():
-    rows = {row["code"]: row for row in diagnosed("incidents/hanging-transaction.pcap")}
+    rows = {row["code"]: row for row in sample_findings("incidents/hanging-transaction.pcap")}
     row = rows["EMPTY_FETCHES"]
     assert row["severity"] == "info"
     assert row["text"] == (
@@ -207,7 +207,7 @@ def test_members_of_a_group_are_told_apart():
 
 
 def test_no_room_for_fetch_sessions():
-    rows = [row for row in diagnosed("incidents/fetch-sessions.pcap") if row["code"] == "FETCH_SESSION_CHURN"]
+    rows = [row for row in sample_findings("incidents/fetch-sessions.pcap") if row["code"] == "FETCH_SESSION_CHURN"]
     assert [row["subject"] for row in rows] == ["client audit", "client billing"]
     assert rows[0]["text"] == (
         "16 of 17 fetches to 127.0.0.1:29092 in 3.9 s began a new session, with up to 6 partitions each; 16 got "
@@ -237,7 +237,7 @@ def test_a_session_that_the_broker_gave_to_others():
 
 
 def test_a_session_that_a_restart_forgot_is_no_churn():
-    assert [row["code"] for row in diagnosed("incidents/fetch-sessions-forgotten.pcap")] == ["CONNECTION_REFUSED"]
+    assert [row["code"] for row in sample_findings("incidents/fetch-sessions-forgotten.pcap")] == ["CONNECTION_REFUSED"]
 
 
 def test_clients_without_sessions_have_no_churn():

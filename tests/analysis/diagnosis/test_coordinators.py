@@ -1,7 +1,7 @@
 """Coordinators that are not found."""
 
 import pytest
-from diagnosed_calls import MadeCall, findings, first
+from kit.calls import MadeCall, findings, first
 
 from kwire_cli.analysis.diagnosis.coordinators import Coordinators
 

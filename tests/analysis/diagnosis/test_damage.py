@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 SEGMENTS = ROOT / "samples" / "segments"
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 from kwire_cli.analysis.diagnosis.model import SEVERITIES, Bounded
 from kwire_cli.analysis.diagnosis.rules import RULES, kinds

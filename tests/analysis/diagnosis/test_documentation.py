@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 from kwire_cli.analysis.diagnosis.model import SEVERITIES
 from kwire_cli.analysis.diagnosis.rules import kinds

@@ -1,6 +1,6 @@
 """Votes of controllers, and snapshots."""
 
-from diagnosed_calls import MadeCall, diagnosed, findings, first
+from kit.calls import MadeCall, findings, first, sample_findings
 
 from kwire_cli.analysis.diagnosis.elections import Elections
 
@@ -11,7 +11,7 @@ def vote(at, epoch, node=1, api="Vote", **more):
 
 
 def test_an_election_after_a_controller_was_killed():
-    row = next(row for row in diagnosed("incidents/election.pcap") if row["code"] == "ELECTIONS")
+    row = next(row for row in sample_findings("incidents/election.pcap") if row["code"] == "ELECTIONS")
     assert (row["severity"], row["subject"]) == ("info", "quorum of controllers")
     assert row["text"] == (
         "3 pre-vote requests of controllers 1, 3; 3 vote requests of controllers 1, 3 for epochs 3, 4; "

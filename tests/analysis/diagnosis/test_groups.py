@@ -1,9 +1,8 @@
 """Findings about groups: what is one, what is none, and that parts and hostile bodies make no difference."""
 
 import pytest
-from command_line import ROOT
-from diagnosed_calls import diagnosed
-from group_calls import ORDERS_0, ORDERS_1, beat, call, join, leave, modern, sync
+from kit.calls import ORDERS_0, ORDERS_1, beat, call, join, leave, modern, sample_findings, sync
+from kit.commands import ROOT
 
 from kwire_cli.analysis.calls import LoggedCall
 from kwire_cli.analysis.diagnosis.groups import GroupTrouble
@@ -136,7 +135,7 @@ def test_other_statuses_of_a_streams_group_say_nothing_about_topics():
 
 
 def found_in(name):
-    rows = diagnosed(f"incidents/{name}.pcap")
+    rows = sample_findings(f"incidents/{name}.pcap")
     return [(row["severity"], row["code"], row["subject"], row["text"]) for row in rows]
 
 

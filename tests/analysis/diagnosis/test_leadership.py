@@ -1,7 +1,7 @@
 """Partitions that a broker does not lead, and brokers with one address."""
 
 import pytest
-from diagnosed_calls import MadeCall, diagnosed, findings, first
+from kit.calls import MadeCall, findings, first, sample_findings
 
 from kwire_cli.analysis.diagnosis.leadership import Leadership
 
@@ -22,7 +22,7 @@ def test_brokers_behind_one_address_are_the_cause():
     assert (code, severity, subject) == ("ALL_BROKERS_ONE_ADDRESS", "error", "address 127.0.0.1:29092")
     assert text == "3 of 3 brokers (1, 2, 3) have the address 127.0.0.1:29092 in 4 Metadata responses"
     assert frames == [4, 20, 28, 34]
-    loop = diagnosed("incidents/not-leader.pcap")[1]
+    loop = sample_findings("incidents/not-leader.pcap")[1]
     assert (loop["code"], loop["severity"]) == ("LEADERSHIP_LOOP", "warning")
     assert loop["text"] == (
         "127.0.0.1:29092 refused orders-0, orders-2 8 times in 2.4 s: NOT_LEADER_OR_FOLLOWER; it named 2, 3 as leaders"

@@ -1,7 +1,7 @@
 """Logins that are refused, logins out of place, missing permissions, and TLS."""
 
 import pytest
-from diagnosed import INCIDENTS, REAL, SAMPLES, codes, diagnosed, frames, rewritten, texts
+from kit.calls import INCIDENTS, REAL, SAMPLES, codes, diagnosed, frames, rewritten, texts
 
 from kwire_cli.source.packets.segments import Segments
 

@@ -2,8 +2,8 @@
 
 import struct
 
-from command_line import kwire
-from diagnosed_calls import SAMPLES, diagnosed, first
+from kit.calls import SAMPLES, first, sample_findings
+from kit.commands import kwire
 
 
 def test_a_proxy_in_text_mode_is_the_cause():
@@ -14,7 +14,7 @@ def test_a_proxy_in_text_mode_is_the_cause():
 
 
 def test_what_follows_is_no_missing_login():
-    codes = [row["code"] for row in diagnosed("incidents/mangling-proxy.pcap")]
+    codes = [row["code"] for row in sample_findings("incidents/mangling-proxy.pcap")]
     assert codes[1:] == ["CLOSED_IN_PLACE_OF_ANSWER", "CLOSED_IN_PLACE_OF_ANSWER"]
 
 

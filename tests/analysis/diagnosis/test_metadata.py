@@ -1,7 +1,7 @@
 """Topics that do not exist, and clients that ask for Metadata too often."""
 
 import pytest
-from diagnosed_calls import MadeCall, findings, first
+from kit.calls import MadeCall, findings, first
 
 from kwire_cli.analysis.diagnosis.metadata import UnknownTopics
 

@@ -1,8 +1,19 @@
 """Segments that are sent again, receivers that do not read, and what captures lack."""
 
 import pytest
-from command_line import kwire
-from diagnosed import INCIDENTS, REAL, SAMPLES, SECOND, codes, diagnosed, is_connection, rewritten, subjects, texts
+from kit.calls import (
+    INCIDENTS,
+    REAL,
+    SAMPLES,
+    SECOND,
+    codes,
+    diagnosed,
+    is_connection,
+    rewritten,
+    texts,
+    traffic_of,
+)
+from kit.commands import kwire
 
 from kwire_cli.analysis.diagnosis.packets import Packets
 from kwire_cli.analysis.diagnosis.transport import Transport
@@ -20,7 +31,7 @@ def test_a_consumer_that_is_stopped():
     assert [text for text in texts(INCIDENTS / "window.pcap") if text[0] != "COORDINATOR_LATE"] == [
         ("ZERO_WINDOW", "client 127.0.0.1", "it took no bytes from 127.0.0.1:29092 for up to 4.0 s, on 1 connection")
     ]
-    (shut,) = [one.shut for one in subjects(INCIDENTS / "window.pcap") if is_connection(one) and any(one.shut)]
+    (shut,) = [one.shut for one in traffic_of(INCIDENTS / "window.pcap") if is_connection(one) and any(one.shut)]
     assert 3 * SECOND < shut[0] < 5 * SECOND
     assert shut[1] == 0
 
@@ -28,7 +39,7 @@ def test_a_consumer_that_is_stopped():
 def test_a_reset_announces_no_window():
     """A RST has a window of 0 by nature, and so have some packets that are not TCP's own."""
     for path in (INCIDENTS / "refused.pcap", INCIDENTS / "out-of-order.pcap"):
-        there = [one for one in subjects(path) if is_connection(one)]
+        there = [one for one in traffic_of(path) if is_connection(one)]
         assert any(one.reset for one in there)
         assert not any(any(one.shut) for one in there)
     from kwire_cli.source.packets.files import packets
@@ -150,9 +161,9 @@ def test_a_capture_tool_that_was_too_slow():
     assert texts(INCIDENTS / "lost-packets.pcap") == [
         ("LOST_PACKETS", "the capture", "61.2 kB missing in 1 connection")
     ]
-    gaps = [one.seen.size for one in subjects(INCIDENTS / "lost-packets.pcap") if getattr(one, "kind", "") == "gap"]
+    gaps = [one.seen.size for one in traffic_of(INCIDENTS / "lost-packets.pcap") if getattr(one, "kind", "") == "gap"]
     assert sum(gaps) == 58084 + 3068
-    (lost,) = [one.lost for one in subjects(INCIDENTS / "lost-packets.pcap") if is_connection(one) and any(one.lost)]
+    (lost,) = [one.lost for one in traffic_of(INCIDENTS / "lost-packets.pcap") if is_connection(one) and any(one.lost)]
     assert sum(lost) == sum(gaps)
 
 

@@ -2,11 +2,11 @@
 
 import json
 
-import packets as make
 import pytest
-from command_line import ROOT, kwire
-from damage import packet_of
-from wire import Wire
+from kit import traffic as make
+from kit.captures import packet_of
+from kit.commands import ROOT, kwire
+from kit.traffic import Wire
 
 TLS = ROOT / "samples/incidents/java-tls.pcap"
 

@@ -3,16 +3,8 @@
 from functools import partial
 
 import pytest
-from asking import (
-    batch,
-    diagnose_deformed,
-    exchanges,
-    found_in,
-    log_items,
-    rows,
-    subjects,
-)
-from command_line import ROOT
+from kit.calls import diagnose_deformed, exchanges, found_in, log_batch, log_items, rows, subjects
+from kit.commands import ROOT
 
 from kwire_cli.analysis.diagnosis.producers import Producers
 
@@ -54,7 +46,7 @@ def sequenced(*spans, producer=4, epoch=0, **fields):
     offset, batches = 0, []
     for first, count in spans:
         batches.append(
-            batch(offset, *"x" * count, producerId=producer, producerEpoch=epoch, baseSequence=first, **fields)
+            log_batch(offset, *"x" * count, producerId=producer, producerEpoch=epoch, baseSequence=first, **fields)
         )
         offset += count
     return log_items("a-0", *batches)
@@ -75,13 +67,13 @@ def test_a_compacted_log_has_gaps_in_offsets_too():
 
 def test_brokers_write_to_their_own_topics_without_sequences():
     fields = {"producerId": 4, "producerEpoch": 0, "baseSequence": 0, "isTransactional": True}
-    assert found(log_items("__consumer_offsets-0", batch(0, "x", **fields), batch(1, "x", **fields))) == []
+    assert found(log_items("__consumer_offsets-0", log_batch(0, "x", **fields), log_batch(1, "x", **fields))) == []
 
 
 def test_a_new_epoch_of_a_producer_without_transactions():
     def log(**fields):
-        first = batch(0, "x", producerId=4, producerEpoch=0, baseSequence=0, **fields)
-        return log_items("a-0", first, batch(1, "x", producerId=4, producerEpoch=1, baseSequence=0, **fields))
+        first = log_batch(0, "x", producerId=4, producerEpoch=0, baseSequence=0, **fields)
+        return log_items("a-0", first, log_batch(1, "x", producerId=4, producerEpoch=1, baseSequence=0, **fields))
 
     assert found(log()) == [("warning", "SEQUENCE_GAP", "partition a-0")]
     assert found(log(isTransactional=True)) == []

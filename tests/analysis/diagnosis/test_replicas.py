@@ -1,6 +1,6 @@
 """In-sync replicas and leaders over time."""
 
-from diagnosed_calls import MadeCall, diagnosed, findings, first
+from kit.calls import MadeCall, findings, first, sample_findings
 
 from kwire_cli.analysis.diagnosis.replicas import Replicas
 
@@ -19,7 +19,7 @@ def test_a_follower_that_stands_still():
 
 
 def test_a_restart_moves_a_leader_and_an_election_moves_it_back():
-    rows = [row for row in diagnosed("incidents/leader-changes.pcap") if row["code"] == "LEADER_CHANGES"]
+    rows = [row for row in sample_findings("incidents/leader-changes.pcap") if row["code"] == "LEADER_CHANGES"]
     assert [(row["severity"], row["subject"], row["text"]) for row in rows] == [
         ("info", "broker 1", "1 partition (orders-2) went from broker 1 to 3: orders-2 in epoch 2"),
         ("info", "broker 3", "1 partition (orders-2) went from broker 3 to 1: orders-2 in epoch 1"),

@@ -2,7 +2,7 @@
 
 import json
 
-from command_line import kwire
+from kit.commands import kwire
 
 TOPIC = "Wg6nBlB7TIOaMoA5IIT1cA"
 

@@ -4,9 +4,7 @@ import pickle
 from types import SimpleNamespace
 
 import pytest
-from asking import asked, merged_in_all_orders, subjects
-from diagnosed import INCIDENTS, REAL, RULES, codes
-from diagnosed_calls import survives, told
+from kit.calls import INCIDENTS, REAL, RULES, asked, codes, merged_in_all_orders, subjects, survives, told
 
 from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.diagnosis.authorization import KINDS_OF_RESOURCE

@@ -1,6 +1,6 @@
 """Slow brokers and controllers, and quotas."""
 
-from diagnosed_calls import MadeCall, findings, first
+from kit.calls import MadeCall, findings, first
 
 from kwire_cli.analysis.diagnosis.speed import Speed
 

@@ -1,9 +1,8 @@
 """Rules about transactions: hanging, open, long and aborted ones, and those that wait for the one before."""
 
 import pytest
-from asking import batch, diagnose_deformed, exchanges, log_items, rows, subjects
-from command_line import ROOT
-from fake_calls import FakeCall
+from kit.calls import FakeCall, diagnose_deformed, exchanges, log_batch, log_items, rows, subjects
+from kit.commands import ROOT
 
 from kwire_cli.analysis.diagnosis.transactions import LEAST_WAITS, TransactionTrouble
 from kwire_cli.source.kafka.traffic import TcpConnection
@@ -58,8 +57,8 @@ def test_without_the_coordinators_log_a_young_transaction_is_open():
 
 
 def test_without_the_coordinators_log_an_old_transaction_hangs():
-    open_ = batch(0, "x", producerId=4, producerEpoch=0, baseSequence=0, isTransactional=True)
-    later = [batch(1, "y", time=1_000_000 + minutes * 60_000) for minutes in (14, 15)]
+    open_ = log_batch(0, "x", producerId=4, producerEpoch=0, baseSequence=0, isTransactional=True)
+    later = [log_batch(1, "y", time=1_000_000 + minutes * 60_000) for minutes in (14, 15)]
     assert found(log_items("a-0", open_, later[0])) == [("warning", "OPEN_TRANSACTION", "partition a-0")]
     assert found(log_items("a-0", open_, later[1])) == [("error", "HANGING_TRANSACTION", "partition a-0")]
 
@@ -150,8 +149,8 @@ def test_a_few_refused_requests_are_no_loop(number):
 
 
 def test_a_transaction_that_is_open_in_several_partitions_is_one_finding():
-    open_ = batch(0, "x", producerId=4, producerEpoch=0, baseSequence=0, isTransactional=True)
-    given = [*log_items("a-0", open_), *log_items("a-1", open_, batch(1, "y"))]
+    open_ = log_batch(0, "x", producerId=4, producerEpoch=0, baseSequence=0, isTransactional=True)
+    given = [*log_items("a-0", open_), *log_items("a-1", open_, log_batch(1, "y"))]
     assert found(given) == [("info", "OPEN_TRANSACTION", "partition a-1")]
 
 

@@ -3,9 +3,8 @@
 from types import MappingProxyType
 
 import pytest
-from diagnosed import INCIDENTS, REAL, SAMPLES, diagnosed, texts
-from packets import SECOND, ethernet, ipv4, packet, pcap_file, tcp
-from wire import body_of
+from kit.calls import INCIDENTS, REAL, SAMPLES, diagnosed, texts
+from kit.traffic import SECOND, body_of, ethernet, ipv4, packet, pcap_file, tcp
 
 import kwire_cli as kwire
 from kwire_cli.analysis.call import Evidence

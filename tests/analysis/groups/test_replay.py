@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from early_layouts import ID, body_of
-from group_calls import ORDERS_0, ORDERS_1, beat, call, join, leave, logged, logged_pair, modern, sync
-from state_records import keyed
+from kit.calls import ORDERS_0, ORDERS_1, beat, call, join, leave, logged, logged_pair, modern, sync
+from kit.logs import keyed
+from kit.messages import ID, body_of
 
 from kwire_cli.analysis.groups.answer import EVENTS
 from kwire_cli.analysis.groups.groups import Groups

@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from command_line import ROOT, kwire
 from hypothesis import given, settings, strategies as st
-from record_sets import SEGMENTS, batch, record, segments
-from state_records import ABORT, COMMIT, catalog, framed, keyed
+from kit.commands import ROOT, kwire
+from kit.logs import ABORT, COMMIT, SEGMENTS, batch, catalog, framed, keyed, record, segments
 
 from kwire_cli.analysis.state.answer import rows_of
 from kwire_cli.analysis.state.changes import Bound, Range, changed_topics, changes_answer, range_of

@@ -5,7 +5,7 @@ and of difference.
 import re
 
 import pytest
-from command_line import ROOT, hold_page
+from kit.commands import ROOT, hold_page
 
 from kwire_cli.analysis.comparison.partitions import KINDS, LEGAL
 from kwire_cli.analysis.state.answer import LISTINGS

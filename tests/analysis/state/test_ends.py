@@ -3,8 +3,8 @@
 import shutil
 
 import pytest
-from command_line import ROOT
 from hypothesis import given, settings, strategies as st
+from kit.commands import ROOT
 
 from kwire_cli.analysis.state.ends import OpenTransaction, ends_of
 from kwire_cli.records.batch import Batch

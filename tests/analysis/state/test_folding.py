@@ -6,8 +6,7 @@ import re
 
 import pytest
 from conftest import ROOT
-from record_sets import SEGMENTS, batch, record
-from state_records import ABORT, COMMIT, catalog, keyed, tables_of
+from kit.logs import ABORT, COMMIT, SEGMENTS, batch, catalog, keyed, record, tables_of
 
 import kwire_cli as kwire
 from kwire_cli.analysis.state.topics import Segment, fold

@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given, strategies as st
-from state_records import Log, catalog, framed, keyed
+from kit.logs import Log, catalog, framed, keyed
 
 from kwire_cli.analysis.state.answer import state_answer
 from kwire_cli.analysis.state.topics import TOPICS, Folded

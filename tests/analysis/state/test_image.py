@@ -1,5 +1,5 @@
 import pytest
-from state_records import Log, catalog, framed
+from kit.logs import Log, catalog, framed
 
 import kwire_cli as kwire
 from kwire_cli.message.redaction import RecordRedaction

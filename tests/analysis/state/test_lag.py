@@ -4,10 +4,8 @@ import json
 import shutil
 
 import pytest
-from command_line import ROOT, kwire
-from partition_folders import Folder
-from record_sets import batch, record
-from state_records import keyed
+from kit.commands import ROOT, kwire
+from kit.logs import Folder, batch, keyed, record
 
 REAL = ROOT.parent / "shared" / "real" / "own" / "segments"
 INCIDENTS = ROOT / "samples" / "incidents"

@@ -1,4 +1,4 @@
-from state_records import ABORT, COMMIT, Log, keyed
+from kit.logs import ABORT, COMMIT, Log, keyed
 
 PLACE = {"group": "g", "topic": "t", "partition": 0}
 

@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from state_records import Log, keyed
+from kit.logs import Log, keyed
 
 from kwire_cli.analysis.state.coordinators import StateBatch, flattened
 

@@ -1,4 +1,4 @@
-from state_records import Log, keyed
+from kit.logs import Log, keyed
 
 
 def put(name="tx", status=1, **more):

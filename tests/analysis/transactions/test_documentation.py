@@ -3,7 +3,7 @@
 import re
 from typing import get_args
 
-from command_line import EVERYWHERE, ROOT, hold_page
+from kit.commands import EVERYWHERE, ROOT, hold_page
 
 from kwire_cli.analysis.diagnosis.batches import Batches
 from kwire_cli.analysis.diagnosis.producers import Producers

@@ -4,9 +4,9 @@ import base64
 import json
 
 import pytest
-from asking import asked, batch, deformed_exchanges, exchanges, log_items, merged_in_all_orders, subjects
-from command_line import ROOT, kwire
-from log_lines import document
+from kit.calls import asked, deformed_exchanges, exchanges, log_batch, log_items, merged_in_all_orders, subjects
+from kit.commands import ROOT, kwire
+from kit.logs import document
 
 from kwire_cli.analysis.transactions.model import MOST_EVENTS
 from kwire_cli.analysis.transactions.transactions import Transactions
@@ -148,9 +148,9 @@ def test_a_transaction_over_several_partitions_is_one():
         for name in ("a-0", "a-1")
         for item in log_items(
             name,
-            batch(0, "x", "y", baseSequence=0, **fields),
+            log_batch(0, "x", "y", baseSequence=0, **fields),
             {"baseOffset": 2, "records": control, **marker},
-            batch(3, "z", baseSequence=2, time=1_002_000, **fields),
+            log_batch(3, "z", baseSequence=2, time=1_002_000, **fields),
         )
     ]
     copies = [item._replace(file=item.file.replace("data/", "other/")) for item in logs]

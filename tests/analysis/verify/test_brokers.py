@@ -6,8 +6,8 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from examples import examples
 from hypothesis import given, strategies as st
+from kit.commands import examples
 
 IDEMPOTENT, TRANSACTIONAL = (1, 2), (3, 4, 5)
 EVENTS = st.lists(

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from record_sets import batch, record
+from kit.logs import batch, record
 
 import kwire_cli as kwire
 from kwire_cli.analysis.verify import (

@@ -6,14 +6,14 @@ import shutil
 from pathlib import Path
 
 import pytest
-from lakes import content, rows_of
+from kit.lakes import content, rows_of
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
 import pyarrow as pa
-from command_line import kwire as command
+from kit.commands import kwire as command
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import chosen, units

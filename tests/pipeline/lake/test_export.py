@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from lakes import content, rows_of
-from record_sets import committed
+from kit.lakes import content, rows_of
+from kit.logs import committed
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")

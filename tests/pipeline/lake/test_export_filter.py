@@ -10,8 +10,8 @@ pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
 import pyarrow.parquet as pq
-from command_line import kwire
-from lakes import rows_of
+from kit.commands import kwire
+from kit.lakes import rows_of
 
 from kwire_cli.errors import InputError
 from kwire_cli.filter import FilterError

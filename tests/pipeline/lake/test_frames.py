@@ -6,12 +6,11 @@ import re
 from functools import partial
 from pathlib import Path
 
-import packets as make
 import pytest
-from damage import packet_of
-from early_layouts import ID, early_capture
-from named_traffic import spoken_capture
-from wire import Wire
+from kit import traffic as make
+from kit.captures import packet_of, spoken_capture
+from kit.messages import ID, early_capture
+from kit.traffic import Wire
 
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")

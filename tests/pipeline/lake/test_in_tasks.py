@@ -4,11 +4,10 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-import packets as make
 import pytest
-from damage import packet_of
-from lakes import content, die, rows_of
-from rotated import rotated_points
+from kit import traffic as make
+from kit.captures import packet_of
+from kit.lakes import content, die, rotated_points, rows_of
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")

@@ -4,9 +4,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command_line import kwire
-from lakes import content
-from rotated import rotated_points
+from kit.commands import kwire
+from kit.lakes import content, rotated_points
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")

@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from command_line import kwire
-from lakes import content
+from kit.commands import kwire
+from kit.lakes import content
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")

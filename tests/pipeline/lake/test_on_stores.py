@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import kwire
-from lakes import content
+from kit.commands import kwire
+from kit.lakes import content
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from lakes import rows_of
+from kit.lakes import rows_of
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")

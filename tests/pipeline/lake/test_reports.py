@@ -10,9 +10,9 @@ from math import ceil
 from pathlib import Path
 
 import pytest
-from command_line import kwire
-from named_traffic import spoken_capture
-from wire import Wire
+from kit.captures import spoken_capture
+from kit.commands import kwire
+from kit.traffic import Wire
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")

@@ -1,7 +1,7 @@
 """No table of a lake holds a secret, whole or damaged."""
 
 import pytest
-from secret_table import (
+from kit.secrets import (
     NEWEST,
     SECRET,
     answer_of,

@@ -3,9 +3,9 @@
 from itertools import pairwise
 from pathlib import Path
 
-import packets as make
 import pytest
-from damage import packet_of
+from kit import traffic as make
+from kit.captures import packet_of
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("numba")

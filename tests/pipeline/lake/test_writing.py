@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from lakes import content
+from kit.lakes import content
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")

@@ -4,7 +4,7 @@ import re
 import shutil
 from pathlib import Path
 
-from command_line import ROOT, hold_page, seen
+from kit.commands import ROOT, hold_page, seen
 
 from kwire_cli.records.schemas.serdes import FORMATS
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from google.protobuf import descriptor_pb2
 from hypothesis import example, given, settings, strategies as st
-from written_values import BY, FOLDER, headers_of, rows, store
+from kit.messages import BY, FOLDER, headers_of, rows, store
 
 from kwire_cli.errors import InputError
 from kwire_cli.records.schemas.ids import LEAST_UNPACKED, told_by

@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from command_line import ROOT, kwire
-from packets import ethernet, ipv4, packet, pcap_file, tcp
+from kit.commands import ROOT, kwire
+from kit.traffic import ethernet, ipv4, packet, pcap_file, tcp
 
 from kwire_cli.errors import InputError
 from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF

@@ -4,8 +4,8 @@ import base64
 import json
 
 import pytest
-from command_line import kwire
-from written_values import FOLDER, rows, store
+from kit.commands import kwire
+from kit.messages import FOLDER, rows, store
 
 from kwire_cli.records.schemas.serdes import Serdes
 

@@ -3,7 +3,7 @@
 import base64
 
 import pytest
-from written_values import BY, headers_of, rows, store
+from kit.messages import BY, headers_of, rows, store
 
 from kwire_cli.records.schemas.serdes import Rule, Serdes, serde_of
 

@@ -13,10 +13,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from damage import Original, capture_of, cut, lost, overlapping, packet_of, reordered, repeated, shuffled
-from examples import examples
 from hypothesis import Phase, given, strategies as st
-from packets import pcap_file
+from kit.captures import Original, capture_of, cut, lost, overlapping, packet_of, reordered, repeated, shuffled
+from kit.commands import examples
+from kit.traffic import pcap_file
 
 import kwire_cli
 from kwire_cli.source.captures import Capture

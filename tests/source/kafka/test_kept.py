@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from damage import cut, lost, repeated, shuffled
+from kit.captures import cut, lost, repeated, shuffled
 
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")

@@ -6,8 +6,7 @@ import tracemalloc
 from itertools import islice
 
 import pytest
-from packets import ACK, CLIENT, SERVER, ethernet, ipv4, packet, pcap_file, tcp
-from wire import Wire
+from kit.traffic import ACK, CLIENT, SERVER, Wire, ethernet, ipv4, packet, pcap_file, tcp
 
 import kwire_cli
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis

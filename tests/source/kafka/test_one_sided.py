@@ -7,8 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from damage import capture_of
-from golden_rows import SHARED
+from kit.captures import capture_of
+from kit.messages import SHARED
 
 import kwire_cli
 from kwire_cli.source.kafka.traffic import traffic

@@ -4,9 +4,9 @@ import random
 from collections import Counter, defaultdict
 from pathlib import Path
 
-import packets as make
 import pytest
-from damage import packet_of
+from kit import traffic as make
+from kit.captures import packet_of
 
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")

@@ -8,8 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from examples import examples
 from hypothesis import Phase, given, settings, strategies as st
+from kit.commands import examples
 
 import kwire_cli
 from kwire_cli.source.captures import Capture

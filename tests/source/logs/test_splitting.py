@@ -1,9 +1,9 @@
 """Parts of a segment, read on their own and put together, are the whole."""
 
 import pytest
-from golden_rows import SHARED
 from hypothesis import given, strategies as st
-from record_sets import SEGMENTS, batch, message, record, segments
+from kit.logs import SEGMENTS, batch, message, record, segments
+from kit.messages import SHARED
 
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")

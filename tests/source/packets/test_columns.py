@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
-from packets import (
+from kit.traffic import (
     SECOND,
     block,
     enhanced,

@@ -9,9 +9,9 @@ from collections import defaultdict
 from functools import partial
 from pathlib import Path
 
-import packets as make
 import pytest
-from damage import packet_of
+from kit import traffic as make
+from kit.captures import packet_of
 
 pytest.importorskip("numba")
 

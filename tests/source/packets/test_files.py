@@ -10,7 +10,7 @@ import zlib
 import pytest
 import zstandard
 from hypothesis import given, strategies as st
-from packets import (
+from kit.traffic import (
     SECOND,
     block,
     enhanced,

@@ -5,9 +5,9 @@ import shutil
 from itertools import pairwise
 from pathlib import Path
 
-import packets as make
 import pytest
-from damage import packet_of
+from kit import traffic as make
+from kit.captures import packet_of
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.files import Naming

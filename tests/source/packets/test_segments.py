@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given, strategies as st
-from packets import (
+from kit.traffic import (
     CLIENT,
     CLIENT6,
     SERVER,

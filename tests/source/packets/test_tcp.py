@@ -5,9 +5,9 @@ from collections import Counter
 from itertools import permutations
 
 import pytest
-from examples import examples
 from hypothesis import given, settings, strategies as st
-from packets import BACK, CLIENT, ENDS, SERVER, Talk
+from kit.commands import examples
+from kit.traffic import BACK, CLIENT, ENDS, SERVER, Talk
 
 from kwire_cli.source.packets.model import Conflict, Data, End, Gap, Life, Start
 from kwire_cli.source.packets.tcp import Limits, Streams

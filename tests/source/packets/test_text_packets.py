@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from command_line import ROOT, kwire
+from kit.commands import ROOT, kwire
 
 import kwire_cli
 from kwire_cli.errors import InputError

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from examples import examples
-from golden_rows import sample
 from hypothesis import given, strategies as st
-from log_lines import document
+from kit.commands import examples
+from kit.logs import document
+from kit.messages import sample
 
 import kwire_cli as kwire
 from kwire_cli.errors import KwireError

@@ -1,6 +1,6 @@
 """What has a role in a body's JSON is what has it in the body's bytes."""
 
-from golden_rows import sample
+from kit.messages import sample
 
 from kwire_cli import catalog
 from kwire_cli.message.decoded import decode

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
-from log_lines import document, line
+from kit.logs import document, line
 
 from kwire_cli.source.files import OPENING
 from kwire_cli.source.kinds import Kind, begins_as

@@ -5,9 +5,9 @@ place.
 import gzip
 
 import pytest
-from examples import examples
 from hypothesis import given, strategies as st
-from log_lines import line
+from kit.commands import examples
+from kit.logs import line
 
 import kwire_cli as kwire
 from kwire_cli.source.request_log import reading

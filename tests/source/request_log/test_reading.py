@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import zstandard
 from hypothesis import given, strategies as st
-from log_lines import UNKNOWN, document, line
+from kit.logs import UNKNOWN, document, line
 
 import kwire_cli
 from kwire_cli.errors import InputError

@@ -6,11 +6,10 @@ import io
 import random
 from collections import Counter
 
-import packets as make
 import pytest
-from examples import examples
 from hypothesis import given, settings, strategies as st
-from tls_captures import (
+from kit import traffic as make
+from kit.captures import (
     BROKER,
     BROKER_KEYS,
     CASES,
@@ -28,7 +27,8 @@ from tls_captures import (
     secrets,
     sizes,
     stream,
-)  # fmt: skip
+)
+from kit.commands import examples
 
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic

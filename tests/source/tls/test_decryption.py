@@ -4,7 +4,7 @@ import contextlib
 import ssl
 
 import pytest
-from tls_captures import BROKER, TLS13, cut, decrypted, said, secrets, sizes, stream
+from kit.captures import BROKER, TLS13, decrypted, in_pieces, said, secrets, sizes, stream
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.packets.model import Data, End, Foreign, Gap, Start
@@ -44,7 +44,7 @@ def test_behind_a_proxy_header(size):
     events = stream(TLS13)
     first = next(position for position, event in enumerate(events) if isinstance(event, Data))
     events[first] = events[first]._replace(data=PROXY + events[first].data)
-    events = cut(events, size)
+    events = in_pieces(events, size)
     whole = said(decrypted(stream(TLS13)))
     found = decrypted(events)
     assert said(found) == {(TLS13, 0): PROXY + whole[TLS13, 0], (TLS13, 1): whole[TLS13, 1]}

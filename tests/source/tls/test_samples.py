@@ -5,7 +5,8 @@ import json
 from collections import Counter
 
 import pytest
-from tls_captures import BROKER, BROKER_KEYS, CASES, EARLY, KEY_UPDATES, ROOT, decrypted, lines, raw_events, said, sizes
+from kit.captures import BROKER, BROKER_KEYS, CASES, EARLY, KEY_UPDATES, decrypted, lines, raw_events, said, sizes
+from kit.commands import ROOT
 
 import kwire_cli
 from kwire_cli.source.packets.model import Foreign

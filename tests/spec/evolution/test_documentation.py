@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from command_line import ROOT, hold_page
+from kit.commands import ROOT, hold_page
 
 from kwire_cli.spec.evolution import breaking
 from kwire_cli.spec.evolution.breaking import breaking as breaking_breaking, spans

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from command_line import kwire
+from kit.commands import kwire
 
 from kwire_cli import SpecError, catalog
 from kwire_cli.spec.evolution.layout import MOST, Stretches, _written_out

@@ -7,10 +7,10 @@ import json
 
 import pytest
 from evolution_cases import CASES, COMPATIBLE, Case, found, message, numbers, tagged
-from examples import examples
 from hypothesis import HealthCheck, Phase, assume, find, given, settings, strategies as st
 from hypothesis.errors import NoSuchExample
-from valid_values import values
+from kit.commands import examples
+from kit.messages import values
 
 from kwire_cli.errors import KwireError
 from kwire_cli.message.decoded import checked, decode_spec

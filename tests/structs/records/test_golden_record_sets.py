@@ -8,7 +8,7 @@ from collections import Counter
 from functools import cache
 
 import pytest
-from golden_rows import SHARED
+from kit.messages import SHARED
 
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.structs.records import v0, v1, v2

@@ -3,8 +3,8 @@
 import base64
 
 import pytest
-from examples import examples
 from hypothesis import given, strategies as st
+from kit.commands import examples
 
 from kwire_cli.engine import lower, spans as spans_module
 from kwire_cli.engine.lower import records_entry

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from record_sets import message, segments, wrapper
+from kit.logs import message, segments, wrapper
 
 import kwire_cli as kwire
 from kwire_cli.message.roles import RecordsAs

@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given, strategies as st
-from record_sets import segments
+from kit.logs import segments
 
 from kwire_cli.records.codecs import crc32, crc32c
 from kwire_cli.records.reading import read_items, source_of

@@ -1,8 +1,9 @@
 """Every byte of every sample is explained once, by rules that there are."""
 
 import pytest
-from golden_rows import ROOT, sample, shared
-from record_sets import segments
+from kit.commands import ROOT
+from kit.logs import segments
+from kit.messages import sample, shared
 
 import kwire_cli as kwire
 from kwire_cli.message.decoded import decode, decode_spec

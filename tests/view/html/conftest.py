@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass, field
 
 import pytest
-from command_line import kwire
+from kit.commands import kwire
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 

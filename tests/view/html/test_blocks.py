@@ -3,9 +3,8 @@
 import json
 
 import pytest
-from answers import keyed
-from command_line import ROOT, kwire
-from pages import page
+from kit.commands import ROOT, kwire
+from kit.views import keyed, page
 
 from kwire_cli.view.html.page import MOST_BRANCHES, icicle
 

@@ -7,10 +7,10 @@ import re
 import shutil
 
 import pytest
-from command_line import ROOT, kwire
-from pages import entries, page as parsed_page, rows_of
-from record_sets import committed
-from wire import Wire
+from kit.commands import ROOT, kwire
+from kit.logs import committed
+from kit.traffic import Wire
+from kit.views import entries, page as parsed_page, rows_of
 
 import kwire_cli
 from kwire_cli.view.html.page import histogram, report

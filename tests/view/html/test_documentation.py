@@ -2,7 +2,7 @@
 
 import re
 
-from command_line import ROOT, process
+from kit.commands import ROOT, process
 
 from kwire_cli.cli.pages import MOST
 from kwire_cli.view.bounded_outline import MOST_BYTES, MOST_NODES

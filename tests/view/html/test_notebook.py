@@ -3,9 +3,9 @@
 from html.parser import HTMLParser
 
 import pytest
-from command_line import ROOT
-from named_traffic import hostile_frames
-from secret_table import ENTRIES, body_of, shows
+from kit.captures import hostile_frames
+from kit.commands import ROOT
+from kit.secrets import ENTRIES, body_of, shows
 
 import kwire_cli as kwire
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Item, Note, Outline, Table

@@ -4,11 +4,11 @@ import base64
 import json
 
 import pytest
-from command_line import ROOT, kwire
-from named_traffic import spoken_capture
-from pages import bytes_of, entries, page, rows_of
-from record_sets import batch, committed, record
-from wire import Wire
+from kit.captures import spoken_capture
+from kit.commands import ROOT, kwire
+from kit.logs import batch, committed, record
+from kit.traffic import Wire
+from kit.views import bytes_of, entries, page, rows_of
 
 import kwire_cli
 

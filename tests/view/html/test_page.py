@@ -7,8 +7,8 @@ import hashlib
 import re
 
 import pytest
-from command_line import kwire
-from pages import bytes_of, entries, page, parsed, rows_of
+from kit.commands import kwire
+from kit.views import bytes_of, entries, page, parsed, rows_of
 
 import kwire_cli
 from kwire_cli.view.html.page import Page, data, head, report, script, style, tail

@@ -9,13 +9,11 @@ from collections import Counter
 
 import cramjam
 import pytest
-import tshark
-from command_line import ROOT, kwire
-from early_layouts import EARLY_PACKET, early_capture
-from every_version import damaged, exchanges
-from golden_rows import SHARED
-from packets import FrameCapture
-from record_sets import b64, batch, message, record, wrapper
+from kit import peers
+from kit.commands import ROOT, kwire
+from kit.logs import b64, batch, message, record, wrapper
+from kit.messages import EARLY_PACKET, SHARED, damaged, early_capture, exchanges
+from kit.traffic import FrameCapture
 
 import kwire_cli
 from kwire_cli.message.encode import encode_document
@@ -24,7 +22,7 @@ from kwire_cli.records.compression import CODECS, compress
 from kwire_cli.structs.records import v2
 
 XERIAL = b"\x82SNAPPY\0\0\0\0\1\0\0\0\1"
-pytestmark = pytest.mark.skipif(tshark.TSHARK is None, reason="no tshark")
+pytestmark = pytest.mark.skipif(peers.TSHARK is None, reason="no tshark")
 SAMPLES = ROOT / "samples"
 TALKS = ("captures/ipv6.pcap", "captures/kafka-python-4.4.0.pcapng", "captures/sarama-0.8.2.0-3.9.2.pcapng")
 INCIDENTS = ("sasl", "rebalancing-share", "fetch-sessions", "metadata-snapshot", "static-member", "mirror")
@@ -32,7 +30,7 @@ INCIDENTS = ("sasl", "rebalancing-share", "fetch-sessions", "metadata-snapshot",
 
 @pytest.fixture(scope="module")
 def lua(tmp_path_factory):
-    return tshark.written(tmp_path_factory.mktemp("lua"))
+    return peers.written(tmp_path_factory.mktemp("lua"))
 
 
 def lines_of(path, *options):
@@ -47,7 +45,7 @@ def as_kafka(lines):
 
 def hold(lua, path):
     lines = lines_of(path)
-    frames, fields, found = tshark.compare(lua, path, *as_kafka(lines), lines=lines)
+    frames, fields, found = peers.compare(lua, path, *as_kafka(lines), lines=lines)
     assert found == []
     return frames, fields
 
@@ -71,7 +69,7 @@ def test_values_of_real_captures_are_those_of_kwire(lua, path):
     lines = lines_of(path, "--tls-keylog", keys)
     ports = {line["dst"].rpartition(":")[2] for line in lines if line["kind"] == "request"}
     options = [word for port in ports for word in ("-d", f"tcp.port=={port},tls", "-d", f"tls.port=={port},kwire")]
-    frames, _, found = tshark.compare(lua, path, *options, "-o", f"tls.keylog_file:{keys}", lines=lines)
+    frames, _, found = peers.compare(lua, path, *options, "-o", f"tls.keylog_file:{keys}", lines=lines)
     assert (frames > 100, found) == (True, [])
 
 
@@ -117,7 +115,7 @@ def test_records_are_shown_where_wireshark_can_decompress_them(lua, tmp_path):
     packed = [(0, area), (2, bytes(cramjam.snappy.compress_raw(area))), *((c, compress(c, area)) for c in (1, 2, 3, 4))]
     produced(path, [batch(records=records, codec=codec, packed=data) for codec, data in packed])
     _, fields = hold(lua, path)
-    opened = [codec for codec, _ in packed if CODECS[codec] in tshark.opened()]
+    opened = [codec for codec, _ in packed if CODECS[codec] in peers.opened()]
     assert fields > 900 * 3 * len(opened) > 900 * 3
     rows = fields_of(lua, path, "kwire.record.compressed", "kwire.batch.compression")
     assert [row[0] for row in rows] == [CODECS[codec] for codec, _ in packed if codec not in opened]
@@ -159,7 +157,7 @@ def test_messages_in_compressed_messages_are_shown(lua, tmp_path, name):
     rows = fields_of(lua, path, "kwire", "kwire.record.value")
     for codec, [row] in enumerate(rows, 1):
         shown = [bytes.fromhex(value) for value in row.split(",")]
-        assert shown[1:] == (values if CODECS[codec] in tshark.opened() else [])
+        assert shown[1:] == (values if CODECS[codec] in peers.opened() else [])
     again = wrapper(name, 1, wrapper(name, 1, inner, 1), 1)
     produced(path, [again])
     [[row]] = fields_of(lua, path, "kwire", "kwire.record.value")
@@ -180,7 +178,7 @@ def test_compressed_records_of_topics_with_secrets_are_redacted(lua, tmp_path):
 def test_an_early_layout_is_read_as_kwire_reads_it(lua, tmp_path):
     path = tmp_path / "early.pcap"
     path.write_bytes(early_capture())
-    found = {layer.packet: layer.values for layer in tshark.shown(lua, path) if layer.values.get("kwire.anomaly")}
+    found = {layer.packet: layer.values for layer in peers.shown(lua, path) if layer.values.get("kwire.anomaly")}
     assert [*found] == [EARLY_PACKET]
     field = "kwire.ConsumerGroupDescribeResponse.groups.members.assignment.metadataVersion"
     assert (found[EARLY_PACKET]["kwire.anomaly"], found[EARLY_PACKET][field]) == (["EARLY_LAYOUT"], ["4"])
@@ -224,7 +222,7 @@ def is_expected(difference, codes):
 def test_damage_is_told_as_kwire_tells_it(lua, tmp_path):
     path = tmp_path / "damaged.pcap"
     lines = all_damaged(path, random.Random(7))
-    by_packet = {layer.packet: layer for layer in tshark.shown(lua, path)}
+    by_packet = {layer.packet: layer for layer in peers.shown(lua, path)}
     with_anomalies = 0
     for line in lines:
         layer, message = by_packet[line["packet"]], message_of(line)
@@ -235,7 +233,7 @@ def test_damage_is_told_as_kwire_tells_it(lua, tmp_path):
         assert set(layer.values["kwire.anomaly"]) == codes, (line["frame"], message)
         with_anomalies += bool(codes)
         if not can_hold_secrets(message) and "TAG_DEFAULT_VALUE" not in str(line["anomalies"]):
-            found = [each for each in tshark.differences(line, layer) if not is_expected(each, codes)]
+            found = [each for each in peers.differences(line, layer) if not is_expected(each, codes)]
             hides_more = any(name == "kwire.redacted" for name, *_ in found)  # as kwire doubts that it is this message
             assert found == [] or hides_more, (line["frame"], message)
     assert with_anomalies > 300
@@ -251,7 +249,7 @@ def test_no_damage_is_an_error_of_lua(lua, tmp_path, name):
             data[dice.randrange(len(data) // 20, len(data))] = dice.randrange(256)
         path = tmp_path / f"{seed}.pcap"
         path.write_bytes(data)
-        text = tshark.run(lua, path, "-d", "tcp.port==1-65535,kwire", "-V", codes={0, 2})
+        text = peers.run(lua, path, "-d", "tcp.port==1-65535,kwire", "-V", codes={0, 2})
         assert "dissector failed" not in text
         assert "Lua Error" not in text
 
@@ -268,7 +266,7 @@ def test_more_fields_than_wireshark_takes_end_in_a_remark(lua, tmp_path):
             document = {"kind": kind, "api": "Metadata", "apiVersion": 1, "header": {"correlationId": 1} | header}
             data = encode_document(kwire_cli.catalog(), document | {"body": content})
             capture.add(data, to_broker=kind == "request")
-    text = tshark.run(lua, path, "-O", "kwire", "-Y", "kwire.MetadataResponse")
+    text = peers.run(lua, path, "-O", "kwire", "-Y", "kwire.MetadataResponse")
     assert "(only 250000 of its fields are shown)" in text
     assert "dissector failed" not in text
 
@@ -279,7 +277,7 @@ def test_more_fields_than_wireshark_takes_end_in_a_remark(lua, tmp_path):
 def test_a_second_pass_shows_what_the_first_one_did(lua):
     path = SAMPLES / "captures" / "ipv6.pcap"
     options = as_kafka(lines_of(path))
-    once, twice = (tshark.shown(lua, path, *options, two_passes=passes) for passes in (False, True))
+    once, twice = (peers.shown(lua, path, *options, two_passes=passes) for passes in (False, True))
     later = {"kwire.response_frame", "kwire.topic"}  # what only a later packet tells
     assert [without(layer, later) for layer in once] == [without(layer, later) for layer in twice]
     assert sum("kwire.response_frame" in layer.values for layer in twice) > 50
@@ -290,7 +288,7 @@ def without(layer, names):
 
 
 def fields_of(lua, path, where, *names, options=()):
-    text = tshark.run(lua, path, *options, "-Y", where, "-T", "fields", *[w for name in names for w in ("-e", name)])
+    text = peers.run(lua, path, *options, "-Y", where, "-T", "fields", *[w for name in names for w in ("-e", name)])
     return [line.split("\t") for line in text.splitlines()]
 
 

@@ -3,8 +3,8 @@
 import subprocess
 
 import pytest
-import tshark
-from command_line import ROOT, hold_page, shell
+from kit import peers
+from kit.commands import ROOT, hold_page, shell
 
 
 def run(command):
@@ -15,7 +15,7 @@ def run(command):
     return done.stdout
 
 
-@pytest.mark.skipif(tshark.TSHARK is None, reason="no tshark")
+@pytest.mark.skipif(peers.TSHARK is None, reason="no tshark")
 def test_the_page_shows_what_the_commands_print(updating, monkeypatch, tmp_path):
     (tmp_path / "samples").symlink_to(ROOT / "samples")
     monkeypatch.chdir(tmp_path)

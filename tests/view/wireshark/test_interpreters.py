@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import tshark
-from every_version import damaged, exchanges
+from kit import peers
+from kit.messages import damaged, exchanges
 
 import kwire_cli
 from kwire_cli.message.encode import encode_document
@@ -32,7 +32,7 @@ def test_every_version_of_every_message_is_the_same_in_each_interpreter(tmp_path
         rows.append((">" if is_request else "<") + data.hex())
     frames = tmp_path / "frames"
     frames.write_text("\n".join(rows))
-    lua = tshark.written(tmp_path)
+    lua = peers.written(tmp_path)
     outputs = {
         subprocess.run([lua_program, SHIM, lua, frames], capture_output=True, check=True).stdout
         for lua_program in INTERPRETERS

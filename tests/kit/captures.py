@@ -1,17 +1,25 @@
-"""Captures taken apart and written anew with packets lost, cut, repeated, overlapping, in another order; and what must
-be left of their frames.
-"""
+"""Captures taken apart and damaged, captures full of hostile text, and the samples with TLS."""
 
 import io
+from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 
-import packets as make
-
+import kwire_cli
+from kit import logs as records, traffic as make
+from kit.commands import ROOT
+from kit.traffic import Wire
 from kwire_cli.source.captures import Capture
+from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.packets.files import packets
-from kwire_cli.source.packets.model import Packet, endpoints, turned
+from kwire_cli.source.packets.model import Data, Foreign, Gap, Packet, endpoints, turned
+from kwire_cli.source.packets.pcap import Secrets
 from kwire_cli.source.packets.segments import Segments
-from kwire_cli.structs.network import ACK, ETHER_IPV4, ETHER_IPV6, FIN, SYN
+from kwire_cli.source.tls.decryption import Decryption
+from kwire_cli.structs.network import ACK, ETHER_IPV4, ETHER_IPV6, FIN, SYN, TLS_KEY_LOG
+
+# Captures taken apart and written anew with packets lost, cut, repeated, overlapping, in another order; and what must
+# be left of their frames.
 
 MASK = 0xFFFFFFFF
 
@@ -227,3 +235,207 @@ def overlapping(segments, dice, share, streams):
         else:
             out.append(segment)
     return out
+
+
+# Frames and captures in which every text is one that a test chose.
+
+
+def hostile_frames(name):
+    return b"".join(
+        [
+            Wire.request("Metadata", 1, 1, name, topics=[{"name": name}]),
+            Wire.request("ApiVersions", 3, 2, name, clientSoftwareName=name, clientSoftwareVersion=name),
+            Wire.request("FindCoordinator", 3, 3, name, key=name),
+            Wire.request(
+                "JoinGroup",
+                5,
+                4,
+                name,
+                groupId=name,
+                memberId=name,
+                protocolType="consumer",
+                protocols=[{"name": name, "metadata": ""}],
+            ),
+            Wire.request("SaslHandshake", 1, 5, name, mechanism=name),
+        ]
+    )
+
+
+def hostile_capture(name):
+    """A connection on which a request and an answer hold the name, and what is no message at all."""
+    answer = Wire.response(
+        "Metadata",
+        1,
+        1,
+        topics=[{"errorCode": 3, "name": name}],
+        brokers=[{"nodeId": 1, "host": name, "port": 1, "rack": name}],
+    )
+    return spoken_capture((0, hostile_frames(name)), (1, answer), (0, name.encode() * 3))
+
+
+def named_traffic(name):
+    """A capture of a group, a transaction, records and errors, each text of which is the name."""
+    member = {"memberId": name, "groupInstanceId": name, "metadata": ""}
+    joined = {"generationId": 1, "protocolName": name, "leader": name, "memberId": name, "members": [member]}
+    group = {"groupId": name, "generationId": 1, "memberId": name}
+    ids = {"v3AndBelowTransactionalId": name, "v3AndBelowProducerId": 7}
+    results = [{"name": name, "resultsByPartition": [{"partitionIndex": 0, "partitionErrorCode": 51}]}]
+    data = records.batch(0, [records.record(name.encode(), name.encode(), 0, 0, [(name, name.encode())])])
+    produced = {"name": name, "partitionData": [{"index": 0, "records": records.b64(data)}]}
+    refused = {"index": 0, "errorCode": 3, "errorMessage": name}
+    commits = [{"name": name, "partitions": [{"committedMetadata": name}]}]
+    calls = [
+        ("JoinGroup", 5, {"groupId": name, "groupInstanceId": name, "protocolType": "consumer"}, joined),
+        ("SyncGroup", 3, group, {}),
+        ("Heartbeat", 3, group, {"errorCode": 27}),
+        ("JoinGroup", 5, {"groupId": name, "memberId": name, "protocolType": "consumer"}, {"errorCode": 25}),
+        ("InitProducerId", 0, {"transactionalId": name}, {"producerId": 7, "producerEpoch": 0}),
+        (
+            "AddPartitionsToTxn",
+            0,
+            ids | {"v3AndBelowTopics": [{"name": name, "partitions": [0]}]},
+            {"resultsByTopicV3AndBelow": results},
+        ),
+        (
+            "Produce",
+            8,
+            {"transactionalId": name, "acks": -1, "topicData": [produced]},
+            {"responses": [{"name": name, "partitionResponses": [refused]}]},
+        ),
+        ("EndTxn", 0, {"transactionalId": name, "producerId": 7, "committed": False}, {"errorCode": 47}),
+        (
+            "OffsetCommit",
+            5,
+            {"groupId": name, "memberId": name, "topics": commits},
+            {"topics": [{"name": name, "partitions": [{"errorCode": 25}]}]},
+        ),
+        ("SaslHandshake", 1, {"mechanism": name}, {"errorCode": 33, "mechanisms": [name]}),
+    ]
+    said = []
+    for number, (api, version, request, response) in enumerate(calls, 1):
+        said.append((0, Wire.request(api, version, number, name, **request)))
+        said.append((1, Wire.response(api, version, number, **response)))
+    return spoken_capture(*said)
+
+
+def spoken_capture(*said, times=None, magic=make.PCAP_MICRO):
+    """A capture file in which this is said on one connection: pairs of a side (0 is the client) and bytes.
+
+    `times` are the nanoseconds of each, by default a second after the one before.
+    """
+    talk = make.Talk()
+    segments = talk.handshake() + [talk.segment(side, data) for side, data in said] + talk.goodbye()
+    numbers = range(1, len(segments) + 1)
+    at = [number * make.SECOND for number in numbers]
+    at[3 : 3 + len(times or ())] = times or ()
+    return make.pcap_file(
+        [
+            make.packet(make.ethernet(ip_of(segment)), number, time=time)
+            for segment, number, time in zip(segments, numbers, at, strict=True)
+        ],
+        magic=magic,
+    )
+
+
+def ip_of(segment):
+    ports, ends = (50000, 9092), (make.CLIENT, make.SERVER)
+    if segment.ends != make.ENDS:
+        ports, ends = ports[::-1], ends[::-1]
+    payload = make.tcp(segment.payload, segment.sequence, segment.acknowledgment, segment.flags, *ports)
+    return make.ipv4(payload, source=ends[0], destination=ends[1])
+
+
+# A capture in which names, ids and errors try to do something to the terminal.
+
+EVIL = "[red]\x1b[2J\x1b]0;owned\x07\u202e\u2066\x9b31m[/red]\r\n\u200b\ud7ff\U000e0041[@click=app.quit]x[/]"
+
+
+def write_hostile_capture(path):
+    talk = make.Talk()
+    said = [
+        (0, Wire.request("Metadata", version=1, client=EVIL, topics=[{"name": EVIL}])),
+        (1, Wire.response("Metadata", version=1, topics=[{"errorCode": 3, "name": EVIL, "partitions": []}])),
+        (0, b"\0\0\0\x10\x7f\x7f\0\x01\0\0\0\x02\0\x06" + b"\x1b[31mz"),
+        (1, b"\x1b]52;c;AAAA\x07" * 8),
+    ]
+    segments = [*talk.handshake(), *(talk.segment(side, data) for side, data in said), *talk.goodbye()]
+    path.write_bytes(make.pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)]))
+    return path
+
+
+# The TLS samples, as events before anything is decrypted, and what is said in them.
+
+FOLDER = ROOT / "samples" / "tls"
+CASES, BROKER, BROKER_KEYS = FOLDER / "cases.pcapng", FOLDER / "broker.pcapng", FOLDER / "broker.keys"
+CATALOG = kwire_cli.catalog()
+TLS13, CHACHA13, TLS12, CHACHA12, KEY_UPDATES, EARLY = 0, 1, 5, 6, 13, 16
+"""Connections of the cases."""
+
+
+@cache
+def secrets():
+    """The secrets blocks of the cases."""
+    capture = Capture(str(CASES))
+    list(capture)
+    return tuple(capture.secrets)
+
+
+@cache
+def broker_secrets():
+    """The key log of the broker's capture, as a secrets block."""
+    return (Secrets(TLS_KEY_LOG, BROKER_KEYS.read_bytes()),)
+
+
+@cache
+def raw_events(path=CASES):
+    """The events of a capture as TCP gives them."""
+    capture = Capture(str(path))
+    capture.tls.take = lambda events: events
+    return tuple(capture)
+
+
+def stream(number, path=CASES):
+    """The raw events of one connection."""
+    return [event for event in raw_events(path) if event.connection == number]
+
+
+def decrypted(events, blocks=None):
+    """What comes of events, by the keys of the cases."""
+    found = Decryption(blocks=lambda: secrets() if blocks is None else blocks)
+    return [each for event in events for each in found.take([event])]
+
+
+def in_pieces(events, size):
+    """The events with their data in pieces of this size."""
+    out = []
+    for event in events:
+        if isinstance(event, Data):
+            out += [event._replace(data=event.data[at : at + size]) for at in range(0, len(event.data), size)]
+        else:
+            out.append(event)
+    return out
+
+
+def said(events):
+    """The bytes of data by connection and direction."""
+    out = {}
+    for event in events:
+        if isinstance(event, Data):
+            out.setdefault((event.connection, event.direction), bytearray()).extend(event.data)
+    return out
+
+
+def sizes(events):
+    """How many bytes events are about, by connection and direction."""
+    out = Counter()
+    for event in events:
+        if isinstance(event, Data):
+            out[event.connection, event.direction] += len(event.data)
+        elif isinstance(event, Gap | Foreign):
+            out[event.connection, event.direction] += event.size
+    return out
+
+
+def lines(path, *keys):
+    """The lines of a capture."""
+    return list(traffic(CATALOG, Capture(str(path), key_logs=[str(each) for each in keys])))

@@ -1,23 +1,32 @@
-"""Run kwire's command line as a user does, without a process: streams in memory, a terminal or none."""
+"""kwire run as a user runs it: in this process, in one of its own, or on a pseudo-terminal."""
 
 import contextlib
+import fcntl
 import io
 import os
+import pty
 import re
+import select
 import shlex
+import struct
 import subprocess
 import sys
+import termios
+import time
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.help_topics import shared
 from kwire_cli.cli.main import run
 
-ROOT = Path(__file__).resolve().parent.parent
+# Run kwire's command line as a user does, without a process: streams in memory, a terminal or none.
+
+ROOT = Path(__file__).resolve().parents[2]
 EVERYWHERE = frozenset({"--help", "--help-all", "--full", *(name for one in shared.settings for name in one.opts)})
 """Options that `kwire help` explains, and docs/commands.md shows once."""
 SHOP = {
@@ -166,3 +175,69 @@ def hold_page(file, updating, also=lambda text: text, run=shell, only="", other=
         assert now == text, "\n".join(
             unified_diff(text.splitlines(), now.splitlines(), "page", "printed", n=1, lineterm="")
         )
+
+
+# Run kwire's command line as a process whose terminal is a pseudo-terminal.
+
+LONGEST = 60
+"""Seconds until a process that does not end is an error."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    out: str
+    """All that came to the terminal, results and remarks."""
+
+
+def on_terminal(*arguments, keys=(), rows=24, columns=100, variables=None):
+    """Run one command. `keys` are pairs: a text to wait for on the terminal, and what is typed then."""
+    size = struct.pack("HHHH", rows, columns, 0, 0)
+    settings = {name: value for name, value in os.environ.items() if name not in {"PAGER", "KWIRE_PAGER", "LESS"}}
+    settings |= {"TERM": "xterm", "NO_COLOR": "1", **(variables or {})}
+    process, terminal = pty.fork()
+    if process == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, size)
+        os.execve(sys.executable, [sys.executable, "-m", "kwire_cli", *map(str, arguments)], settings)
+    out, typed, ends = b"", list(keys), time.monotonic() + LONGEST
+    while time.monotonic() < ends:
+        if not select.select([terminal], [], [], 0.05)[0]:
+            if typed and typed[0][0] in out.decode("utf-8", "replace"):
+                os.write(terminal, typed.pop(0)[1])
+            continue
+        try:
+            data = os.read(terminal, 1 << 16)
+        except OSError:  # all processes have closed it
+            break
+        if not data:
+            break
+        out += data
+    else:
+        os.kill(process, 9)
+    os.close(terminal)
+    _, status = os.waitpid(process, 0)
+    return Ended(os.waitstatus_to_exitcode(status), out.decode("utf-8", "replace").replace("\r\n", "\n"))
+
+
+# The number of examples that a property is tested with.
+
+WHOLE = 100
+"""Examples of a property that says nothing of them, in `make check`."""
+FEWEST = 8
+
+
+def examples(count, **others):
+    """Test a property with `count` examples in `make check`, and with a quarter of them in `make test`, but with no
+    fewer than 8 of them if there are so many.
+    """
+    quick = settings().max_examples
+    return settings(max_examples=max(count * quick // WHOLE, min(count, FEWEST)), **others)
+
+
+# What no view shows as it is, in UTF-8: controls, line separators, zero-width characters, tags, and characters that
+# turn the direction of text.
+
+ACTS = re.compile(
+    rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xa"
+    rb"f]|\xef\xbb\xbf|\xf3\xa0[\x80\x81][\x80-\xbf]"
+)

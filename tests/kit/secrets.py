@@ -7,14 +7,13 @@ import functools
 import io
 import re
 
-import packets
 import pyarrow as pa
 import pyarrow.parquet as pq
-import record_sets
-from command_line import kwire
-from wire import Wire
 
 import kwire_cli
+from kit import logs, traffic
+from kit.commands import kwire
+from kit.traffic import Wire
 from kwire_cli.message.roles import CONFIG_VALUES, SECRET_FIELDS
 from kwire_cli.spec.kafka import CLUSTER_METADATA_ID
 
@@ -163,8 +162,8 @@ def batch_of(message, path, codec=0):
     """A batch of the metadata log with a secret in the second of its three records."""
     topic = kwire_cli.encode({"name": "orders", "topicId": "AAAAAAAAAAAAAAAAAAAAAQ"}, message="TopicRecord", version=0)
     values = [b"\1\2\0" + topic, bytes([1, CATALOG[message].api_key, 0]) + body_of(message, path, 0), b"\1\2\0" + topic]
-    records = [record_sets.record(value=value, offset=at, headers=[("h", b"x")]) for at, value in enumerate(values)]
-    return record_sets.batch(1, records, codec=codec)
+    records = [logs.record(value=value, offset=at, headers=[("h", b"x")]) for at, value in enumerate(values)]
+    return logs.batch(1, records, codec=codec)
 
 
 def answer_of(api, version, topic, records):
@@ -236,22 +235,22 @@ def capture_of_all(conversations, *, opened=True, piece=None, skip=0):
     frames = []
     for port, said in enumerate(conversations, 50000):
         for segment in segments_of(said, opened=opened, piece=piece)[skip:]:
-            ends = (packets.CLIENT, packets.SERVER, port, 9092)
+            ends = (traffic.CLIENT, traffic.SERVER, port, 9092)
             back = (ends[1], ends[0], ends[3], ends[2])
-            source, destination, one, other = ends if segment.ends == packets.ENDS else back
-            data = packets.tcp(segment.payload, segment.sequence, segment.acknowledgment, segment.flags, one, other)
-            ip = packets.ipv4(data, source=source, destination=destination)
-            frames.append(packets.packet(packets.ethernet(ip), len(frames) + 1))
-    return packets.pcap_file(frames)
+            source, destination, one, other = ends if segment.ends == traffic.ENDS else back
+            data = traffic.tcp(segment.payload, segment.sequence, segment.acknowledgment, segment.flags, one, other)
+            ip = traffic.ipv4(data, source=source, destination=destination)
+            frames.append(traffic.packet(traffic.ethernet(ip), len(frames) + 1))
+    return traffic.pcap_file(frames)
 
 
 def segments_of(said, *, opened, piece):
     """The segments in which this is said, in pieces of so many bytes."""
-    talk = packets.Talk()
+    talk = traffic.Talk()
     segments = talk.handshake() if opened else []
     for side, data in said:
         for at in range(0, max(len(data), 1), piece or max(len(data), 1)):
-            segments.append(talk.segment(side, data[at : at + (piece or len(data))], flags=packets.ACK | 8))
+            segments.append(talk.segment(side, data[at : at + (piece or len(data))], flags=traffic.ACK | 8))
     return segments
 
 

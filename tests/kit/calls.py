@@ -1,0 +1,459 @@
+"""Requests and responses that a test makes up, and what folds and rules find in them."""
+
+import copy
+import functools
+import itertools
+import json
+import pickle
+
+import kwire_cli
+from kit.commands import ROOT, kwire
+from kit.logs import batch, document, keyed, record
+from kit.traffic import pcap_file
+from kwire_cli.analysis.call import Call, Evidence, instant, named_topic
+from kwire_cli.analysis.diagnosis.authentication import Authentication
+from kwire_cli.analysis.diagnosis.authorization import Authorization
+from kwire_cli.analysis.diagnosis.closing import ClosedAtRequest
+from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.analysis.diagnosis.listeners import Listeners
+from kwire_cli.analysis.diagnosis.old_clients import OldClients
+from kwire_cli.analysis.diagnosis.packets import Packets
+from kwire_cli.analysis.diagnosis.reconnecting import Reconnecting
+from kwire_cli.analysis.diagnosis.tls import TlsMismatch
+from kwire_cli.analysis.diagnosis.transport import Transport
+from kwire_cli.analysis.diagnosis.unanswered import Unanswered
+from kwire_cli.analysis.diagnosis.versions import Versions
+from kwire_cli.analysis.subjects import LogItem, subjects_of
+from kwire_cli.records.reading import read_items, source_of
+from kwire_cli.source.kafka.traffic import TcpConnection
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.reading import Reading
+from kwire_cli.source.request_log.exchange import Reader
+from kwire_cli.spec.kafka import FIND_COORDINATOR, WAITING
+from kwire_cli.view.answers import answer_document
+
+# Calls made up by tests: of captures or request logs in shape, with any bodies.
+
+HOSTILE = (None, 0, -1, 1 << 70, 2.5, True, "", "x" * 500, "\x1b[2J", [], {}, [None], [[]], [{}], [1, "a", None])
+"""Values that no definition has in their place."""
+
+
+class FakeCall(Call):
+    """A call of which only some attributes matter; the others have a value that changes nothing."""
+
+    def __init__(self, api="Metadata", version=12, *, request=None, response=None, **more):
+        self.values = {
+            "api": api,
+            "api_key": FIND_COORDINATOR if api == "FindCoordinator" else 3,
+            "version": version,
+            "client_id": "app",
+            "software": None,
+            "client": "10.0.0.1:50000",
+            "broker": "10.0.0.2:9092",
+            "node": None,
+            "connection": (None, 0),
+            "asked": 1_700_000_000.0,
+            "answered": 1_700_000_000.5,
+            "request": {} if request is None else request,
+            "response": response,
+            "errors": [],
+            "topics": [],
+            "throttle": 0.0,
+            "delayed": api in WAITING,
+            "sizes": (0, 0),
+            "frame": 1,
+            "capture": None,
+        } | more
+
+    def topic(self, of):
+        return named_topic(of) or ""
+
+    def evidence(self, *, of_request=False):
+        time = self.values["asked" if of_request else "answered"]
+        frame = self.values["frame"] + (not of_request)
+        return Evidence(self.api, instant(time), frame, 0, self.values["capture"])
+
+
+for _name in ("api", "api_key", "version", "client_id", "software", "client", "broker", "node", "connection", "asked",
+              "answered", "request", "response", "errors", "topics", "throttle", "delayed", "sizes"):  # fmt: skip
+    setattr(FakeCall, _name, property(lambda self, name=_name: self.values[name]))
+
+
+# Calls made by hand for the rules of the diagnosis, samples read by all rules, and bodies of wrong types.
+
+SAMPLES = ROOT / "samples"
+START = 1_790_000_000.0
+
+
+class MadeCall(FakeCall):
+    """A call with the attributes that are given; times are seconds after START."""
+
+    def __init__(
+        self, api, request=None, response=None, *, at=0.0, took=0.001, errors=(), who="billing", host="10.0.0.1",
+        broker="10.0.0.9:9092", connection=None, throttle=0.0, node=None, frame=1,
+    ):  # fmt: skip
+        super().__init__(
+            api, request=request or {}, response=response, api_key=0, client_id=who, client=f"{host}:50000",
+            broker=broker, node=node, connection=connection or (None, f"{host}>{broker}"), asked=START + at,
+            answered=None if response is None else START + at + took, errors=list(errors), throttle=throttle,
+            sizes=(10, 20), frame=frame,
+        )  # fmt: skip
+
+    def topic(self, of):
+        return named_topic(of) or str(of.get("topicId", ""))
+
+    def evidence(self, *, of_request=False):
+        time = self.asked if of_request or self.answered is None else self.answered
+        what = f"{self.api} {'request' if of_request else 'response'}"
+        return Evidence(what, instant(time), self.values["frame"])
+
+
+def findings(rule_class, calls):
+    """Return the findings of a rule in calls, by code; the same whether it is told of them at once or in parts that
+    are merged in any order.
+    """
+    whole = rule_class()
+    for call in calls:
+        whole.call(call)
+    once = told(whole)
+    middle = len(calls) // 2
+    for order in ((0, 1), (1, 0)):
+        parts = [rule_class(), rule_class()]
+        for number, call in enumerate(calls):
+            parts[number >= middle].call(call)
+        first, second = (pickle.loads(pickle.dumps(parts[part])) for part in order)
+        first.merge(second)
+        merged = told(first)
+        if order == (0, 1):
+            in_order = merged
+        assert merged == in_order
+    return once
+
+
+def told(rule):
+    """Return what a rule found: pairs of code and text."""
+    return sorted((finding.kind.code, finding.level, finding.subject, finding.text) for finding in rule.findings())
+
+
+def sample_findings(name):
+    """Return the findings in a sample, as JSON rows."""
+    done = kwire("diagnose", SAMPLES / name, "--format", "json")
+    assert done.code == 0
+    return json.loads(done.out)["tables"]["findings"]
+
+
+def first(name):
+    """Return the code, severity, subject and text of the first finding in a sample, and the frames of its evidence."""
+    row = sample_findings(name)[0]
+    frames = [place.get("frame", place.get("line")) for place in row["evidence"]]
+    return row["code"], row["severity"], row["subject"], row["text"], frames
+
+
+WRONG_TYPES = (None, 7, -1, 10**400, 1.5, "text", "", [], [None], [7], {}, [{}], True, [[{}]], {"a": []})
+"""Values of types that no definition has in some place or other."""
+NAMES = (
+    "errorCode", "throttleTimeMs", "topics", "responses", "partitions", "partitionResponses", "brokers",
+    "host", "port", "nodeId", "name", "topic", "topicId", "partition", "partitionIndex", "index",
+    "fetchOffset", "highWatermark", "lastStableOffset", "logStartOffset", "recordsSizeInBytes", "sessionId",
+    "sessionEpoch", "replicaId", "replicaState", "maxWaitMs", "minBytes", "maxBytes", "isolationLevel",
+    "groupId", "groups", "committedOffset", "timestamp", "offset", "oldStyleOffsets", "isrNodes", "isr",
+    "replicaNodes", "leaderId", "leaderEpoch", "currentLeader", "replicaEpoch", "preVote", "key",
+    "coordinatorKeys", "transactionalId", "preferredReadReplica",
+)  # fmt: skip
+
+
+def hostile_calls(apis, errors=()):
+    """Yield calls of these apis whose bodies hold values of wrong types at every name that a rule reads."""
+    for api in sorted(apis):
+        yield MadeCall(api, {}, None)
+        for wrong in WRONG_TYPES:
+            inner = dict.fromkeys(NAMES, wrong)
+            lists = dict.fromkeys(("topics", "responses", "brokers", "groups", "partitions", "partitionResponses"))
+            for depth in range(3):
+                body = inner | {name: [inner, wrong] for name in lists} if depth else inner
+                for at in (0.0, 5.0):
+                    yield MadeCall(api, body, body, at=at, errors=errors)
+                    yield MadeCall(api, {}, body, at=at, errors=errors)
+                    yield MadeCall(api, body, None, at=at)
+                inner = body
+            for name in NAMES:
+                part = {
+                    "topic": "orders", "name": "orders", "partition": 0, "partitionIndex": 0, "index": 0,
+                    "fetchOffset": 5, "highWatermark": 9, "errorCode": 0, "committedOffset": 3, "leaderId": 1,
+                    "leaderEpoch": 1, "isrNodes": [1], "isr": [1], "replicaNodes": [1, 2], "replicaId": -1,
+                    "minBytes": 9, "maxWaitMs": 500, "sessionEpoch": 0, "sessionId": 0, "timestamp": -1, "offset": 4,
+                    "groupId": "g", name: wrong,
+                }  # fmt: skip
+                topic = part | {"partitions": [part], "partitionResponses": [part]}
+                body = part | {"topics": [topic], "responses": [topic], "brokers": [part, part], name: wrong}
+                yield MadeCall(api, body, body, errors=errors)
+
+
+def survives(rule_class, errors=()):
+    """Tell a rule of hostile calls: it neither raises nor says anything about values that are no offsets or counts."""
+    rule, other = rule_class(), rule_class()
+    for number, call in enumerate(hostile_calls(rule_class.apis or {"Produce", "CreateTopics"}, errors)):
+        (rule, other)[number % 2].call(call)
+    rule.merge(pickle.loads(pickle.dumps(other)))
+    for finding in rule.findings():
+        assert len(finding.text) < 1000
+    return rule
+
+
+# Findings on connections, versions and captures, as `kwire diagnose` gives them, and captures that are real ones
+# rewritten.
+
+INCIDENTS = SAMPLES / "incidents"
+REAL = ROOT.parent / "shared" / "real" / "own" / "captures"
+"""Captures that are not part of the project."""
+SECOND = 1_000_000_000
+RULES = (
+    Authentication, Authorization, ClosedAtRequest, Listeners, OldClients, Packets, Reconnecting, TlsMismatch,
+    Transport, Unanswered, Versions,
+)  # fmt: skip
+CODES = {kind.code for rule in RULES for kind in rule.KINDS}
+
+
+def diagnosed(*arguments):
+    """The findings of RULES in these inputs, as rows."""
+    done = kwire("diagnose", *arguments, "--format", "json")
+    assert done.code == 0, done.err
+    return [row for row in json.loads(done.out)["tables"]["findings"] if row["code"] in CODES]
+
+
+def texts(*arguments, severity="info"):
+    """The findings as triples of code, subject and text."""
+    return [(row["code"], row["subject"], row["text"]) for row in diagnosed(*arguments, "--severity", severity)]
+
+
+def codes(*arguments, severity="info"):
+    return [row["code"] for row in diagnosed(*arguments, "--severity", severity)]
+
+
+def frames(rows, code):
+    """The frames that a finding names."""
+    (row,) = [row for row in rows if row["code"] == code]
+    return [place.get("frame") for place in row["evidence"]]
+
+
+def traffic_of(*paths):
+    """The lines and TCP connections of captures."""
+    how = Reading(catalog=kwire_cli.catalog(), connections=True)
+    return [subject for opened in open_inputs([str(path) for path in paths], how) for subject in opened.subjects()]
+
+
+def rewritten(path, made, change):
+    """Write a capture whose packets are what `change` gives for the packets of another; return its path."""
+    there = list(packets(str(path)))
+    link = there[0].link
+    made.write_bytes(pcap_file(change(there), link=link))
+    return made
+
+
+def is_connection(subject):
+    return isinstance(subject, TcpConnection)
+
+
+# Subjects for folds that ask about traffic and logs: of files, and of requests that a test makes up.
+
+CATALOG = kwire_cli.catalog()
+
+
+def subjects(*paths, connections=False):
+    """Return the subjects of captures, request logs and log directories."""
+    how = Reading(catalog=CATALOG, connections=connections)
+    return [
+        subject for opened in open_inputs([str(path) for path in paths], how) for subject in subjects_of(opened)
+    ]  # fmt: skip
+
+
+def asked(fold, given):
+    """Give subjects to a fold, and return it."""
+    for subject in given:
+        fold.add(subject)
+    return fold
+
+
+def rows(given):
+    """Return the findings in subjects, as JSON rows."""
+    return answer_document(asked(Diagnosis(), given).answer())["tables"]["findings"]
+
+
+def found_in(rule, given):
+    """Return the severity, the code and the subject of what one rule finds in subjects."""
+    own = {kind.code for kind in rule.KINDS}
+    return [(row["severity"], row["code"], row["subject"]) for row in rows(given) if row["code"] in own]
+
+
+def merged_in_all_orders(make, given, parts=3):
+    """Yield folds of the same subjects, each put together from parts in another order, by way of other processes."""
+    size = -(-len(given) // parts)
+    pieces = [pickle.dumps(asked(make(), given[at : at + size])) for at in range(0, len(given), size)]
+    for order in itertools.permutations(pieces):
+        whole = make()
+        for piece in order:
+            whole.merge(pickle.loads(piece))
+        yield whole
+
+
+def exchanges(*bodies, client="c"):
+    """Return exchanges of a request log: each of an api, a version, a request, a response and a second."""
+    reader = Reader(CATALOG)
+    return [
+        reader.exchange(
+            document(CATALOG.api(api).key, version, request=request, response=response, client=client),
+            number,
+            f"2026-11-21T10:{second // 60:02}:{second % 60:02}.000000",
+        )
+        for number, (api, version, request, response, second) in enumerate(bodies, 1)
+    ]
+
+
+def log_items(name, *batches, folder="data"):
+    """Return the items of a partition's log, written with these batches."""
+    topic, _, partition = name.rpartition("-")
+    source = source_of(kwire_cli.write_records([*batches]), topic=topic)
+    file = f"{folder}/{name}/00000000000000000000.log"
+    return [LogItem(topic, int(partition), file, item) for item in read_items(source)]
+
+
+def log_batch(offset, *values, time=1_000_000, **fields):
+    """Return a batch as `write_records` takes it."""
+    records = [{"timestamp": time, "value": {"text": value}} for value in values]
+    return {"baseOffset": offset, "records": records, **fields}
+
+
+WRONG = [None, 0, -1, 1 << 70, 1.5, "", "x", True, [], {}, [None], [[]], [{}], [1], ["x"], {"x": None}]
+"""Values that stand where no definition allows them."""
+
+
+def deformed(body):
+    """Yield a body with each part of it replaced by each of the wrong values."""
+    for path in [*_paths(body)]:
+        for value in WRONG:
+            other = copy.deepcopy(body)
+            place = other
+            for step in path[:-1]:
+                place = place[step]
+            place[path[-1]] = value
+            yield other
+
+
+def deformed_exchanges(body):
+    """Yield the exchange of a body with each of its parts replaced by wrong values, as far as a log can hold it."""
+    api, version, request, response, second = body
+    for wrong in deformed({"request": request, "response": response}):
+        if isinstance(wrong["request"], dict) and isinstance(wrong["response"], dict | None):
+            yield from exchanges((api, version, wrong["request"], wrong["response"], second))
+
+
+def diagnose_deformed(body, before=(), after=()):
+    """Diagnose the deformed exchanges of a body by all rules, a few at a time, between others."""
+    given = [*deformed_exchanges(body)]
+    for start in range(30):
+        asked(Diagnosis(), [*before, *given[start::30], *after]).answer()
+
+
+def _paths(body, before=()):
+    steps = body.items() if isinstance(body, dict) else enumerate(body) if isinstance(body, list) else ()
+    for step, value in steps:
+        yield (*before, step)
+        yield from _paths(value, (*before, step))
+
+
+# Calls about groups, made by hand: exchanges of a request log, and records of coordinators.
+
+KEYS = {
+    "Heartbeat": (12, 4),
+    "JoinGroup": (11, 9),
+    "LeaveGroup": (13, 5),
+    "SyncGroup": (14, 5),
+    "OffsetCommit": (8, 9),
+    "ConsumerGroupHeartbeat": (68, 1),
+    "ShareGroupHeartbeat": (76, 1),
+    "ShareFetch": (78, 2),
+    "ShareAcknowledge": (79, 2),
+    "StreamsGroupHeartbeat": (88, 1),
+}
+"""Keys and versions of apis."""
+NOTHING, ORDERS_0, ORDERS_1 = "", "AAAAAAABAAZvcmRlcnMAAAABAAAAAAAAAAA=", "AAAAAAABAAZvcmRlcnMAAAABAAAAAQAAAAA="
+"""Assignments of the consumer protocol: nothing, orders-0, orders-1."""
+
+
+@functools.cache
+def reader():
+    return Reader(kwire_cli.catalog())
+
+
+def call(api, second, request, response=None, *, client="c", port=50012):
+    """An exchange about the group `g`, answered so many seconds after ten o'clock."""
+    key, version = KEYS[api]
+    time = f"2026-11-21T10:{int(second) // 60:02}:{second % 60:09.6f}Z"
+    body = {"groupId": "g"} | request if isinstance(request, dict) else request
+    exchange = document(key, version, client=client, request=body, response=response, port=port, totalTimeMs=1)
+    return reader().exchange(exchange, round(second * 10) + 1, time)
+
+
+def join(second, member, generation, *, leader=None, members=(), **more):
+    options = {name: more.pop(name) for name in ("client", "port") if name in more}
+    request = {
+        "memberId": member,
+        "protocolType": "consumer",
+        "sessionTimeoutMs": 10_000,
+        "rebalanceTimeoutMs": 300_000,
+        "protocols": [{"name": "range", "metadata": ""}],
+    } | more
+    listed = [{"memberId": name} for name in members]
+    response = {
+        "errorCode": 0,
+        "generationId": generation,
+        "protocolName": more.get("assignor", "range"),
+        "leader": leader or member,
+        "memberId": member,
+        "members": listed,
+    }
+    return call("JoinGroup", second, request, response, **{"client": member, **options})
+
+
+def sync(second, member, generation, assignment=NOTHING, **options):
+    request = {"memberId": member, "generationId": generation, "protocolType": "consumer", "assignments": []}
+    response = {"errorCode": 0, "protocolType": "consumer", "assignment": assignment}
+    return call("SyncGroup", second, request, response, **{"client": member, **options})
+
+
+def beat(second, member, generation, error=0, **options):
+    request = {"memberId": member, "generationId": generation}
+    return call("Heartbeat", second, request, {"errorCode": error}, **{"client": member, **options})
+
+
+def leave(second, member, reason=None, **options):
+    request = {"members": [{"memberId": member, "groupInstanceId": None, "reason": reason}]}
+    return call("LeaveGroup", second, request, {"errorCode": 0, "members": []}, **{"client": member, **options})
+
+
+def modern(second, member, epoch, answer, *, error=0, request=None, given=None, **options):
+    """A heartbeat in a member epoch, answered with another; `given` is an assignment of topic ids."""
+    asked = {"memberId": member, "memberEpoch": epoch} | (request or {})
+    assignment = None if given is None else {"topicPartitions": [{"topicId": "A" * 21 + "Q", "partitions": given}]}
+    response = {
+        "errorCode": error,
+        "memberId": member,
+        "memberEpoch": answer,
+        "heartbeatIntervalMs": 1000,
+        "assignment": assignment,
+    }
+    return call("ConsumerGroupHeartbeat", second, asked, response, **{"client": member, **options})
+
+
+def logged(topic, offset, second, number, name, key, value, **versions):
+    """A batch with a record of a coordinator."""
+    return logged_pair(topic, offset, second, keyed(number, name, key, value, **versions))
+
+
+def logged_pair(topic, offset, second, pair):
+    """Return a batch with a record that has these bytes as its key and its value."""
+    time = 1_760_000_000_000 + 1000 * second
+    data = batch(offset, [record(*pair)], baseTimestamp=time, maxTimestamp=time)
+    (item,) = kwire_cli.read_records(data)
+    return LogItem(topic, 0, "00000000000000000000.log", item)

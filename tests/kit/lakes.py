@@ -1,0 +1,218 @@
+"""What is in a lake, a server that speaks S3, and captures that were rotated."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import kwire_cli as kwire
+from kit import traffic as make
+from kit.captures import packet_of
+from kit.commands import ROOT
+from kwire_cli.source.packets.descriptors import outlined, schedule
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.segments import Segments
+
+# What is in a lake, to be compared with what is in another one.
+
+COSTS = """select * exclude (prefix_bytes, value_bytes, count), sum(prefix_bytes), sum(value_bytes), sum(count)
+           from costs group by all"""
+
+
+def die(_):
+    """A task that ends its process."""
+    os._exit(9)
+
+
+def rows_of(lake, query):
+    """The rows of a query over a lake."""
+    from kwire_cli.pipeline.lake.query import Lake
+
+    with Lake(lake) as tables:
+        return [tuple(row.values()) for row in tables.arrow(query).read_all().to_pylist()]
+
+
+def content(lake, without=""):
+    """The columns and the rows of all tables, costs in sum; frames without some columns."""
+    from kwire_cli.pipeline.lake.query import Lake
+    from kwire_cli.stores import path_of
+
+    queries = {
+        "costs": COSTS,
+        "inputs": "select path, size, digest, rows > 0 from inputs",
+        "frames": f"select * {f'exclude ({without})' if without else ''} from frames",
+    }
+    out = {}
+    with Lake(path_of(lake)) as tables:
+        for name in tables.tables:
+            found = tables.arrow(queries.get(name, f"select * from {name}")).read_all()
+            out[name] = [(each.name, each.type) for each in found.schema], sorted(map(repr, found.to_pylist()))
+    return out
+
+
+# A server on this machine that speaks S3, and files on it.
+
+ACCESS = {
+    "AWS_ACCESS_KEY_ID": "someone",
+    "AWS_SECRET_ACCESS_KEY": "secret",
+    "AWS_REGION": "us-east-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+"""What workers have to find in their environment; the server lets anybody in."""
+
+
+class ObjectStore:
+    """`query` leads a URL to the server; `put` copies files to its bucket."""
+
+    bucket = "kwire"
+
+    def __init__(self, port):
+        from pyarrow.fs import FileSystem
+
+        self.endpoint = f"127.0.0.1:{port}"
+        self.query = f"?endpoint_override={self.endpoint}&scheme=http&region=us-east-1"
+        self.files, _ = FileSystem.from_uri(f"s3://{self.bucket}{self.query}&allow_bucket_creation=true")
+        self.files.create_dir(self.bucket)
+
+    def url(self, key=""):
+        return f"s3://{self.bucket}/{key}{self.query}"
+
+    def put(self, key, data):
+        with self.files.open_output_stream(f"{self.bucket}/{key}", compression=None) as out:
+            out.write(data)
+        return self.url(key)
+
+    def copy(self, folder, key):
+        """A folder of this machine with all that is in it."""
+        for path in folder.rglob("*"):
+            if path.is_file():
+                self.put(f"{key}/{path.relative_to(folder)}", path.read_bytes())
+        return self.url(key)
+
+
+@contextmanager
+def serving():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    given = dict.fromkeys(ACCESS)
+    given.update({name: os.environ.get(name) for name in given})
+    os.environ.update(ACCESS)
+    program = f"from moto.server import main; main(['-H', '127.0.0.1', '-p', '{port}'])"
+    server = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 60
+        while True:
+            with socket.socket() as probe:
+                if not probe.connect_ex(("127.0.0.1", port)):
+                    break
+            assert server.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        yield ObjectStore(port)
+    finally:
+        server.kill()
+        server.wait(30)
+        for name, value in given.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+# A capture in files that were rotated in the middle of frames, and the rows that one machine makes of it.
+
+COLUMNS = (
+    "file",
+    "packet",
+    "time",
+    "src",
+    "dst",
+    "stream",
+    "frame",
+    "request_frame",
+    "kind",
+    "size",
+    "api",
+    "api_version",
+    "correlation_id",
+    "latency_us",
+    "error_codes",
+    "anomalies",
+)
+"""Those that say the same whatever other connections say."""
+
+
+def shown(row):
+    """The columns of a row, with the name of its file alone."""
+    return Path(row["file"]).name, *(str(row[name]) for name in COLUMNS[1:])
+
+
+class Rotated:
+    """The packets of a capture, with each payload in two of them; in some files, each of which ends behind a first
+    half.
+    """
+
+    def __init__(self, path, count):
+        segments, firsts = [], []
+        for segment in Segments()(packets(path)):
+            at = len(segment.payload) // 2
+            if at:
+                firsts.append(len(segments) + 1)
+                segments.append(segment._replace(payload=segment.payload[:at]))
+            segments.append(
+                segment._replace(sequence=segment.sequence + at & 0xFFFFFFFF, payload=segment.payload[at:])
+                if at
+                else segment
+            )
+        begin = 1 << 60
+        self.packets = [
+            packet_of(each._replace(time=begin + number * 1_000_000), number) for number, each in enumerate(segments, 1)
+        ]
+        self.firsts = firsts
+        self.cuts = [firsts[len(firsts) * number // count] for number in range(1, count)]
+
+    @property
+    def files(self):
+        """Their bytes, in the order of time."""
+        return [
+            make.pcap_file(self.packets[start:stop]) for start, stop in pairwise([0, *self.cuts, len(self.packets)])
+        ]
+
+    def rows(self, folder):
+        """The rows of all packets in one file, with the files and the packets in which they are."""
+        from kwire_cli.message.redaction import Redaction
+        from kwire_cli.pipeline.lake.captures import PointTables, point_rows
+        from kwire_cli.pipeline.lake.frames import resolved
+
+        one = folder / "one.pcap"
+        one.write_bytes(make.pcap_file(self.packets))
+        tables = PointTables("", Redaction(kwire.catalog()), ("frames",))
+        found = [rows for _, rows in point_rows(schedule([outlined(str(one))]), 0, tables, None)]
+        rows = [row for each in found for row in resolved(each, tables.names).to_pylist()]
+        return Counter(shown({**row, **self._place(row["packet"])}) for row in rows)
+
+    def _place(self, packet):
+        bounds = [0, *self.cuts, len(self.packets)]
+        number = next(number for number, end in enumerate(bounds[1:]) if packet <= end)
+        return {"file": name(number), "packet": packet - bounds[number]}
+
+
+def name(number):
+    """Of a file."""
+    return f"capture-{number}.pcap"
+
+
+def rotated_points(folder):
+    """Write capture points of rotated files into a folder: whole, from mid-stream, and with fetch sessions."""
+    for number, name in enumerate(("captures/ipv6.pcap", "captures/midstream.pcap", "incidents/fetch-sessions.pcap")):
+        point = folder / str(number)
+        point.mkdir(parents=True)
+        for at, data in enumerate(Rotated(ROOT / "samples" / name, 3).files):
+            (point / f"{at}.pcap").write_bytes(data)
+    return folder

@@ -1,0 +1,205 @@
+"""What kwire shows, read back: tables in JSON, documents by their schemas, pages in HTML, the terminal interface."""
+
+import asyncio
+import base64
+import json
+from contextlib import asynccontextmanager
+from html.parser import HTMLParser
+
+from jsonschema import Draft202012Validator
+
+from kit.commands import ROOT, kwire
+from kwire_cli.cli.tui import Options, listing_of
+from kwire_cli.tui.app import Inspector
+from kwire_cli.view.answers import answer_document
+
+# The JSON form of Answers, as tests look into it.
+
+
+def keyed(document):
+    """Return the tables of an answer as objects of rows by their first column, and the facts beside them."""
+    tables = {name: {next(iter(row.values())): row for row in rows} for name, rows in document["tables"].items()}
+    return tables | document["facts"]
+
+
+def keyed_answer(answer):
+    """Return `keyed` of an Answer."""
+    return keyed(answer_document(answer))
+
+
+# What kwire prints, checked against the JSON Schemas in docs/.
+
+
+def validator(name):
+    """Return a validator for docs/NAME.schema.json that checks formats such as date-time too."""
+    schema = json.loads((ROOT / "docs" / f"{name}.schema.json").read_text("utf-8"))
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+
+
+def documents(text):
+    """Yield the JSON documents of a text."""
+    at, decoder = 0, json.JSONDecoder()
+    while at < len(text.rstrip()):
+        document, at = decoder.raw_decode(text, at)
+        at += len(text) - at - len(text[at:].lstrip())
+        yield document
+
+
+def hold(schema, text):
+    """Assert that a text has documents, and that all of them are valid."""
+    found = [*documents(text)]
+    assert found
+    for document in found:
+        errors = [*schema.iter_errors(document)]
+        assert not errors, (errors[0].json_path, errors[0].message[:500])
+
+
+# Pages in HTML as tests read them: the data in them, and what of it a browser would take for markup.
+
+
+class Parser(HTMLParser):
+    """The elements of a page with their attributes, and what stands in the scripts that are data."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.data, self.text, self._open = [], {}, [], None
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.elements.append((tag, attributes))
+        self._open = (tag, attributes.get("id")) if tag in {"script", "style"} else None
+
+    def handle_endtag(self, _):
+        self._open = None
+
+    def handle_data(self, data):
+        if self._open and self._open[1]:
+            self.data[self._open[1]] = json.loads(data)
+        elif not self._open:
+            self.text.append(data)
+
+
+def parsed(text):
+    found = Parser()
+    found.feed(text)
+    found.close()
+    return found
+
+
+def page(*arguments, **options):
+    """The page that a command writes, parsed, and its text."""
+    done = kwire(*arguments, "--format", "html", **options)
+    assert done.code in {0, 1}, done.err
+    return parsed(done.out)
+
+
+def entries(found):
+    """The entries of a page in order."""
+    return [found.data[f"e{number}"] for number in range(len(found.data["page"]["rows"]))]
+
+
+def rows_of(entry):
+    """The rows of an entry with their paths, worked out as the page's script does."""
+    open_, out = [], []
+    for depth, name, kind, buffer, start, value, end, *said in entry["nodes"]:
+        del open_[depth:]
+        open_.append(name)
+        path = ""
+        for each in open_:
+            if not each.startswith("("):
+                path += each if each.startswith("[") or not path else f".{each}"
+        out.append(
+            {
+                "path": path,
+                "name": name,
+                "kind": kind,
+                "buffer": buffer,
+                "place": (start, value, end),
+                "text": "".join(said[::2]),
+                "depth": depth,
+            }
+        )
+    return out
+
+
+def bytes_of(buffer):
+    return base64.b64decode(buffer["data"])
+
+
+# The terminal interface without a terminal: keys are pressed, and what is on the screen is text.
+
+HANDLED = 4
+"""Rounds in which messages are handled: what a key does is told to the application, the screen, a widget and back."""
+ROWS = {"80x24": (80, 24), "200x60": (200, 60)}
+
+
+def listing(file, **options):
+    return listing_of(Options(source=str(file), **options))
+
+
+def read(file, **options):
+    """A listing that was read to its end."""
+    found = listing(file, **options)
+    for _ in found.read():
+        pass
+    return found
+
+
+def strips(app):
+    return app.screen._compositor.render_strips()
+
+
+def screen(app):
+    """The text on the screen."""
+    return "".join(f"{strip.text.rstrip()}\n" for strip in strips(app))
+
+
+async def settled(pilot):
+    """When nothing is being read or looked at any more. A pause of no time lets all messages be handled that are there;
+    one without a time would also sleep until the process is idle.
+    """
+    app = pilot.app
+    for _ in range(HANDLED):
+        await pilot.pause(0)
+    while (
+        app.share is not None
+        or app.filter_share is not None
+        or app._settling is not None
+        or not all(worker.is_finished for worker in app.workers)
+    ):
+        await pilot.pause(0.005)
+    app._tell()
+    await pilot.pause(0)
+
+
+@asynccontextmanager
+async def opened(file, size=(100, 30), filter_text="", **options):
+    """A pilot of the application that shows a file, once all of it was read."""
+    found = listing(file, **options)
+    app = Inspector(found, str(file), filter_text)
+    app.animation_level = "none"
+    app.NOTIFICATION_TIMEOUT = 3600  # no message goes before it was looked at
+    try:
+        async with app.run_test(size=size) as pilot:
+            await settled(pilot)
+            yield pilot
+    finally:
+        found.close()
+
+
+async def press(pilot, *keys):
+    for key in keys:
+        pilot.app.simulate_key(key)  # the pilot's own way sleeps twice until the process is idle
+        await settled(pilot)
+
+
+async def say(pilot, key, text):
+    """Open the prompt by its key and answer."""
+    await press(pilot, key)
+    pilot.app.prompt.value = text
+    await press(pilot, "enter")
+
+
+def run(steps):
+    return asyncio.run(steps)
