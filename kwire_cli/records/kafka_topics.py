@@ -25,6 +25,7 @@ from kwire_cli.records.payload_model import (
     version_of,
     versioned,
 )
+from kwire_cli.spec.catalog import catalog as bundled
 from kwire_cli.spec.kafka import (
     CLUSTER_METADATA,
     CONSUMER_OFFSETS,
@@ -45,17 +46,6 @@ if TYPE_CHECKING:
 
 
 TRANSACTION_VALUE, TRANSACTION_STATUS = "TransactionLogValue", "transactionStatus"
-TRANSACTION_STATES = (
-    "Empty",
-    "Ongoing",
-    "PrepareCommit",
-    "PrepareAbort",
-    "CompleteCommit",
-    "CompleteAbort",
-    "Dead",
-    "PrepareEpochFence",
-)
-"""Kafka's names of the status of a transaction, by its number (TransactionState). DumpLogSegments prints them."""
 UNKNOWN_STATE = "Unknown"
 
 
@@ -237,10 +227,23 @@ def version_before(spec: MessageSpec, data: Any) -> tuple[int, int] | None:
     return prefix
 
 
+@cache
+def transaction_states(catalog: Catalog) -> tuple[str, ...]:
+    """Return Kafka's names of the status of a transaction, by its number (TransactionState).
+
+    DumpLogSegments prints them.
+    """
+    states: list[str] = []
+    while name := catalog.named_value(TRANSACTION_VALUE, TRANSACTION_STATUS, len(states)):
+        states.append("".join(map(str.capitalize, name.split("_"))))
+    return tuple(states)
+
+
 def _name_status(data: Any) -> None:
     status = data.get(TRANSACTION_STATUS) if isinstance(data, dict) else None
-    if isinstance(status, int) and 0 <= status < len(TRANSACTION_STATES):
-        data[TRANSACTION_STATUS] = TRANSACTION_STATES[status]
+    states = transaction_states(bundled())
+    if isinstance(status, int) and 0 <= status < len(states):
+        data[TRANSACTION_STATUS] = states[status]
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from kwire_cli.records.kafka_topics import (
     MARKERS,
     MESSAGES,
     OTHER_VALUE_VERSIONS,
-    TRANSACTION_STATES,
     TRANSACTION_STATUS,
     TRANSACTION_VALUE,
     UNKNOWN,
     record_types,
+    transaction_states,
     type_name,
     type_names,
 )
@@ -204,8 +204,9 @@ class Payloads:
         spec = self.catalog.message(name)
         if name == "GroupMetadataValue" and isinstance(data, dict):
             data = self._with_members(data, what.at("data"))
-        if name == TRANSACTION_VALUE and isinstance(data, dict) and data.get(TRANSACTION_STATUS) in TRANSACTION_STATES:
-            data = data | {TRANSACTION_STATUS: TRANSACTION_STATES.index(data[TRANSACTION_STATUS])}
+        states = transaction_states(self.catalog)
+        if name == TRANSACTION_VALUE and isinstance(data, dict) and data.get(TRANSACTION_STATUS) in states:
+            data = data | {TRANSACTION_STATUS: states.index(data[TRANSACTION_STATUS])}
         return encoded(spec, data, 0 if version is None else version, what.at("data"))
 
     def _with_members(self, data: dict[str, Any], path: str) -> dict[str, Any]:
