@@ -17,6 +17,7 @@ from kit.commands import ROOT
 from kwire_cli.source.packets.descriptors import outlined, schedule
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.segments import Segments
+from kwire_cli.stores import opening
 
 # What is in a lake, to be compared with what is in another one.
 
@@ -216,3 +217,16 @@ def rotated_points(folder):
         for at, data in enumerate(Rotated(ROOT / "samples" / name, 3).files):
             (point / f"{at}.pcap").write_bytes(data)
     return folder
+
+
+def record_requests(monkeypatch):
+    """Return a list that grows by the place and size of whatever stores are asked for."""
+    requests = []
+    of_place = opening._stored_reader
+
+    def recording(place):
+        size, read_into = of_place(place)
+        return size, lambda buffer, at: (requests.append((at, len(buffer))), read_into(buffer, at))
+
+    monkeypatch.setattr(opening, "_stored_reader", recording)
+    return requests

@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
+from kit.lakes import record_requests
 from kit.logs import batch, record
 
 pytest.importorskip("numba")
@@ -44,15 +45,7 @@ def store():
 @pytest.fixture
 def asked(monkeypatch):
     """The bytes that stores are asked for, by place and size."""
-    asked = []
-    of_place = opening._stored_reader
-
-    def recording(place):
-        size, read_into = of_place(place)
-        return size, lambda buffer, at: (asked.append((at, len(buffer))), read_into(buffer, at))
-
-    monkeypatch.setattr(opening, "_stored_reader", recording)
-    return asked
+    return record_requests(monkeypatch)
 
 
 def packets(part):

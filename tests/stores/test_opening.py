@@ -4,6 +4,7 @@ import os
 import random
 
 import pytest
+from kit.lakes import record_requests
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("fsspec")
@@ -35,15 +36,7 @@ def local(tmp_path):
 @pytest.fixture
 def requests(monkeypatch):
     """The bytes that a store is asked for, by position and size."""
-    found = []
-    of_place = opening._stored_reader
-
-    def recording(place):
-        size, read_into = of_place(place)
-        return size, lambda buffer, at: (found.append((at, len(buffer))), read_into(buffer, at))
-
-    monkeypatch.setattr(opening, "_stored_reader", recording)
-    return found
+    return record_requests(monkeypatch)
 
 
 @pytest.mark.parametrize("is_local", [True, False])
