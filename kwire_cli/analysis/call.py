@@ -267,25 +267,6 @@ def between(first: float | None, last: float | None) -> float:
     return 0.0 if first is None or last is None else to_microseconds(last - first)
 
 
-def duration(seconds: float) -> str:
-    """Return seconds for people: `350 µs`, `12 ms`, `1.9 s`, `5 min 3 s`, `2 h 5 min`, `400 days`."""
-    if seconds >= 120:
-        return long_duration(seconds)
-    if seconds >= 0.9995:
-        return f"{seconds:.1f} s"
-    return f"{1000 * seconds:.0f} ms" if seconds >= 0.0005 or not seconds else f"{1e6 * seconds:.3g} µs"
-
-
-def long_duration(seconds: float) -> str:
-    """Return a minute and more for people: `4 min 12 s`, `2 h 5 min`, `400 days`."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours >= 48:
-        return f"{hours // 24} days"
-    words = (f"{hours} h" * bool(hours), f"{minutes} min" * bool(minutes), f"{rest} s" * bool(rest and not hours))
-    return " ".join(filter(None, words))
-
-
 def to_microseconds(seconds: float) -> float:
     """Return seconds with six digits, which is what differences of times in seconds since 1970 are good for."""
     return round(seconds, 6)

@@ -17,14 +17,17 @@ Subject_contra = TypeVar("Subject_contra", contravariant=True)
 
 
 class Counter(Protocol[Subject_contra]):
-    """Counter of subjects.
-
-    Its state is small, without layouts, and can be pickled: tasks of `kwire scan` have counters of their own, which are
-    merged in the order of the inputs.
-    """
+    """Counter of subjects."""
 
     def add(self, subject: Subject_contra, /) -> None:
         """Take a subject in."""
+
+
+class Merged(Counter[Subject_contra], Protocol[Subject_contra]):
+    """Counter in tasks of `kwire scan`: each task has its own, and they are merged in the order of the inputs.
+
+    Its state is small, without layouts, and can be pickled.
+    """
 
     def merge(self, other: Self, /) -> None:
         """Take in what another one was given; its subjects come later."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from kwire_cli.analysis.subjects import LOGS, TRAFFIC, add_all
 from kwire_cli.errors import InputError, close_to, did_you_mean
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
 from kwire_cli.spec.catalog import catalog
@@ -26,21 +27,24 @@ if TYPE_CHECKING:
 
 
 class Question(NamedTuple):
-    """A question: the fold that answers, the inputs that it is about, and whether it takes TCP connections too."""
+    """A question: the fold that answers, the inputs that it is about, whether it takes TCP connections too, and
+    whether it fills tables.
+    """
 
     module: str
     fold: str
     about: Collection[Kind] = TRAFFIC | LOGS
     connections: bool = False
+    fills_tables: bool = False
 
 
 QUESTIONS = {
     "clients": Question("clients", "Clients", TRAFFIC),
-    "diagnose": Question("diagnosis.diagnosis", "Diagnosis", connections=True),
+    "diagnose": Question("diagnosis.diagnosis", "Diagnosis", connections=True, fills_tables=True),
     "groups": Question("groups.groups", "Groups"),
     "sequence": Question("ladder", "LadderCalls"),
     "stats": Question("stats", "Stats", TRAFFIC),
-    "summary": Question("summary", "Summary", connections=True),
+    "summary": Question("summary", "Summary", connections=True, fills_tables=True),
     "transactions": Question("transactions.transactions", "Transactions"),
 }
 """Questions by the names of their commands."""
@@ -75,8 +79,10 @@ def ask(
         hint = did_you_mean(close_to(question, QUESTIONS)) or f"; questions are {', '.join(QUESTIONS)}"
         raise InputError(f"{question!r} is no question{hint}")
     asked = QUESTIONS[question]
-    fold = getattr(import_module(f"kwire_cli.analysis.{asked.module}"), asked.fold)()
-    how = Reading(catalog=catalog(specs, kafka), port=port, key_logs=tuple(tls_keylog), connections=asked.connections)
+    definitions = catalog(specs, kafka)
+    make = getattr(import_module(f"kwire_cli.analysis.{asked.module}"), asked.fold)
+    fold = make(Redaction(definitions)) if asked.fills_tables else make()
+    how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog), connections=asked.connections)
     count(fold, inputs, how, asked.about)
     answer: Answer = fold.answer(**options)
     return answer.read()

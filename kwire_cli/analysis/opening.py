@@ -218,7 +218,7 @@ class Subjects:
         """
         import_module("kwire_cli.pipeline.lake").check()  # by name: the lake is above, and needs the extra
         frames, logs = (import_module(f"kwire_cli.pipeline.lake.{name}") for name in ("frames", "request_logs"))
-        schema, codes = frames.FRAMES, {row.name: row.code for row in self._how.catalog.errors}
+        schema = frames.FRAMES
         columns = [(frames.LINE_COLUMNS | {"topics": lambda line: line.topics})[name] for name in schema.names]
 
         def rows() -> Iterator[Sequence[Any]]:
@@ -230,7 +230,7 @@ class Subjects:
                         what = "these are batches of a log: kwire export writes them as a table"
                         raise InputError(what, file=source.file)
                     elif isinstance(source, Exchange):
-                        yield from logs.exchange_rows(opened.label, source, schema.names, codes)
+                        yield from logs.exchange_rows(opened.label, source, schema.names, self._how.catalog)
 
         return import_module("pyarrow").Table.from_batches(_batches(rows(), schema), schema)
 

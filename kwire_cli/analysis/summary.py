@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.diagnosis.diagnosis import FRAMES
+from kwire_cli.analysis.diagnosis.diagnosis import FRAMES, Diagnosis
 from kwire_cli.analysis.diagnosis.model import LogItem
 from kwire_cli.analysis.summary_alike import Alike
 from kwire_cli.analysis.summary_answer import summary_answer
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from kwire_cli.answer import Answer
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.reading import Opened
     from kwire_cli.source.request_log.reading import LineFault
 
@@ -30,17 +31,8 @@ class Summary(Contents):
     the same subjects.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._alike = Alike(self.stats, self.clients)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what another process needs: all that was counted."""
-        self._alike.settle()
-        return {name: value for name, value in self.__dict__.items() if name != "_alike"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+    def __init__(self, redaction: Redaction) -> None:
+        super().__init__(Diagnosis(redaction))
         self._alike = Alike(self.stats, self.clients)
 
     def add_input(self, facts: InputFacts) -> None:
@@ -69,18 +61,6 @@ class Summary(Contents):
             self.course.add_exchange(subject)
         else:
             self.stats.add(subject)
-
-    def merge(self, other: Summary) -> None:
-        """Take in what another one was given."""
-        self._alike.settle()
-        other._alike.settle()
-        self.inputs += other.inputs
-        self.stats.merge(other.stats)
-        self.clients.merge(other.clients)
-        self.diagnosis.merge(other.diagnosis)
-        self.course.merge(other.course)
-        self.lacks.merge(other.lacks)
-        self.logs.merge(other.logs)
 
     def answer(self, arguments: str = "INPUT", commands: Collection[str] | None = None) -> Answer:
         """Return the summary.

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.call import long_duration, zone_of
+from kwire_cli.analysis.call import zone_of
 from kwire_cli.analysis.diagnosis.diagnosis import COLUMNS as FINDINGS, count_facts, row_of
 from kwire_cli.analysis.stats import by_count
 from kwire_cli.analysis.summary_next import proposals
@@ -24,6 +24,7 @@ from kwire_cli.analysis.summary_tables import (
 )
 from kwire_cli.answer import Answer, Column, Fact, Facts, Table
 from kwire_cli.errors import counted
+from kwire_cli.questions.sentence import long_duration
 from kwire_cli.source.logs.model import file_name
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.call import LocalTime, moment, nanoseconds
 from kwire_cli.analysis.clients import Clients
-from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.stats import Stats
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import MAGIC_V2
@@ -16,6 +15,7 @@ from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.stores import is_file, sizes
 
 if TYPE_CHECKING:
+    from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
     from kwire_cli.analysis.diagnosis.model import LogItem
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection
@@ -322,10 +322,10 @@ def _stats() -> Stats:
 class Contents:
     """The contents of inputs: the inputs themselves, what several folds counted, and what is counted here."""
 
+    diagnosis: Diagnosis
     inputs: list[InputFacts] = field(default_factory=list)
     stats: Stats = field(default_factory=_stats)
     clients: Clients = field(default_factory=Clients)
-    diagnosis: Diagnosis = field(default_factory=Diagnosis)
     course: Course = field(default_factory=Course)
     lacks: Lacks = field(default_factory=Lacks)
     logs: Logs = field(default_factory=Logs)

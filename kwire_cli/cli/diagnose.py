@@ -11,8 +11,10 @@ from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.diagnosis.model import SEVERITIES, Severity
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
+from kwire_cli.cli.inputs import reading_of
 from kwire_cli.cli.questions import Asking, ask, typed
 from kwire_cli.cli.typed_options import Printing, flag, option, takes
+from kwire_cli.message.redaction import Redaction
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
@@ -54,7 +56,7 @@ def command(environment: Environment, options: Options) -> Exit:
     INPUT is files and folders, counted together, or - for standard input. Each finding says what was seen and
     where, what it means, and what to do. Causes come before their effects.
     """
-    diagnosis = Diagnosis()
+    diagnosis = Diagnosis(Redaction(reading_of(options).catalog))
     with environment.answering():
         ask(environment, options, diagnosis, connections=True)
         answer = diagnosis.answer(cast("Severity", options.severity), typed(options.source))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import click
 
@@ -21,14 +21,11 @@ from kwire_cli.analysis.costs.advice import drawn
 from kwire_cli.analysis.costs.advice_values import named
 from kwire_cli.analysis.costs.overhead_answer import Overhead
 from kwire_cli.analysis.costs.tallies import Tallies
-from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.groups.groups import Groups
 from kwire_cli.analysis.ladder import LadderCalls
 from kwire_cli.analysis.state.answer import state_answer
 from kwire_cli.analysis.state.lag import logs_beside
 from kwire_cli.analysis.stats import GROUPS, Stats
-from kwire_cli.analysis.summary import Summary as SummaryFold
-from kwire_cli.analysis.summary_parts import InputFacts
 from kwire_cli.analysis.timeline import Timeline
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.answer import together
@@ -40,7 +37,6 @@ from kwire_cli.cli.diagnose import Severe
 from kwire_cli.cli.dump import verifiable
 from kwire_cli.cli.options import OfGroups, OfTransactions, Top, record_format_option
 from kwire_cli.cli.overhead import DEFAULTS, Tables, grouping, tables_of
-from kwire_cli.cli.questions import typed
 from kwire_cli.cli.transactions import Open
 from kwire_cli.cli.typed_options import Printing, flag, given, milliseconds_of, option
 from kwire_cli.errors import InputError, counted as number_of
@@ -49,15 +45,13 @@ from kwire_cli.pipeline.model import CAPTURES, REQUEST_LOGS, SEGMENTS, found, nu
 from kwire_cli.records.formats import AUTO
 from kwire_cli.spec.accepted import accepted_by
 from kwire_cli.spec.kafka import RELEASE
-from kwire_cli.stores import is_file, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from kwire_cli.analysis.diagnosis.model import Severity
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.pipeline.model import Faults, Found, Kind
+    from kwire_cli.pipeline.model import Faults, Found
     from kwire_cli.pipeline.reports import Counted, Inputs
     from kwire_cli.records.codecs import Limits
     from kwire_cli.spec.catalog import Catalog
@@ -267,33 +261,6 @@ def _folds(run: Run, counted: dict[str, Counted], what: str, beside: str) -> dic
     return folds
 
 
-def _diagnose(run: Run) -> Answer:
-    folds: dict[str, Diagnosis] = _asked(run, Diagnosis, connections=True)
-    least = cast("Severity", run.options.severity)
-    return together("diagnosis", {name: replace(fold.answer(least), found=False) for name, fold in folds.items()})
-
-
-def _summary(run: Run) -> Answer:
-    given = found(run.inputs.paths, *ALL_KINDS)
-    folds: dict[str, SummaryFold] = _asked(run, SummaryFold, connections=True, given=given)
-    for facts in _told(given):
-        for name, fold in folds.items():
-            if (facts.kind == "request-log") == (name == "request logs"):
-                fold.add_input(facts)
-    answers = {name: fold.answer(typed([facts.name for facts in fold.inputs])) for name, fold in folds.items()}
-    return together("summary", answers)
-
-
-def _told(given: Sequence[Found]) -> Iterator[InputFacts]:
-    """Yield the files of each kind that a path names."""
-    files: dict[tuple[str, Kind], list[str]] = {}
-    for each in given:
-        files.setdefault((each.given, each.kind), []).append(each.file)
-    for (path, kind), some in files.items():
-        name = "capture" if kind is CAPTURES else "request-log" if kind is REQUEST_LOGS else ""
-        yield InputFacts(path, name or ("batches" if is_file(path) else "folder"), len(some), sum(sizes(some)))
-
-
 def _diff(run: Run) -> Answer:
     """Return the differences between the traffic of two inputs: files or folders of captures or request logs."""
     paths = [*run.inputs.paths]
@@ -426,7 +393,6 @@ REPORTS = {
         "which encodings and tags would pay, as kwire compare --advise", _advise, (AdvisedMessages, Advising)
     ),
     "clients": Report("who speaks to the brokers, as kwire clients", _clients),
-    "diagnose": Report("what is wrong and what to do, as kwire diagnose", _diagnose, (Severe,)),
     "diff": Report("what two captures or request logs have apart, as kwire diff A B", _diff),
     "errors": Report("the apis that answered with errors", partial(_stats, errors=True)),
     "groups": Report("who joins and leaves groups, and why, as kwire groups", _groups, (OfGroups,)),
@@ -435,7 +401,6 @@ REPORTS = {
     "sequence": Report("the first requests and responses, as kwire sequence", _sequence, (OfGroups, OfTransactions)),
     "state": Report("what Kafka's own topics say, as kwire dump --state", _state),
     "stats": Report("by api, client, topic and broker, as kwire stats", _stats, (Intervals,)),
-    "summary": Report("what there is and what matters most, as kwire FILE", _summary),
     "topics": Report("what went to and from each topic", partial(_stats, kinds=("topic",))),
     "transactions": Report(
         "when transactions began and how they ended, as kwire transactions", _transactions, (OfTransactions, Open)

@@ -10,9 +10,11 @@ import click
 from kwire_cli.analysis.summary import Summary
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
+from kwire_cli.cli.inputs import reading_of
 from kwire_cli.cli.options import REPORT_FORMATS
 from kwire_cli.cli.questions import Asking, ask, typed
 from kwire_cli.cli.typed_options import option, takes
+from kwire_cli.message.redaction import Redaction
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
@@ -48,7 +50,7 @@ def command(environment: Environment, options: Options) -> Exit:
     traffic, latencies and errors, what the capture lacks, the most important findings, and commands to type
     next. `kwire INPUT` without a command does the same for captures, request logs and folders.
     """
-    summary = Summary()
+    summary = Summary(Redaction(reading_of(options).catalog))
     with environment.answering():
         ask(environment, options, summary, connections=True, ended=summary.end_input)
         answer = summary.answer(typed(options.source))

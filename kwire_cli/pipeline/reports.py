@@ -45,12 +45,12 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.costs.advice import Plans, Prices
     from kwire_cli.analysis.costs.overhead_answer import Overhead
-    from kwire_cli.analysis.fold import Counter, Traffic
+    from kwire_cli.analysis.fold import Merged, Traffic
     from kwire_cli.pipeline.model import Found
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
 
-    Make = Callable[[], Counter[Any]]
+    Make = Callable[[], Merged[Any]]
     Read = Callable[[Any, Faults], Iterable[Any]]
     """Yields the subjects in a unit of work, and counts what cannot be read."""
 
@@ -162,7 +162,7 @@ def _task_of_lines(make: Make, read: Callable[[Iterable[Any]], Iterable[Any]], l
 # Exchanges of request logs and of captures.
 
 
-def traffic(inputs: Inputs, make: Callable[[], Counter[Traffic]]) -> dict[str, Counted]:
+def traffic(inputs: Inputs, make: Callable[[], Merged[Traffic]]) -> dict[str, Counted]:
     """Count the exchanges in request logs and those in captures, each if there are such files.
 
     A capture and a broker's log may show the same exchanges, so the two are not added.

@@ -4,8 +4,9 @@ import pytest
 from kit.commands import ROOT
 from kit.traffic import BROKER_END, CATALOG, CLIENT_END, Wire
 
-from kwire_cli.analysis.call import duration, instant, moment, parts, zone_of
+from kwire_cli.analysis.call import instant, moment, parts, zone_of
 from kwire_cli.analysis.calls import Calls, LoggedCall
+from kwire_cli.questions.sentence import duration
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.opening import open_input
 from kwire_cli.source.packets.model import Data, End, Start

@@ -24,6 +24,7 @@ from kwire_cli.analysis.diagnosis.transport import Transport
 from kwire_cli.analysis.diagnosis.unanswered import Unanswered
 from kwire_cli.analysis.diagnosis.versions import Versions
 from kwire_cli.analysis.subjects import LogItem, subjects_of
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.reading import read_items, source_of
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.opening import open_inputs
@@ -277,7 +278,7 @@ def asked(fold, given):
 
 def rows(given):
     """Return the findings in subjects, as JSON rows."""
-    return answer_document(asked(Diagnosis(), given).answer())["tables"]["findings"]
+    return answer_document(asked(Diagnosis(Redaction(CATALOG)), given).answer())["tables"]["findings"]
 
 
 def found_in(rule, given):
@@ -352,7 +353,7 @@ def diagnose_deformed(body, before=(), after=()):
     """Diagnose the deformed exchanges of a body by all rules, a few at a time, between others."""
     given = [*deformed_exchanges(body)]
     for start in range(30):
-        asked(Diagnosis(), [*before, *given[start::30], *after]).answer()
+        asked(Diagnosis(Redaction(CATALOG)), [*before, *given[start::30], *after]).answer()
 
 
 def _paths(body, before=()):

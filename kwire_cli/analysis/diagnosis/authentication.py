@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kwire_cli.analysis.calls import evidence_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import Places, client_of, counted, host_of
+from kwire_cli.analysis.diagnosis.places import Places, client_of, host_of
 from kwire_cli.analysis.diagnosis.tallies import Book, Recent
+from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import Places, client_of, counted
+from kwire_cli.analysis.diagnosis.places import Places, client_of
 from kwire_cli.analysis.diagnosis.tallies import Book
-from kwire_cli.errors import few
+from kwire_cli.errors import counted, few
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kwire_cli.analysis.call import Evidence, between, duration, earlier, instant, later, parts
+from kwire_cli.analysis.call import Evidence, between, earlier, instant, later, parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.tallies import Book, Recent, merge_all
 from kwire_cli.analysis.transactions.traffic import whole
 from kwire_cli.errors import counted
 from kwire_cli.message.roles import is_internal
+from kwire_cli.questions.sentence import duration
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.compression import decompress
 from kwire_cli.records.layouts import LAYOUTS

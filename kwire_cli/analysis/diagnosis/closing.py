@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.call import between, duration
+from kwire_cli.analysis.call import between
 from kwire_cli.analysis.calls import CapturedCall
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import Places, client_of, counted, size_text
+from kwire_cli.analysis.diagnosis.places import Places, client_of
 from kwire_cli.analysis.diagnosis.tallies import Book, Recent, merge_all
+from kwire_cli.errors import counted
 from kwire_cli.message.frames import MAX_SIZE
+from kwire_cli.questions.sentence import duration, size_text
 from kwire_cli.spec.accepted import accepted_by, known_releases
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.call import duration
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
 from kwire_cli.analysis.diagnosis.tallies import Book, Tally, merge_all, rate
 from kwire_cli.errors import counted
+from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

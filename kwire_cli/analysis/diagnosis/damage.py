@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import counted, size_text
 from kwire_cli.analysis.diagnosis.tallies import Book, merge_all
 from kwire_cli.analysis.subjects import Bounded
+from kwire_cli.errors import counted
+from kwire_cli.questions.sentence import size_text
 from kwire_cli.records.batch import PADDING, TRUNCATED, Batch
 
 if TYPE_CHECKING:

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.calls import Calls
 from kwire_cli.analysis.diagnosis.limits import MOST_EVIDENCE
-from kwire_cli.analysis.diagnosis.model import SEVERITIES, takes
-from kwire_cli.analysis.diagnosis.rules import RULES
+from kwire_cli.analysis.diagnosis.model import SEVERITIES, Finding, takes
+from kwire_cli.analysis.diagnosis.rules import RULES, kind_of
 from kwire_cli.analysis.diagnosis.tracks import Track
 from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.errors import counted
+from kwire_cli.questions.diagnose import findings as query_findings
+from kwire_cli.questions.rule_files import rules as query_rules
 from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kafka.traffic import TcpConnection
+from kwire_cli.tables.memory import Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.call import Call, Evidence
-    from kwire_cli.analysis.diagnosis.model import Finding, Rule, Severity
+    from kwire_cli.analysis.call import Call
+    from kwire_cli.analysis.diagnosis.model import Rule, Severity
+    from kwire_cli.message.redaction import Redaction
+    from kwire_cli.questions.diagnose import Row
+    from kwire_cli.questions.rule_files import Rule as QueryRule
     from kwire_cli.source.request_log.exchange import Exchange
     from kwire_cli.source.request_log.reading import LineFault
 
@@ -45,14 +52,19 @@ MOST_TRACKS = 1 << 16
 
 
 class Diagnosis:
-    """The findings of all rules in captures, request logs and log directories: a fold."""
+    """The findings of all rules in captures, request logs and log directories: a fold.
 
-    def __init__(self) -> None:
+    Rules that are queries run over tables, which are filled beside the other rules in one pass. `queries` are these
+    rules; by default those that come with kwire.
+    """
+
+    def __init__(self, redaction: Redaction, queries: Sequence[QueryRule] | None = None) -> None:
         self.rules: list[Rule] = [rule() for rule in RULES]
         self.subjects = 0
-        self._dispatch()
-
-    def _dispatch(self) -> None:
+        self._queries = query_rules() if queries is None else queries
+        self._redaction = redaction
+        self._tables: Tables | None = None
+        self._findings: list[Finding] | None = None
         self._calls = Calls()
         self._by_api: dict[str, list[Callable[[Call], None]]] = {}
         self._unusual: dict[str, list[Callable[[Call], None]]] = {}
@@ -62,18 +74,11 @@ class Diagnosis:
         self._connections = [rule.connection for rule in self.rules if takes(rule, "connection")]
         self._log_items = [rule.log_item for rule in self.rules if takes(rule, "log_item")]
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what another process needs: the rules, which have all calls by now."""
-        self._finish()
-        return {"rules": self.rules, "subjects": self.subjects}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._dispatch()
-
     def add(self, subject: Subject) -> None:
         """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
         self.subjects += 1
+        if not isinstance(subject, LogItem):
+            self._tabulate(subject)
         if isinstance(subject, Captured):
             if subject.seen.plain is not None or subject.kind in FRAMES:
                 for complete in self._calls.add(subject):
@@ -129,20 +134,29 @@ class Diagnosis:
         for connection in [*self._tracks]:
             self._end(connection)
 
-    def merge(self, other: Diagnosis) -> None:
-        """Take in what another one was given."""
-        self._finish()
-        other._finish()
-        self.subjects += other.subjects
-        for own, its in zip(self.rules, other.rules, strict=True):
-            own.merge(its)
+    def _tabulate(self, subject: Subject) -> None:
+        if self._tables is None:
+            self._tables = Tables(self._redaction, [rule.query for rule in self._queries])
+        self._tables.add(subject)
+
+    def _of_queries(self) -> list[Finding]:
+        """Return the findings of the rules that are queries. The tables are gone afterwards."""
+        if self._tables is None:
+            return []
+        try:
+            self._tables.finish()
+            return [_finding(row) for row in query_findings(self._tables, self._queries)]
+        finally:
+            self._tables.close()
 
     def findings(self, least: Severity = "info") -> list[Finding]:
         """Return the findings, the most severe and the causes first, down to a severity."""
-        self._finish()
+        if self._findings is None:
+            self._finish()
+            by_rules = [finding for rule in self.rules for finding in rule.findings()]
+            self._findings = sorted([*self._of_queries(), *by_rules], key=_order)
         shown = SEVERITIES[: SEVERITIES.index(least) + 1]
-        found = [finding for rule in self.rules for finding in rule.findings() if finding.level in shown]
-        return sorted(found, key=_order)
+        return [finding for finding in self._findings if finding.level in shown]
 
     def answer(self, least: Severity = "info", arguments: str = "INPUT") -> Answer:
         """Return the findings down to a severity; `found` says that one of them is an error.
@@ -185,9 +199,35 @@ def row_of(finding: Finding) -> tuple[Any, ...]:
         finding.text,
         evidence,
         kind.meaning,
-        kind.advice,
+        finding.advice,
         [*kind.see],
         finding.command,
+    )
+
+
+def _finding(row: Row) -> Finding:
+    """Return a finding of a rule that is a query."""
+    more = row.advice.removeprefix(row.rule.advice["any"]).strip()
+    evidence = [_evidence(place) for place in row.places]
+    severity = cast("Severity", row.severity)
+    return Finding(kind_of(row.rule), row.subject, row.text, evidence, row.weight, severity, row.command, more)
+
+
+def _evidence(place: Mapping[str, Any]) -> Evidence:
+    """Return a place of a row as evidence. A request log has lines, and no zone for its times."""
+    time = place["time"]
+    line = place["line"]
+    text = None if time is None else f"{time:%Y-%m-%dT%H:%M:%S.%f}{'Z' if line is None else ''}"
+    frame = place["frame"] if line is None else None
+    return Evidence(
+        place["what"],
+        text,
+        frame,
+        place["stream"],
+        place["capture"],
+        place["file"] or None,
+        line,
+        packet=place["packet"],
     )
 
 
@@ -199,17 +239,17 @@ def command_text(command: str, arguments: str) -> str:
 
 def _items(findings: Sequence[Finding], arguments: str) -> Iterator[Item]:
     """Yield the lines for people: a finding, what was seen, where, what it means and what to do."""
-    told = set()
+    said: set[tuple[str, str]] = set()
     for finding in findings:
         kind = finding.kind
         yield Item(0, f"{finding.level.upper()} {kind.code}", finding.subject, finding.level)
         yield Item(1, finding.text)
         if finding.evidence:
             yield Item(1, f"Evidence: {places(finding.evidence)}")
-        if kind not in told:  # it is the same for all findings of a kind
-            told.add(kind)
+        if (kind.code, finding.advice) not in said:
+            said.add((kind.code, finding.advice))
             yield Item(1, f"Meaning: {kind.meaning}")
-            yield Item(1, f"Do: {kind.advice}")
+            yield Item(1, f"Do: {finding.advice}")
         see = [*([command_text(finding.command, arguments)] if finding.command else []), *kind.see]
         if see:
             yield Item(1, f"See: {' · '.join(see)}")

@@ -6,7 +6,6 @@ from collections import Counter
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.call import duration
 from kwire_cli.analysis.diagnosis.group_kinds import (
     AGAIN,
     CONFLICT,
@@ -24,6 +23,7 @@ from kwire_cli.analysis.groups.groups import GroupState
 from kwire_cli.analysis.groups.reading import APIS
 from kwire_cli.analysis.groups.timeline import FENCED as FENCING, INCONSISTENT, LATE, STATIC, names
 from kwire_cli.errors import counted
+from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

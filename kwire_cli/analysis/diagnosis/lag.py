@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.call import Evidence, between, duration
+from kwire_cli.analysis.call import Evidence, between
 from kwire_cli.analysis.diagnosis.fetches import MOST_OFFSET, size_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
 from kwire_cli.analysis.diagnosis.tallies import Book, earliest, merge_all, rate, some
 from kwire_cli.errors import counted
+from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from kwire_cli.analysis.call import duration, host_of, parts
+from kwire_cli.analysis.call import host_of, parts
 from kwire_cli.analysis.diagnosis.fetches import is_replica
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.tallies import (
@@ -18,6 +18,7 @@ from kwire_cli.analysis.diagnosis.tallies import (
     whole,
 )
 from kwire_cli.errors import counted
+from kwire_cli.questions.sentence import duration
 from kwire_cli.source.kafka.captured import address_of
 
 if TYPE_CHECKING:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from kwire_cli.analysis.call import between, duration, earlier, later, parts
+from kwire_cli.analysis.call import between, earlier, later, parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import Places, client_of, counted, host_of, place_of
+from kwire_cli.analysis.diagnosis.places import Places, client_of, host_of, place_of
 from kwire_cli.analysis.diagnosis.tallies import Book
+from kwire_cli.errors import counted
+from kwire_cli.questions.sentence import duration
 from kwire_cli.source.kafka.captured import address_of
 
 if TYPE_CHECKING:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from kwire_cli.analysis.call import duration, host_of, parts
+from kwire_cli.analysis.call import host_of, parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.tallies import Book, Tally, merge_all, part_errors, rate
 from kwire_cli.errors import counted
+from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,7 +25,8 @@ class FindingKind(NamedTuple):
     """A kind of finding, with its documentation.
 
     `meaning` says what has happened, `advice` what to do about it; `see` names KIPs and settings. `rank` orders
-    findings of one severity: causes (small numbers) before what follows from them.
+    findings of one severity: causes (small numbers) before what follows from them. `advice_by_client` are pairs of a
+    family of clients and what to do there besides.
     """
 
     code: str
@@ -35,13 +36,14 @@ class FindingKind(NamedTuple):
     advice: str
     see: tuple[str, ...] = ()
     rank: int = 50
+    advice_by_client: tuple[tuple[str, str], ...] = ()
 
 
 class Finding(NamedTuple):
     """A finding: its kind, what it is about, what was seen in numbers, and where.
 
     `weight` orders findings of one kind: the larger first. `command` is what shows more, without the inputs, such as
-    `groups --group billing`.
+    `groups --group billing`. `more_advice` is for the software of this client.
     """
 
     kind: FindingKind
@@ -51,6 +53,12 @@ class Finding(NamedTuple):
     weight: float = 0.0
     severity: Severity | None = None
     command: str = ""
+    more_advice: str = ""
+
+    @property
+    def advice(self) -> str:
+        """What to do."""
+        return f"{self.kind.advice} {self.more_advice}".rstrip()
 
     @property
     def level(self) -> Severity:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.call import duration
 from kwire_cli.analysis.calls import evidence_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import Places, counted, place_of, size_text
+from kwire_cli.analysis.diagnosis.places import Places, place_of
 from kwire_cli.analysis.diagnosis.tallies import Book
+from kwire_cli.errors import counted
+from kwire_cli.questions.sentence import duration, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

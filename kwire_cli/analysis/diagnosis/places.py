@@ -80,16 +80,3 @@ def _when(place: Evidence) -> tuple[str, str, int, int, str]:
 def in_time(places: Iterable[Evidence]) -> list[Evidence]:
     """Return places in the order of their times: parts that were merged came in any order."""
     return sorted(places, key=_when)
-
-
-def counted(count: int, noun: str, nouns: str = "") -> str:
-    """Return a count with its noun: `1 connection`, `2 connections`."""
-    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
-
-
-def size_text(size: int) -> str:
-    """Return a size for people: `512 bytes`, `3.4 kB`, `120 MB`."""
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if size >= factor:
-            return f"{size / factor:.3g} {unit}"
-    return counted(size, "byte")

@@ -6,11 +6,12 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.call import duration, later, seconds
+from kwire_cli.analysis.call import later, seconds
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import client_of, host_of, in_time, place_of
 from kwire_cli.analysis.diagnosis.tallies import Book, Recent
 from kwire_cli.analysis.diagnosis.tls import Turns
+from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator

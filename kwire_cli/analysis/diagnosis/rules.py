@@ -17,6 +17,7 @@ from kwire_cli.analysis.diagnosis.leadership import Leadership
 from kwire_cli.analysis.diagnosis.listeners import Listeners
 from kwire_cli.analysis.diagnosis.mangling import Mangling
 from kwire_cli.analysis.diagnosis.metadata import UnknownTopics
+from kwire_cli.analysis.diagnosis.model import FindingKind
 from kwire_cli.analysis.diagnosis.old_clients import OldClients
 from kwire_cli.analysis.diagnosis.packets import Packets
 from kwire_cli.analysis.diagnosis.producers import Producers
@@ -28,9 +29,10 @@ from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
 from kwire_cli.analysis.diagnosis.transport import Transport
 from kwire_cli.analysis.diagnosis.unanswered import Unanswered
 from kwire_cli.analysis.diagnosis.versions import Versions
+from kwire_cli.questions import rule_files
 
 if TYPE_CHECKING:
-    from kwire_cli.analysis.diagnosis.model import FindingKind, Rule
+    from kwire_cli.analysis.diagnosis.model import Rule
 
 RULES: tuple[type[Rule], ...] = (
     Listeners,
@@ -62,4 +64,13 @@ RULES: tuple[type[Rule], ...] = (
 
 def kinds() -> list[FindingKind]:
     """Return the kinds of findings of all rules, by code."""
-    return sorted((kind for rule in RULES for kind in rule.KINDS), key=lambda kind: kind.code)
+    of_queries = [kind_of(rule) for rule in rule_files.rules()]
+    return sorted((*of_queries, *(kind for rule in RULES for kind in rule.KINDS)), key=lambda kind: kind.code)
+
+
+def kind_of(rule: rule_files.Rule) -> FindingKind:
+    """Return the kind of the findings of a rule that is a query."""
+    by_client = tuple((family, text) for family, text in rule.advice.items() if family != "any")
+    return FindingKind(
+        rule.code, rule.severity, rule.title, rule.meaning, rule.advice["any"], rule.see, rule.rank, by_client
+    )

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.call import duration
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.quotas import Quotas
 from kwire_cli.analysis.diagnosis.tallies import Book, Tally, merge_all, some
 from kwire_cli.errors import counted
+from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -116,13 +115,12 @@ class _Controller(Tally):
 class Speed(Rule):
     """Latencies by broker and api, throttles of clients, and slow requests to controllers."""
 
-    KINDS = (SLOW, OVERLOAD, *Quotas.KINDS)
+    KINDS = (SLOW, OVERLOAD)
 
     def __init__(self) -> None:
         self._latencies: Book[tuple[str, str], _Latencies] = Book(_Latencies)
         self._slowest: Book[tuple[str, str], Tally] = Book(Tally)
         self._controllers: Book[str, _Controller] = Book(_Controller)
-        self._quotas = Quotas()
         self._throttled: dict[Hashable, float] = {}
         self._nodes: dict[str, int] = {}
 
@@ -132,7 +130,6 @@ class Speed(Rule):
         asked, answered = call.asked, call.answered
         throttle = call.throttle
         if throttle > 0:
-            self._quotas.add(call, throttle)
             if answered is not None and (call.connection in self._throttled or len(self._throttled) < MOST_CONNECTIONS):
                 self._throttled[call.connection] = answered + throttle
         if call.delayed or asked is None or answered is None:
@@ -165,14 +162,12 @@ class Speed(Rule):
         self._throttled.pop((connection.capture, connection.stream), None)
 
     def merge(self, other: Speed) -> None:
-        self._quotas.merge(other._quotas)
         merge_all(self._latencies, other._latencies)
         merge_all(self._slowest, other._slowest)
         merge_all(self._controllers, other._controllers)
         self._nodes |= other._nodes
 
     def findings(self) -> Iterator[Finding]:
-        yield from self._quotas.findings()
         yield from self._slow_brokers()
         for address, slow in self._controllers.items():
             if slow.count < LEAST_SLOW:

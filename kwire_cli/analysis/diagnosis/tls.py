@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.calls import evidence_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import Places, counted, host_of, place_of, size_text
+from kwire_cli.analysis.diagnosis.places import Places, host_of, place_of
 from kwire_cli.analysis.diagnosis.tallies import Book, Recent
+from kwire_cli.errors import counted
+from kwire_cli.questions.sentence import size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from shlex import quote
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from kwire_cli.analysis.call import Evidence, between, duration, earlier, instant, later, parts
+from kwire_cli.analysis.call import Evidence, between, earlier, instant, later, parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.tallies import Recent
 from kwire_cli.analysis.transactions.model import ABORTED, OPEN, UNKNOWN
 from kwire_cli.analysis.transactions.traffic import APIS, whole
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.errors import counted, few
+from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence

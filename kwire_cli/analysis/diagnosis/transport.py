@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.call import duration
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import Places, counted, host_of, place_of, size_text
+from kwire_cli.analysis.diagnosis.places import Places, host_of, place_of
 from kwire_cli.analysis.diagnosis.tallies import Book, Recent
+from kwire_cli.errors import counted
+from kwire_cli.questions.sentence import duration, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator

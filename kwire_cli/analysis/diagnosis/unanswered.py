@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.call import duration, later, seconds
+from kwire_cli.analysis.call import later, seconds
 from kwire_cli.analysis.diagnosis.limits import PATIENCE
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import client_of, counted, in_time
+from kwire_cli.analysis.diagnosis.places import client_of, in_time
 from kwire_cli.analysis.diagnosis.tallies import MOST_OPEN, Book, Recent, merge_all
+from kwire_cli.errors import counted
+from kwire_cli.questions.sentence import duration
 from kwire_cli.spec.kafka import WAITING
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.call import parts
 from kwire_cli.analysis.calls import CapturedCall
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import Places, client_of, counted
+from kwire_cli.analysis.diagnosis.places import Places, client_of
 from kwire_cli.analysis.diagnosis.tallies import Book
 from kwire_cli.engine.codes import MEANING, REFUSED
+from kwire_cli.errors import counted
 from kwire_cli.spec.kafka import API_VERSIONS
 
 if TYPE_CHECKING:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.call import duration, instant, to_microseconds
+from kwire_cli.analysis.call import instant, to_microseconds
 from kwire_cli.analysis.groups.moves import UNTIMED
 from kwire_cli.analysis.groups.timeline import Timeline, names, short
 from kwire_cli.answer import Answer, Column, Item, Note, Outline, Table
 from kwire_cli.errors import counted
+from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.call import duration
 from kwire_cli.analysis.groups.generations import Generation, add_assignments, add_away, add_idle
 from kwire_cli.analysis.groups.moves import NOTHING
 from kwire_cli.analysis.groups.reading import MEMBER_ID_REQUIRED
@@ -27,6 +26,7 @@ from kwire_cli.analysis.groups.timeline import (
     subscribes,
     why_left,
 )
+from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.call import duration
 from kwire_cli.analysis.groups.generations import changes
 from kwire_cli.analysis.groups.moves import NOTHING, Assignment
 from kwire_cli.analysis.groups.timeline import (
@@ -23,6 +22,7 @@ from kwire_cli.analysis.groups.timeline import (
     subscribes,
     why_left,
 )
+from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from kwire_cli.analysis.call import duration
 from kwire_cli.analysis.groups.moves import NOTHING, UNTIMED, Assignment
 from kwire_cli.errors import few
+from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire_cli.source.packets.model import NO_TIME
+from kwire_cli.tables.columns import LAST_SECOND
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
@@ -23,8 +24,22 @@ WORD = pa.dictionary(pa.int32(), pa.string())
 """The type of texts of which few differ."""
 WORDS = pa.list_(pa.string())
 TIME = pa.timestamp("us", "UTC")
-LAST_SECOND = 253402300800
-"""The first second that no time can be any more."""
+ARROW_TYPES = {
+    "text": pa.string(),
+    "word": WORD,
+    "texts": WORDS,
+    "int32": pa.int32(),
+    "int32s": pa.list_(pa.int32()),
+    "int64": pa.int64(),
+    "flag": pa.bool_(),
+    "time": TIME,
+}
+"""The types of columns, by the names that `kwire_cli.tables.columns` uses."""
+
+
+def arrow_schema(columns: Iterable[tuple[str, str]]) -> pa.Schema:
+    """Return the schema of columns given by name and type."""
+    return pa.schema([pa.field(name, ARROW_TYPES[kind]) for name, kind in columns])
 
 
 def plain(schema: pa.Schema) -> pa.Schema:
@@ -36,11 +51,6 @@ def plain(schema: pa.Schema) -> pa.Schema:
         ],
         metadata=schema.metadata,
     )
-
-
-def microseconds_of(time: int | None) -> int | None:
-    """Return nanoseconds since 1970 in microseconds; None if there is no time, or it is none that a date can be."""
-    return None if time is None or not 0 <= time < LAST_SECOND * 1_000_000_000 else time // 1000
 
 
 def latency_us(nanoseconds: Span) -> Span:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,16 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire_cli.engine.arrow import Columns, numbers, values_of
-from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.program import Array, Leaf
 from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID
 from kwire_cli.pipeline.lake.columns import (
-    TIME,
     WORD,
     WORDS,
+    arrow_schema,
     latency_us,
     list_offsets,
-    microseconds_of,
     once,
     padded,
     shifted,
@@ -31,10 +28,21 @@ from kwire_cli.pipeline.lake.columns import (
 )
 from kwire_cli.source.packets.model import NO_TIME, InRow
 from kwire_cli.spec.kafka import FETCH
-from kwire_cli.spec.model import fields_by_path
+from kwire_cli.tables.columns import (
+    FRAMES as FRAME_COLUMNS,
+    GROUP,
+    SESSION_ID,
+    THROTTLE,
+    TRANSACTIONAL_ID,
+    WAIT,
+    broker_address_of,
+    entities,
+    number_in,
+    session_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -47,48 +55,14 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-FRAMES = pa.schema(
-    [
-        pa.field("file", WORD),
-        pa.field("packet", pa.int64()),
-        pa.field("time", TIME),
-        pa.field("src", WORD),
-        pa.field("dst", WORD),
-        pa.field("stream", pa.int64()),
-        pa.field("frame", pa.int64()),
-        pa.field("request_frame", pa.int64()),
-        pa.field("kind", WORD),
-        pa.field("size", pa.int64()),
-        pa.field("api_key", pa.int32()),
-        pa.field("api", WORD),
-        pa.field("api_version", pa.int32()),
-        pa.field("correlation_id", pa.int32()),
-        pa.field("client_id", WORD),
-        pa.field("software", WORD),
-        pa.field("broker", pa.int32()),
-        pa.field("topics", WORDS),
-        pa.field("groups", WORDS),
-        pa.field("transactional_id", pa.string()),
-        pa.field("latency_us", pa.int64()),
-        pa.field("delayed", pa.bool_()),
-        pa.field("wait_ms", pa.int32()),
-        pa.field("throttle_ms", pa.int64()),
-        pa.field("error_codes", pa.list_(pa.int32())),
-        pa.field("errors", WORDS),
-        pa.field("protocol", WORD),
-        pa.field("anomalies", WORDS),
-    ]
-)
-"""The columns of `frames`; docs/tables.md says what each one holds."""
+FRAMES = arrow_schema((column.name, column.type) for column in FRAME_COLUMNS)
+"""The columns of `frames` in a lake; docs/tables.md says what each one holds."""
 ADDRESS, SESSION = "broker_address", "session"
 UNRESOLVED = pa.schema([*FRAMES, pa.field(ADDRESS, WORD), pa.field(SESSION, pa.int64())])
 """The columns before the names of the capture point are known: topics may be ids, brokers are addresses, and fetch
 sessions may have begun on another connection.
 """
 NO_UUID_TEXT = "A" * 22
-_THROTTLE, _WAIT, _SESSION = "throttleTimeMs", "maxWaitMs", "sessionId"
-_GROUP, _TRANSACTIONAL_ID = "groupId", "transactionalId"
-"""Types of entities, as definitions name them."""
 
 
 # Where the columns of a frame stand in its layout.
@@ -124,26 +98,13 @@ def nodes_of(spec: MessageSpec, layout: Layout) -> Nodes:
                 tuple(leaf for leaf in own if by_node[leaf.id] == TOPIC),
                 tuple(leaf for leaf in own if by_node[leaf.id] == TOPIC_ID),
                 tuple(leaf for leaf in own if by_node[leaf.id] == ERROR),
-                entities(spec, leaves, _GROUP),
-                entities(spec, leaves, _TRANSACTIONAL_ID),
+                entities(spec, leaves, GROUP),
+                entities(spec, leaves, TRANSACTIONAL_ID),
                 top,
                 counts,
             ),
         )
     return cached[1]
-
-
-def entities(spec: MessageSpec, leaves: Iterable[Leaf], kind: str) -> tuple[Leaf, ...]:
-    """Return the strings of a layout that name entities of a kind, such as `groupId`, by type or by name."""
-    paths = _entity_paths(spec, kind)
-    return tuple(leaf for leaf in leaves if leaf.kind == "string" and leaf.path.removesuffix("[]") in paths)
-
-
-@lru_cache(maxsize=1024)
-def _entity_paths(spec: MessageSpec, kind: str) -> frozenset[str]:
-    return frozenset(
-        path for path, field_spec in fields_by_path(spec) if kind in {field_spec.entity_type, field_spec.name}
-    )
 
 
 # Columns of frames of one layout.
@@ -252,16 +213,16 @@ def _asked(stretch: Stretch, requests: Sequence[Values]) -> Asked:
     number, time, wait, session, client = np.zeros((5, before + count), np.int64)
     clients: dict[str | None, int] = {}
     for at, line in enumerate(stretch.pending):
-        number[at], wait[at], session[at] = line.number, _wait_of(line), _session_of(line)
+        number[at], wait[at], session[at] = line.number, number_in(line, WAIT, -1), number_in(line, SESSION_ID, 0)
         time[at] = NO_TIME if line.seen.time is None else line.seen.time
         client[at] = clients.setdefault(line.client_id, len(clients))
     for values in requests:
         own = before + values.frames.which
         number[own], time[own] = values.frames.number, values.frames.time
         client[own] = clients.setdefault(values.frames.client_id, len(clients))
-        waits = values.top(_WAIT)
+        waits = values.top(WAIT)
         wait[own] = -1 if waits is None else waits
-        sessions = values.top(_SESSION)
+        sessions = values.top(SESSION_ID)
         session[own] = 0 if sessions is None else sessions
     return Asked(number, time, wait, session, client, tuple(clients))
 
@@ -309,10 +270,10 @@ def _rows(values: Values, stretch: Stretch, asked: Asked, topics: pa.ListArray, 
         "anomalies": none,
         ADDRESS: word(stretch.dst, count),
     }
-    if layout.api_key == FETCH and (sessions := values.top(_SESSION)) is not None:
+    if layout.api_key == FETCH and (sessions := values.top(SESSION_ID)) is not None:
         own = np.where(sessions == 0, asked.session[frames.which], sessions) if is_response else sessions
         columns[SESSION] = pa.array(own, mask=own == 0)
-    throttle = values.top(_THROTTLE) if is_response else None
+    throttle = values.top(THROTTLE) if is_response else None
     if throttle is not None:
         columns["throttle_ms"] = pa.array(throttle)
     if is_response:
@@ -325,7 +286,7 @@ def _rows(values: Values, stretch: Stretch, asked: Asked, topics: pa.ListArray, 
         wait = asked.wait[own]
     else:
         columns["client_id"] = word(frames.client_id, count)
-        waits = values.top(_WAIT)
+        waits = values.top(WAIT)
         wait = np.full(count, -1) if waits is None else waits
     columns["wait_ms"] = pa.array(wait.astype(np.int32), mask=wait < 0)
     return pa.RecordBatch.from_arrays(
@@ -361,91 +322,12 @@ def error_text(code: int, catalog: Catalog) -> str:
 # The rows of single lines: of whatever does not come in stretches.
 
 
-def _latency(line: Captured) -> int | None:
-    request = line.request
-    if request is None or line.seen.time is None or request.seen.time is None:
-        return None
-    return latency_us(line.seen.time - request.seen.time)
-
-
-def _wait(line: Captured) -> int | None:
-    request = line.request if line.seen.kind == "response" else line
-    wait = _wait_of(request) if request is not None else -1
-    return wait if 0 <= wait < 1 << 31 else None
-
-
-def _wait_of(line: Captured) -> int:
-    wait = line.field(_WAIT)
-    return wait if isinstance(wait, int) else -1
-
-
-def _session_of(line: Captured) -> int:
-    session = line.field(_SESSION)
-    return session if isinstance(session, int) else 0
-
-
-@lru_cache(maxsize=2048)
-def _entity_ids(spec: MessageSpec, version: int, kind: str) -> frozenset[int]:
-    return frozenset(leaf.id for leaf in entities(spec, entry_for(spec, version).program.leaves, kind))
-
-
-def _named(line: Captured, kind: str) -> list[str]:
-    """Return the entities of a kind that a line names, each once."""
-    plain = line.plain if line.is_frame else None
-    if plain is not None:
-        spec, version = line.connection.catalog.message(plain.layout.message), plain.layout.version
-    else:
-        body = line.frame.body if line.frame else None
-        if body is None or line.read is None:
-            return []
-        spec, version = body.spec, body.version
-    ids = _entity_ids(spec, version, kind)
-    if not ids or (decoded := line.read) is None:
-        return []
-    raw = decoded[1]
-    texts = [bytes(raw.data[raw.value[at] : raw.end[at]]) for at, node in enumerate(raw.node) if node in ids]
-    return [*dict.fromkeys(text.decode("utf-8", "replace") for text in texts if text)]
-
-
-def _address(line: Captured) -> str | None:
-    client = line.connection.client
-    return None if client is None else line.dst if client == line.seen.side else line.src
-
-
-LINE_COLUMNS: dict[str, Callable[[Captured], Any]] = {
-    "file": lambda line: line.where.file,
-    "packet": lambda line: line.where.packet,
-    "time": lambda line: microseconds_of(line.seen.time),
-    "src": lambda line: line.src,
-    "dst": lambda line: line.dst,
-    "stream": lambda line: line.stream,
-    "frame": lambda line: line.number,
-    "request_frame": lambda line: line.request.number if line.request else None,
-    "kind": lambda line: line.kind,
-    "size": lambda line: line.seen.size,
-    "api_key": lambda line: line.api_key,
-    "api": lambda line: line.api,
-    "api_version": lambda line: line.api_version,
-    "correlation_id": lambda line: line.correlation_id,
-    "client_id": lambda line: line.client_id,
-    "software": lambda line: line.software if line.is_frame else None,
-    "broker": lambda line: line.broker,
+LINE_COLUMNS: dict[str, Callable[[Captured], Any]] = {column.name: column.of_line for column in FRAME_COLUMNS} | {
     "topics": lambda line: line.said_topics,
-    "groups": lambda line: _named(line, _GROUP),
-    "transactional_id": lambda line: next(iter(_named(line, _TRANSACTIONAL_ID)), None),
-    "latency_us": _latency,
-    "delayed": lambda line: line.delayed if line.request else None,
-    "wait_ms": _wait,
-    "throttle_ms": lambda line: line.throttle,
-    "error_codes": lambda line: line.error_codes,
-    "errors": lambda line: [str(error) for error in line.errors],
-    "protocol": lambda line: line.seen.protocol,
-    "anomalies": lambda line: line.anomalies,
-    ADDRESS: _address,
-    SESSION: lambda line: (
-        (line.api_key == FETCH and (_session_of(line) or (line.request and _session_of(line.request)))) or None
-    ),
+    ADDRESS: broker_address_of,
+    SESSION: session_of,
 }
+"""How to get the columns of UNRESOLVED from a line."""
 
 
 # Names that the whole capture point tells, put into rows.

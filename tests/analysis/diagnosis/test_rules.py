@@ -4,13 +4,12 @@ import pickle
 from types import SimpleNamespace
 
 import pytest
-from kit.calls import INCIDENTS, REAL, RULES, asked, codes, merged_in_all_orders, subjects, survives, told
+from kit.calls import INCIDENTS, REAL, RULES, codes, survives
 
 from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.diagnosis.authorization import KINDS_OF_RESOURCE
 from kwire_cli.analysis.diagnosis.consumers import Consumers
 from kwire_cli.analysis.diagnosis.coordinators import Coordinators
-from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.diagnosis.elections import Elections
 from kwire_cli.analysis.diagnosis.leadership import Leadership
 from kwire_cli.analysis.diagnosis.metadata import UnknownTopics
@@ -113,16 +112,6 @@ class Hostile:
 def test_bodies_of_wrong_types(rule_type, errors):
     survives(rule_type)
     survives(rule_type, errors)
-
-
-@pytest.mark.parametrize("name", ["out-of-order", "hanging-transaction"])
-def test_parts_of_logs_in_any_order(name):
-    """Parts of captures have connections of their own (tests/analysis/test_parts_in_any_order.py)."""
-    given = subjects(INCIDENTS / name)
-    expected = told(asked(Diagnosis(), given))
-    assert expected
-    for diagnosis in merged_in_all_orders(Diagnosis, given):
-        assert told(diagnosis) == expected
 
 
 def nothing(**known):

@@ -1,0 +1,84 @@
+"""Runs the rules of `kwire diagnose` over tables, and makes findings of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.errors import InputError
+from kwire_cli.questions.rule_files import FAMILIES
+from kwire_cli.questions.sentence import sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.questions.rule_files import Rule
+    from kwire_cli.tables.memory import Tables
+
+EXPLAINED = "create or replace temp table explained (code varchar, client varchar, error varchar)"
+"""The errors that findings account for. A null client stands for all clients."""
+_FACTS = """
+select
+    (select list(distinct api) from frames) as apis,
+    (select list(distinct e) from (select unnest(errors) as e from frames)) as errors
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A finding of a rule, with its texts filled in. `places` are rows of evidence, the earliest first."""
+
+    rule: Rule
+    severity: str
+    subject: str
+    text: str
+    advice: str
+    command: str
+    weight: float
+    places: tuple[dict[str, Any], ...]
+
+
+def findings(tables: Tables, rules: Sequence[Rule]) -> Iterator[Row]:
+    """Yield the findings of rules.
+
+    Raises:
+        InputError: DuckDB refuses the query of a rule, or a text names a column that the query does not give.
+
+    """
+    facts = tables.rows(_FACTS)[0]
+    apis, errors = frozenset(facts["apis"] or ()), frozenset(facts["errors"] or ())
+    tables.connection.execute(EXPLAINED)
+    for rule in rules:
+        if (rule.apis and not rule.apis & apis) or (rule.errors and not rule.errors & errors):
+            continue
+        try:
+            rows = tables.rows(rule.graded_query, rule.parameters)
+            yield from [_finding(rule, row) for row in rows]
+            _explain(tables, rule, rows)
+        except InputError as error:
+            raise InputError(f"rule {rule.code}: {error.reason}") from error
+        except KeyError as error:
+            raise InputError(f"rule {rule.code}: its text names {error}, and its query has no such column") from error
+
+
+def _explain(tables: Tables, rule: Rule, rows: Sequence[dict[str, Any]]) -> None:
+    explained = [(rule.code, row.get("client"), sentence(error, row)) for row in rows for error in rule.explains]
+    if explained:
+        tables.connection.executemany("insert into explained values (?, ?, ?)", explained)
+
+
+def _finding(rule: Rule, row: dict[str, Any]) -> Row:
+    software = row.get("software") or ""
+    family = next((name for name, word in FAMILIES.items() if word in software), "")
+    advice = " ".join(filter(None, (rule.advice["any"], rule.advice.get(family))))
+    places = [place for place in row.get("evidence") or () if place is not None]
+    return Row(
+        rule,
+        row["severity"],
+        sentence(rule.subject, row),
+        sentence(rule.text, row),
+        advice,
+        sentence(rule.command, row),
+        float(row.get("weight") or 0),
+        tuple(sorted(places, key=lambda place: place["ordinal"])),
+    )

@@ -1,0 +1,82 @@
+"""Sentences of findings: templates with the columns of a row.
+
+`{n:# answer}` counts (`1 answer`, `3 answers`), and `{n:# retry retries}` has a plural of its own. `{span_s:s}` is a
+duration from seconds, `{took_us:us}` one from microseconds, `{size:bytes}` a size, `{share:%}` a share. A list shows
+its first three values and how many more there are. `[...]` is left out if a column in it is null or an empty list.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.errors import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+SHOWN = 3
+_OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
+
+
+def duration(seconds: float) -> str:
+    """Return seconds for people: `350 µs`, `12 ms`, `1.9 s`, `5 min 3 s`, `2 h 5 min`, `400 days`."""
+    if seconds >= 120:
+        return long_duration(seconds)
+    if seconds >= 0.9995:
+        return f"{seconds:.1f} s"
+    return f"{1000 * seconds:.0f} ms" if seconds >= 0.0005 or not seconds else f"{1e6 * seconds:.3g} µs"
+
+
+def long_duration(seconds: float) -> str:
+    """Return a minute and more for people: `4 min 12 s`, `2 h 5 min`, `400 days`."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours >= 48:
+        return f"{hours // 24} days"
+    words = (f"{hours} h" * bool(hours), f"{minutes} min" * bool(minutes), f"{rest} s" * bool(rest and not hours))
+    return " ".join(filter(None, words))
+
+
+def size_text(size: int) -> str:
+    """Return a size for people: `512 bytes`, `3.4 kB`, `120 MB`."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= factor:
+            return f"{size / factor:.3g} {unit}"
+    return counted(size, "byte")
+
+
+_FORMATS: dict[str, Callable[[Any], str]] = {
+    "s": duration,
+    "us": lambda value: duration(value / 1e6),
+    "bytes": size_text,
+    "%": lambda value: f"{100 * value:.0f} %",
+}
+
+
+class _Formatter(string.Formatter):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if value is None:
+            return "?"
+        if format_spec.startswith("#"):
+            return counted(value, *format_spec[1:].split())
+        if format_spec in _FORMATS:
+            return _FORMATS[format_spec](value)
+        if isinstance(value, list):
+            more = f" and {len(value) - SHOWN} more" if len(value) > SHOWN else ""
+            return ", ".join(map(str, value[:SHOWN])) + more
+        return f"{value:,}" if type(value) is int and not format_spec else str(super().format_field(value, format_spec))
+
+
+_FORMATTER = _Formatter()
+
+
+def sentence(template: str, row: Mapping[str, Any]) -> str:
+    """Return a template with the values of a row in it. KeyError for a column that the row does not have."""
+
+    def shown(match: re.Match[str]) -> str:
+        names = [name for _, name, _, _ in _FORMATTER.parse(match[1]) if name]
+        return "" if any(row[name] is None or row[name] == [] for name in names) else match[1]
+
+    return _FORMATTER.vformat(_OPTIONAL.sub(shown, template), (), row)

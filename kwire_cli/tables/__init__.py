@@ -1,0 +1,1 @@
+"""Tables of facts: what questions in SQL read."""

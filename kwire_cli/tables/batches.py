@@ -1,0 +1,80 @@
+"""The table `batches`: the batches in Produce requests of captures, by their headers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.records.batch import Batch, Source
+from kwire_cli.records.codecs import Limits
+from kwire_cli.records.formats import AUTO
+from kwire_cli.records.layouts import layouts_of
+from kwire_cli.records.reading import record_set
+from kwire_cli.source.kafka.line_records import raw_body_of
+from kwire_cli.spec.kafka import PRODUCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.source.kafka.captured import Captured
+
+BATCHES = (
+    ("connection", "BIGINT"),
+    ("frame", "BIGINT"),
+    ("topic", "VARCHAR"),
+    ("partition", "INTEGER"),
+    ("records", "BIGINT"),
+    ("size", "BIGINT"),
+    ("magic", "INTEGER"),
+    ("codec", "INTEGER"),
+    ("crc", "BIGINT"),
+    ("crc_valid", "BOOLEAN"),
+    ("producer_id", "BIGINT"),
+    ("producer_epoch", "INTEGER"),
+    ("base_sequence", "INTEGER"),
+    ("is_transactional", "BOOLEAN"),
+    ("is_control", "BOOLEAN"),
+    ("timestamp_type", "INTEGER"),
+    ("first_time_ms", "BIGINT"),
+    ("max_time_ms", "BIGINT"),
+)
+"""Names and types. What the format of a batch lacks is -1, false or null."""
+_LAYOUTS, _LIMITS = layouts_of(AUTO), Limits()
+
+
+def batch_rows(line: Captured) -> Iterator[list[Any]]:
+    """Yield the batches in a Produce request as rows of BATCHES, without the key."""
+    if line.api_key != PRODUCE or line.kind != "request":
+        return
+    for topic in _objects(raw_body_of(line).get("topicData")):
+        name = topic.get("name") or line.names.topic(topic.get("topicId") or "")
+        for partition in _objects(topic.get("partitionData")):
+            records, index = partition.get("records"), partition.get("index")
+            if isinstance(records, bytes | memoryview) and isinstance(index, int):
+                source = Source(memoryview(records), _LAYOUTS, line.connection.catalog, name, _LIMITS)
+                for item in record_set(source):
+                    if isinstance(item, Batch):
+                        yield [name, index, *_row(item)]
+
+
+def _objects(values: Any) -> Iterator[dict[str, Any]]:
+    yield from (value for value in values or () if isinstance(value, dict))
+
+
+def _row(batch: Batch) -> list[Any]:
+    head = batch.head
+    return [
+        head.records,
+        batch.size,
+        batch.magic,
+        head.codec,
+        head.crc,
+        batch.crc_valid,
+        head.producer_id,
+        head.producer_epoch,
+        head.base_sequence,
+        head.transactional,
+        head.control,
+        head.timestamp_type,
+        head.first_time,
+        head.max_timestamp,
+    ]

@@ -1,0 +1,83 @@
+"""The table `connections`: one row for each TCP connection of a capture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.tables.columns import microseconds_of
+
+if TYPE_CHECKING:
+    from kwire_cli.source.kafka.traffic import TcpConnection
+
+CONNECTIONS = (
+    ("connection", "BIGINT"),
+    ("ordinal", "BIGINT"),
+    ("capture_point", "VARCHAR"),
+    ("file", "VARCHAR"),
+    ("packet", "BIGINT"),
+    ("stream", "BIGINT"),
+    ("client_address", "VARCHAR"),
+    ("broker_address", "VARCHAR"),
+    ("broker", "INTEGER"),
+    ("opened", "BOOLEAN"),
+    ("outcome", "VARCHAR"),
+    ("syns", "INTEGER"),
+    ("is_unused", "BOOLEAN"),
+    ("client_heard", "BOOLEAN"),
+    ("broker_heard", "BOOLEAN"),
+    ("first_time", "TIMESTAMPTZ"),
+    ("closed_time", "TIMESTAMPTZ"),
+    ("closed_by", "VARCHAR"),
+    ("reset", "BOOLEAN"),
+    ("reason", "VARCHAR"),
+    ("client_bytes", "BIGINT"),
+    ("broker_bytes", "BIGINT"),
+    ("client_lost_bytes", "BIGINT"),
+    ("broker_lost_bytes", "BIGINT"),
+    ("client_cut_bytes", "BIGINT"),
+    ("broker_cut_bytes", "BIGINT"),
+    ("client_again_segments", "BIGINT"),
+    ("broker_again_segments", "BIGINT"),
+    ("client_again_bytes", "BIGINT"),
+    ("broker_again_bytes", "BIGINT"),
+    ("client_shut_us", "BIGINT"),
+    ("broker_shut_us", "BIGINT"),
+)
+"""Names and types.
+
+`outcome` is accepted, refused or silent; `closed_by` is client or broker. Bytes are of payload, null if the beginning
+was not seen. *_again_segments were sent again, *_lost_bytes are not in the capture, *_cut_bytes were cut off packets,
+and *_shut_us is how long a side took no bytes (a window of 0).
+"""
+
+
+def connection_row(key: int, at: int, connection: TcpConnection) -> list[Any]:
+    """Return a TCP connection as a row of CONNECTIONS."""
+    shut = [nanoseconds // 1000 for nanoseconds in connection.shut]
+    return [
+        key,
+        at,
+        connection.capture,
+        connection.file,
+        connection.packet,
+        connection.stream,
+        connection.client,
+        connection.broker,
+        connection.node,
+        connection.opened,
+        connection.outcome,
+        connection.syns,
+        connection.is_unused,
+        *connection.heard,
+        microseconds_of(connection.first),
+        microseconds_of(connection.closed),
+        connection.closed_by,
+        connection.reset,
+        connection.reason,
+        *connection.sizes,
+        *connection.lost,
+        *connection.cut,
+        *connection.repeated,
+        *connection.again,
+        *shut,
+    ]

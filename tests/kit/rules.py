@@ -1,0 +1,67 @@
+"""Findings of rules that are queries, in calls that a test makes up."""
+
+from functools import cache
+
+import kwire_cli
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.questions.diagnose import findings as query_findings
+from kwire_cli.questions.rule_files import rules
+from kwire_cli.tables.columns import FRAMES, IN_MEMORY
+from kwire_cli.tables.memory import Tables
+
+CATALOG = kwire_cli.catalog()
+RULES = {rule.code: rule for rule in rules()}
+COLUMNS = [column.name for column in (*IN_MEMORY, *FRAMES)]
+LISTS = ("topics", "groups", "error_codes", "errors", "anomalies", "content")
+
+
+@cache
+def error_codes():
+    return {row.name: row.code for row in CATALOG.errors}
+
+
+def fill(tables, calls, connections=()):
+    """Put calls (kit.calls.MadeCall, in the order of frames) and rows of connections into tables."""
+    keys = {}
+    for number, call in enumerate(calls):
+        key = keys.setdefault(call.connection, len(keys))
+        codes = [error_codes().get(error, error) for error in call.errors]
+        request = {
+            "src": call.client, "dst": call.broker, "time": call.asked, "kind": "request", "expects_answer": True,
+            "frame": 2 * number + 1, "groups": [group] if (group := call.request.get("groupId")) else [],
+        }  # fmt: skip
+        response = {
+            "src": call.broker, "dst": call.client, "time": call.answered, "kind": "response",
+            "frame": 2 * number + 2, "request_frame": 2 * number + 1, "errors": [*map(str, call.errors)],
+            "error_codes": codes, "throttle_ms": round(call.throttle * 1000) or None, "delayed": call.delayed,
+            "latency_us": None if call.asked is None or call.answered is None else
+            round((call.answered - call.asked) * 1e6),
+        }  # fmt: skip
+        for frame, body in ((request, call.request), (response, call.response)):
+            if body is None:
+                continue
+            row = dict.fromkeys(COLUMNS) | dict.fromkeys(LISTS, ()) | {
+                "api": call.api, "api_key": CATALOG.api(call.api).key, "api_version": call.version, "guess": False,
+                "client_id": call.client_id, "software": call.software, "broker": call.node, "source": "capture",
+                "topics": call.topics, "stream": key, "size": 10,
+            } | frame  # fmt: skip
+            if row["time"] is not None:
+                row["time"] = round(row["time"] * 1e6)
+            tables._frames.add([key, 2 * number + (frame is response), *(row[name] for name in COLUMNS)])
+            if buffer := tables._bodies.get((call.api, frame["kind"])):
+                buffer.add([key, frame["frame"], call.version, body])
+    for row in connections:
+        tables._connections.add(row)
+    tables.finish()
+
+
+def found(code, calls, connections=()):
+    """Return the severity, subject, text and frames of what a rule finds in calls."""
+    rule = RULES[code]
+    tables = Tables(Redaction(CATALOG), [rule.query])
+    try:
+        fill(tables, calls, connections)
+        rows = sorted(query_findings(tables, [rule]), key=lambda row: -row.weight)
+        return [(row.severity, row.subject, row.text, [place["frame"] for place in row.places]) for row in rows]
+    finally:
+        tables.close()
