@@ -1,8 +1,9 @@
 """Sentences of findings: templates with the columns of a row.
 
-`{n:# answer}` counts (`1 answer`, `3 answers`), and `{n:# retry retries}` has a plural of its own. `{span_s:s}` is a
+`{n:# answer}` counts (`1 answer`, `3 answers`), and `{n:# retry|retries}` has a plural of its own. `{span_s:s}` is a
 duration from seconds, `{took_us:us}` one from microseconds, `{size:bytes}` a size, `{share:%}` a share. A list shows
-its first three values and how many more there are. `[...]` is left out if a column in it is null or an empty list.
+its first three values and how many more there are. `[...]` is left out if a column in it is null or an empty list;
+`{is_known:?}` shows nothing, for such a condition.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
     "us": lambda value: duration(value / 1e6),
     "bytes": size_text,
     "%": lambda value: f"{100 * value:.0f} %",
+    "?": lambda _: "",
 }
 
 
@@ -60,7 +62,7 @@ class _Formatter(string.Formatter):
         if value is None:
             return "?"
         if format_spec.startswith("#"):
-            return counted(value, *format_spec[1:].split())
+            return counted(value, *format_spec[1:].strip().split("|"))
         if format_spec in _FORMATS:
             return _FORMATS[format_spec](value)
         if isinstance(value, list):

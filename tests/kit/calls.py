@@ -13,15 +13,11 @@ from kit.traffic import pcap_file
 from kwire_cli.analysis.call import Call, Evidence, instant, named_topic
 from kwire_cli.analysis.diagnosis.authentication import Authentication
 from kwire_cli.analysis.diagnosis.authorization import Authorization
-from kwire_cli.analysis.diagnosis.closing import ClosedAtRequest
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
-from kwire_cli.analysis.diagnosis.listeners import Listeners
 from kwire_cli.analysis.diagnosis.old_clients import OldClients
 from kwire_cli.analysis.diagnosis.packets import Packets
-from kwire_cli.analysis.diagnosis.reconnecting import Reconnecting
 from kwire_cli.analysis.diagnosis.tls import TlsMismatch
 from kwire_cli.analysis.diagnosis.transport import Transport
-from kwire_cli.analysis.diagnosis.unanswered import Unanswered
 from kwire_cli.analysis.diagnosis.versions import Versions
 from kwire_cli.analysis.subjects import LogItem, subjects_of
 from kwire_cli.message.redaction import Redaction
@@ -144,9 +140,9 @@ def sample_findings(name):
     return json.loads(done.out)["tables"]["findings"]
 
 
-def first(name):
-    """Return the code, severity, subject and text of the first finding in a sample, and the frames of its evidence."""
-    row = sample_findings(name)[0]
+def first(name, code=None):
+    """Return the first finding in a sample, or the first with a code: its code, severity, subject, text and frames."""
+    row = next(row for row in sample_findings(name) if code in {None, row["code"]})
     frames = [place.get("frame", place.get("line")) for place in row["evidence"]]
     return row["code"], row["severity"], row["subject"], row["text"], frames
 
@@ -210,10 +206,13 @@ REAL = ROOT.parent / "shared" / "real" / "own" / "captures"
 """Captures that are not part of the project."""
 SECOND = 1_000_000_000
 RULES = (
-    Authentication, Authorization, ClosedAtRequest, Listeners, OldClients, Packets, Reconnecting, TlsMismatch,
-    Transport, Unanswered, Versions,
+    Authentication, Authorization, OldClients, Packets, TlsMismatch, Transport, Versions,
 )  # fmt: skip
-CODES = {kind.code for rule in RULES for kind in rule.KINDS}
+CODES = {kind.code for rule in RULES for kind in rule.KINDS} | {
+    "BROKER_RESTARTED", "BROKER_STOOD_STILL", "BROKER_STOPPED", "CLOSED_IN_PLACE_OF_ANSWER", "CONNECTION_LIMIT",
+    "CONNECTION_REFUSED", "NO_ANSWER", "NO_LOGIN", "RECONNECT_STORM", "STALE_CONNECTION", "UNREACHABLE_LISTENER",
+    "WRONG_LISTENER",
+}  # fmt: skip
 
 
 def diagnosed(*arguments):
