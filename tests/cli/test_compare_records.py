@@ -4,30 +4,20 @@ import json
 import random
 
 import pytest
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, json_of, kwire, refusal_of
 
 import kwire_cli
 from kwire_cli.source.opening import holds_batches
 
 SEGMENTS = ROOT / "samples" / "segments"
-ITEM = {
-    "records": [
-        {
-            "timestamp": 5,
-            "key": {"text": "k"},
-            "value": {"text": "v"},
-            "headers": [{"key": "trace", "value": {"text": "1"}}],
-        }
-    ]
-}
+HEADERS = [{"key": "trace", "value": {"text": "1"}}]
+ITEM = {"records": [{"timestamp": 5, "key": {"text": "k"}, "value": {"text": "v"}, "headers": HEADERS}]}
 RECORDS = kwire_cli.write_records([ITEM])
 NONE = ("--codec", "none", "--batch", "as-is")
 
 
 def compared(*arguments, stdin=b""):
-    done = kwire("compare", *arguments, "-f", "json", stdin=stdin)
-    assert done.code == 0, done.err
-    return json.loads(done.out)
+    return json_of("compare", *arguments, stdin=stdin)
 
 
 def sizes(found):
@@ -130,8 +120,7 @@ def test_a_register_gives_names_their_numbers(tmp_path):
     }
     for text, says in (refused | {f'{{"a": {"9" * 5000}}}': "longer than any field"}).items():
         file.write_text(text)
-        done = kwire("compare", json.dumps(ITEM), "--register", file)
-        assert (done.code, says in done.err) == (2, True), done.err
+        assert says in refusal_of("compare", json.dumps(ITEM), "--register", file)
 
 
 def test_csv_is_of_records_where_no_form_of_headers_is_wanted():
@@ -204,7 +193,7 @@ def test_bodies_that_hold_records_are_read(expected):
     [("--filter", "api == Fetch"), ("--api", "Fetch"), ("--port", "9092"), ("-m", "ProduceRequest")],
 )
 def test_options_of_what_is_read_are_refused_where_records_are_generated(words):
-    done = kwire("compare", "--record-count", "3", *words)
-    assert (done.code, done.out) == (2, "")
     flag = {"-m": "--message"}.get(words[0], words[0])
-    assert done.err.endswith(f"kwire: {flag} is for records that are read, and --record-count generates them\n")
+    assert refusal_of("compare", "--record-count", "3", *words).endswith(
+        f"kwire: {flag} is for records that are read, and --record-count generates them\n"
+    )

@@ -13,7 +13,7 @@ import zlib
 
 import pytest
 from kit import logs as records, traffic as make
-from kit.commands import ROOT
+from kit.commands import ROOT, run_process
 from kit.logs import line as log_line
 from kit.traffic import Wire
 
@@ -197,9 +197,8 @@ def test_it_ends_within_its_memory(name, tmp_path):
     made, words = CASES[name]
     data, file = made(), tmp_path / "made.json"
     file.write_bytes(data)
-    command = [sys.executable, "-m", "kwire_cli", *(str(file) if word == "FILE" else word for word in words)]
-    environment = {**os.environ, "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, input=data, capture_output=True, check=False, env=environment, preexec_fn=limited)
+    words = [str(file) if word == "FILE" else word for word in words]
+    done = run_process(*words, input=data, env={**os.environ, "NO_COLOR": "1"}, preexec_fn=limited)
     assert done.returncode in {0, 1, 2}, done.stderr[-2000:].decode()
     assert b"Traceback" not in done.stderr
     assert done.stdout or done.stderr
@@ -226,13 +225,7 @@ def test_no_definition_runs_code(key, tmp_path):
         ["spec", "show", "Made", "--specs", "Made.json"],
         ["decode", "--specs", "Made.json", "-m", "Made", "--message-version", "0", "0001"],
     ):
-        done = subprocess.run(
-            [sys.executable, "-m", "kwire_cli", *words],
-            cwd=tmp_path,
-            capture_output=True,
-            check=False,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
+        done = run_process(*words, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)})
         assert done.returncode in {0, 1, 2}
         assert b"Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["Made.json"]

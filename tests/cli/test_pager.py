@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from kit.commands import ROOT, kwire, on_terminal
+from kit.commands import ROOT, kwire, on_terminal, refusal_of
 
 from kwire_cli.cli.outputs import ResultFile, pager_of
 
@@ -236,9 +236,7 @@ def test_a_pipe_is_written_to_as_it_is(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):
-    done = kwire("spec", "errors", "22", "-o", tmp_path / "none" / "a.csv")
-    assert done.code == 2
-    assert "a.csv: No such file or directory" in done.err
+    assert "a.csv: No such file or directory" in refusal_of("spec", "errors", "22", "-o", tmp_path / "none" / "a.csv")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is full")

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from hypothesis import given, strategies as st
-from kit.commands import ROOT, examples, kwire
+from kit.commands import ROOT, examples, json_of, kwire, lines_of, refusal_of
 
 from kwire_cli.cli.sorting import Order, Ordering, order_of
 
@@ -19,9 +19,7 @@ BEFORE, AFTER = (ROOT / "samples/definitions" / when for when in ("before", "aft
 
 
 def lines(*words):
-    done = kwire(*words, "--format", "jsonl")
-    assert done.code == 0, done.err
-    return [json.loads(line) for line in done.out.splitlines()]
+    return lines_of(*words)
 
 
 def rows(*words):
@@ -53,9 +51,9 @@ def test_an_order_is_a_column_and_a_direction(text, order):
 
 
 def test_a_direction_that_is_none_is_an_error():
-    done = kwire("decode", CAPTURE, "--sort", "latency:down")
-    assert (done.code, done.out) == (2, "")
-    assert "--sort takes COLUMN, COLUMN:asc or COLUMN:desc, not latency:down" in done.err
+    assert "--sort takes COLUMN, COLUMN:asc or COLUMN:desc, not latency:down" in refusal_of(
+        "decode", CAPTURE, "--sort", "latency:down"
+    )
 
 
 @examples(100)
@@ -155,9 +153,9 @@ def test_without_an_order_top_is_the_first_lines():
 
 
 def test_an_unknown_column_is_named_with_what_is_close():
-    done = kwire("decode", CAPTURE, "--sort", "latancy")
-    assert done.code == 2
-    assert "--sort: no column and no field is called latancy; did you mean latency?" in done.err
+    assert "--sort: no column and no field is called latancy; did you mean latency?" in refusal_of(
+        "decode", CAPTURE, "--sort", "latancy"
+    )
 
 
 def test_what_has_no_rows_or_no_end_is_not_sorted():
@@ -190,10 +188,9 @@ def test_the_order_of_a_key_tells_no_secret():
 
 
 def test_a_column_that_batches_lack_lists_those_that_they_have():
-    done = kwire("dump", OFFSETS, "--sort", "siz")
-    assert done.code == 2
-    assert "--sort siz: the columns are position, size, baseOffset" in done.err
-    assert "did you mean size?" in done.err
+    error = refusal_of("dump", OFFSETS, "--sort", "siz")
+    assert "--sort siz: the columns are position, size, baseOffset" in error
+    assert "did you mean size?" in error
 
 
 # Tables of answers.
@@ -211,8 +208,8 @@ def test_tables_of_answers_are_sorted(fmt):
 
 def test_the_table_that_has_the_column_is_sorted_and_others_stay():
     words = ("stats", OTHER)
-    before = json.loads(kwire(*words, "--format", "json").out)["tables"]
-    after = json.loads(kwire(*words, "--format", "json", "--sort", "client").out)["tables"]
+    before = json_of(*words)["tables"]
+    after = json_of(*words, "--sort", "client")["tables"]
     assert after["client"] == sorted(before["client"], key=lambda row: row["client"])
     assert after["client"] != before["client"]
     assert after["api"] == before["api"]
@@ -226,9 +223,10 @@ def test_a_named_table_is_sorted():
 
 
 def test_an_unknown_column_of_an_answer_lists_the_columns():
-    done = kwire("spec", "errors", "--sort", "nane")
-    assert done.code == 2
-    assert "--sort nane: the columns are code, name, retriable, meaning, given, clients; did you mean name?" in done.err
+    assert (
+        "--sort nane: the columns are code, name, retriable, meaning, given, clients; did you mean name?"
+        in refusal_of("spec", "errors", "--sort", "nane")
+    )
 
 
 @pytest.mark.parametrize("fmt", ["text", "github", "sarif"])
@@ -244,9 +242,7 @@ def test_lines_about_definitions_are_sorted_too(words, fmt):
 
 @pytest.mark.parametrize("words", [("breaking", BEFORE, AFTER), ("lint", AFTER)])
 def test_lines_about_definitions_have_no_table_to_choose(words):
-    done = kwire(*words, "--table", "breaks")
-    assert (done.code, done.out) == (2, "")
-    assert "--table goes with --format csv, parquet or arrow, or with --sort" in done.err
+    assert "--table goes with --format csv, parquet or arrow, or with --sort" in refusal_of(*words, "--table", "breaks")
 
 
 # --filter with --pairs.

@@ -221,16 +221,9 @@ def values(decl):
         return st.none() | lists if decl.nullable else lists
     if isinstance(decl, FixedInt | Varint):
         return integers(decl.low, decl.high)
-    fixed = next(
-        (
-            strategy
-            for kind, strategy in ((Bool, st.booleans()), (Float64, FLOATS), (Uuid, UUIDS))
-            if isinstance(decl, kind)
-        ),
-        None,
-    )
-    if fixed is not None:
-        return fixed
+    for kind, strategy in ((Bool, st.booleans()), (Float64, FLOATS), (Uuid, UUIDS)):
+        if isinstance(decl, kind):
+            return strategy
     sized = TEXT if decl.kind == "string" else BYTES
     return st.none() | sized if decl.nullable else sized
 

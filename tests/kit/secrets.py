@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import kwire_cli
-from kit import logs, traffic
+from kit import logs
+from kit.captures import capture_of_all
 from kit.commands import kwire
 from kit.traffic import Wire
 from kwire_cli.message.roles import CONFIG_VALUES, SECRET_FIELDS
@@ -228,30 +229,6 @@ def capture(said, *, opened=True, piece=None, skip=0):
     data.
     """
     return capture_of_all([said], opened=opened, piece=piece, skip=skip)
-
-
-def capture_of_all(conversations, *, opened=True, piece=None, skip=0):
-    """A pcap file with one conversation after the other, each on a connection of its own."""
-    frames = []
-    for port, said in enumerate(conversations, 50000):
-        for segment in segments_of(said, opened=opened, piece=piece)[skip:]:
-            ends = (traffic.CLIENT, traffic.SERVER, port, 9092)
-            back = (ends[1], ends[0], ends[3], ends[2])
-            source, destination, one, other = ends if segment.ends == traffic.ENDS else back
-            data = traffic.tcp(segment.payload, segment.sequence, segment.acknowledgment, segment.flags, one, other)
-            ip = traffic.ipv4(data, source=source, destination=destination)
-            frames.append(traffic.packet(traffic.ethernet(ip), len(frames) + 1))
-    return traffic.pcap_file(frames)
-
-
-def segments_of(said, *, opened, piece):
-    """The segments in which this is said, in pieces of so many bytes."""
-    talk = traffic.Talk()
-    segments = talk.handshake() if opened else []
-    for side, data in said:
-        for at in range(0, max(len(data), 1), piece or max(len(data), 1)):
-            segments.append(talk.segment(side, data[at : at + (piece or len(data))], flags=traffic.ACK | 8))
-    return segments
 
 
 def text_of(done):

@@ -234,16 +234,8 @@ class Talk:
     def segment(self, side, payload=b"", flags=ACK, at=0, missing=0, ack=None):
         """`at` moves the sequence number of what is said again; only what is said at 0 counts."""
         acknowledgment = (self.next[1 - side] if ack is None else ack) if flags & ACK else 0
-        made = Segment(
-            self.number,
-            self.number * SECOND,
-            self.ends[side],
-            (self.next[side] + at) & MASK,
-            acknowledgment & MASK,
-            flags,
-            payload,
-            missing,
-        )
+        numbers = (self.next[side] + at) & MASK, acknowledgment & MASK
+        made = Segment(self.number, self.number * SECOND, self.ends[side], *numbers, flags, payload, missing)
         self.number += 1
         if not at:
             size = len(payload) + missing + bool(flags & network.SYN) + bool(flags & network.FIN)
@@ -255,35 +247,6 @@ class Talk:
 
     def goodbye(self):
         return [self.segment(0, flags=network.FIN | ACK), self.segment(1, flags=network.FIN | ACK), self.segment(0)]
-
-
-class FrameCapture:
-    """A pcap file of frames, with a connection for each port of a client. Each begins with a handshake."""
-
-    MOST = 65_000
-    """Bytes of a frame in one packet."""
-
-    def __init__(self, write):
-        self._write, self._next, self._number = write, {}, 0
-        write(pcap_file([], magic=network.PCAP_NANO))
-
-    def add(self, data, port=50000, *, to_broker, time=None):
-        if port not in self._next:
-            self._next[port] = [1000, 2000]
-            for side, flags in ((0, network.SYN), (1, network.SYN | ACK), (0, ACK)):
-                self._add(port, side, b"", flags, time)
-        for at in range(0, len(data), self.MOST):
-            self._add(port, 0 if to_broker else 1, data[at : at + self.MOST], network.PSH | ACK, time)
-
-    def _add(self, port, side, payload, flags, time):
-        ports = (port, 9092) if side == 0 else (9092, port)
-        hosts = (CLIENT, SERVER) if side == 0 else (SERVER, CLIENT)
-        segment = tcp(payload, self._next[port][side], self._next[port][1 - side], flags, *ports)
-        data = ethernet(ipv4(segment, source=hosts[0], destination=hosts[1]), padded=False)
-        self._number += 1
-        self._next[port][side] += len(payload) + bool(flags & network.SYN)
-        each = packet(data, time=self._number * 1000 if time is None else time)
-        self._write(pcap_file([each], magic=network.PCAP_NANO)[PCAP["<"].header.sizeof() :])
 
 
 # Frames to speak with, and connections that are spoken on.
@@ -325,27 +288,14 @@ class Wire:
     @staticmethod
     def request(api, version=0, correlation=1, client="c", **body):
         header = {"correlationId": correlation, "clientId": client}
-        return encode_document(
-            CATALOG,
-            {
-                "kind": "request",
-                "api": api,
-                "apiVersion": version,
-                "header": header,
-                "body": body_of(f"{api}Request", version, body),
-            },
-        )
+        document = {"kind": "request", "api": api, "apiVersion": version, "header": header}
+        return encode_document(CATALOG, document | {"body": body_of(f"{api}Request", version, body)})
 
     @staticmethod
     def response(api, version=0, correlation=1, body_version=None, **body):
         filled_body = body_of(f"{api}Response", version if body_version is None else body_version, body)
-        document = {
-            "kind": "response",
-            "api": api,
-            "apiVersion": version,
-            "header": {"correlationId": correlation},
-            "body": filled_body,
-        }
+        document = {"kind": "response", "api": api, "apiVersion": version, "header": {"correlationId": correlation}}
+        document["body"] = filled_body
         return encode_document(CATALOG, document | ({} if body_version is None else {"bodyVersion": body_version}))
 
     @classmethod
