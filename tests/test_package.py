@@ -110,16 +110,8 @@ def test_public_names_load_when_they_are_used():
 def test_a_decode_opens_only_the_definitions_that_it_needs(fmt, named):
     seen, _ = watched("decode", "--format", fmt, FRAME)
     specs = [Path(path).name for path in seen["opened"] if Path(path).parent == ROOT / "specs"]
-    assert sorted(specs) == sorted(
-        [
-            "index.json",
-            "header-versions.json",
-            "RequestHeader.json",
-            "ResponseHeader.json",
-            "ApiVersionsRequest.json",
-            *named,
-        ]
-    )
+    headers = ["header-versions.json", "RequestHeader.json", "ResponseHeader.json"]
+    assert sorted(specs) == sorted(["index.json", *headers, "ApiVersionsRequest.json", *named])
 
 
 def test_a_body_alone_needs_no_header():

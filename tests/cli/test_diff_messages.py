@@ -5,6 +5,8 @@ golden/diff-messages.txt.
 import pytest
 from kit.commands import ROOT, json_of, kwire, refusal_of
 
+from kwire_cli import encode
+
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 FRAMES = ROOT / "samples" / "frames"
 BODY = ("--message", "MetadataRequest", "--message-version", "1")
@@ -78,12 +80,10 @@ def test_a_secret_in_other_bytes_is_not_told():
 
 
 def test_many_differences_are_cut_and_full_shows_them():
-    def body(names):
-        return (len(names)).to_bytes(4, "big") + b"".join(
-            len(name).to_bytes(2, "big") + name.encode() for name in names
-        )
-
-    a, b = body([f"a{n}" for n in range(80)]).hex(), body([f"b{n}" for n in range(80)]).hex()
+    a, b = (
+        encode({"topics": [{"name": f"{name}{n}"} for n in range(80)]}, message="MetadataRequest", version=1).hex()
+        for name in "ab"
+    )
     short, full = kwire("diff", *BODY, a, b).out, kwire("diff", "--full", *BODY, a, b).out
     assert "… 60 more differences; --full shows all" in short
     assert (short.count("\n- ") + short.count("\n+ "), full.count("\n- ") + full.count("\n+ ")) == (100, 160)

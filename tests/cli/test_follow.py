@@ -245,15 +245,9 @@ def test_a_pipe_with_a_name_may_hold_text(tmp_path):
 
 
 def test_a_pipe_that_ends_in_mid_packet_says_so():
-    content = pcap(SARAMA)[:-5]
-    with running("--follow", "-", stdin=subprocess.PIPE) as run:
-        raw = run.process.stdin.buffer
-        raw.write(content)
-        raw.close()
-        code, _, notes = run.rest()
-    assert code == 0
-    assert len(notes) == 1
-    assert "the file ends in the middle of a packet" in notes[0]
+    done = kwire("decode", "--follow", "-", stdin=pcap(SARAMA)[:-5])
+    assert (done.code, done.err.count("\n")) == (0, 1)
+    assert "the file ends in the middle of a packet" in done.err
 
 
 def test_standard_input_may_be_a_file_that_grows(tmp_path):

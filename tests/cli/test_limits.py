@@ -17,6 +17,8 @@ from kit.commands import ROOT, run_process
 from kit.logs import line as log_line
 from kit.traffic import Wire
 
+from kwire_cli.structs.numbers import unsigned_varint
+
 MIB = 1 << 20
 MEMORY = 640 * MIB
 """Address space of a process, which is more than the memory it uses: Python and its libraries alone reserve some 100
@@ -49,15 +51,9 @@ def many_tiny_frames():
 def many_tags(count=50_000):
     """A tag section of so many unknown tags without bytes."""
     body = Wire.request("ApiVersions", 3, clientSoftwareName="a", clientSoftwareVersion="b")[4:-1]
-    return Wire.raw(body + varint(count) + b"".join(varint(number) + b"\0" for number in range(count)))
-
-
-def varint(number):
-    out = bytearray()
-    while number > 127:
-        out.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*out, number])
+    return Wire.raw(
+        body + unsigned_varint(count) + b"".join(unsigned_varint(number) + b"\0" for number in range(count))
+    )
 
 
 def bomb(size=300 * MIB):

@@ -190,19 +190,13 @@ def test_a_format_of_a_suffix_that_the_command_lacks_is_refused(words, tmp_path)
     assert done.err.endswith(", not markdown\n")
 
 
-def test_a_file_stays_where_nothing_is_written(tmp_path):
+@pytest.mark.parametrize("inputs", [("no-such.pcap",), (CAPTURE, "no-such.pcap")])
+def test_a_file_is_complete_or_stays_as_it_was(inputs, tmp_path):
     file = tmp_path / "a.json"
     file.write_text("before")
-    assert kwire("decode", "no-such.pcap", "-o", file).code == 2
+    assert kwire("decode", *inputs, "-o", file).code == 2
     assert file.read_text() == "before"
     assert [*tmp_path.iterdir()] == [file]
-
-
-def test_a_file_is_complete_or_stays_as_it_was(tmp_path):
-    file = tmp_path / "a.json"
-    file.write_text("before")
-    assert kwire("decode", CAPTURE, "no-such.pcap", "-o", file).code == 2
-    assert file.read_text() == "before"
 
 
 def test_results_may_take_the_place_of_an_input(tmp_path):

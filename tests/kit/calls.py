@@ -389,22 +389,11 @@ def call(api, second, request, response=None, *, client="c", port=50012):
 
 def join(second, member, generation, *, leader=None, members=(), **more):
     options = {name: more.pop(name) for name in ("client", "port") if name in more}
-    request = {
-        "memberId": member,
-        "protocolType": "consumer",
-        "sessionTimeoutMs": 10_000,
-        "rebalanceTimeoutMs": 300_000,
-        "protocols": [{"name": "range", "metadata": ""}],
-    } | more
+    request = {"memberId": member, "protocolType": "consumer", "protocols": [{"name": "range", "metadata": ""}]}
+    request |= {"sessionTimeoutMs": 10_000, "rebalanceTimeoutMs": 300_000} | more
     listed = [{"memberId": name} for name in members]
-    response = {
-        "errorCode": 0,
-        "generationId": generation,
-        "protocolName": more.get("assignor", "range"),
-        "leader": leader or member,
-        "memberId": member,
-        "members": listed,
-    }
+    response = {"errorCode": 0, "generationId": generation, "protocolName": more.get("assignor", "range")}
+    response |= {"leader": leader or member, "memberId": member, "members": listed}
     return call("JoinGroup", second, request, response, **{"client": member, **options})
 
 
@@ -428,13 +417,8 @@ def modern(second, member, epoch, answer, *, error=0, request=None, given=None, 
     """A heartbeat in a member epoch, answered with another; `given` is an assignment of topic ids."""
     asked = {"memberId": member, "memberEpoch": epoch} | (request or {})
     assignment = None if given is None else {"topicPartitions": [{"topicId": "A" * 21 + "Q", "partitions": given}]}
-    response = {
-        "errorCode": error,
-        "memberId": member,
-        "memberEpoch": answer,
-        "heartbeatIntervalMs": 1000,
-        "assignment": assignment,
-    }
+    response = {"errorCode": error, "memberId": member, "memberEpoch": answer, "heartbeatIntervalMs": 1000}
+    response["assignment"] = assignment
     return call("ConsumerGroupHeartbeat", second, asked, response, **{"client": member, **options})
 
 

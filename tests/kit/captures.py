@@ -190,12 +190,8 @@ def shuffled(segments, dice, window):
         pair = frozenset((segment.ends, turned(segment.ends)))
         if segment.flags & SYN:
             handshakes[pair] = at
-        places.append(
-            (
-                at if segment.flags & SYN else max(at + dice.random() * window, handshakes.get(pair, 0) + 1e-9 * at),
-                segment,
-            )
-        )
+        soonest = handshakes.get(pair, 0) + 1e-9 * at
+        places.append((at if segment.flags & SYN else max(at + dice.random() * window, soonest), segment))
     return [segment for _, segment in sorted(places, key=lambda place: place[0])]
 
 
@@ -261,10 +257,12 @@ def named_traffic(name):
     joined = {"generationId": 1, "protocolName": name, "leader": name, "memberId": name, "members": [member]}
     group = {"groupId": name, "generationId": 1, "memberId": name}
     ids = {"v3AndBelowTransactionalId": name, "v3AndBelowProducerId": 7}
+    ids |= {"v3AndBelowTopics": [{"name": name, "partitions": [0]}]}
     results = [{"name": name, "resultsByPartition": [{"partitionIndex": 0, "partitionErrorCode": 51}]}]
     data = records.batch(0, [records.record(name.encode(), name.encode(), 0, 0, [(name, name.encode())])])
     produced = {"name": name, "partitionData": [{"index": 0, "records": records.b64(data)}]}
-    refused = {"index": 0, "errorCode": 3, "errorMessage": name}
+    unwritten = {"name": name, "partitionResponses": [{"index": 0, "errorCode": 3, "errorMessage": name}]}
+    uncommitted = {"name": name, "partitions": [{"errorCode": 25}]}
     commits = [{"name": name, "partitions": [{"committedMetadata": name}]}]
     calls = [
         ("JoinGroup", 5, {"groupId": name, "groupInstanceId": name, "protocolType": "consumer"}, joined),
@@ -272,25 +270,10 @@ def named_traffic(name):
         ("Heartbeat", 3, group, {"errorCode": 27}),
         ("JoinGroup", 5, {"groupId": name, "memberId": name, "protocolType": "consumer"}, {"errorCode": 25}),
         ("InitProducerId", 0, {"transactionalId": name}, {"producerId": 7, "producerEpoch": 0}),
-        (
-            "AddPartitionsToTxn",
-            0,
-            ids | {"v3AndBelowTopics": [{"name": name, "partitions": [0]}]},
-            {"resultsByTopicV3AndBelow": results},
-        ),
-        (
-            "Produce",
-            8,
-            {"transactionalId": name, "acks": -1, "topicData": [produced]},
-            {"responses": [{"name": name, "partitionResponses": [refused]}]},
-        ),
+        ("AddPartitionsToTxn", 0, ids, {"resultsByTopicV3AndBelow": results}),
+        ("Produce", 8, {"transactionalId": name, "acks": -1, "topicData": [produced]}, {"responses": [unwritten]}),
         ("EndTxn", 0, {"transactionalId": name, "producerId": 7, "committed": False}, {"errorCode": 47}),
-        (
-            "OffsetCommit",
-            5,
-            {"groupId": name, "memberId": name, "topics": commits},
-            {"topics": [{"name": name, "partitions": [{"errorCode": 25}]}]},
-        ),
+        ("OffsetCommit", 5, {"groupId": name, "memberId": name, "topics": commits}, {"topics": [uncommitted]}),
         ("SaslHandshake", 1, {"mechanism": name}, {"errorCode": 33, "mechanisms": [name]}),
     ]
     said = []

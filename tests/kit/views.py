@@ -195,3 +195,19 @@ async def say(pilot, key, text):
 
 def run(steps):
     return asyncio.run(steps)
+
+
+def on_screen(file, **options):
+    """Make a test of a coroutine, which gets the pilot of the application that shows a file."""
+
+    def decorate(steps):
+        async def session():
+            async with opened(file, **options) as pilot:
+                await steps(pilot)
+
+        def test():
+            run(session())
+
+        return test
+
+    return decorate
