@@ -35,7 +35,6 @@ def test_a_cut_header_is_in_every_format(tmp_path, fmt, size):
     path = cut_file(tmp_path, "orders-zstd-0", size)
     for deep in ((), ("--deep",)):
         done = kwire("dump", *deep, "-f", fmt, path)
-        assert (done.code, "Traceback" in done.err) == (0, False)
-        assert "TRUNCATED" in done.out
+        assert (done.code, "TRUNCATED" in done.out) == (0, True)
         if fmt in {"tree", "json", "jsonl"}:
             assert "magic" in done.out or size >= 61

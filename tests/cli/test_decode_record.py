@@ -58,14 +58,8 @@ def test_files_and_standard_input_are_parts_too(tmp_path):
 
 
 def test_secrets_are_hidden():
-    data = {
-        "name": "alice",
-        "mechanism": 1,
-        "salt": "c2FsdA==",
-        "storedKey": "c3RvcmVk",
-        "serverKey": "a2V5",
-        "iterations": 4096,
-    }
+    data = {"name": "alice", "mechanism": 1, "salt": "c2FsdA==", "storedKey": "c3RvcmVk", "serverKey": "a2V5"}
+    data["iterations"] = 4096
     document = {"message": "UserScramCredentialRecord", "version": 0, "versionPrefix": True, "body": data}
     value = kwire("encode", stdin=json.dumps(document).encode()).out.strip()
     shown = kwire("decode", "--as-topic", "__cluster_metadata", value).out

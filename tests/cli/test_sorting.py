@@ -18,10 +18,6 @@ OFFSETS = SEGMENTS / "__consumer_offsets-0"
 BEFORE, AFTER = (ROOT / "samples/definitions" / when for when in ("before", "after"))
 
 
-def lines(*words):
-    return lines_of(*words)
-
-
 def rows(*words):
     done = kwire(*words, "--format", "csv")
     assert done.code == 0, done.err
@@ -32,7 +28,7 @@ def rows(*words):
 def frames():
     """The lines of the capture by their frame numbers, and their latencies."""
     latencies = {int(row["frame"]): float(row["latencySeconds"] or 0) for row in rows("decode", CAPTURE)}
-    return {line["frame"]: line for line in lines("decode", CAPTURE)}, latencies
+    return {line["frame"]: line for line in lines_of("decode", CAPTURE)}, latencies
 
 
 # The order itself.
@@ -91,7 +87,7 @@ def test_measures_come_largest_first_and_names_smallest_first():
 def test_the_slowest_with_their_requests(frames):
     by_number, latencies = frames
     slowest = sorted(latencies, key=latencies.get, reverse=True)[:3]
-    pairs = lines("decode", CAPTURE, "--sort", "latency", "--top", "3", "--pairs")
+    pairs = lines_of("decode", CAPTURE, "--sort", "latency", "--top", "3", "--pairs")
     assert [pair["response"] for pair in pairs] == [by_number[number] for number in slowest]
     assert [pair["request"]["frame"] for pair in pairs] == [by_number[number]["requestFrame"] for number in slowest]
     table = kwire("decode", CAPTURE, "--sort", "latency", "--top", "3", "--pairs", "--format", "table").out
@@ -112,7 +108,7 @@ def test_every_format_is_sorted(fmt, frames):
 
 def test_all_lines_are_there_without_top(frames):
     by_number, _ = frames
-    sizes = [line["size"] for line in lines("decode", CAPTURE, "--sort", "size:asc")]
+    sizes = [line["size"] for line in lines_of("decode", CAPTURE, "--sort", "size:asc")]
     assert sizes == sorted(line["size"] for line in by_number.values())
 
 
@@ -125,7 +121,7 @@ def test_lines_are_sorted_over_all_inputs():
 def test_fields_are_columns_too():
     versions = [
         line["body"]["clientSoftwareVersion"]
-        for line in lines("decode", OTHER, "--sort", "clientSoftwareVersion", "--filter", "clientSoftwareVersion")
+        for line in lines_of("decode", OTHER, "--sort", "clientSoftwareVersion", "--filter", "clientSoftwareVersion")
     ]
     assert versions == sorted(versions)
     assert len({*versions}) > 1
@@ -141,15 +137,16 @@ def test_lines_that_wait_keep_their_bytes_and_nothing_that_was_decoded(monkeypat
 
     monkeypatch.setattr(Ordering, "rows", rows_and_look)
     words = ("decode", CAPTURE, "--filter", "api == Metadata", "--sort", "throttleTimeMs")
-    assert lines(*words) == sorted(
-        lines("decode", CAPTURE, "--filter", "api == Metadata"), key=lambda line: "throttleTimeMs" not in line["body"]
+    assert lines_of(*words) == sorted(
+        lines_of("decode", CAPTURE, "--filter", "api == Metadata"),
+        key=lambda line: "throttleTimeMs" not in line["body"],
     )
     assert kept
     assert set(kept) == {(None, None, None, None)}
 
 
 def test_without_an_order_top_is_the_first_lines():
-    assert [line["frame"] for line in lines("decode", CAPTURE, "--top", "2")] == [1, 2]
+    assert [line["frame"] for line in lines_of("decode", CAPTURE, "--top", "2")] == [1, 2]
 
 
 def test_an_unknown_column_is_named_with_what_is_close():
@@ -169,8 +166,8 @@ def test_what_has_no_rows_or_no_end_is_not_sorted():
 @pytest.mark.parametrize("command", [("dump",), ("decode", "--records", "size")])
 def test_the_largest_batches(command):
     (file,) = OFFSETS.glob("*.log")
-    sizes = [line["size"] for line in lines(*command, file, "--sort", "size", "--top", "3")]
-    assert sizes == sorted((line["size"] for line in lines("dump", file)), reverse=True)[:3]
+    sizes = [line["size"] for line in lines_of(*command, file, "--sort", "size", "--top", "3")]
+    assert sizes == sorted((line["size"] for line in lines_of("dump", file)), reverse=True)[:3]
 
 
 def test_the_largest_records_of_a_folder():
@@ -259,9 +256,9 @@ def test_a_filter_of_pairs_brings_the_other_half(fmt):
 
 
 def test_limits_count_pairs():
-    pairs = lines("decode", CAPTURE, "--pairs", "--filter", "api == Metadata", "--top", "2")
+    pairs = lines_of("decode", CAPTURE, "--pairs", "--filter", "api == Metadata", "--top", "2")
     assert [pair["response"]["api"] for pair in pairs] == ["Metadata"] * 2
 
 
 def test_the_filter_of_lines_alone_is_as_before():
-    assert {line["kind"] for line in lines("decode", CAPTURE, "--filter", "kind == request")} == {"request"}
+    assert {line["kind"] for line in lines_of("decode", CAPTURE, "--filter", "kind == request")} == {"request"}

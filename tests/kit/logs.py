@@ -28,17 +28,9 @@ RECORD_SETS = {
 }
 """The declaration of a whole record set of each format."""
 SEGMENTS = ROOT / "samples" / "segments"
-HEAD = {
-    "partitionLeaderEpoch": 0,
-    "magic": 2,
-    "crc": 0,
-    "attributes": 0,
-    "baseTimestamp": 1_760_000_000_000,
-    "maxTimestamp": 1_760_000_000_000,
-    "producerId": -1,
-    "producerEpoch": -1,
-    "baseSequence": -1,
-}
+HEAD = {"partitionLeaderEpoch": 0, "magic": 2, "crc": 0, "attributes": 0}
+HEAD |= dict.fromkeys(("baseTimestamp", "maxTimestamp"), 1_760_000_000_000)
+HEAD |= dict.fromkeys(("producerId", "producerEpoch", "baseSequence"), -1)
 
 
 def b64(data):
@@ -215,14 +207,10 @@ def document(
     broker=9092,
     **more,
 ):
+    header = {"requestApiKey": api_key, "requestApiVersion": version, "correlationId": correlation, "clientId": client}
     return {
         "isForwarded": forwarded,
-        "requestHeader": {
-            "requestApiKey": api_key,
-            "requestApiVersion": version,
-            "correlationId": correlation,
-            "clientId": client,
-        },
+        "requestHeader": header,
         "request": {} if request is None else request,
         "response": {} if response is None else response,
         "connection": f"10.0.0.2:{broker}-10.0.0.1:{port}-0-7",

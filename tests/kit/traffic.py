@@ -32,12 +32,8 @@ def build(header, values):
 def tcp(
     payload=b"", sequence=1000, acknowledgment=2000, flags=ACK, source_port=50000, destination_port=9092, options=b""
 ):
-    header = {
-        "source_port": source_port,
-        "destination_port": destination_port,
-        "sequence": sequence & MASK,
-        "acknowledgment": acknowledgment & MASK,
-    }
+    header = {"source_port": source_port, "destination_port": destination_port}
+    header |= {"sequence": sequence & MASK, "acknowledgment": acknowledgment & MASK}
     header |= {
         "data_offset": (layout_of(network.TCP).size + len(options)) // 4 << 4,
         "flags": flags & ~ZERO_WINDOW,
@@ -71,12 +67,8 @@ def ipv4(payload, protocol=network.PROTOCOL_TCP, source=CLIENT, destination=SERV
 
 
 def ipv6(payload, next_header=network.PROTOCOL_TCP, source=CLIENT6, destination=SERVER6, **fields):
-    header = {
-        "version_and_flow": 6 << 28 | 5,
-        "payload_length": len(payload),
-        "next_header": next_header,
-        "hop_limit": 64,
-    }
+    header = {"version_and_flow": 6 << 28 | 5, "payload_length": len(payload)}
+    header |= {"next_header": next_header, "hop_limit": 64}
     return build(network.IPV6, header | {"source": source, "destination": destination} | fields) + payload
 
 
@@ -116,15 +108,8 @@ def sll(payload, protocol=network.ETHER_IPV4):
 
 
 def sll2(payload, protocol=network.ETHER_IPV4):
-    header = {
-        "protocol": protocol,
-        "reserved": 0,
-        "interface_index": 1,
-        "hardware_type": 1,
-        "packet_type": 0,
-        "address_length": 6,
-        "address": bytes(8),
-    }
+    header = {"protocol": protocol, "reserved": 0, "interface_index": 1, "hardware_type": 1}
+    header |= {"packet_type": 0, "address_length": 6, "address": bytes(8)}
     return network.SLL2.build(header) + payload
 
 
@@ -136,13 +121,8 @@ def vxlan(payload, port=4789):
 
 
 def geneve(payload, protocol=network.ETHER_BRIDGED, options=bytes(8)):
-    header = {
-        "version_and_length": len(options) // 4,
-        "flags": 0,
-        "protocol": protocol,
-        "network": b"\0\0\5",
-        "reserved": 0,
-    }
+    header = {"version_and_length": len(options) // 4, "flags": 0, "protocol": protocol}
+    header |= {"network": b"\0\0\5", "reserved": 0}
     return udp(network.GENEVE.build(header) + options + payload, network.GENEVE_PORT)
 
 
@@ -157,25 +137,14 @@ def packet(data, number=1, link=network.LINK_ETHERNET, time=None, length=None):
 
 
 def pcap_file(packets, order="<", magic=PCAP_MICRO, snap_length=262144, link=network.LINK_ETHERNET):
-    header = {
-        "magic": magic,
-        "major_version": 2,
-        "minor_version": 4,
-        "reserved1": 0,
-        "reserved2": 0,
-        "snap_len": snap_length,
-        "link_type": link,
-    }
+    header = {"magic": magic, "major_version": 2, "minor_version": 4, "reserved1": 0, "reserved2": 0}
+    header |= {"snap_len": snap_length, "link_type": link}
     parts = [PCAP[order].header.build(header)]
     unit = 1000 if magic == PCAP_MICRO else 1
     for each in packets:
         seconds, rest = divmod(each.time, SECOND)
-        record = {
-            "seconds": seconds,
-            "fraction": rest // unit,
-            "captured_length": len(each.data),
-            "original_length": each.wire_length,
-        }
+        record = {"seconds": seconds, "fraction": rest // unit}
+        record |= {"captured_length": len(each.data), "original_length": each.wire_length}
         parts.append(build(PCAP[order].record, record) + each.data)
     return b"".join(parts)
 
@@ -192,17 +161,9 @@ def option(order, code, value):
 
 
 def section(order):
-    header = {
-        "byte_order_magic": network.BYTE_ORDER_MAGIC,
-        "major_version": 1,
-        "minor_version": 0,
-        "section_length": -1,
-    }
-    return block(
-        order,
-        network.SECTION_BLOCK,
-        PCAPNG[order].section.build(header) + option(order, 4, b"test") + option(order, 0, b""),
-    )
+    header = {"byte_order_magic": network.BYTE_ORDER_MAGIC, "major_version": 1, "minor_version": 0}
+    body = PCAPNG[order].section.build(header | {"section_length": -1})
+    return block(order, network.SECTION_BLOCK, body + option(order, 4, b"test") + option(order, 0, b""))
 
 
 def interface(order, link=network.LINK_ETHERNET, snap_length=0, options=b""):
