@@ -32,12 +32,8 @@ def build(header, values):
 def tcp(
     payload=b"", sequence=1000, acknowledgment=2000, flags=ACK, source_port=50000, destination_port=9092, options=b""
 ):
-    header = {
-        "source_port": source_port,
-        "destination_port": destination_port,
-        "sequence": sequence & MASK,
-        "acknowledgment": acknowledgment & MASK,
-    }
+    header = {"source_port": source_port, "destination_port": destination_port}
+    header |= {"sequence": sequence & MASK, "acknowledgment": acknowledgment & MASK}
     header |= {
         "data_offset": (layout_of(network.TCP).size + len(options)) // 4 << 4,
         "flags": flags & ~ZERO_WINDOW,
@@ -71,12 +67,8 @@ def ipv4(payload, protocol=network.PROTOCOL_TCP, source=CLIENT, destination=SERV
 
 
 def ipv6(payload, next_header=network.PROTOCOL_TCP, source=CLIENT6, destination=SERVER6, **fields):
-    header = {
-        "version_and_flow": 6 << 28 | 5,
-        "payload_length": len(payload),
-        "next_header": next_header,
-        "hop_limit": 64,
-    }
+    header = {"version_and_flow": 6 << 28 | 5, "payload_length": len(payload)}
+    header |= {"next_header": next_header, "hop_limit": 64}
     return build(network.IPV6, header | {"source": source, "destination": destination} | fields) + payload
 
 
@@ -116,15 +108,8 @@ def sll(payload, protocol=network.ETHER_IPV4):
 
 
 def sll2(payload, protocol=network.ETHER_IPV4):
-    header = {
-        "protocol": protocol,
-        "reserved": 0,
-        "interface_index": 1,
-        "hardware_type": 1,
-        "packet_type": 0,
-        "address_length": 6,
-        "address": bytes(8),
-    }
+    header = {"protocol": protocol, "reserved": 0, "interface_index": 1, "hardware_type": 1}
+    header |= {"packet_type": 0, "address_length": 6, "address": bytes(8)}
     return network.SLL2.build(header) + payload
 
 
@@ -136,13 +121,8 @@ def vxlan(payload, port=4789):
 
 
 def geneve(payload, protocol=network.ETHER_BRIDGED, options=bytes(8)):
-    header = {
-        "version_and_length": len(options) // 4,
-        "flags": 0,
-        "protocol": protocol,
-        "network": b"\0\0\5",
-        "reserved": 0,
-    }
+    header = {"version_and_length": len(options) // 4, "flags": 0, "protocol": protocol}
+    header |= {"network": b"\0\0\5", "reserved": 0}
     return udp(network.GENEVE.build(header) + options + payload, network.GENEVE_PORT)
 
 
@@ -157,25 +137,14 @@ def packet(data, number=1, link=network.LINK_ETHERNET, time=None, length=None):
 
 
 def pcap_file(packets, order="<", magic=PCAP_MICRO, snap_length=262144, link=network.LINK_ETHERNET):
-    header = {
-        "magic": magic,
-        "major_version": 2,
-        "minor_version": 4,
-        "reserved1": 0,
-        "reserved2": 0,
-        "snap_len": snap_length,
-        "link_type": link,
-    }
+    header = {"magic": magic, "major_version": 2, "minor_version": 4, "reserved1": 0, "reserved2": 0}
+    header |= {"snap_len": snap_length, "link_type": link}
     parts = [PCAP[order].header.build(header)]
     unit = 1000 if magic == PCAP_MICRO else 1
     for each in packets:
         seconds, rest = divmod(each.time, SECOND)
-        record = {
-            "seconds": seconds,
-            "fraction": rest // unit,
-            "captured_length": len(each.data),
-            "original_length": each.wire_length,
-        }
+        record = {"seconds": seconds, "fraction": rest // unit}
+        record |= {"captured_length": len(each.data), "original_length": each.wire_length}
         parts.append(build(PCAP[order].record, record) + each.data)
     return b"".join(parts)
 
@@ -192,17 +161,9 @@ def option(order, code, value):
 
 
 def section(order):
-    header = {
-        "byte_order_magic": network.BYTE_ORDER_MAGIC,
-        "major_version": 1,
-        "minor_version": 0,
-        "section_length": -1,
-    }
-    return block(
-        order,
-        network.SECTION_BLOCK,
-        PCAPNG[order].section.build(header) + option(order, 4, b"test") + option(order, 0, b""),
-    )
+    header = {"byte_order_magic": network.BYTE_ORDER_MAGIC, "major_version": 1, "minor_version": 0}
+    body = PCAPNG[order].section.build(header | {"section_length": -1})
+    return block(order, network.SECTION_BLOCK, body + option(order, 4, b"test") + option(order, 0, b""))
 
 
 def interface(order, link=network.LINK_ETHERNET, snap_length=0, options=b""):
@@ -234,16 +195,8 @@ class Talk:
     def segment(self, side, payload=b"", flags=ACK, at=0, missing=0, ack=None):
         """`at` moves the sequence number of what is said again; only what is said at 0 counts."""
         acknowledgment = (self.next[1 - side] if ack is None else ack) if flags & ACK else 0
-        made = Segment(
-            self.number,
-            self.number * SECOND,
-            self.ends[side],
-            (self.next[side] + at) & MASK,
-            acknowledgment & MASK,
-            flags,
-            payload,
-            missing,
-        )
+        numbers = (self.next[side] + at) & MASK, acknowledgment & MASK
+        made = Segment(self.number, self.number * SECOND, self.ends[side], *numbers, flags, payload, missing)
         self.number += 1
         if not at:
             size = len(payload) + missing + bool(flags & network.SYN) + bool(flags & network.FIN)
@@ -255,35 +208,6 @@ class Talk:
 
     def goodbye(self):
         return [self.segment(0, flags=network.FIN | ACK), self.segment(1, flags=network.FIN | ACK), self.segment(0)]
-
-
-class FrameCapture:
-    """A pcap file of frames, with a connection for each port of a client. Each begins with a handshake."""
-
-    MOST = 65_000
-    """Bytes of a frame in one packet."""
-
-    def __init__(self, write):
-        self._write, self._next, self._number = write, {}, 0
-        write(pcap_file([], magic=network.PCAP_NANO))
-
-    def add(self, data, port=50000, *, to_broker, time=None):
-        if port not in self._next:
-            self._next[port] = [1000, 2000]
-            for side, flags in ((0, network.SYN), (1, network.SYN | ACK), (0, ACK)):
-                self._add(port, side, b"", flags, time)
-        for at in range(0, len(data), self.MOST):
-            self._add(port, 0 if to_broker else 1, data[at : at + self.MOST], network.PSH | ACK, time)
-
-    def _add(self, port, side, payload, flags, time):
-        ports = (port, 9092) if side == 0 else (9092, port)
-        hosts = (CLIENT, SERVER) if side == 0 else (SERVER, CLIENT)
-        segment = tcp(payload, self._next[port][side], self._next[port][1 - side], flags, *ports)
-        data = ethernet(ipv4(segment, source=hosts[0], destination=hosts[1]), padded=False)
-        self._number += 1
-        self._next[port][side] += len(payload) + bool(flags & network.SYN)
-        each = packet(data, time=self._number * 1000 if time is None else time)
-        self._write(pcap_file([each], magic=network.PCAP_NANO)[PCAP["<"].header.sizeof() :])
 
 
 # Frames to speak with, and connections that are spoken on.
@@ -325,27 +249,14 @@ class Wire:
     @staticmethod
     def request(api, version=0, correlation=1, client="c", **body):
         header = {"correlationId": correlation, "clientId": client}
-        return encode_document(
-            CATALOG,
-            {
-                "kind": "request",
-                "api": api,
-                "apiVersion": version,
-                "header": header,
-                "body": body_of(f"{api}Request", version, body),
-            },
-        )
+        document = {"kind": "request", "api": api, "apiVersion": version, "header": header}
+        return encode_document(CATALOG, document | {"body": body_of(f"{api}Request", version, body)})
 
     @staticmethod
     def response(api, version=0, correlation=1, body_version=None, **body):
         filled_body = body_of(f"{api}Response", version if body_version is None else body_version, body)
-        document = {
-            "kind": "response",
-            "api": api,
-            "apiVersion": version,
-            "header": {"correlationId": correlation},
-            "body": filled_body,
-        }
+        document = {"kind": "response", "api": api, "apiVersion": version, "header": {"correlationId": correlation}}
+        document["body"] = filled_body
         return encode_document(CATALOG, document | ({} if body_version is None else {"bodyVersion": body_version}))
 
     @classmethod

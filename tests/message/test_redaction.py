@@ -8,19 +8,17 @@ from itertools import product
 import click
 import pytest
 from kit import logs
+from kit.captures import capture_of_all
 from kit.commands import kwire
 from kit.secrets import (
     CATALOG,
     ENTRIES,
     NEWEST,
     SECRET,
-    answered,
     body_of,
     capture,
-    capture_of_all,
     conversation,
     damages,
-    framed,
     numbers,
     piped,
     shows,
@@ -247,22 +245,24 @@ def test_what_is_well_understood_stays_readable():
 
 @pytest.mark.parametrize(("message", "path", "version"), FRAMES, ids=str)
 def test_the_terminal_interface_shows_no_secret(message, path, version, tmp_path):
-    body, key = body_of(message, path, version), CATALOG[message].api_key
-    frame = framed(key, version, body) if message.endswith("Request") else answered(key, version, body)
+    before, (side, frame), after = conversation(message, version, body_of(message, path, version))
     token = b"\0alice\0" + SECRET.encode()
-    for data in (
-        frame,
-        frame[1:],
-        len(token).to_bytes(4, "big") + token + len(SECRET).to_bytes(4, "big") + SECRET.encode(),
+    for name, data in (
+        ("frames.hex", frame.hex().encode()),
+        ("frames.hex", frame[1:].hex().encode()),
+        ("frames.hex", (sized(token) + sized(SECRET.encode())).hex().encode()),
+        ("frames.pcap", capture([*before, (side, frame), *after])),
+        ("frames.pcap", capture([*before, (side, frame[1:]), *after])),
     ):
-        file = tmp_path / "frames.hex"
-        file.write_text(data.hex())
+        file = tmp_path / name
+        file.write_bytes(data)
         listing = listing_of(Options(source=str(file)))
         for _ in listing.read():
             pass
         for number in range(len(listing)):
             look = listing.look(number, full=True)
             rows = [(row.name, row.line, row.json_path) for row in look.rows]
+            assert not shows(repr([listing.row(number, 160), listing.title(number)]))
             assert not shows(repr([rows, look.buffers, look.document()]))
             assert not any(SECRET.encode() in buffer.data for buffer in look.buffers)
 
