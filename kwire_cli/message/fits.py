@@ -46,7 +46,7 @@ def ends_early(spans: Spans) -> bool:
     return spans.flags == {len(spans.node) - 1: TRUNCATED}
 
 
-def body_fits(spec: MessageSpec, data: Any, start: int, stop: int, *, is_cut: bool = False) -> list[int]:
+def body_fits(spec: MessageSpec, data: Any, start: int, stop: int, *, is_cut: bool) -> list[int]:
     """Return the versions of a message that fit the bytes [start, stop); if `is_cut`, more bytes should follow."""
     if not is_cut:
         return fitting_versions(spec, data, start, stop)

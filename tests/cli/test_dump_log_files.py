@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from kit.commands import ROOT, examples, kwire
 from kit.logs import SEGMENTS, batch, record
 
-from kwire_cli.analysis.verify import verify_path
+from kwire_cli import verify
 from kwire_cli.source.logs.contents import READABLE, read_contents, read_log_file
 from kwire_cli.source.logs.files import walk
 from kwire_cli.view import logs as view
@@ -136,7 +136,7 @@ def test_damage_is_shown_and_never_an_error(file, data):
 )
 @pytest.mark.parametrize("deep", [False, True])
 def test_faults_are_those_of_the_api(path, deep):
-    expected = [fault.to_json() for fault in verify_path(path, deep=deep)]
+    expected = verify(path, deep=deep)["faults"].to_dicts()
     options = ["--deep"] if deep else []
     done = kwire("dump", "--verify", *options, path)
     *faults, facts = [json.loads(line) for line in done.out.splitlines()]

@@ -62,19 +62,17 @@ class Row:
     def throttle(self) -> int | None:
         """The throttle time in milliseconds that the response states, or None."""
         throttle_ms = (self.exchange.response or {}).get("throttleTimeMs") if self.is_response else None
-        return _within(throttle_ms, "int32")
+        return _int32(throttle_ms)
 
 
-def _within(value: Any, kind: str) -> int | None:
-    """A number of a type; None for whatever is none."""
-    low, high = RANGES[kind]
+def _int32(value: Any) -> int | None:
+    """Return a number that is an int32; None for any other value."""
+    low, high = RANGES["int32"]
     return value if type(value) is int and low <= value <= high else None
 
 
 def _error_codes(row: Row) -> list[int]:
-    numbers = (
-        row.codes.get(error) if isinstance(error, str) else _within(error, "int32") for error in row.exchange.errors
-    )
+    numbers = (row.codes.get(error) if isinstance(error, str) else _int32(error) for error in row.exchange.errors)
     return [code for code in numbers if code is not None] if row.is_response else []
 
 
@@ -89,7 +87,7 @@ _COLUMNS: dict[str, Callable[[Row], Any]] = {
     "api_key": lambda row: row.exchange.api_key,
     "api": lambda row: row.exchange.api,
     "api_version": lambda row: row.exchange.api_version,
-    "correlation_id": lambda row: _within(row.exchange.correlation_id, "int32"),
+    "correlation_id": lambda row: _int32(row.exchange.correlation_id),
     "client_id": lambda row: row.exchange.client_id,
     "software": lambda row: row.exchange.software,
     "topics": lambda row: row.exchange.topics,
