@@ -20,7 +20,6 @@ def test_a_header_without_a_client_id_is_written():
     [
         (("-m", "HeartbeatRequest", "--api", "Fetch", *HEARTBEAT), "--api does not go with --message, a body alone"),
         (("-m", "HeartbeatRequest", "--request", *HEARTBEAT), "--request does not go with --message, a body alone"),
-        (("-m", "HeartbeatRequest", "--size", *HEARTBEAT), "--size is for frames, and --message is a body alone"),
         (("--response", *BODY), "--response needs --api"),
         (("--message-version", "3", *BODY), "--message-version needs --message or --api: "),
     ],

@@ -108,10 +108,6 @@ def test_no_messages_and_messages_without_bytes():
 def test_a_program_that_has_grown_is_made_anew():
     from kit.messages import definition, field
 
-    from kwire_cli.engine.lower import lower
-    from kwire_cli.engine.program import Program
-    from kwire_cli.structs.messages import declare
-
     program = Program()
     for kind, body in (("int32", bytes(4)), ("string", b"\0\2hi"), ("[]int8", b"\0\0\0\1\7")):
         check(lower(declare(definition(field(kind)), 0), program), [body, body])
@@ -163,13 +159,3 @@ def test_a_second_process_finds_the_machine_code(tmp_path):
         for _ in range(2)
     ]
     assert said == ["150 0\n", "150 1\n"]
-
-
-def test_what_measures_it_walks_all_jobs_and_refuses_what_does_not_fit():
-    row = next(row for row in sample() if row.message == "MetadataResponse")
-    program = Program()
-    entry = lower(declare(row.catalog.message(row.message), row.version), program)
-    walk_all = c.walker(program, [entry.pc, 0, len(row.body), 0, 0, 0, 0] * 3, row.body)
-    assert walk_all() == walk_all() == 3 * len(walk(entry, row.body).node)
-    with pytest.raises(ValueError, match="a gap"):
-        c.walker(program, [entry.pc, 0, len(row.body) // 2, 0, 0, 0, 0], row.body)

@@ -55,7 +55,6 @@ class Lake:
     """
 
     def __init__(self, folder: Place) -> None:
-        self._folder = folder
         self.tables = tables_in(folder)
         self._connection = duckdb.connect()
         self._thread = ThreadPoolExecutor(1)

@@ -134,4 +134,3 @@ def test_a_link_to_a_partition_has_the_name_of_the_link(tmp_path):
     (tmp_path / "logs" / "orders-5").symlink_to(tmp_path / "volume" / "7f3a")
     found = walk(tmp_path / "logs")
     assert [(part.name.topic, part.name.partition) for part in found.partitions] == [("orders", 4)]
-    assert [link.entered for link in found.links] == [True, False]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire_cli.source.captures import Capture, events
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.model import Data, End, Gap, Start
 from kwire_cli.source.packets.segments import Segments
@@ -118,7 +118,3 @@ def test_file_cut_anywhere(path):
         got = list(cut_short)
         assert got == whole[: len(got)]
         assert len(cut_short.notices) <= 1
-
-
-def test_events_of_a_path():
-    assert list(events(SAMPLES[0])) == list(Capture(str(SAMPLES[0])))
