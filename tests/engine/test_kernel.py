@@ -1,5 +1,4 @@
 from array import array
-from functools import cache
 
 import pytest
 from kit.logs import RECORD_SETS
@@ -206,18 +205,10 @@ def nested(*names):
     return struct | ({"fields": [nested(*names[1:])]} if names[1:] else {"fields": []})
 
 
-@pytest.mark.parametrize("counts", [[2**31 - 1], [200], [3, 100, 100, 100]])
-def test_elements_without_bytes_are_no_way_to_cost_time(counts):
-    spec = definition(nested("A") | {"name": "F"}, field("[]int8") | {"name": "G"})
+@pytest.mark.parametrize(("names", "counts"), [("A", [2**31 - 1]), ("A", [200]), ("AB", [100, *[90] * 100])])
+def test_elements_without_bytes_are_no_way_to_cost_time(names, counts):
+    spec = definition(nested(*names) | {"name": "F"}, field("[]int8") | {"name": "G"})
     data = b"".join(count.to_bytes(4, "big") for count in counts) + bytes(60)
-    decoded = decode_spec(spec, data, 0)
-    assert covered(decoded.raw)
-    assert items(decoded.tree.root) <= 3 * len(data)
-
-
-def test_elements_without_bytes_in_elements_without_bytes():
-    spec = definition(field("[]T", fields=[{"name": "A", "type": "[]U", "fields": []}]))
-    data = (100).to_bytes(4, "big") + (90).to_bytes(4, "big") * 100
     decoded = decode_spec(spec, data, 0)
     assert "INVALID_LENGTH" in [anomaly.code for anomaly in decoded.anomalies]
     assert covered(decoded.raw)
@@ -330,15 +321,6 @@ def test_every_bit_has_a_name():
     assert all(bit & bit - 1 == 0 for bit in KERNEL_BITS)
 
 
-@cache
-def compiled():
-    pytest.importorskip("numba")
-    np = pytest.importorskip("numpy")
-    from kwire_cli.engine.compiled import compiled_kernel
-
-    return compiled_kernel(), np
-
-
 def damaged_jobs(rows):
     """All bodies, and of the first ones cut, damaged and hostile bytes too."""
     program, data, jobs = all_jobs(rows)
@@ -370,29 +352,6 @@ def test_no_index_is_negative_or_beyond_the_end(chunk):
         some = jobs[-2000 * p.JOB :]
         plain = run_jobs(kernel.run, program, data, some, chunk)
         assert run_jobs(kernel.run, program, Natural(data), some, chunk, array=Natural, narrow=Natural) == plain
-
-
-@pytest.mark.numba
-def test_numba_compiles_the_kernel_unchanged():
-    run, np = compiled()
-    program, data, jobs = damaged_jobs(sample())  # test_compiled.py has all golden bodies
-    # What stops the kernel has to stop both alike.
-    plain = run_jobs(kernel.run, program, data, jobs, 4096)
-
-    def wide(values):
-        return np.array(values, dtype=np.int64)
-
-    def narrow(values):
-        return np.array(values, dtype=np.int32)
-
-    fast = run_jobs(run, program, np.frombuffer(data, dtype=np.uint8), jobs, 4096, array=wide, narrow=narrow)
-    assert fast == plain
-    assert len(run.signatures) == 1
-    assert len(plain[0]) > 1000
-    small = run_jobs(
-        run, program, np.frombuffer(data, dtype=np.uint8), jobs[: 300 * p.JOB], 1, array=wide, narrow=narrow
-    )
-    assert small == run_jobs(kernel.run, program, data, jobs[: 300 * p.JOB], 4096)
 
 
 def record_jobs():
@@ -433,24 +392,13 @@ def record_jobs():
     return entries["v0"].program, data, jobs
 
 
-def test_jobs_of_all_record_formats_cover_their_bytes():
-    program, data, jobs = record_jobs()
-    rows, flags, jobs = run_jobs(kernel.run, program, data, jobs, 4096)
-    assert rows[-1][2] == len(data)
-    at = 0
-    for _, value, end in rows:
-        assert at <= value <= end
-        at = end
-    assert max(span for span, _ in flags) < len(rows)
-    assert run_jobs(kernel.run, program, data, jobs[: 300 * p.JOB], 1) == run_jobs(
-        kernel.run, program, data, jobs[: 300 * p.JOB], 4096
-    )
-
-
 @pytest.mark.numba
-def test_records_give_the_same_spans_compiled():
-    run, np = compiled()
-    program, data, jobs = record_jobs()
+def test_numba_compiles_the_kernel_unchanged():
+    """What stops the kernel stops the compiled one alike; test_compiled.py has all golden bodies."""
+    pytest.importorskip("numba")
+    import numpy as np
+
+    from kwire_cli.engine.compiled import compiled_kernel
 
     def wide(values):
         return np.array(values, dtype=np.int64)
@@ -458,9 +406,13 @@ def test_records_give_the_same_spans_compiled():
     def narrow(values):
         return np.array(values, dtype=np.int32)
 
-    octets = np.frombuffer(data, dtype=np.uint8)
-    plain = run_jobs(kernel.run, program, data, jobs, 4096)
-    assert run_jobs(run, program, octets, jobs, 4096, array=wide, narrow=narrow) == plain
+    run = compiled_kernel()
+    for program, data, jobs in (damaged_jobs(sample()), record_jobs()):
+        octets = np.frombuffer(data, dtype=np.uint8)
+        plain = run_jobs(kernel.run, program, data, jobs, 4096)
+        assert run_jobs(run, program, octets, jobs, 4096, array=wide, narrow=narrow) == plain
+        assert len(plain[0]) > 1000
+        some = jobs[: 300 * p.JOB]
+        small = run_jobs(run, program, octets, some, 1, array=wide, narrow=narrow)
+        assert small == run_jobs(kernel.run, program, data, some, 4096)
     assert len(run.signatures) == 1
-    small = run_jobs(run, program, octets, jobs[: 300 * p.JOB], 1, array=wide, narrow=narrow)
-    assert small == run_jobs(kernel.run, program, data, jobs[: 300 * p.JOB], 4096)
