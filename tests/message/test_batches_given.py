@@ -140,12 +140,6 @@ def check(row):
         ) == without_sizes(shown.to_json(records="decoded"))
 
 
-def says_all(item):
-    """Whether the bytes follow from what is shown."""
-    appended = (item.get("magic"), item.get("timestampType")) == (2, "LogAppendTime")
-    return "gap" in item or (item["compression"] == "none" and not appended and not item["anomalies"])
-
-
 def items_of(value):
     if isinstance(value, dict):
         if "position" in value and "size" in value:
