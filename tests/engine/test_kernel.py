@@ -1,7 +1,7 @@
 from array import array
 
 import pytest
-from kit.logs import RECORD_SETS
+from kit.logs import RECORD_SETS, batch, message, record
 from kit.messages import FLEXIBLE, definition, field, sample
 
 from kwire_cli.engine import kernel, program as p, spans
@@ -11,7 +11,7 @@ from kwire_cli.engine.program import Program
 from kwire_cli.engine.spans import walk
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.structs.messages import declare
-from kwire_cli.structs.records import v1, v2
+from kwire_cli.structs.records import v2
 
 
 def entry_of(row):
@@ -357,27 +357,10 @@ def test_no_index_is_negative_or_beyond_the_end(chunk):
 def record_jobs():
     """Jobs of every record format over good, cut, damaged and hostile bytes, in one program."""
     entries = {name: records_entry(decl) for name, decl in RECORD_SETS.items()} | {"records": records_entry(v2.RECORDS)}
-    record = {
-        "attributes": 0,
-        "timestampDelta": 9000,
-        "offsetDelta": 70,
-        "key": None,
-        "value": "AQI=",
-        "headers": [{"key": "h", "value": None}],
-    }
-    records = v2.RECORDS.build({"records": [record, record | {"headers": []}] * 3})
-    numbers = dict.fromkeys([sc.name for sc in v2.HEADER.subcons if sc.name != "batchLength"], 3)
-    batches = v2.BATCHES.build(
-        {"batches": [numbers | {"attributes": 0, "records": [record]}, numbers | {"records": "/w=="}] * 3}
-    )
-    messages = v1.MESSAGE_SET.build(
-        {
-            "messages": [
-                {"offset": 1, "crc": 2, "magic": 1, "attributes": 0x10, "timestamp": -1, "key": "AQ==", "value": ""}
-            ]
-            * 3
-        }
-    )
+    one = record(None, b"\1\2", 70, 9000, [("h", None)])
+    records = v2.RECORDS.build({"records": [one, record(None, b"\1\2")] * 3})
+    batches = (batch(3, [one]) + batch(3, codec=3, packed=b"\xff")) * 3
+    messages = message("v1", 1, b"\1", b"", attributes=0x10) * 3
     data, jobs = b"", []
     for entry in entries.values():
         for body in (records, batches, messages, b"", b"\xff" * 30, bytes(200), bytes(range(256))):

@@ -117,7 +117,6 @@ def test_close_matches_are_offered(bundled):
         (18, 99, 2, 0),
         (17, 1, 1, 0),
     ],
-    ids=str,
 )
 def test_header_versions(bundled, key, version, request_header, response_header):
     assert bundled.request_header_version(key, version) == request_header

@@ -5,6 +5,7 @@ import base64
 import pytest
 from hypothesis import given, strategies as st
 from kit.commands import examples
+from kit.logs import message
 
 from kwire_cli.engine import lower, spans as spans_module
 from kwire_cli.engine.lower import records_entry
@@ -110,17 +111,8 @@ def test_what_is_written_is_read(name, read):
 
 
 SAMPLES = {
-    "v0": v0.MESSAGE_SET.build(
-        {"messages": [{"offset": 1, "crc": 2, "magic": 0, "attributes": 0, "key": "AQ==", "value": None}] * 2}
-    ),
-    "v1": v1.MESSAGE_SET.build(
-        {
-            "messages": [
-                {"offset": 1, "crc": 2, "magic": 1, "attributes": 0, "timestamp": 9, "key": None, "value": "AQI="}
-            ]
-            * 2
-        }
-    ),
+    "v0": message("v0", 1, b"\1", None) * 2,
+    "v1": message("v1", 1, None, b"\1\2") * 2,
     "v2 records": bytes.fromhex(
         "1c 00 00 00 02 6b 06 76616c 02 02 68 02 ff" + "10 00 02 02 01 01 02 00 01" + "14 00 c401 8001 01 04 0102 00"
     ),
