@@ -8,7 +8,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 from kit.secrets import CATALOG, ENTRIES, NEWEST, SECRET, TABLE, body_of, framed, piped as kwire, shows, value_of
-from kit.traffic import body_of as filled
+from kit.traffic import body_of as filled_body
 
 import kwire_cli
 from kwire_cli.cli.message_views import VIEWS
@@ -181,8 +181,8 @@ def test_a_config_that_says_it_is_sensitive_is_hidden_whatever_its_name():
 def test_the_synonyms_of_a_sensitive_config_are_hidden_whatever_their_name():
     config = {"name": "harmless", "synonyms": [{"name": "harmless.too", "value": SECRET, "source": 5}]}
     for sensitive in (True, False):
-        value = {"results": [{"configs": [config | {"isSensitive": sensitive}]}]}
-        value = filled("DescribeConfigsResponse", 4, value)
+        results = [{"configs": [config | {"isSensitive": sensitive}]}]
+        value = filled_body("DescribeConfigsResponse", 4, {"results": results})
         body = kwire_cli.encode(value, message="DescribeConfigsResponse", version=4)
         assert (
             any(shows(text) for text in views("-m", "DescribeConfigsResponse", "--message-version", 4, body.hex()))

@@ -6,7 +6,7 @@ import pytest
 from kit import messages
 from kit.logs import b64
 from kit.messages import body_of
-from kit.traffic import body_of as made
+from kit.traffic import body_of as filled_body
 from records import real_records
 from records.filled import sample
 
@@ -193,7 +193,7 @@ def member(subscription, assignment):
 
 def group(protocol_type, *members):
     value = {"protocolType": protocol_type, "protocol": "sticky", "members": list(members)}
-    body = kwire.encode(made("GroupMetadataValue", 3, value), message="GroupMetadataValue", version=3)
+    body = kwire.encode(filled_body("GroupMetadataValue", 3, value), message="GroupMetadataValue", version=3)
     return coordinator("__consumer_offsets", 2, sample("GroupMetadataKey", 0)[1], 3, body)
 
 
