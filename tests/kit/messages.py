@@ -71,6 +71,16 @@ def shared():
     return tuple(rows)
 
 
+@cache
+def record_sets():
+    """Every golden record set of the reference data: its bytes, and what Kafka read of them."""
+    found = []
+    for file in sorted((SHARED / "golden").glob("*batches*.jsonl*")):
+        text = gzip.decompress(file.read_bytes()).decode() if file.suffix == ".gz" else file.read_text("utf-8")
+        found += [json.loads(line) for line in text.split("\n") if line]
+    return tuple(found)
+
+
 def without_unknown_tags(value):
     """A value as Kafka's JSON form has it, which drops unknown tags."""
     if isinstance(value, dict):
