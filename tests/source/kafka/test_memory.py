@@ -133,7 +133,7 @@ def peaks(count, make):
         tracemalloc.stop()
 
 
-OPEN_CONNECTION, CLOSED_CONNECTION = 2600, 100
+OPEN_CONNECTION, CLOSED_CONNECTION = 2048, 100
 """Bytes of a connection that is open and waits for nothing, of TCP and of Kafka; and of a closed one, since the first
 of many are kept as examples."""
 
@@ -144,7 +144,7 @@ PORT = 0xABCD
 
 def exchanges(count, *, ended):
     """A capture of connections with an exchange each, which end or do not."""
-    asked, answered = Wire.request("ApiVersions", 0), Wire.response("ApiVersions", 0)
+    asked, answered = Wire.request("Metadata", 9), Wire.response("Metadata", 9)
     flags = ACK | FIN if ended else ACK
     steps = ((0, b"", SYN, 0), (1, b"", SYN | ACK, 0), (0, asked, ACK, 1), (1, answered, ACK, 1))
     sizes = (len(asked), len(answered))
