@@ -151,20 +151,6 @@ def test_no_printable_text_is_a_batch(text):
     assert not why_batches(text.encode())
 
 
-@pytest.mark.parametrize("size", [LEAST_BATCH, 18, 30, 60])
-def test_a_header_that_is_cut_is_a_batch_everywhere(tmp_path, size):
-    path = tmp_path / "x.bin"
-    path.write_bytes(SEGMENT.read_bytes()[:size])
-    for given_ in (path, path.read_bytes().hex()):
-        shown = {kwire(*command, "-f", "json", given_).out for command in (("decode",), ("dump", "--deep"))}
-        assert len(shown) == 1
-        assert '"code": "TRUNCATED"' in shown.pop()
-        assert f"{size} bytes of record batches" in kwire("explain", given_).out
-    assert [item.position for item in kwire_cli.read_records(path.read_bytes())] == [0]
-    with pytest.raises(kwire_cli.InputError, match="read_records reads"):
-        kwire_cli.read_frames(path.read_bytes())
-
-
 @cache
 def inputs():
     """Samples with the kind that each is."""

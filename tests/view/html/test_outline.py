@@ -4,10 +4,7 @@ import base64
 import json
 
 import pytest
-from kit.captures import spoken_capture
 from kit.commands import ROOT, kwire
-from kit.logs import batch, committed, record
-from kit.traffic import Wire
 from kit.views import bytes_of, entries, page, rows_of
 
 import kwire_cli
@@ -133,30 +130,3 @@ def test_the_messages_in_a_compressed_wrapper_are_a_buffer_of_their_own():
     inner = [row for row in rows_of(entry) if row["buffer"] == 1]
     assert sum(row["name"] == "crc" for row in inner) == 10
     assert None not in leaves(entry, 1)
-
-
-def test_anomalies_of_batches_and_records_in_a_capture_are_listed(tmp_path):
-    wrong = batch(records=[record(value=b"hello")])[:-2] + b"!\0"
-    trailing = committed(0, b"xx"), committed(2, b"xx", codec=1)
-    response = Wire.fetched(("orders", wrong), ("__consumer_offsets", b"".join(trailing)))
-    file = tmp_path / "fetch.pcap"
-    file.write_bytes(spoken_capture((0, Wire.request("Fetch", 12)), (1, response)))
-    found = page("decode", file)
-    first, second = entries(found)
-    assert first["anomalies"] == []
-    assert [row.get("odd") for row in found.data["page"]["rows"]] == [None, 3]
-    records = "responses[{}].partitions[0].records[{}]."
-    assert [(note["code"], note["path"]) for note in second["anomalies"]] == [
-        ("CRC_MISMATCH", records.format(0, 0) + "crc"),
-        ("TRAILING_BYTES", records.format(1, 0) + "records[1].value"),
-        ("TRAILING_BYTES", records.format(1, 1) + "records[1].value"),
-    ]
-    rows, data = rows_of(second), bytes_of(second["buffers"][0])
-    at = [note["offset"] - second["buffers"][0]["at"] for note in second["anomalies"][:2]]
-    assert data[at[0] - 17 :].startswith(wrong)
-    assert data[at[1] :].startswith(b"xx")
-    assert second["anomalies"][2]["offset"] == -1
-    for note, buffer in zip(
-        second["anomalies"], (0, 0, 1), strict=True
-    ):  # paths name rows, in decompressed records too
-        assert {row["buffer"] for row in rows if row["path"] == note["path"]} == {buffer}
