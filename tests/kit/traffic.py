@@ -440,13 +440,13 @@ class Wire:
         return cls.request("Produce", 9, acks=1, topicData=[{"name": topic, "partitionData": [partition]}])
 
     @classmethod
-    def fetched(cls, *record_sets):
+    def fetched(cls, *record_sets, version=12):
         """A Fetch response with a topic and its records for each of these pairs."""
         topics = [
             {"topic": topic, "partitions": [{"partitionIndex": 0, "records": base64.b64encode(records).decode()}]}
             for topic, records in record_sets
         ]
-        return cls.response("Fetch", 12, responses=topics)
+        return cls.response("Fetch", version, responses=topics)
 
     @staticmethod
     def raw(token):

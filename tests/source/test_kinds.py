@@ -231,8 +231,7 @@ def test_a_capture_that_is_written_as_text_is_a_capture(tmp_path):
             file = tmp_path / "capture.txt"
             file.write_text(text)
             assert kwire("decode", file).out == said
-            assert kwire("decode", "-", stdin=text.encode()).out == said
-            assert recognise(file).kind is Kind.CAPTURE
+            assert recognise(file).kind is recognise(text.encode()).kind is Kind.CAPTURE
             assert "this is a packet capture; kwire decode reads it" in kwire("dump", file).err
     assert kwire("decode", (SAMPLES / "captures" / "ipv6.pcap").read_bytes().hex()).code == 0
 
@@ -262,19 +261,7 @@ LONG = ("0" * 600, "x/" * 4000, "z" * 5000)
 @pytest.mark.parametrize("name", LONG, ids=len)
 @pytest.mark.parametrize(
     "command",
-    [
-        *(
-            ["breaking"],
-            ["clients"],
-            ["compare"],
-            ["compare", "--advise"],
-            ["decode"],
-            ["diff", SEGMENT],
-        ),
-        *(["dump"], ["dump", "--verify"], ["dump", "--state"], ["encode"], ["explain"], ["lint"], ["overhead"]),
-        *(["sanitize", SEGMENT], ["tui"], ["decode", "--specs"]),
-    ],
-    ids=lambda command: "-".join(map(str, command[:2]))[:20],
+    [["breaking"], ["decode"], ["dump", "--state"], ["encode"], ["lint"], ["sanitize", SEGMENT]],
 )
 def test_a_name_that_is_too_long_is_an_error_and_no_traceback(command, name):
     done = kwire(*command, name)

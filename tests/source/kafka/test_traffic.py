@@ -64,12 +64,6 @@ def test_keys_of_a_request_and_its_response(wire):
     json.dumps([one, two], allow_nan=False)
 
 
-def test_errors_have_names(wire):
-    request, answer = exchange(wire)
-    lines = wire.lines((0, request), (1, answer))
-    assert [line.errors for line in lines] == [[], ["UNKNOWN_TOPIC_OR_PARTITION"]]
-
-
 def test_frames_that_lack_bytes_are_shown_as_far_as_they_are_there(wire):
     request, answer = exchange(wire)
     said = [(0, request[:20], 1), (0, len(request) - 20, 1), (1, answer, 2)]

@@ -13,7 +13,7 @@ from kit import peers
 from kit.commands import ROOT, kwire
 from kit.logs import b64, batch, message, record, wrapper
 from kit.messages import EARLY_PACKET, SHARED, damaged, early_capture, exchanges
-from kit.traffic import FrameCapture
+from kit.traffic import FrameCapture, Wire
 
 import kwire_cli
 from kwire_cli.message.encode import encode_document
@@ -76,19 +76,21 @@ def test_values_of_real_captures_are_those_of_kwire(lua, path):
 # Every version of every message
 
 
-def test_every_version_of_every_message_has_the_values_of_kwire(lua, tmp_path):
-    path = tmp_path / "all.pcap"
+def every_message(path, dice, *, harmed=False):
+    """Write a capture with a request or response of every version, some of them damaged."""
     with path.open("wb") as file:
         capture = FrameCapture(file.write)
-        for number, document in enumerate(exchanges(random.Random(1))):
+        for number, document in enumerate(exchanges(dice)):
             data = encode_document(kwire_cli.catalog(), document)
-            capture.add(
-                data,
-                10000 + number // 2,
-                to_broker=document["kind"] == "request",
-                time=1_700_000_000_000_000_000 + number,
-            )
-    frames, fields = hold(lua, path)
+            is_request = document["kind"] == "request"
+            if harmed and number % 4 > 1:
+                data = damaged(dice, data, 23 if is_request else 9)
+            capture.add(data, 10000 + number // 2, to_broker=is_request, time=number)
+    return path
+
+
+def test_every_version_of_every_message_has_the_values_of_kwire(lua, tmp_path):
+    frames, fields = hold(lua, every_message(tmp_path / "all.pcap", random.Random(1)))
     assert frames > 1400
     assert fields > 20_000
 
@@ -101,12 +103,8 @@ def produced(path, batches, topic="orders"):
     with path.open("wb") as file:
         capture = FrameCapture(file.write)
         for number, data in enumerate(batches):
-            partition = {"index": 0, "records": b64(data)}
-            topics = [{"name": topic, "partitionData": [partition]}]
-            body = {"transactionalId": None, "acks": 0, "timeoutMs": 1, "topicData": topics}
-            header = {"correlationId": number, "clientId": "kwire"}
-            document = {"kind": "request", "api": "Produce", "apiVersion": 3, "header": header, "body": body}
-            capture.add(encode_document(kwire_cli.catalog(), document), to_broker=True, time=number)
+            topics = [{"name": topic, "partitionData": [{"index": 0, "records": b64(data)}]}]
+            capture.add(Wire.request("Produce", 3, number, topicData=topics), to_broker=True, time=number)
 
 
 def test_records_are_shown_where_wireshark_can_decompress_them(lua, tmp_path):
@@ -192,18 +190,6 @@ INSIDE = {"EnvelopeRequest", "EnvelopeResponse", "PushTelemetryRequest"}
 """Messages whose anomalies are those of what is in a field too."""
 
 
-def all_damaged(path, dice):
-    """Write a capture with a damaged request or response of every version, and return its lines."""
-    with path.open("wb") as file:
-        capture = FrameCapture(file.write)
-        for number, document in enumerate(exchanges(dice)):
-            data = encode_document(kwire_cli.catalog(), document)
-            if number % 4 > 1:
-                data = damaged(dice, data, 23 if document["kind"] == "request" else 9)
-            capture.add(data, 10000 + number // 2, to_broker=document["kind"] == "request", time=number)
-    return [line for line in lines_of(path) if line["kind"] in {"request", "response"}]
-
-
 def message_of(line):
     api = kwire_cli.catalog().api(line["apiKey"])
     return api.request if line["kind"] == "request" else api.response
@@ -220,8 +206,8 @@ def is_expected(difference, codes):
 
 @pytest.mark.fuzz
 def test_damage_is_told_as_kwire_tells_it(lua, tmp_path):
-    path = tmp_path / "damaged.pcap"
-    lines = all_damaged(path, random.Random(7))
+    path = every_message(tmp_path / "damaged.pcap", random.Random(7), harmed=True)
+    lines = [line for line in lines_of(path) if line["kind"] in {"request", "response"}]
     by_packet = {layer.packet: layer for layer in peers.shown(lua, path)}
     with_anomalies = 0
     for line in lines:
@@ -255,17 +241,11 @@ def test_no_damage_is_an_error_of_lua(lua, tmp_path, name):
 
 
 def test_more_fields_than_wireshark_takes_end_in_a_remark(lua, tmp_path):
-    path, topic = tmp_path / "large.pcap", {"errorCode": 3, "name": "t", "isInternal": False, "partitions": []}
-    body = {"brokers": [], "controllerId": 1, "topics": [topic] * 120_000}
+    path = tmp_path / "large.pcap"
     with path.open("wb") as file:
         capture = FrameCapture(file.write)
-        for kind, header, content in (
-            ("request", {"clientId": "kwire"}, {"topics": None}),
-            ("response", {}, body),
-        ):
-            document = {"kind": kind, "api": "Metadata", "apiVersion": 1, "header": {"correlationId": 1} | header}
-            data = encode_document(kwire_cli.catalog(), document | {"body": content})
-            capture.add(data, to_broker=kind == "request")
+        capture.add(Wire.request("Metadata", 1, topics=None), to_broker=True)
+        capture.add(Wire.response("Metadata", 1, topics=[{"name": "t"}] * 120_000), to_broker=False)
     text = peers.run(lua, path, "-O", "kwire", "-Y", "kwire.MetadataResponse")
     assert "(only 250000 of its fields are shown)" in text
     assert "dissector failed" not in text
