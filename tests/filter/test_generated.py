@@ -5,7 +5,7 @@ of its own says.
 import re
 
 import pytest
-from filter.rows import APIS, FETCH, Row, compiled, outcome
+from filter.rows import FETCH, Row, compiled, outcome
 from hypothesis import example, given, strategies as st
 from kit.commands import examples
 
@@ -188,15 +188,3 @@ def test_filters_say_what_the_evaluator_says(tree, columns, body, data):
     if found.matches(row):
         limits = {name: found.only(name) for name in ("stream", "size", "clientId")}
         assert all(limit is None or row.columns[name] in limit for name, limit in limits.items())
-
-
-@given(
-    st.sampled_from(sorted(APIS)),
-    st.sampled_from(sorted(APIS)),
-    st.sampled_from([str.lower, str.upper, str.title, str]),
-)
-def test_apis_by_every_spelling(one, other, spelt):
-    row = Row({"apiKey": APIS[one], "api": one})
-    assert compiled(f"api == {spelt(other)}").matches(row) is (one == other)
-    assert compiled(f"api == {APIS[other]}").matches(row) is (one == other)
-    assert compiled(f"api ~ ^{spelt(other)}$").matches(row) is (one == other)

@@ -288,6 +288,8 @@ def test_headers_have_the_shape_of_dump_in_every_format(lengths):
             kwire("decode", "--fields", name, "--format", "csv", "-", stdin=stdin).out.splitlines()
         )
         assert json.loads(cell) == expected
+    [row] = kwire("decode", "--fields", "records.records", "--format", "jsonl", "-", stdin=stdin).out.splitlines()
+    assert [len(each["headers"]) for each in json.loads(row)["records.records"]] == lengths
 
 
 @pytest.mark.parametrize("before", ["", "records.", "records.records.", "topicData.partitionData.records.records."])

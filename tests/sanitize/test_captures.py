@@ -22,6 +22,7 @@ from kwire_cli.structs.network import IPV4_MORE_FRAGMENTS, SYN
 
 CATALOG = catalog((), None)
 SAMPLES = sorted([*(ROOT / "samples" / "captures").iterdir(), *(ROOT / "samples" / "tls").glob("*.pcapng")])
+PLACE = ("frame", "time", "stream", "packet", "kind", "size")
 MEANS_SOMETHING = 4
 """Bytes that a value has at least of which it can be said whether it is in a file by chance."""
 
@@ -48,22 +49,7 @@ def lines(source):
 def shape(line):
     """What has to stay: all of a line but names, values, ids and addresses."""
     document = line.to_json(records="size")
-    out = {
-        key: document.get(key)
-        for key in (
-            "frame",
-            "time",
-            "stream",
-            "packet",
-            "kind",
-            "size",
-            "apiKey",
-            "api",
-            "apiVersion",
-            "code",
-            "protocol",
-        )
-    }
+    out = {key: document.get(key) for key in (*PLACE, "apiKey", "api", "apiVersion", "code", "protocol")}
     out |= {
         "latency": line.latency,
         "anomalies": line.anomalies,
@@ -91,7 +77,7 @@ def same(before, after):
     request belongs to a response.
     """
     known = [is_known(line) for line in before]
-    few = ("frame", "time", "stream", "packet", "kind", "size", "latency", "in flight")
+    few = (*PLACE, "latency", "in flight")
     both = [
         [
             shape(line) if sure else {key: shape(line)[key] for key in few} | {"kind": line.seen.kind}

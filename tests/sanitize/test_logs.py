@@ -52,11 +52,9 @@ def keys(value):
 def said(path):
     for item in read_items(source_of(path)):
         for record in item.records() if isinstance(item, Batch) else ():
-            yield from (
-                record.key,
-                record.value,
-                *(part for key, value in record.headers for part in (key.encode(), value)),
-            )
+            yield from (record.key, record.value)
+            for key, value in record.headers:
+                yield from (key.encode(), value)
 
 
 @pytest.mark.parametrize("path", SEGMENTS, ids=lambda path: path.parent.name)

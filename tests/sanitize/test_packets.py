@@ -110,6 +110,8 @@ def test_options_of_tcp_that_say_who_it_is_become_nothing():
     made = headers().rewrite(network.LINK_RAW_IP, data, len(data))
     start, _ = made.payload
     assert bytes(made.data[start - len(options) : start]) == options[:16] + b"\1" * 20
+    odd = make.ipv4(make.tcp(make.HELLO, options=b"\x02\x01pw"))
+    assert b"pw" not in headers().rewrite(network.LINK_RAW_IP, odd, len(odd)).data
 
 
 @pytest.mark.parametrize("size", range(0, 80, 3))

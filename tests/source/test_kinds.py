@@ -16,23 +16,11 @@ from kit.logs import SEGMENTS, batch, message, record
 
 import kwire_cli
 from kwire_cli.cli.tui import Options, listing_of
-from kwire_cli.message.encode import header_version
 from kwire_cli.records.reading import Reader, source_of
 from kwire_cli.source.kinds import LEAST_BATCH, Kind, recognise, why_batches
 
 SAMPLES = ROOT / "samples"
-CLIENTS = (None, "", "a", "adminclient-1")
-
-
-def head(row, kind, client="adminclient-1", correlation=7):
-    """The header of a golden body, as Kafka's classes write it."""
-    known = row.catalog
-    spec = known.message(row.message)
-    version = header_version(known, kind, spec.api_key, row.version)
-    if kind == "response":
-        return correlation.to_bytes(4) + b"\0" * version
-    name = b"" if version == 0 else b"\xff\xff" if client is None else len(client).to_bytes(2) + client.encode()
-    return spec.api_key.to_bytes(2) + row.version.to_bytes(2) + correlation.to_bytes(4) + name + b"\0" * (version == 2)
+CLIENTS = (None, b"", b"a", b"adminclient-1")
 
 
 def frames_of(rows):
@@ -41,11 +29,16 @@ def frames_of(rows):
         kind = next((kind for kind in ("request", "response") if row.message.endswith(kind.title())), None)
         if kind is None or row.catalog.message(row.message).api_key is None:
             continue
+        what = row.catalog.message(row.message).api_key, row.version, row.body
         for correlation in (0, 1, 0x01020304):
-            for client in CLIENTS if kind == "request" else CLIENTS[:1]:
-                bare = head(row, kind, client, correlation) + row.body
-                yield row, len(bare).to_bytes(4) + bare
-                yield row, bare
+            frames = (
+                [secrets.framed(*what, client, correlation) for client in CLIENTS]
+                if kind == "request"
+                else [secrets.answered(*what, correlation)]
+            )
+            for frame in frames:
+                yield row, frame
+                yield row, frame[4:]
 
 
 def wrong_frames(rows):

@@ -26,8 +26,8 @@ LENGTH = re.compile(r"records\[\d+\]\.length$")
 
 
 def frame_of(name):
-    text = (ROOT / "samples" / "frames" / f"{name}.hex").read_text()
-    return bytes.fromhex("".join(line.partition("#")[0] for line in text.splitlines()))
+    (frame,) = kwire_cli.read_frames(ROOT / "samples" / "frames" / f"{name}.hex")
+    return bytes(frame.data)
 
 
 def fetched(version, *sets):

@@ -95,11 +95,8 @@ def test_long_fields_are_cut_and_the_rest_is_counted():
 
 
 def test_both_columns_and_the_path_of_a_field_have_one_colour_and_neighbours_have_others():
-    body = kwire_cli.encode(
-        {"groupId": "g", "generationId": 1, "memberId": "m", "groupInstanceId": None},
-        message="HeartbeatRequest",
-        version=4,
-    )
+    value = {"groupId": "g", "generationId": 1, "memberId": "m", "groupInstanceId": None}
+    body = kwire_cli.encode(value, message="HeartbeatRequest", version=4)
     decoded = kwire_cli.decode(body, message="HeartbeatRequest", version=4)
     _, *shown = message_lines(CATALOG, decoded, frozenset(), form=HexForm())
     colours = []

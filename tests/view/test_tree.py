@@ -5,6 +5,7 @@ import re
 
 from hypothesis import given, strategies as st
 from kit.messages import values
+from kit.traffic import body_of
 
 import kwire_cli
 from kwire_cli.message.decoded import decode
@@ -102,15 +103,8 @@ def test_many_texts_have_a_line_each_and_none_is_left_out():
 
 
 def test_long_bytes_and_texts_are_cut_unless_all_is_asked_for():
-    value = {
-        "groupId": "x" * 200,
-        "generationId": 1,
-        "memberId": "m",
-        "protocolType": None,
-        "protocolName": None,
-        "groupInstanceId": None,
-    }
-    value["assignments"] = [{"memberId": "m", "assignment": "QUFB" * 20}]
+    assignments = [{"memberId": "m", "assignment": "QUFB" * 20}]
+    value = body_of("SyncGroupRequest", 5, {"groupId": "x" * 200, "assignments": assignments})
     cut, full = lines_of("SyncGroupRequest", 5, value), lines_of("SyncGroupRequest", 5, value, full=True)
     assert cut[1].endswith('x"… 80 more characters')
     assert full[1].endswith(quoted("x" * 200))

@@ -12,19 +12,10 @@ METADATA_LOG = base64.urlsafe_b64encode(bytes(15) + b"\x01").decode()[:-2]
 
 def fetch(wire, correlation, session=0, epoch=0, topics=(), forgotten=(), version=13):
     key = "topicId" if version >= 13 else "topic"
-    asked = [
-        {key: topic, "partitions": [{"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 1}]} for topic in topics
-    ]
+    asked = [{key: topic, "partitions": [{"partition": 0}]} for topic in topics]
     left = [{key: topic, "partitions": [0]} for topic in forgotten]
-    body = {
-        "maxWaitMs": 500,
-        "minBytes": 1,
-        "sessionId": session,
-        "sessionEpoch": epoch,
-        "topics": asked,
-        "forgottenTopicsData": left,
-    }
-    return 0, wire.request("Fetch", version, correlation, replicaId=-1, **body)
+    body = {"sessionId": session, "sessionEpoch": epoch, "topics": asked, "forgottenTopicsData": left}
+    return 0, wire.request("Fetch", version, correlation, **body)
 
 
 def fetched(wire, correlation, session=0, version=13):

@@ -163,15 +163,7 @@ def test_a_frame_that_the_next_loss_cuts_is_shown_by_its_beginning(wire):
 
 @pytest.mark.parametrize("size", [MOST_UNSURE // 2, 5 * MOST_UNSURE])
 def test_long_frames_are_found_by_their_beginning(wire, size):
-    asked = wire.request(
-        "Produce",
-        3,
-        2,
-        transactionalId=None,
-        acks=1,
-        timeoutMs=1,
-        topicData=[{"name": "t", "partitionData": [{"records": None}]}],
-    )
+    asked = wire.request("Produce", 3, 2, acks=1, topicData=[{"name": "t", "partitionData": [{"records": None}]}])
     asked = (len(asked) - 4 + size).to_bytes(4, "big") + asked[4:] + b"\xff" * size
     answer = (size + 4).to_bytes(4, "big") + (2).to_bytes(4, "big") + b"\xff" * size
     said = [(0, asked[at : at + SIZE]) for at in range(0, len(asked), SIZE)] + [(1, 30)]

@@ -65,18 +65,8 @@ def by_columns(path, size=1 << 20, most=50):
                 )
                 ends = turned(segments.keys[group]) if direction else segments.keys[group]
                 payload = where[at : at + length].tobytes()
-                made.append(
-                    Segment(
-                        number,
-                        None if time == NO_TIME else time,
-                        ends,
-                        sequence,
-                        acknowledgment,
-                        flags,
-                        payload,
-                        missing,
-                    )
-                )
+                time = None if time == NO_TIME else time
+                made.append(Segment(number, time, ends, sequence, acknowledgment, flags, payload, missing))
         notices += reader.notices
     assert found.packets in {None, len(numbers)}
     return numbers, made, notices

@@ -71,12 +71,8 @@ def together(paths, size=1500):
     replays = []
     for replay in connections(paths, size):
         known = names_in(CATALOG, replay(), sessions=True)
-        for own, other in (
-            (names.topics, known.topics),
-            (names.brokers, known.brokers),
-            (names.sessions, known.sessions),
-        ):
-            own.update(other)
+        for kind in ("topics", "brokers", "sessions"):
+            getattr(names, kind).update(getattr(known, kind))
         replays.append(replay())
     lines = []
     for replay in replays:

@@ -41,19 +41,12 @@ def lines(source):
     than those of a capture.
     """
     capture = Capture(source)
-    return sorted(
-        (
-            line.seen.packet,
-            line.kind,
-            line.stream,
-            line.seen.size,
-            line.src,
-            line.dst,
-            str(line.api),
-            line.request.seen.packet if line.request else 0,
-        )
-        for line in traffic(CATALOG, capture, waiting_since=capture.waiting_since)
-    )
+    found = []
+    for line in traffic(CATALOG, capture, waiting_since=capture.waiting_since):
+        request = line.request.seen.packet if line.request else 0
+        seen = line.seen
+        found.append((seen.packet, line.kind, line.stream, seen.size, line.src, line.dst, str(line.api), request))
+    return sorted(found)
 
 
 def sample(name):

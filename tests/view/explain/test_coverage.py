@@ -121,9 +121,8 @@ def test_proposed_encodings_have_rules(overlay, rule):
 
 
 def metadata():
-    text = (ROOT / "samples" / "frames" / "metadata-v13-response.hex").read_text()
-    frame = bytes.fromhex("".join(line for line in text.splitlines() if not line.startswith("#")))
-    return frame[9:]
+    (frame,) = kwire.read_frames(ROOT / "samples" / "frames" / "metadata-v13-response.hex")
+    return bytes(frame.data[9:])
 
 
 def test_what_is_packed_is_explained_from_its_first_byte_to_its_last():

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from kit.commands import ROOT, kwire
+from kit.traffic import Wire
 from kit.views import bytes_of, entries, page, rows_of
 
 import kwire_cli
@@ -69,17 +70,8 @@ def test_a_payload_of_one_field_is_that_field_once():
     generation = bytes.fromhex("00000007")
     metadata = base64.b64encode(bytes(6) + len(generation).to_bytes(4, "big") + generation).decode()
     protocols = [{"name": "cooperative-sticky", "metadata": metadata}]
-    value = {
-        "groupId": "g",
-        "sessionTimeoutMs": 1,
-        "rebalanceTimeoutMs": 1,
-        "memberId": "",
-        "protocolType": "consumer",
-        "protocols": protocols,
-    }
-    header = bytes.fromhex("000b 0002 00000001 ffff")
-    frame = header + kwire_cli.encode(value, message="JoinGroupRequest", version=2)
-    (entry,) = entries(page("decode", frame.hex(), "--unframed"))
+    frame = Wire.request("JoinGroup", 2, protocolType="consumer", protocols=protocols)
+    (entry,) = entries(page("decode", frame.hex()))
     rows = [row for row in rows_of(entry) if row["path"].endswith("userData.generation")]
     assert [(row["path"], row["text"]) for row in rows] == [("protocols[0].metadata.userData.generation", "7")]
 
@@ -93,12 +85,6 @@ def test_pages_of_what_real_clients_and_brokers_wrote_have_every_byte(kind):
         for entry in entries(page("decode" if kind == "pcapng" else "dump", file, "--top", "60", *topic)):
             for number in range(len(entry["buffers"])):
                 assert None not in leaves(entry, number) or "leftOut" in entry
-
-
-def test_compressed_records_are_a_buffer_of_their_own():
-    entry = entries(page("dump", "samples/segments/orders-zstd-0"))[0]
-    assert [buffer["name"] for buffer in entry["buffers"]] == ["batch at 0", "decompressed records of the batch at 0"]
-    assert any(row["buffer"] == 1 and row["name"] == "value" for row in rows_of(entry))
 
 
 def test_gaps_of_a_segment_are_anomalies_with_their_bytes():
@@ -124,9 +110,9 @@ def test_a_list_row_says_what_the_json_line_does():
         assert row.get("odd", 0) == len(line["anomalies"])
 
 
-def test_the_messages_in_a_compressed_wrapper_are_a_buffer_of_their_own():
-    entry = entries(page("dump", "samples/segments/v1-kp-gzip-0"))[0]
+@pytest.mark.parametrize(("folder", "name", "count"), [("v1-kp-gzip-0", "crc", 10), ("orders-zstd-0", "value", 32)])
+def test_what_is_compressed_is_a_buffer_of_its_own(folder, name, count):
+    entry = entries(page("dump", f"samples/segments/{folder}"))[0]
     assert [buffer["name"] for buffer in entry["buffers"]] == ["batch at 0", "decompressed records of the batch at 0"]
-    inner = [row for row in rows_of(entry) if row["buffer"] == 1]
-    assert sum(row["name"] == "crc" for row in inner) == 10
+    assert sum(row["buffer"] == 1 and row["name"] == name for row in rows_of(entry)) == count
     assert None not in leaves(entry, 1)
