@@ -41,6 +41,19 @@ def rewritten(tmp_path_factory):
     return one
 
 
+@pytest.fixture
+def sanitized(tmp_path):
+    """Sanitize the bytes of a capture, and return the paths of both."""
+
+    def done(data):
+        path, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
+        path.write_bytes(data)
+        assert kwire("sanitize", path, out, "--force").code == 0
+        return path, out
+
+    return done
+
+
 def lines(source):
     capture = Capture(source)
     return list(traffic(CATALOG, capture)), capture.summary
@@ -182,15 +195,12 @@ def test_equal_names_stay_equal(rewritten):
 
 
 @pytest.mark.parametrize("how", DAMAGE)
-def test_nothing_that_is_said_is_left_of_damaged_captures(how, tmp_path):
-    before, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
+def test_nothing_that_is_said_is_left_of_damaged_captures(how, sanitized):
     for number, path in enumerate(each for each in SAMPLES if each.parent.name == "captures"):
         dice, data = random.Random(number), bytearray(damaged(path, how, 1))
         for _ in range(20):  # in any header too
             data[dice.randrange(24, len(data))] ^= 1 << dice.randrange(8)
-        before.write_bytes(data)
-        assert kwire("sanitize", before, out, "--force").code == 0
-        shown = out.read_bytes()
+        shown = sanitized(data)[1].read_bytes()
         kept = kwire("decode", path, "--filter", "api == ApiVersions").out.encode()
         assert not [each for each in secrets(path, 2 * MEANS_SOMETHING) if each in shown and each not in kept]
 
@@ -223,11 +233,9 @@ def talk(wire, how):
 
 
 @pytest.mark.parametrize("how", ["twice", "in other pieces", "overlapping", "another order"])
-def test_bytes_that_come_again_are_the_same_again(how, wire, tmp_path):
+def test_bytes_that_come_again_are_the_same_again(how, wire, sanitized):
     data, pieces, length = talk(wire, how)
-    path, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
-    path.write_bytes(data)
-    assert kwire("sanitize", path, out).code == 0
+    path, out = sanitized(data)
     (before, unseen), (after, unseen_after) = lines(path), lines(out)
     assert unseen_after == unseen
     same(before, after)
@@ -239,7 +247,7 @@ def test_bytes_that_come_again_are_the_same_again(how, wire, tmp_path):
     assert not any(name in out.read_bytes() for name in REQUEST_KEYS)
 
 
-def test_frames_in_fragments_are_blank_and_nothing_else_is_written_over(wire, tmp_path):
+def test_frames_in_fragments_are_blank_and_nothing_else_is_written_over(wire, sanitized):
     requests = [wire.request("Metadata", 4, n, name.decode()) for n, name in enumerate(REQUEST_KEYS, 1)]
     segment = make.tcp(b"".join(requests), 1001)
     fragments = [
@@ -248,9 +256,7 @@ def test_frames_in_fragments_are_blank_and_nothing_else_is_written_over(wire, tm
     ]
     others = [make.ipv4(make.tcp(requests[0], 1001, source_port=40000))]
     written = [make.packet(make.ethernet(data, padded=False)) for data in (*fragments, *others)]
-    path, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
-    path.write_bytes(make.pcap_file(written))
-    assert kwire("sanitize", path, out).code == 0
+    _, out = sanitized(make.pcap_file(written))
     assert [len(packet.data) for packet in packets(out)] == [len(packet.data) for packet in written]
     first, second, whole = (packet.data[14 + 20 :] for packet in packets(out))
     assert (set(first[20:]), set(second)) == ({0}, {0})
@@ -259,13 +265,11 @@ def test_frames_in_fragments_are_blank_and_nothing_else_is_written_over(wire, tm
     assert not any(name in out.read_bytes() for name in REQUEST_KEYS)
 
 
-def test_of_what_the_capture_cut_the_rest_is_the_same(tmp_path):
-    path, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
+def test_of_what_the_capture_cut_the_rest_is_the_same(sanitized):
     cut = [
         packet._replace(data=packet.data[:150]) for packet in packets(ROOT / "samples" / "captures" / "midstream.pcap")
     ]
-    path.write_bytes(make.pcap_file(cut, link=cut[0].link))
-    assert kwire("sanitize", path, out).code == 0
+    path, out = sanitized(make.pcap_file(cut, link=cut[0].link))
     (before, unseen), (after, unseen_after) = lines(path), lines(out)
     assert unseen_after == unseen
     assert [(line.kind, line.api, line.seen.size, line.seen.missing) for line in after] == [
@@ -273,14 +277,13 @@ def test_of_what_the_capture_cut_the_rest_is_the_same(tmp_path):
     ]
 
 
-def test_what_the_file_says_beside_packets_is_left_out(tmp_path):
-    path, out = tmp_path / "in.pcapng", tmp_path / "out.pcapng"
+def test_what_the_file_says_beside_packets_is_left_out(sanitized):
     packet = make.packet(make.ethernet(make.ipv4(make.tcp(b"x"))))
     named = make.section("<") + make.interface(
         "<", options=make.option("<", 2, b"secret-interface") + make.option("<", 0, b"")
     )
-    path.write_bytes(named + make.enhanced("<", packet) + make.block("<", 10, b"KLST" + b"\x06\0\0\0" + b"a key!"))
-    assert kwire("sanitize", path, out).code == 0
+    keys = make.block("<", 10, b"KLST" + b"\x06\0\0\0" + b"a key!")
+    _, out = sanitized(named + make.enhanced("<", packet) + keys)
     assert b"secret" not in out.read_bytes()
     assert b"a key" not in out.read_bytes()
     assert [each.time for each in packets(out)] == [packet.time]
