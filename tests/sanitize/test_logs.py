@@ -197,17 +197,10 @@ def test_files_are_named_anew_where_they_have_more_of_a_name_than_those_of_kafka
     assert file_name(file.name) == file_name(name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "leader-epoch-checkpoint",
-        f"{30:020}.index",
-        f"{30:020}.timeindex",
-        f"{30:020}.txnindex",
-        f"{30:020}.snapshot",
-        f"{40:020}.snapshot",
-    ],
-)
+NUMBERS = [f"{30:020}.{kind}" for kind in ("index", "timeindex", "txnindex", "snapshot")]
+
+
+@pytest.mark.parametrize("name", [*NUMBERS, f"{40:020}.snapshot", "leader-epoch-checkpoint"])
 @pytest.mark.parametrize("more", [b"", b"password=hunter2 and\nmore\n"])
 def test_what_is_numbers_by_its_name_alone_is_left_out(name, more, tmp_path):
     source, out = tmp_path / "in", tmp_path / "out"

@@ -187,15 +187,8 @@ def test_an_outline_without_items_is_no_line():
 
 def test_a_page_holds_every_block_and_no_markup_of_the_data():
     page = answer_page(answer())
-    for said in (
-        '"type":"facts"',
-        '"type":"table"',
-        '"type":"bars"',
-        '"type":"histogram"',
-        '"type":"icicle"',
-        '"type":"lines"',
-    ):
-        assert said in page
+    for kind in ("facts", "table", "bars", "histogram", "icicle", "lines"):
+        assert f'"type":"{kind}"' in page
     assert "<b>" not in page.split("<script type=")[1]
     assert '{"bar":1.0}' in page
 

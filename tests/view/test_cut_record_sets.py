@@ -38,7 +38,6 @@ def fetched(version, *sets):
 PRODUCE = frame_of("produce-v13-request"), Hints()
 PLAIN = fetched(12, ("t", segments()["compacted-txn-0"]), ("u", segments()["txn-out-0"][:180]))
 PACKED = fetched(11, ("old", segments()["v1-kp-gzip-0"]), ("z", segments()["orders-zstd-0"][:300]))
-LARGE = frame_of("fetch-v18-response"), Hints(CATALOG.api("Fetch"), 18, "response")
 
 
 class Views:
@@ -131,14 +130,3 @@ def test_every_view_shows_the_records_in_front_of_the_cut(case):
     for size in range(60, len(data), 3):
         most = max(most, len(records_in(check(data, hints, size, ends).json)))
     assert most >= len(ends) - 1
-
-
-@pytest.mark.slow
-def test_a_large_response_shows_the_records_in_front_of_the_cut():
-    data, hints = LARGE
-    ends = ends_of(data, hints)
-    for size in {len(data) * percent // 100 for percent in range(50, 100, 5)} | {
-        end + by for end, _ in ends[::5] for by in (-1, 0, 1)
-    }:
-        if size < len(data):
-            check(data, hints, size, ends)

@@ -76,17 +76,14 @@ def test_a_topic_id_is_looked_for_ahead_where_the_capture_can_be_read_again(wire
 def test_software_brokers_throttling_and_requests_in_flight(wire):
     hello = wire.request("ApiVersions", 3, 1, clientSoftwareName="librdkafka", clientSoftwareVersion="2.6.0")
     brokers = [{"nodeId": 7, "host": "10.0.0.2", "port": 9092, "rack": None}]
-    said = [
+    lines = wire.lines(
         (0, hello),
         (0, wire.request("Metadata", 12, 2, topics=None)),
         (0, wire.request("Heartbeat", 3, 3, groupId="g", memberId="m")),
-    ]
-    said += [
         (1, wire.response("ApiVersions", 3, 1)),
-        (1, wire.response("Metadata", 12, 2, clusterId=None, brokers=brokers, topics=[])),
-    ]
-    said += [(1, wire.response("Heartbeat", 3, 3, throttleTimeMs=250))]
-    lines = wire.lines(*said)
+        (1, wire.response("Metadata", 12, 2, clusterId=None, brokers=brokers)),
+        (1, wire.response("Heartbeat", 3, 3, throttleTimeMs=250)),
+    )
     assert [line.seen.in_flight for line in lines] == [1, 2, 3, None, None, None]
     assert {line.software for line in lines} == {"librdkafka 2.6.0"}
     assert lines[-1].broker == 7

@@ -4,6 +4,7 @@ import pytest
 from kit.commands import ROOT
 from kit.logs import segments
 from kit.messages import sample, shared
+from kit.traffic import Wire
 
 import kwire_cli as kwire
 from kwire_cli.message.decoded import decode, decode_spec
@@ -139,17 +140,7 @@ def test_what_is_packed_is_explained_from_its_first_byte_to_its_last():
 
 @pytest.mark.parametrize("cut", range(0, 54, 3))
 def test_a_frame_that_is_cut_anywhere_is_explained_to_its_last_byte(cut):
-    frame = (
-        bytes.fromhex("0000003200120005000000000009")
-        + b"admin-all"
-        + bytes.fromhex("0012")
-        + b"apache-kafka-java"
-        + b"\x064.4.0"
-        + b"\0"
-        + b"\xff" * 4
-        + b"\0"
-    )
-    assert len(frame) == 54
+    frame = Wire.request("ApiVersions", 5, 0, "admin-all", clientSoftwareName="java", clientSoftwareVersion="4.4.0")
     for each in read_all(CATALOG, frame[:cut], Hints(kind="request"), framed=True):
         covered(explain_frame(each, {}, look(every=False)), each.start, each.stop)
 
