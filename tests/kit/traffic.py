@@ -434,6 +434,15 @@ class Wire:
         return encode_document(CATALOG, document | ({} if body_version is None else {"bodyVersion": body_version}))
 
     @classmethod
+    def heartbeat(cls, correlation=1, client="c", group="g"):
+        return cls.request("Heartbeat", 0, correlation, client, groupId=group, memberId="m", generationId=1)
+
+    @classmethod
+    def beat(cls, correlation=1):
+        """The response to a heartbeat."""
+        return cls.response("Heartbeat", 0, correlation)
+
+    @classmethod
     def produce(cls, records, topic="t"):
         """A Produce request with these records."""
         partition = {"index": 0, "records": base64.b64encode(records).decode()}

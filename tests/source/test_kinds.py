@@ -253,8 +253,7 @@ LONG = ("0" * 600, "x/" * 4000, "z" * 5000)
 
 @pytest.mark.parametrize("name", LONG, ids=len)
 @pytest.mark.parametrize(
-    "command",
-    [["breaking"], ["decode"], ["dump", "--state"], ["encode"], ["lint"], ["sanitize", SEGMENT]],
+    "command", [["breaking"], ["decode"], ["dump", "--state"], ["encode"], ["lint"], ["sanitize", SEGMENT]]
 )
 def test_a_name_that_is_too_long_is_an_error_and_no_traceback(command, name):
     done = kwire(*command, name)

@@ -8,12 +8,7 @@ from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.captured import body_of
 from kwire_cli.source.kafka.group_names import groups_named, groups_of, transactions_named
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.spec.kafka import (
-    DELETE_GROUPS,
-    DESCRIBE_GROUPS,
-    FIND_COORDINATOR,
-    OFFSET_FETCH,
-)
+from kwire_cli.spec.kafka import DELETE_GROUPS, DESCRIBE_GROUPS, FIND_COORDINATOR, OFFSET_FETCH
 
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 INCIDENTS = sorted((ROOT / "samples" / "incidents").glob("*.pcap"))

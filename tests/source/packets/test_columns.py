@@ -19,7 +19,6 @@ from kit.traffic import (
     option,
     packet,
     pcap_file,
-    pcapng_file,
     section,
     tcp,
     udp,
@@ -208,9 +207,3 @@ def test_damage(tmp_path_factory, data, cut, value, which):
         *expected[:2],
         [notice.text for notice in expected[2]],
     )
-
-
-def test_pcapng_file_of_the_tests_is_read(tmp_path):
-    path = tmp_path / "made.pcapng"
-    path.write_bytes(pcapng_file(packets_of([(FRAMES[0], 5, None)]), "<"))
-    check(path)

@@ -9,7 +9,7 @@ import pytest
 from kwire_cli.errors import InputError
 from kwire_cli.source.text import reading
 from kwire_cli.source.text.model import Chunk
-from kwire_cli.source.text.reading import FORMS, TEXT_LIMIT, read_content, read_input, recognised_binary
+from kwire_cli.source.text.reading import TEXT_LIMIT, read_content, read_input, recognised_binary
 
 FRAME = bytes.fromhex("0000002b0012000300000000000761646d696e2d3100126170616368652d6b61666b612d6a61766106332e332e3100")
 HEX = FRAME.hex()
@@ -286,11 +286,6 @@ def test_an_import_loads_no_form():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "['digits', 'model', 'reading']"
-
-
-def test_forms_are_named():
-    assert FORMS[0] == "auto"
-    assert FORMS[-1] == "raw"
 
 
 @pytest.mark.parametrize("form", ["auto", "hex", "base64"])
