@@ -4,7 +4,7 @@ import json
 import re
 
 from hypothesis import given, strategies as st
-from kit.messages import values
+from kit.messages import sample, values
 from kit.traffic import body_of
 
 import kwire_cli
@@ -56,6 +56,11 @@ def as_hex(value):
 
     raw = base64.b64decode(value)
     return f"{len(raw)} byte{'' if len(raw) == 1 else 's'}{' ' if raw else ''}{raw.hex(' ')}"
+
+
+def test_trees_of_golden_bodies_have_all_of_their_value():
+    for row in sample():
+        check(row.catalog, decode(row.catalog, row.body, row.message, row.version))
 
 
 @given(st.data())
