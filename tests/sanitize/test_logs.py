@@ -83,24 +83,18 @@ def test_nothing_that_is_said_is_left(path, tmp_path):
     assert [each for each in secret if each in shown] == []
 
 
+AMOUNT = b"amount: 12 and more" * 3
+
+
 @pytest.mark.parametrize("codec", range(5))
 @pytest.mark.parametrize("name", ["v0", "v1", "v2"])
 def test_every_format_and_codec(name, codec):
     if name == "v2":
-        records = [
-            make.record(
-                key=f"customer-{i % 3}".encode(),
-                value=b"amount: 12 and more" * 3,
-                offset=i,
-                headers=[("trace", b"abcd-1234")],
-            )
-            for i in range(9)
-        ]
+        headers = [("trace", b"abcd-1234")]
+        records = [make.record(b"customer-%d" % (i % 3), AMOUNT, i, headers=headers) for i in range(9)]
         data = make.batch(records=records, codec=codec)
     else:
-        inner = b"".join(
-            make.message(name, i, key=f"customer-{i % 3}".encode(), value=b"amount: 12 and more" * 3) for i in range(9)
-        )
+        inner = b"".join(make.message(name, i, b"customer-%d" % (i % 3), AMOUNT) for i in range(9))
         data = make.wrapper(name, 8, inner, codec) if codec else inner
     fields = Fields(catalog((), None), Replacement(b"a key"))
     made = RecordSets(fields)(data, None)

@@ -74,9 +74,8 @@ def by_columns(path, size=1 << 20, most=50):
 def one_by_one(path):
     source = packets(path)
     found = list(source)
-    found = [
-        each if each.time is None or each.time < 1 << 63 else each._replace(time=None) for each in found
-    ]  # no date is so late
+    # No date is so late.
+    found = [each if (each.time or 0) < 1 << 63 else each._replace(time=None) for each in found]
     return [packet.number for packet in found], list(Segments()(found)), source.notices
 
 
