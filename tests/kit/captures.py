@@ -34,11 +34,14 @@ def packet_of(segment, number):
     return Packet(number, segment.time, 1, data[: len(data) - segment.missing], len(data))
 
 
+def file_of(segments):
+    """The bytes of a capture file with these segments in this order."""
+    return make.pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)])
+
+
 def capture_of(segments):
-    """A capture file with these segments in this order."""
-    return Capture(
-        io.BytesIO(make.pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)]))
-    )
+    """A capture with these segments in this order."""
+    return Capture(io.BytesIO(file_of(segments)))
 
 
 @dataclass

@@ -84,10 +84,10 @@ def body_of(message, path, version, **options):
 
 def framed(api_key, version, body, client_id=b"me", correlation=0):
     """A request with a size; a client id of None is null."""
-    flexible = CATALOG.request_header_version(api_key, version) == 2
+    form = CATALOG.request_header_version(api_key, version)
     text = b"\xff\xff" if client_id is None else len(client_id).to_bytes(2, "big") + client_id
-    numbers = api_key.to_bytes(2, "big") + version.to_bytes(2, "big") + correlation.to_bytes(4, "big")
-    return sized(numbers + text + b"\0" * flexible + body)
+    header = api_key.to_bytes(2, "big") + version.to_bytes(2, "big") + correlation.to_bytes(4, "big")
+    return sized(header + text * (form > 0) + b"\0" * (form == 2) + body)
 
 
 def answered(api_key, version, body, correlation=0):

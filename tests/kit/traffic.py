@@ -17,7 +17,7 @@ from kwire_cli.structs.network import ACK, PCAP, PCAP_MICRO, PCAPNG, ZERO_WINDOW
 # Packets and capture files built from the declarations themselves, for tests.
 
 CLIENT, SERVER = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
-CLIENT6, SERVER6 = bytes(15) + b"\1", bytes(15) + b"\2"
+CLIENT6, SERVER6 = (bytes.fromhex(f"20010db8{number:024x}") for number in (1, 2))
 MASK = 0xFFFFFFFF
 SECOND = 1_000_000_000
 layout_of = functools.cache(fixed)
@@ -128,6 +128,91 @@ def geneve(payload, protocol=network.ETHER_BRIDGED, options=bytes(8)):
 
 def gre(payload, protocol, flags=0, optional=b""):
     return network.GRE.build({"flags_and_version": flags, "protocol": protocol}) + optional + payload
+
+
+# A segment in all that may carry it: the bytes of a packet, and its link type.
+
+HELLO = b"hello kafka"
+FOUR, SIX = ipv4(tcp(HELLO)), ipv6(tcp(HELLO))
+ERSPAN2 = network.ERSPAN2.build({"version_and_vlan": 0x1000, "session": 1, "index": 0})
+
+
+def erspan3(flags):
+    return network.ERSPAN3.build(
+        {"version_and_vlan": 0x2000, "session": 1, "timestamp": 5, "group": 0, "frame_type_and_flags": flags}
+    )
+
+
+LINKS = {
+    "ethernet": (ethernet(FOUR), network.LINK_ETHERNET),
+    "ethernet, IPv6": (ethernet(SIX, network.ETHER_IPV6), network.LINK_ETHERNET),
+    "ethernet with options": (ethernet(ipv4(tcp(HELLO, options=bytes(12)))), network.LINK_ETHERNET),
+    "VLAN": (ethernet(vlan(FOUR), 0x8100), network.LINK_ETHERNET),
+    "QinQ": (ethernet(vlan(vlan(FOUR), 0x8100), 0x88A8), network.LINK_ETHERNET),
+    "old QinQ": (ethernet(vlan(vlan(SIX, network.ETHER_IPV6), 0x8100), 0x9100), network.LINK_ETHERNET),
+    "MPLS": (ethernet(mpls(FOUR, 3), 0x8847), network.LINK_ETHERNET),
+    "MPLS, IPv6 in a VLAN": (ethernet(vlan(mpls(SIX, 1), 0x8848), 0x8100), network.LINK_ETHERNET),
+    "SLL": (sll(FOUR), network.LINK_SLL),
+    "SLL, IPv6": (sll(SIX, network.ETHER_IPV6), network.LINK_SLL),
+    "SLL, VLAN": (sll(vlan(FOUR), 0x8100), network.LINK_SLL),
+    "SLL2": (sll2(FOUR), network.LINK_SLL2),
+    "null": (network.NULL.build({"protocol": 2}) + FOUR, network.LINK_NULL),
+    "null, big-endian": (network.LOOP.build({"protocol": 2}) + FOUR, network.LINK_NULL),
+    "loop": (network.LOOP.build({"protocol": 2}) + FOUR, network.LINK_LOOP),
+    "PPP": (network.PPP.build({"protocol": network.PPP_IPV4}) + FOUR, network.LINK_PPP),
+    "PPP with address": (b"\xff\x03" + network.PPP.build({"protocol": network.PPP_IPV6}) + SIX, network.LINK_PPP_HDLC),
+}
+LINKS |= {
+    f"null, family {n}": (network.NULL.build({"protocol": n}) + SIX, network.LINK_NULL) for n in network.FAMILIES_IPV6
+}
+LINKS |= {
+    f"loop, family {n}": (network.LOOP.build({"protocol": n}) + SIX, network.LINK_LOOP) for n in network.FAMILIES_IPV6
+}
+LINKS |= {f"raw {n}": (data, n) for n, data in zip(sorted(network.LINK_RAW), [FOUR, SIX, FOUR, FOUR, SIX], strict=True)}
+LINKS |= {
+    "IPv4 options": (ethernet(ipv4(tcp(HELLO), options=bytes(8))), 1),
+    "IPv4 total length 0": (ethernet(ipv4(tcp(HELLO), total_length=0), padded=False), 1),
+    "IPv4 authentication": (ethernet(ipv4(authentication(6) + tcp(HELLO), network.AUTHENTICATION)), 1),
+    "IPv6 extensions": (
+        ethernet(
+            ipv6(
+                extension(60)
+                + extension(43, bytes(14))
+                + extension(51)
+                + authentication(60)
+                + extension(6)
+                + tcp(HELLO),
+                0,
+            ),
+            network.ETHER_IPV6,
+        ),
+        1,
+    ),
+    "IPv6 atomic fragment": (ethernet(ipv6(fragment_header(6, 0, more=False) + tcp(HELLO), 44), network.ETHER_IPV6), 1),
+    "IPv6 payload length 0": (ethernet(ipv6(tcp(HELLO), payload_length=0), network.ETHER_IPV6), 1),
+    "IPv6 jumbogram": (
+        ethernet(ipv6(extension(6, b"\xc2\x04" + bytes(4)) + tcp(HELLO), 0, payload_length=0), network.ETHER_IPV6),
+        1,
+    ),
+    "VXLAN": (ethernet(ipv4(vxlan(ethernet(FOUR)), 17)), 1),
+    "VXLAN of Linux, over IPv6": (ethernet(ipv6(vxlan(ethernet(vlan(FOUR), 0x8100), 8472), 17), network.ETHER_IPV6), 1),
+    "Geneve": (ethernet(ipv4(geneve(ethernet(SIX, network.ETHER_IPV6)), 17)), 1),
+    "Geneve, IP inside": (ethernet(ipv4(geneve(FOUR, network.ETHER_IPV4), 17)), 1),
+    "GRE": (ethernet(ipv4(gre(FOUR, network.ETHER_IPV4), 47)), 1),
+    "GRE with all options": (ethernet(ipv4(gre(SIX, network.ETHER_IPV6, 0xB000, bytes(12)), 47)), 1),
+    "GRE, bridged": (ethernet(ipv4(gre(ethernet(FOUR), network.ETHER_BRIDGED), 47)), 1),
+    "GRE, PPTP": (ethernet(ipv4(gre(b"\xff\x03\0\x21" + FOUR, network.GRE_PPP, 0x3081, bytes(12)), 47)), 1),
+    "ERSPAN I": (ethernet(ipv4(gre(ethernet(FOUR), network.ETHER_ERSPAN), 47)), 1),
+    "ERSPAN II": (ethernet(ipv4(gre(ERSPAN2 + ethernet(FOUR), network.ETHER_ERSPAN, 0x1000, bytes(4)), 47)), 1),
+    "ERSPAN III": (ethernet(ipv4(gre(erspan3(0) + ethernet(FOUR), network.ETHER_ERSPAN3, 0x1000, bytes(4)), 47)), 1),
+    "ERSPAN III, platform": (
+        ethernet(ipv4(gre(erspan3(1) + bytes(8) + ethernet(FOUR), network.ETHER_ERSPAN3, 0x1000, bytes(4)), 47)),
+        1,
+    ),
+    "ERSPAN III, IP": (ethernet(ipv4(gre(erspan3(0x0800) + FOUR, network.ETHER_ERSPAN3, 0x1000, bytes(4)), 47)), 1),
+    "IP in IP": (ethernet(ipv4(FOUR, 4)), 1),
+    "6in4": (ethernet(ipv4(SIX, 41)), 1),
+}
 
 
 def packet(data, number=1, link=network.LINK_ETHERNET, time=None, length=None):
@@ -260,19 +345,28 @@ class Wire:
         return encode_document(CATALOG, document | ({} if body_version is None else {"bodyVersion": body_version}))
 
     @classmethod
+    def heartbeat(cls, correlation=1, client="c", group="g"):
+        return cls.request("Heartbeat", 0, correlation, client, groupId=group, memberId="m", generationId=1)
+
+    @classmethod
+    def beat(cls, correlation=1):
+        """The response to a heartbeat."""
+        return cls.response("Heartbeat", 0, correlation)
+
+    @classmethod
     def produce(cls, records, topic="t"):
         """A Produce request with these records."""
         partition = {"index": 0, "records": base64.b64encode(records).decode()}
         return cls.request("Produce", 9, acks=1, topicData=[{"name": topic, "partitionData": [partition]}])
 
     @classmethod
-    def fetched(cls, *record_sets):
+    def fetched(cls, *record_sets, version=12):
         """A Fetch response with a topic and its records for each of these pairs."""
         topics = [
             {"topic": topic, "partitions": [{"partitionIndex": 0, "records": base64.b64encode(records).decode()}]}
             for topic, records in record_sets
         ]
-        return cls.response("Fetch", 12, responses=topics)
+        return cls.response("Fetch", version, responses=topics)
 
     @staticmethod
     def raw(token):

@@ -75,21 +75,8 @@ def test_lines_hold_whatever_their_messages_say(wire):
     said = []
     for number, name in enumerate(name for name in names for _ in range(8)):
         padded = name + "x" * (12 - len(name.encode()))
-        said.append(
-            (
-                0,
-                wire.request(
-                    "Heartbeat",
-                    3,
-                    number,
-                    name,
-                    groupId=padded,
-                    memberId=padded,
-                    generationId=-number,
-                    groupInstanceId=None,
-                ),
-            )
-        )
+        body = {"groupId": padded, "memberId": padded, "generationId": -number, "groupInstanceId": None}
+        said.append((0, wire.request("Heartbeat", 3, number, name, **body)))
     for line in wire.lines(*said):
         assert line.message == "HeartbeatRequest"
         assert repr(json.loads(line_dumps(line, "base64"))) == repr(line.to_json())

@@ -1,6 +1,5 @@
 """Real captures: what kwire puts together is what an independent, naive reading of the same file has."""
 
-import itertools
 import struct
 from collections import defaultdict
 from pathlib import Path
