@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
-import glob
 import io
 import os
 import re
+from datetime import datetime
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from kwire_cli.errors import URL_PASSWORD, InputError, without_credentials
 
@@ -19,34 +19,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 
-# The file systems of stores by URL: pyarrow's own, and fsspec's for all schemes that pyarrow does not know.
+# The file systems of stores by URL, which fsspec has.
 
-SAME = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
-"""Other names of schemes, as Hadoop and Google's tools write them."""
-
-
-ACCESS = {
+OBJECTS = {"s3", "gs", "abfs"}
+"""Object stores: they need no folders, have those that names of files say, and cannot move files."""
+_SAME = {"s3a": "s3", "gcs": "gs", "abfss": "abfs", "az": "abfs"}
+"""Other names of schemes, as Hadoop and the stores' own tools write them."""
+_ACCESS = {
     "s3": "credentials, region and endpoint are those of AWS's tools: AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
-    "AWS_SECRET_ACCESS_KEY; "
-    "AWS_REGION; AWS_ENDPOINT_URL",
+    "AWS_SECRET_ACCESS_KEY; AWS_REGION; AWS_ENDPOINT_URL",
     "gs": "credentials are those of Google's tools: GOOGLE_APPLICATION_CREDENTIALS, or gcloud auth "
     "application-default login",
-    "abfs": "credentials are those of Azure's tools: AZURE_CLIENT_ID, AZURE_TENANT_ID and AZURE_CLIENT_SECRET, "
-    "or az login",
-    "hdfs": "it takes Hadoop's libhdfs: set JAVA_HOME, HADOOP_HOME, and CLASSPATH to what hadoop classpath "
+    "abfs": "credentials are AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN, or those of Azure's tools with "
+    "AZURE_STORAGE_ANON=false",
+    "hdfs": "it takes pyarrow and Hadoop's libhdfs: set JAVA_HOME, HADOOP_HOME, and CLASSPATH to what hadoop classpath "
     "--glob prints; or webhdfs://namenode:9870/…, which takes requests alone",
 }
 """Hints, by scheme, at the places where its library looks for credentials and settings."""
 BYTES = "bytes"
 """The unit of sizes, and of the progress through them."""
-PATIENCE = {"gs": "retry_limit_seconds=60"}
-"""By scheme, what has a library give up where nobody answers: Google's would try again for a quarter of an hour."""
-LONGEST = 400
+_LONGEST = 400
 """Characters of what a library says is wrong that are shown."""
 
 
 @contextlib.contextmanager
-def told(url: str) -> Iterator[None]:
+def reading(url: str) -> Iterator[None]:
     """Raise whatever goes wrong with a store as an InputError about this URL.
 
     The error says what access to the store takes.
@@ -58,70 +55,72 @@ def told(url: str) -> Iterator[None]:
     except FileNotFoundError:
         raise InputError("there is no such file or folder", file=url) from None
     except Exception as error:  # noqa: BLE001 - the libraries of stores raise what they like
-        text = " ".join(str(error).split())[:LONGEST] or type(error).__name__
-        raise InputError(f"cannot be read: {text}{access_to(url)}", file=url) from None
+        raise refusal("cannot be read", error, url) from None
 
 
-def access_to(url: str) -> str:
-    """Return the end of an error about a store: what access to it takes. Return an empty text if nothing is known."""
-    access = ACCESS.get(_scheme(url))
-    return f" ({access})" if access else ""
+def refusal(what: str, error: Exception, path: str) -> InputError:
+    """Return the InputError for what a store, or this machine, says of a path."""
+    text = " ".join((getattr(error, "strerror", None) or str(error)).split())[:_LONGEST] or type(error).__name__
+    access = _ACCESS.get(_scheme(path)) if is_url(path) else None
+    return InputError(f"{what}: {text}{f' ({access})' if access else ''}", file=path)
 
 
 @cache
-def filesystem(root: str) -> tuple[Any, Callable[[str, str], str]]:
-    """The pyarrow.fs.FileSystem of a URL without its path, and what it calls a file there, of its path and its URL.
+def _filesystem(root: str, query: str, _process: int) -> Any:
+    """Return fsspec's file system of a URL without its path: one for each process, as none survives a fork.
 
     Raises:
         InputError: Nothing knows the scheme, a library is missing, or the store lets nobody in.
 
     """
     try:
-        import pyarrow as pa  # noqa: PLC0415 - only for URLs
-        from pyarrow import fs  # noqa: PLC0415
+        import fsspec  # noqa: PLC0415 - only for URLs
     except ImportError:
-        raise InputError(
-            "pyarrow is needed to read from stores, and it is not installed: pip install 'kwire[stores]'", file=root
-        ) from None
-    scheme = _scheme(root)
-    with told(root):
-        try:
-            store, base = fs.FileSystem.from_uri(_patient(f"{scheme}:{root.partition(':')[2]}"))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ImportError) as error:
-            if isinstance(error, pa.ArrowInvalid) and "Unrecognized filesystem" not in str(error):
-                raise
-            return _of_fsspec(root, fs)
-    return store, lambda path, _: f"{base.rstrip('/')}/{path}" if path else base
-
-
-def _of_fsspec(root: str, fs: Any) -> tuple[Any, Callable[[str, str], str]]:
-    scheme = _scheme(root)
-    try:
-        import fsspec  # noqa: PLC0415 - as above
-    except ImportError:
-        text = (
-            f"pyarrow does not know {scheme}://, and fsspec, which may, is not installed: pip install 'kwire[stores]'"
-        )
+        text = "fsspec is needed to read from stores, and it is not installed: pip install 'kwire[stores]'"
         raise InputError(text, file=root) from None
-    try:
-        store, _ = fsspec.core.url_to_fs(root)
-    except ValueError as error:
-        if "not known" not in str(error):
-            raise
-        raise InputError(f"neither pyarrow nor fsspec knows {scheme}://", file=root) from None
-    except ImportError as error:
-        raise InputError(f"fsspec needs one more library for {scheme}://: {error}", file=root) from None
-    return fs.PyFileSystem(fs.FSSpecHandler(store)), lambda _, url: str(store._strip_protocol(url))  # noqa: SLF001 - fsspec's own name for it
+    scheme = root.partition(":")[0].lower()
+    if scheme not in fsspec.available_protocols():
+        raise InputError(f"fsspec does not know {scheme}://, as it does s3://, gs://, abfs://, hdfs://", file=root)
+    options = _s3_options(root, query) if _scheme(root) == "s3" else {}
+    if _scheme(root) in OBJECTS:
+        options["use_listings_cache"] = False  # other processes write there
+    url = f"{scheme}:{root.partition(':')[2]}{'' if _scheme(root) == 's3' else query}"
+    with reading(root):
+        try:
+            files, _ = fsspec.url_to_fs(url, **options)
+        except ImportError as error:
+            text = f"{scheme}:// needs one more library: {error}"
+            if scheme in {"s3", "s3a"}:
+                text += ": pip install 'kwire[stores]'"
+            raise InputError(text, file=root) from None
+    return files
 
 
-def _patient(root: str) -> str:
-    how = PATIENCE.get(_scheme(root))
-    return root if how is None or how.partition("=")[0] in root else f"{root}{'&' if '?' in root else '?'}{how}"
+def _s3_options(root: str, query: str) -> dict[str, Any]:
+    """Return what the query of a URL and the environment say of a server that speaks S3.
+
+    Raises:
+        InputError: The query has another name.
+
+    """
+    given = dict(parse_qsl(query[1:]))
+    endpoint = given.pop("endpoint_override", "")
+    scheme = given.pop("scheme", "https")
+    region = given.pop("region", os.environ.get("AWS_REGION"))
+    if given:
+        text = f"an s3:// URL takes endpoint_override, scheme and region behind its question mark, not {min(given)}"
+        raise InputError(text, file=root)
+    options: dict[str, Any] = {}
+    if endpoint:
+        options["endpoint_url"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
+    if region:
+        options["client_kwargs"] = {"region_name": region}
+    return options
 
 
 def _scheme(url: str) -> str:
     scheme = url.partition(":")[0].lower()
-    return SAME.get(scheme, scheme)
+    return _SAME.get(scheme, scheme)
 
 
 # Paths: pathlib's for files of this machine, and what can be done in the same words with files that URLs
@@ -138,6 +137,8 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _LOCAL = re.compile(r"file://", re.IGNORECASE)
 _PARTS = re.compile(r"(?P<root>[^:]+://[^/?]*)/?(?P<path>.*?)/*(?P<query>\?[A-Za-z_][\w.-]*=.*)?", re.DOTALL)
 """Of a URL; a question mark that no query begins with stands for a character, as globs have it."""
+_TIMES = ("mtime", "LastModified", "last_modified")
+"""What file systems of fsspec call the time of the last change."""
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -270,7 +271,7 @@ class Stored(os.PathLike[str]):
 
     __slots__ = ("_seen", "path", "query", "root")
 
-    def __init__(self, root: str, path: str, query: str = "", seen: Any = None) -> None:
+    def __init__(self, root: str, path: str, query: str = "", seen: dict[str, Any] | None = None) -> None:
         self.root, self.path, self.query, self._seen = root, path, query, seen
 
     @classmethod
@@ -334,17 +335,22 @@ class Stored(os.PathLike[str]):
 
     absolute = resolve
 
+    @property
+    def is_flat(self) -> bool:
+        """Whether the store needs no folders."""
+        return _scheme(self.root) in OBJECTS
+
     def exists(self) -> bool:
         """Return whether there is a file or folder."""
         return self.is_file() or self.is_dir()
 
     def is_file(self) -> bool:
         """Return whether there is a file."""
-        return bool(self._info.is_file)
+        return bool(self._info["type"] == "file")
 
     def is_dir(self) -> bool:
         """Return whether there is a folder. On most stores: whether any file's name begins so."""
-        return bool(self._info.type.name == "Directory")
+        return bool(self._info["type"] == "directory")
 
     def is_symlink(self) -> bool:
         """Stores have none."""
@@ -354,92 +360,97 @@ class Stored(os.PathLike[str]):
 
     def stat(self) -> Status:
         """Size and time of a file, as they were when this was first looked at."""
+        self._refuse_folder()
         if not self.is_file():
             raise FileNotFoundError(2, "there is no such file", str(self))
-        return Status(self._info.size, (self._info.mtime_ns or 0) / 1e9)
+        if self._info["size"] is None:
+            text = "cannot be read: the server does not say how long it is; download it first"
+            raise InputError(text, file=str(self))
+        times = [time for name in _TIMES if isinstance(time := self._info.get(name), datetime)]
+        return Status(self._info["size"], times[0].timestamp() if times else 0)
 
     def iterdir(self) -> Iterator[Stored]:
         """Yield the files and folders in the folder."""
-        yield from self._below(recursive=False)
+        with reading(str(self)):
+            files, name = self.place()
+            infos = files.ls(name, detail=True)
+        yield from self._entries(name, infos)
 
     def rglob(self, pattern: str) -> Iterator[Stored]:
         """Yield the files and folders at any depth in the folder whose name matches `pattern`."""
-        yield from (entry for entry in self._below(recursive=True) if fnmatch.fnmatchcase(entry.name, pattern))
+        with reading(str(self)):
+            files, name = self.place()
+            infos = files.find(name, withdirs=True, detail=True).values()
+        yield from (entry for entry in self._entries(name, infos) if fnmatch.fnmatchcase(entry.name, pattern))
 
     def glob(self) -> list[str]:
-        """Return what the path matches as a glob, in order.
-
-        The signs are those of glob.glob: `*`, `?`, `[…]`, and `**` for any folders.
-        """
-        parts = self.path.split("/")
-        plain = next((number for number, part in enumerate(parts[:-1]) if glob.has_magic(part)), len(parts) - 1)
-        places: set[Place] = set(_matching(Stored(self.root, "/".join(parts[:plain]), self.query), parts[plain:]))
-        return [str(place) for place in in_order(places)]
+        """Return what the path matches as a glob of fsspec, in order. As here, `*` does not match hidden names."""
+        root = Stored(self.root, "", self.query)
+        with reading(str(self)):
+            files, name = self.place()
+            infos = files.glob(name, detail=True).values()
+        entries = [
+            entry for entry in root._entries(root.place()[1], infos) if _hidden(entry.path) <= _hidden(self.path)
+        ]
+        return [str(entry) for entry in sorted(entries, key=lambda entry: entry.parts)]
 
     def open(self, mode: str = "rb", buffering: int = -1) -> io.BufferedReader:  # noqa: ARG002 - as pathlib's
         """Its bytes, from the first to the last."""
-        with told(str(self)):
+        self._refuse_folder()
+        with reading(str(self)):
             files, name = self.place()
-            return io.BufferedReader(_Stream(files.open_input_file(name), str(self)))
+            return io.BufferedReader(_Stream(files.open(name, "rb", cache_type="none"), str(self)))
 
     def read_bytes(self) -> bytes:
         """All of its bytes."""
-        with self.open() as file:
-            return file.read()
+        with reading(str(self)):
+            files, name = self.place()
+            data: bytes = files.cat_file(name)
+        return data
 
     def place(self) -> tuple[Any, str]:
-        """The pyarrow.fs.FileSystem, and what that calls this."""
-        files, named = filesystem(self.root + self.query)
-        return files, named(self.path, str(self))
+        """The file system of fsspec, and what that calls this."""
+        files = _filesystem(self.root, self.query, os.getpid())
+        url = str(Stored(self.root, self.path)) if _scheme(self.root) == "s3" else str(self)
+        return files, str(files._strip_protocol(url))  # noqa: SLF001 - fsspec's own name for it
+
+    def _refuse_folder(self) -> None:
+        if self.is_dir():
+            raise InputError("cannot be read: it is a folder", file=str(self))
 
     @property
-    def _info(self) -> Any:
+    def _info(self) -> dict[str, Any]:
         if self._seen is None:
-            with told(str(self)):
+            with reading(str(self)):
                 files, name = self.place()
-                self._seen = files.get_file_info(name)
+                try:
+                    self._seen = files.info(name)
+                except FileNotFoundError as error:
+                    if error.__cause__ and self.root.startswith("http"):  # where fsspec calls every failure so
+                        raise error.__cause__ from None
+                    self._seen = {"type": "nothing"}
         return self._seen
 
-    def _below(self, *, recursive: bool) -> Iterator[Stored]:
-        with told(str(self)):
-            from pyarrow.fs import FileSelector  # noqa: PLC0415 - only for URLs
-
-            files, name = self.place()
-            infos = files.get_file_info(FileSelector(name, recursive=recursive))
-            size = len(name.rstrip("/"))
+    def _entries(self, name: str, infos: Iterable[dict[str, Any]]) -> Iterator[Stored]:
+        """Yield what a store, which calls this folder `name`, lists in it; it may list the folder itself."""
+        size = len(name.rstrip("/"))
+        entries = {}
         for info in infos:
-            if below := info.path[size:].strip("/"):  # a store may list a folder in itself
-                yield self._under(below, info)
+            if path := info["name"][size:].strip("/"):
+                entries[path] = {**info, "type": "directory"} if info["name"].endswith("/") else info
+        yield from (self._under(path, info) for path, info in entries.items())
 
-    def _under(self, path: str, seen: Any) -> Stored:
+    def _under(self, path: str, seen: dict[str, Any] | None) -> Stored:
         return Stored(self.root, f"{self.path}{'/' if self.path else ''}{path}", self.query, seen)
 
 
-def _matching(folder: Stored, parts: list[str]) -> Iterator[Stored]:
-    """Yield the files and folders in a folder that match these parts of a glob."""
-    part, *rest = parts
-    if part == "**":
-        below = [
-            entry
-            for entry in folder.rglob("*")
-            if not any(name.startswith(".") for name in entry.path[len(folder.path) :].strip("/").split("/"))
-        ]
-        if not rest:
-            yield from [folder, *below]
-            return
-        for entry in [folder, *(entry for entry in below if entry.is_dir())]:
-            yield from _matching(entry, rest)
-        return
-    for entry in folder.iterdir() if folder.is_dir() else ():
-        if fnmatch.fnmatchcase(entry.name, part) and (part.startswith(".") or not entry.name.startswith(".")):
-            if rest:
-                yield from _matching(entry, rest)
-            else:
-                yield entry
+def _hidden(path: str) -> int:
+    """Return how many names of a path begin with a dot."""
+    return sum(name.startswith(".") for name in path.split("/"))
 
 
 class _Stream(io.RawIOBase):
-    """A file of pyarrow from its beginning on; its errors say what could not be read."""
+    """A file of fsspec from its beginning on; its errors say what could not be read."""
 
     def __init__(self, file: Any, name: str) -> None:
         self._file, self.name = file, name
@@ -450,7 +461,7 @@ class _Stream(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         if not self._held:
-            with told(self.name):
+            with reading(self.name):
                 self._held = memoryview(self._file.read(max(self._size, len(buffer))))
             self._size = min(2 * self._size, MOST)
         part = self._held[: len(buffer)]
