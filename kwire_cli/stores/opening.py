@@ -13,7 +13,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.errors import InputError
-from kwire_cli.stores.paths import Stored, in_order, path_of, reading
+from kwire_cli.stores.paths import in_order, path_of
+from kwire_cli.stores.stored import Stored, reading
 
 if TYPE_CHECKING:
     from kwire_cli.stores.paths import Place
@@ -168,26 +169,6 @@ def _stored_reader(place: Stored) -> tuple[int, ReadInto]:
     return size, read_into
 
 
-class Ends(NamedTuple):
-    """Bytes of a file, when it was changed in seconds since 1970 if that is known, and what is at its ends."""
-
-    size: int
-    modified: float | None
-    first: bytes
-    last: bytes
-
-
-def ends(path: str | os.PathLike[str], most: int) -> Ends:
-    """Return up to so many bytes of the beginning and of the end of a file. InputError where it cannot be read."""
-    file = FileBytes(path)
-    first, last = (bytes(file.read(start, start + most)) for start in (0, max(file.size - most, 0)))
-    try:
-        seconds = path_of(path).stat().st_mtime
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
-    return Ends(file.size, seconds or None, first, last)
-
-
 def task_folder() -> str | None:
     """Return the folder for a Spark task's temporary files, or None for this machine's default."""
     return os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None
@@ -314,7 +295,7 @@ def _stored(path: Stored) -> Tree:
             folder_at(text.rpartition("/")[0]).folders.append(by_path[text])
         return by_path[text]
 
-    for entry in path.rglob("*"):
+    for entry in path.everything():
         if entry.is_dir():
             folder_at(entry.path)
         else:

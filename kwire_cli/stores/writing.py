@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.stores.paths import Stored, in_parallel, refusal
+from kwire_cli.stores.paths import in_parallel
+from kwire_cli.stores.stored import Stored, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,7 @@ def writing(place: Place) -> Iterator[None]:
 
 
 def below(folder: Place) -> list[str]:
-    """Return the paths of all files below a folder, as text that begins there; none if there is no such folder."""
+    """Return the paths of all files below a folder, relative to it and sorted; [] if there is no such folder."""
     with writing(folder), contextlib.suppress(FileNotFoundError):
         if isinstance(folder, Stored):
             files, name = folder.place()

@@ -12,7 +12,7 @@ import fsspec
 from fsspec.implementations.memory import MemoryFileSystem
 
 import kwire_cli as kwire
-from kwire_cli.stores import FileBytes, opening, path_of, paths
+from kwire_cli.stores import FileBytes, opening, path_of, stored
 
 DATA = random.Random(7).randbytes(100_000)
 URL = "memory://kwire-bytes/file"
@@ -116,8 +116,8 @@ def test_a_window_of_one_thread_is_not_moved_by_another(monkeypatch, local):
 
 
 def test_from_the_beginning_to_the_end(monkeypatch):
-    monkeypatch.setattr(paths, "FIRST", 100)
-    monkeypatch.setattr(paths, "MOST", 1_000)
+    monkeypatch.setattr(stored, "FIRST", 100)
+    monkeypatch.setattr(stored, "MOST", 1_000)
     with path_of(URL).open() as file:
         assert b"".join(iter(lambda: file.read1(700), b"")) == DATA
     assert path_of(URL).read_bytes() == DATA

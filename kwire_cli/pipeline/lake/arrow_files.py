@@ -1,4 +1,4 @@
-"""The file systems of pyarrow for the folders of a lake: its own of this machine, and those of fsspec for stores."""
+"""File systems that pyarrow reads and writes a lake with: its own for this machine, fsspec's for stores."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def arrow_place(place: Place) -> tuple[Any, str]:
 
 
 class _Handler(FSSpecHandler):  # type: ignore[misc]
-    """pyarrow's handler, which requests the bytes that are read and no more, and keeps little of what is written.
+    """pyarrow's handler, with requests for the bytes that are read alone, and with small buffers for writing.
 
     fsspec's own buffers are larger than most files of a lake: 50 MB for S3.
     """

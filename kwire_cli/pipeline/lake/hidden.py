@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kwire_cli.pipeline.lake.arrow_files import arrow_place
-from kwire_cli.stores.paths import reading
+from kwire_cli.stores.stored import reading
 from kwire_cli.stores.writing import writing
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from kwire_cli.pipeline.lake.journal import find_unfinished
 from kwire_cli.pipeline.lake.sql_text import quote_name, quote_text
 from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES, day_column, is_table, whole_schema
 from kwire_cli.stores import Stored, in_order
-from kwire_cli.stores.paths import reading
+from kwire_cli.stores.stored import reading
 from kwire_cli.stores.writing import below
 
 if TYPE_CHECKING:
