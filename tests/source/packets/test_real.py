@@ -104,16 +104,3 @@ def test_quick_and_general_way(path):
     quick, general = Segments(), Segments()
     assert list(quick(packets(path))) == [segment for segment in map(general.segment, packets(path)) if segment]
     assert quick.other == general.other
-
-
-@pytest.mark.parametrize("path", ALL)
-def test_file_cut_anywhere(path):
-    data = path.read_bytes()
-    whole = list(packets(path))
-    for cut in itertools.chain(range(100, 2000, 37), range(2000, len(data), len(data) // 20 + 1)):
-        from io import BytesIO
-
-        cut_short = packets(BytesIO(data[:cut]))
-        got = list(cut_short)
-        assert got == whole[: len(got)]
-        assert len(cut_short.notices) <= 1
