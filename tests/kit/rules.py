@@ -29,6 +29,7 @@ def fill(tables, calls, connections=()):
         request = {
             "src": call.client, "dst": call.broker, "time": call.asked, "kind": "request", "expects_answer": True,
             "frame": 2 * number + 1, "groups": [group] if (group := call.request.get("groupId")) else [],
+            "transactional_id": call.request.get("transactionalId"),
         }  # fmt: skip
         response = {
             "src": call.broker, "dst": call.client, "time": call.answered, "kind": "response",

@@ -8,19 +8,15 @@ from kwire_cli.analysis.diagnosis.authentication import Authentication
 from kwire_cli.analysis.diagnosis.authorization import Authorization
 from kwire_cli.analysis.diagnosis.batches import Batches
 from kwire_cli.analysis.diagnosis.consumers import Consumers
-from kwire_cli.analysis.diagnosis.coordinators import Coordinators
 from kwire_cli.analysis.diagnosis.damage import DamagedLogs
 from kwire_cli.analysis.diagnosis.elections import Elections
 from kwire_cli.analysis.diagnosis.groups import GroupTrouble
 from kwire_cli.analysis.diagnosis.leadership import Leadership
 from kwire_cli.analysis.diagnosis.mangling import Mangling
-from kwire_cli.analysis.diagnosis.metadata import UnknownTopics
 from kwire_cli.analysis.diagnosis.model import FindingKind
 from kwire_cli.analysis.diagnosis.old_clients import OldClients
 from kwire_cli.analysis.diagnosis.packets import Packets
 from kwire_cli.analysis.diagnosis.producers import Producers
-from kwire_cli.analysis.diagnosis.replicas import Replicas
-from kwire_cli.analysis.diagnosis.speed import Speed
 from kwire_cli.analysis.diagnosis.tls import TlsMismatch
 from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
 from kwire_cli.analysis.diagnosis.transport import Transport
@@ -45,11 +41,7 @@ RULES: tuple[type[Rule], ...] = (
     Producers,
     Batches,
     Leadership,
-    UnknownTopics,
-    Coordinators,
-    Replicas,
     Elections,
-    Speed,
     Mangling,
 )
 

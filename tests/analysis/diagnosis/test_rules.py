@@ -9,12 +9,8 @@ from kit.calls import INCIDENTS, REAL, RULES, codes, survives
 from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.diagnosis.authorization import KINDS_OF_RESOURCE
 from kwire_cli.analysis.diagnosis.consumers import Consumers
-from kwire_cli.analysis.diagnosis.coordinators import Coordinators
 from kwire_cli.analysis.diagnosis.elections import Elections
 from kwire_cli.analysis.diagnosis.leadership import Leadership
-from kwire_cli.analysis.diagnosis.metadata import UnknownTopics
-from kwire_cli.analysis.diagnosis.replicas import Replicas
-from kwire_cli.analysis.diagnosis.speed import Speed
 from kwire_cli.source.kafka.traffic import TcpConnection
 
 WELL = (
@@ -101,12 +97,8 @@ class Hostile:
     ("rule_type", "errors"),
     [
         (Consumers, ["OFFSET_OUT_OF_RANGE"]),
-        (Coordinators, ["NOT_COORDINATOR", 7]),
         (Elections, []),
         (Leadership, ["NOT_LEADER_OR_FOLLOWER"]),
-        (Replicas, []),
-        (Speed, ["REQUEST_TIMED_OUT"]),
-        (UnknownTopics, ["UNKNOWN_TOPIC_OR_PARTITION"]),
     ],
 )
 def test_bodies_of_wrong_types(rule_type, errors):
