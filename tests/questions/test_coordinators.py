@@ -1,7 +1,7 @@
 """Coordinators that are not found."""
 
 import pytest
-from kit.calls import MadeCall, first
+from kit.calls import MadeCall, exchanges, first, rows
 from kit.rules import found
 
 CODES = ("COORDINATOR_NOT_FOUND", "COORDINATOR_LATE")
@@ -102,3 +102,9 @@ def test_the_first_request_of_a_new_cluster():
     assert text == (
         "1 answer (FindCoordinator) for packing: COORDINATOR_NOT_AVAILABLE; the coordinator answered afterwards"
     )
+
+
+def test_a_request_log_names_groups_too():
+    beat = {"groupId": "billing", "generationId": 1, "memberId": "m"}
+    (row,) = rows(exchanges(("Heartbeat", 0, beat, {"errorCode": 16}, 1)))
+    assert (row["code"], row["text"]) == ("COORDINATOR_LATE", "1 answer (Heartbeat) for billing: NOT_COORDINATOR")

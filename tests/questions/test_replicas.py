@@ -20,7 +20,7 @@ def changes(calls):
 def test_a_follower_that_stands_still():
     code, severity, subject, text, frames = first("incidents/isr.pcap")
     assert (code, severity, subject) == ("ISR_CHANGES", "warning", "broker 3")
-    assert text == ("left the in-sync replicas of orders-0: [1,2,3] became [1,2], and [1,2,3] again 5.6 s later")
+    assert text == ("left the in-sync replicas of orders-0: [1,2,3] became [1,2], then [1,2,3] 5.6 s later")
     assert frames == [14, 48]
 
 
@@ -60,8 +60,16 @@ def test_a_new_replica_is_no_warning():
     ((severity, _, text),) = changes([metadata(0, (1, 2)), metadata(1, (1, 2, 3))])
     assert (severity, text) == (
         "info",
-        "not in the in-sync replicas of orders-0: [1,2], and [1,2,3] again 1.0 s later",
+        "not in the in-sync replicas of orders-0: [1,2], then [1,2,3] 1.0 s later",
     )
+
+
+def test_a_replica_that_is_added_is_no_warning():
+    """It is of no partition before, and in sync after a while."""
+    calls = [metadata(0, (1, 2), replicas=(1, 2)), metadata(1, (1, 2)), metadata(4, (1, 2, 3))]
+    assert changes(calls) == [
+        ("info", "broker 3", "not in the in-sync replicas of orders-0: [1,2], then [1,2,3] 3.0 s later")
+    ]
 
 
 def test_a_replica_that_was_moved_away_is_nothing():
@@ -81,7 +89,7 @@ def test_what_leaders_and_controllers_say_of_partitions():
         MadeCall("DescribeTopicPartitions", {}, listed, at=3),
     ]
     ((_, _, text),) = changes(calls)
-    assert text.endswith("orders-0: [1,2,3] became [1,2], and [1,2,3] again 2.0 s later")
+    assert text.endswith("orders-0: [1,2,3] became [1,2], then [1,2,3] 2.0 s later")
 
 
 def test_a_broker_whose_partitions_get_new_leaders():

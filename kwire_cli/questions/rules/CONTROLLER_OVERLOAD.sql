@@ -1,19 +1,23 @@
--- One row for each controller, or broker that forwards to it, that answered requests late. A controller that stood still
--- has a finding of its own.
+-- One row for each controller, or broker that forwards to it, that answered requests late. BROKER_STOOD_STILL finds
+-- controllers that stood still.
 with late as (
     select
         c.broker_address, c.api, c.request_time, c.response_time, c.latency_us, c.place,
         list_contains(c.errors, 'REQUEST_TIMED_OUT') as has_timed_out,
-        c.api in ('AlterPartition', 'BrokerHeartbeat', 'BrokerRegistration', 'AllocateProducerIds', 'Envelope') as is_of_broker
+        c.api in (
+            'AlterPartition', 'BrokerHeartbeat', 'BrokerRegistration', 'AllocateProducerIds', 'Envelope'
+        ) as is_of_broker
     from calls c
     where c.api in (
-            'AlterPartition', 'CreateTopics', 'CreatePartitions', 'DeleteTopics', 'BrokerHeartbeat', 'BrokerRegistration',
-            'AllocateProducerIds', 'AlterPartitionReassignments', 'IncrementalAlterConfigs', 'ElectLeaders', 'Envelope'
+            'AlterPartition', 'CreateTopics', 'CreatePartitions', 'DeleteTopics', 'BrokerHeartbeat',
+            'BrokerRegistration', 'AllocateProducerIds', 'AlterPartitionReassignments', 'IncrementalAlterConfigs',
+            'ElectLeaders', 'Envelope'
         )
         and c.latency_us is not null and not c.delayed
         and (
             list_contains(c.errors, 'REQUEST_TIMED_OUT') or c.latency_us / 1e6 >= case
-                when c.api in ('AlterPartition', 'BrokerHeartbeat', 'AllocateProducerIds') then $least_s else $least_making_s
+                when c.api in ('AlterPartition', 'BrokerHeartbeat', 'AllocateProducerIds') then $least_s
+                else $least_making_s
             end
         )
         and not exists (

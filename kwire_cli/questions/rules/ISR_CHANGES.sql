@@ -1,68 +1,61 @@
 -- One row for each broker whose replicas are out of sync, for no reason that another rule names.
-with incomplete as (
-    select cluster, topic_partition
-    from partition_states
-    group by cluster, topic_partition
-    having bool_or(len(list_filter(replicas, lambda node: not list_contains(isr, node))) > 0)
-),
-placed as (
+with replicas as (select *, unnest(last_replicas) as node from partition_states),
+compared as (
     select
         *,
-        row_number() over (partition by cluster, topic_partition order by response_time, response_place.ordinal) as nth_state,
-        count(*) over (partition by cluster, topic_partition) as states,
-        lag(isr) over (partition by cluster, topic_partition order by response_time, response_place.ordinal) as isr_before
-    from partition_states
-    join incomplete using (cluster, topic_partition)
-),
-replicas as (select * exclude (replicas), unnest(replicas) as node from placed),
-dated as (
-    select
-        *,
-        min(case when not list_contains(isr, node) then nth_state end) over (partition by cluster, topic_partition, node) as gone_at,
-        max(nth_state) over (partition by cluster, topic_partition, node) as last_at
+        list_contains(replicas, node) and not list_contains(isr, node) as is_out,
+        case when list_contains(lag(isr) over by_time, node) then lag(isr) over by_time end as isr_before,
+        first_value(
+            case when list_contains(isr, node) then {'time': response_time, 'isr': isr, 'place': response_place} end
+            ignore nulls
+        ) over (by_time rows between 1 following and unbounded following) as back
     from replicas
+    window by_time as (partition by cluster, topic_partition, node order by response_time, response_place.ordinal)
 ),
 absences as (
-    select
-        cluster, topic_partition, node, gone_at > 1 as has_left,
-        min(response_time) filter (where nth_state = gone_at) as gone_time,
-        min(time_before) filter (where nth_state = gone_at) as time_before,
-        any_value(isr_before) filter (where nth_state = gone_at) as isr_before,
-        any_value(isr) filter (where nth_state = gone_at) as isr,
-        any_value(response_place) filter (where nth_state = gone_at) as gone_place,
-        arg_min(isr, nth_state) filter (where nth_state > gone_at and list_contains(isr, node)) as isr_back,
-        arg_min(response_time, nth_state) filter (where nth_state > gone_at and list_contains(isr, node)) as back_time,
-        arg_min(response_place, nth_state) filter (where nth_state > gone_at and list_contains(isr, node)) as back_place,
-        max(last_named) as last_named
-    from dated
-    where gone_at is not null and last_at = states
-    group by cluster, topic_partition, node, gone_at
+    select *, row_number() over (
+        partition by cluster, topic_partition, node order by response_time, response_place.ordinal
+    ) as nth
+    from compared
+    where is_out
 ),
 unexplained as (
-    select *, row_number() over (partition by cluster, node order by gone_time, topic_partition) as nth
+    select *, row_number() over (partition by cluster, node order by response_time, topic_partition) as nth_partition
     from absences a
-    where not exists (
+    where a.nth = 1 and not exists (
         select 1 from broker_events e
-        where e.broker = a.node and e.began <= a.gone_time + to_seconds($lead_s)
-            and coalesce(e.ended, a.gone_time) >= coalesce(a.time_before, a.gone_time)
+        where e.broker = a.node and e.began <= a.response_time + to_seconds($lead_s)
+            and coalesce(e.ended, a.response_time) >= coalesce(a.time_before, a.response_time)
     )
+),
+brokers as (
+    select
+        cluster,
+        node,
+        list_sort(list(topic_partition)) as names,
+        count(*) as partitions,
+        count(isr_before) as left_partitions,
+        count(back) as returned,
+        count(*) filter (where back is null and last_named > response_time) as still_out,
+        any_value({
+            'name': topic_partition, 'isr_before': isr_before, 'isr': isr, 'back_isr': back.isr,
+            'away_s': seconds_between(response_time, back.time)
+        }) filter (where nth_partition = 1) as first,
+        list_distinct(list(response_place) || list(back.place)) as places
+    from unexplained
+    group by cluster, node
 )
 select
-    node,
-    list_sort(list(distinct topic_partition)) as names,
-    count(*) as partitions,
-    count(*) filter (where has_left) as left_partitions,
-    count(back_time) as returned,
-    case when bool_or(has_left) filter (where nth = 1) then true end as has_left,
-    case when bool_or(not has_left) filter (where nth = 1) then true end as was_missing,
-    case when count(*) > 1 then any_value(topic_partition) filter (where nth = 1) end as first_name,
-    '[' || array_to_string(any_value(isr_before) filter (where nth = 1), ',') || ']' as isr_before,
-    '[' || array_to_string(any_value(isr) filter (where nth = 1), ',') || ']' as isr,
-    '[' || array_to_string(any_value(isr_back) filter (where nth = 1), ',') || ']' as isr_back,
-    any_value(seconds_between(gone_time, back_time)) filter (where nth = 1) as away_s,
-    nullif(count(*) filter (where back_time is null and last_named > gone_time), 0) as still_out,
-    nullif(count(*) filter (where back_time is null and not coalesce(last_named > gone_time, false)), 0) as unnamed,
-    count(*) as weight,
-    list_sort(list_distinct(list(distinct gone_place) || list(distinct back_place)))[:10] as evidence
-from unexplained
-group by cluster, node
+    node, names, partitions, left_partitions, returned,
+    case when first.isr_before is not null then true end as has_left,
+    case when first.isr_before is null then true end as was_missing,
+    case when partitions > 1 then first.name end as first_name,
+    '[' || array_to_string(first.isr_before, ',') || ']' as isr_before,
+    '[' || array_to_string(first.isr, ',') || ']' as isr,
+    '[' || array_to_string(first.back_isr, ',') || ']' as back_isr,
+    first.away_s,
+    nullif(still_out, 0) as still_out,
+    nullif(partitions - returned - still_out, 0) as unnamed,
+    partitions as weight,
+    list_sort(places)[:10] as evidence
+from brokers

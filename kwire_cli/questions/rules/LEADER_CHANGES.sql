@@ -6,7 +6,9 @@ with states as (
         lag(leader_epoch) over before as epoch_before
     from partition_states
     where leader >= 0 and leader_epoch >= 0
-    window before as (partition by cluster, topic_partition order by leader_epoch, response_time, response_place.ordinal)
+    window before as (
+        partition by cluster, topic_partition order by leader_epoch, response_time, response_place.ordinal
+    )
 ),
 changes as (
     select *, count(*) over (partition by cluster, topic_partition) as of_partition

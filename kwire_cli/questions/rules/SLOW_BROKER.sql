@@ -1,5 +1,5 @@
--- One row for each broker that takes much longer than the other brokers for the same api. Calls that it answered after it
--- stood still do not count.
+-- One row for each broker that takes much longer than the other brokers for the same api. Calls that it answered after
+-- it stood still do not count.
 with timed as (
     select c.api, c.broker_address, c.broker, c.served_us, c.place
     from calls c

@@ -5,7 +5,9 @@ unknown as (
         client, client_host, topic, max(software) as software, count(distinct response_place) as answers,
         list_sort(list(distinct api)) as apis, max(response_time) as last_time,
         coalesce(seconds_between(min(response_time), max(response_time)), 0) as lasted_s,
-        list_sort(list(distinct case error_code when 3 then 'UNKNOWN_TOPIC_OR_PARTITION' else 'UNKNOWN_TOPIC_ID' end)) as names,
+        list_sort(
+            list(distinct case error_code when 3 then 'UNKNOWN_TOPIC_OR_PARTITION' else 'UNKNOWN_TOPIC_ID' end)
+        ) as names,
         list_sort(list(distinct response_place))[:10] as evidence
     from topic_errors
     where error_code in (3, 100)

@@ -1,9 +1,11 @@
 -- One row for each client that waited for coordinators of groups or transactional ids, one for long waits and one for
--- short ones. A wait is errors in a row that say that the coordinator is not there, up to its next answer without an
--- error. The broker that FindCoordinator names may not be ready yet, so that an answer of FindCoordinator ends a wait
--- only if the next answer of that broker is no such error.
+-- short ones. A wait is COORDINATOR_NOT_AVAILABLE and its like in a row, up to the next answer without an error. The
+-- broker that FindCoordinator names may not be ready yet, so that an answer of FindCoordinator ends a wait only if the
+-- next answer of that broker is no such error.
 with searches as (
-    select connection, frame, case when len(body.coordinatorKeys) > 0 then body.coordinatorKeys else [body."key"] end as keys
+    select
+        connection, frame,
+        case when len(body.coordinatorKeys) > 0 then body.coordinatorKeys else [body."key"] end as keys
     from bodies_find_coordinator_request
 ),
 searched as (select connection, frame, unnest(keys) as key from searches),
@@ -53,7 +55,8 @@ ended as (select *, max(works) over (partition by client, client_host, key) as a
 waits as (
     select
         client, client_host, key, max(software) as software, count(*) as answers, list(distinct api) as apis,
-        flatten(list(missing)) as errors, coalesce(seconds_between(min(response_time), max(response_time)), 0) as lasted_s,
+        flatten(list(missing)) as errors,
+        coalesce(seconds_between(min(response_time), max(response_time)), 0) as lasted_s,
         max(all_works) > works as is_over, list(distinct response_place) as places
     from ended
     where len(missing) > 0

@@ -1,6 +1,7 @@
--- One row for each state of a partition (its leader, epoch and in-sync replicas) that differs from the one before, with
--- the first response that says so. Answers of brokers that do not know the newest epoch yet are left out. `time_before`
--- is when the partition was last named before, and `last_named` when a response last named it at all.
+-- One row for each state of a partition (leader, epoch, in-sync and all replicas) that differs from the one before, with
+-- the first response that names it. Answers of brokers that do not know the newest epoch yet are left out.
+-- `time_before` is when the partition was last named before, `last_named` when a response last named it at all,
+-- and `last_replicas` are its newest replicas.
 with altered_topics as (select connection, frame, unnest(body.topics) as t from bodies_alter_partition_response),
 altered as (
     select connection, frame, nullif(t.topicName, '') as topic, t.topicId as topic_id, unnest(t.partitions) as p
@@ -18,15 +19,17 @@ responses as (
     from described_partitions
     union all
     select
-        c.response_time, c.response_place, c.broker_address, null, coalesce(a.topic, n.topic, a.topic_id) || '-' || a.p.partitionIndex,
-        a.p.leaderId, a.p.leaderEpoch, list_sort(a.p.isr), null
+        c.response_time, c.response_place, c.broker_address, null,
+        coalesce(a.topic, n.topic, a.topic_id) || '-' || a.p.partitionIndex, a.p.leaderId, a.p.leaderEpoch,
+        list_sort(a.p.isr), null
     from altered a
     join calls c on c.connection = a.connection and c.response_frame = a.frame
     left join topic_names n on n.topic_id = a.topic_id
     union all
     select
-        c.response_time, c.response_place, c.broker_address, null, coalesce(l.topic, n.topic, l.topic_id) || '-' || l.p.partitionIndex,
-        l.p.leaderId, l.p.leaderEpoch, list_sort(l.p.isrNodes), nullif(list_sort(l.p.replicaNodes), [])
+        c.response_time, c.response_place, c.broker_address, null,
+        coalesce(l.topic, n.topic, l.topic_id) || '-' || l.p.partitionIndex, l.p.leaderId, l.p.leaderEpoch,
+        list_sort(l.p.isrNodes), nullif(list_sort(l.p.replicaNodes), [])
     from listed l
     join calls c on c.connection = l.connection and c.response_frame = l.frame
     left join topic_names n on n.topic_id = l.topic_id
@@ -52,19 +55,24 @@ dated as (
         coalesce(last_value(named_replicas ignore nulls) over until_here, isr) as replicas,
         max(leader_epoch) over until_here as newest_epoch,
         lag(response_time) over until_here as time_before,
-        max(response_time) over (partition by cluster, topic_partition) as last_named
+        max(response_time) over whole as last_named
     from ordered
     window until_here as (
         partition by cluster, topic_partition order by response_time, response_place.ordinal
         rows between unbounded preceding and current row
-    )
+    ),
+    whole as (partition by cluster, topic_partition)
 ),
 compared as (
     select
-        *, {'leader': leader, 'epoch': leader_epoch, 'isr': isr} as state,
+        *, {'leader': leader, 'epoch': leader_epoch, 'isr': isr, 'replicas': replicas} as state,
         lag(state) over (
             partition by cluster, topic_partition order by response_time, response_place.ordinal
-        ) as state_before
+        ) as state_before,
+        last_value(replicas) over (
+            partition by cluster, topic_partition order by response_time, response_place.ordinal
+            rows between unbounded preceding and unbounded following
+        ) as last_replicas
     from dated
     where coalesce(leader_epoch = newest_epoch, true)
 )
