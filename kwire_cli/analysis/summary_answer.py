@@ -36,8 +36,8 @@ MOST_FINDINGS = 5
 """Findings of a summary: the others are those of kwire diagnose."""
 MOST_NAMES, MOST_ERRORS, MOST_INPUTS = 4, 3, 2
 LONGEST_TEXT, LONGEST_NAME, LONGEST_PATH, LONGEST_WORD = 170, 40, 100, 24
-"""Characters of a finding, which then takes two lines of 100 columns, of a name, of the path of the only input, and of a
-word in an error."""
+"""Characters of a finding, which then takes two lines of 100 columns, of a name, of the path of the only input, and of
+a word in an error."""
 _LEAST_AVERAGE = 2.0
 """Seconds of traffic that have an average beside a peak."""
 _LEAST_RATE = 0.001
