@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import string
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import counted
@@ -48,6 +49,7 @@ def size_text(size: int) -> str:
 
 
 _FORMATS: dict[str, Callable[[Any], str]] = {
+    "quoted": quote,
     "s": duration,
     "us": lambda value: duration(value / 1e6),
     "bytes": size_text,
