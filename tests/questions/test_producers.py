@@ -114,7 +114,10 @@ def test_many_batches_that_come_again_are_a_warning():
 def test_the_same_batch_at_two_offsets_was_written_twice():
     code, severity, subject, text, frames = first("incidents/written-twice.pcap")
     assert (code, severity, subject) == ("WRITTEN_TWICE", "error", "partition my-topic-0011-1")
-    assert text == "1 batch of client rdkafka-producer-11 written twice, at offsets 501 and 503"
+    assert text == (
+        "1 batch of client rdkafka-producer-11 written twice, at offsets 501 and 503; the producer is idempotent: its "
+        "id is 57024"
+    )
     assert frames == [10]
 
 

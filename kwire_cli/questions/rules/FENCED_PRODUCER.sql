@@ -5,7 +5,7 @@ with fences as (
         case when e.transactional_id is null then c.client end as producer,
         c.client,
         c.software,
-        c.api || ' ' || e.error || case when e.transactional_id is null then '' else ' (asked by the broker)' end as error,
+        concat(c.api, ' ', e.error, if(e.transactional_id is null, '', ' (asked by the broker)')) as error,
         c.place
     from errors e
     join calls c on c.connection = e.connection and c.response_frame = e.frame
@@ -25,7 +25,7 @@ by_error as (
     group by transactional_id, case when transactional_id is null then client end, error
 ),
 instances as (
-    select transactional_id, list(distinct client || ' at ' || client_address order by client || ' at ' || client_address) as instances
+    select transactional_id, list_sort(list(distinct client || ' at ' || client_address)) as instances
     from calls
     where api = 'InitProducerId' and is_answered and len(errors) = 0
     group by transactional_id

@@ -1,5 +1,5 @@
--- One row for each client and partition that refused batches of an idempotent producer as out of order. A batch that was
--- acknowledged after its refusal is no gap, and neither is one that follows a batch acknowledged after the refusal.
+-- One row for each client and partition that refused batches of an idempotent producer as out of order. A batch that
+-- was acknowledged after its refusal is no gap, and neither is one that follows a batch acknowledged after the refusal.
 with sent as (
     select
         *,
@@ -33,7 +33,8 @@ refused as (
         (acknowledged + 1::bigint) % $sequences = base_sequence as is_next
     from sent r
     left join last_closed using (topic_partition, producer_id, producer_epoch, base_sequence)
-    where error in ('OUT_OF_ORDER_SEQUENCE_NUMBER', 'UNKNOWN_PRODUCER_ID') and coalesce(closed_time <= response_time, true)
+    where error in ('OUT_OF_ORDER_SEQUENCE_NUMBER', 'UNKNOWN_PRODUCER_ID')
+        and coalesce(closed_time <= response_time, true)
 )
 select
     client,

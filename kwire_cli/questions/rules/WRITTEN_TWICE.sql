@@ -19,6 +19,7 @@ select
     topic_partition,
     count(*) as batches,
     list(distinct first_offset || ' and ' || base_offset order by first_offset || ' and ' || base_offset) as offsets,
+    max(producer_id) filter (where producer_id >= 0) as producer_id,
     batches as weight,
     evidence(place) as evidence
 from written

@@ -10,7 +10,8 @@ with requests as (
                 'AllocateProducerIds', 'AlterPartition', 'AssignReplicasToDirs', 'BeginQuorumEpoch', 'BrokerHeartbeat',
                 'BrokerRegistration', 'ControllerRegistration', 'EndQuorumEpoch', 'FetchSnapshot', 'Vote', 'WriteTxnMarkers'
             )
-            or coalesce(regexp_matches(client_id, '^(broker-[0-9]+-fetcher-[0-9]+|raft-client-.+|(Persister|AddPartitionsManager)-client-[0-9]+)$'), false)
+            or coalesce(regexp_matches(client_id, '^(broker-[0-9]+-fetcher-[0-9]+|raft-client-.+)$'), false)
+            or coalesce(regexp_matches(client_id, '^(Persister|AddPartitionsManager)-client-[0-9]+$'), false)
             or coalesce(list_contains(topics, '__cluster_metadata') and api = 'Fetch', false)
         ) over (partition by connection) as of_broker,
         max(software) over (partition by connection) as software_of_connection,
