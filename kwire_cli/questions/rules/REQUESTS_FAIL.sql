@@ -11,7 +11,7 @@ with failures as (
         e.is_retriable or list_contains($retried, e.error) as is_retriable
     from errors e
     join calls c on c.connection = e.connection and c.response_frame = e.frame
-    where not c.is_internal and not list_contains($ordinary, e.error)
+    where not c.is_internal and c.is_sound and not list_contains($ordinary, e.error)
         and not (c.api = 'ApiVersions' and e.error = 'UNSUPPORTED_VERSION')
         and not exists (from explained x where x.error = e.error and coalesce(x.client = c.client, true))
 ),
@@ -31,14 +31,16 @@ outcomes as (
         a.*,
         f.error,
         f.is_retriable,
-        min(case when f.error is null then a.request_time end) over (
-            partition by a.client, a.api, a.topic order by a.request_time, a.frame
-            rows between 1 following and unbounded following
-        ) as success_time
+        min(case when f.error is null then a.request_time end) over later as success_time,
+        bool_or(f.error is null) over later as is_followed
     from attempts a
     left join failures f
         on f.connection = a.connection and f.frame = a.frame and (f.topic = a.topic or f.topic = '')
     where (a.client, a.api, a.topic) in (select (client, api, topic) from failures)
+    window later as (
+        partition by a.client, a.api, a.topic order by a.request_time, a.frame
+        rows between 1 following and unbounded following
+    )
 ),
 by_error as (
     select
@@ -50,7 +52,9 @@ by_error as (
         max(software) as software,
         count(*) as failed,
         count(*) filter (
-            where not (is_retriable and coalesce(seconds_between(response_time, success_time) <= $patience_s, false))
+            where not is_retriable
+                or not coalesce(is_followed, false)
+                or seconds_between(response_time, success_time) > $patience_s
         ) as lasting,
         evidence(place) as places
     from outcomes
