@@ -89,3 +89,9 @@ def test_without_times_a_later_success_is_enough():
     for call in calls:
         call.values |= {"asked": None, "answered": None}
     assert found("REQUESTS_FAIL", calls) == []
+
+
+def test_another_failure_is_no_cure():
+    joins = [answered("JoinGroup", 0, "UNKNOWN_TOPIC_OR_PARTITION"), answered("JoinGroup", 1, "MEMBER_ID_REQUIRED")]
+    ((_, _, text, _),) = found("REQUESTS_FAIL", joins)
+    assert text == "JoinGroup: 1 of 2 UNKNOWN_TOPIC_OR_PARTITION"
