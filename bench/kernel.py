@@ -82,10 +82,10 @@ def _kwire(name: str, todo: list[Body]) -> list[Row]:
 
     rows = [Row(name, PLAIN, lambda: repeat(plain, len(todo)))]
     try:
-        from compiled import walker
+        from compiled import body_walker
 
         copies = max(1, 1000 // len(todo))
-        walk_all = walker(todo, copies)
+        walk_all = body_walker(todo, copies)
     except ImportError:
         return [*rows, Row(name, COMPILED, None, "no numba")]
     assert walk_all() == spans * copies, "compiled and interpreted runs differ"

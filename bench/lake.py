@@ -24,7 +24,6 @@ REAL = Path(__file__).resolve().parents[2] / "shared" / "real" / "own"
 SAMPLE = Path(__file__).resolve().parents[1] / "samples" / "captures" / "ipv6.pcap"
 FRAMES, ALL = "export, frames", "export, all tables but bodies"
 BODIES, TSHARK, STATS = "export, bodies", "tshark -T fields to csv", "stats"
-ROWS = "frames row by row, as before the lake"
 REPORT = "query --report stats"
 START = "start"
 FIELDS = (
@@ -73,8 +72,6 @@ class Block:
         for name, path in ("small", files["small"]), ("modern", files["modern"]), (START, SAMPLE):
             for row, tables in (FRAMES, "frames"), (ALL, "frames,costs,names,faults"), (BODIES, "bodies"):
                 self.export(name, row, [path], tables)
-        self.rows.append(Row("small", ROWS, *busy(sys.executable, __file__, str(files["small"]))))
-        self.rows.append(Row(START, ROWS, *busy(sys.executable, __file__, str(SAMPLE))))
         csv = self.scratch / "frames.csv"
         self.rows.append(Row("small", TSHARK, *busy(self.tshark, *self.fields(files["small"]))))
         self.export("long", ALL, [long], "frames,costs,names,faults")
@@ -107,15 +104,13 @@ class Block:
         words += ("--tables", tables) if tables else ()
         self.rows.append(Row(name, row, *busy(self.kwire, *words)))
 
-    def work(self, name: str, row: str, start: str | None = None) -> float | None:
+    def work(self, name: str, row: str) -> float | None:
         """Return the best seconds of a row without those that it takes to start."""
-        best, first = find(self.rows, name, row).best, find(self.rows, START, start or row).best
+        best, first = find(self.rows, name, row).best, find(self.rows, START, row).best
         return best - first if best and first and best > first else None
 
     def verdicts(self, files: dict[str, Path], long: Path, pieces: int) -> None:
         """Print the ratios."""
-        frames, rows = self.work("small", FRAMES), self.work("small", ROWS)
-        print_verdict("frames row by row / export of frames", rows and frames and rows / frames, at_least=8)
         tshark = find(self.rows, "small", TSHARK).best
         whole = find(self.rows, "small", FRAMES).best
         print_verdict(
@@ -202,26 +197,6 @@ def timed(connection: object, source: str) -> float:
     return time.perf_counter() - start
 
 
-def row_by_row(path: str) -> int:
-    """Make all columns of frames of a capture as before the lake: a Python object for each frame, and the JSON of its
-    header and body.
-    """
-    from kwire_cli.message.redaction import Redaction
-    from kwire_cli.pipeline.lake.frames import LINE_COLUMNS
-    from kwire_cli.source.captures import Capture
-    from kwire_cli.source.kafka.traffic import traffic
-    from kwire_cli.spec.catalog import catalog
-    from kwire_cli.view.json import dumps
-
-    redaction, capture, rows = Redaction(catalog(), raw_records=True), Capture(path), 0
-    for line in traffic(catalog(), capture, waiting_since=capture.waiting_since):
-        columns = [value(line) for value in LINE_COLUMNS.values()]
-        document = line.to_json(records="decoded", hidden=redaction.line(line), hide=redaction.record)
-        columns += [dumps(document.get(name), indent=False) for name in ("header", "body")]
-        rows += 1
-    return rows
-
-
 def scanned(path: str, master: str, into: str) -> float:
     """Return the seconds in which Spark writes the tables of a capture; the session has written those of another."""
     from kwire_cli.pipeline.into import scan_into
@@ -237,7 +212,4 @@ def scanned(path: str, master: str, into: str) -> float:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 2:
-        print(scanned(*sys.argv[1:]))
-    else:
-        row_by_row(sys.argv[1])
+    print(scanned(*sys.argv[1:]))

@@ -52,7 +52,7 @@ def rows_of_forms() -> list[Row]:
 
 def _compiled(form: Form, data: bytes) -> Row:
     try:
-        from kwire_cli.engine.compiled import walker
+        from compiled import walker
     except ImportError as error:
         return Row("decode, compiled", form.name, None, f"no {error.name}")
     walk = walker(form.entry.program, [form.entry.pc, 0, len(data), 0, 0, 0, 0] * COPIES, data)

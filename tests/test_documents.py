@@ -1,11 +1,10 @@
 """Pages on the four source documents: the output of their commands, and the figures that they compare with it."""
 
 import ast
-import json
 import re
 
 import pytest
-from kit.commands import BLOCK, ROOT, hold_page, kwire
+from kit.commands import BLOCK, ROOT, hold_page, json_of, kwire
 
 import kwire_cli
 from kwire_cli.spec.model import fields_by_path
@@ -94,8 +93,7 @@ def test_messages_in_three_forms_have_the_sizes_in_the_table():
     assert len(table) == 8
     larger = 0
     for message, options, *numbers in table:
-        answer = kwire("compare", "-m", message, *options.split(), "--flexible", "--all-tagged", "-f", "json")
-        tables = json.loads(answer.out)["tables"]
+        tables = json_of("compare", "-m", message, *options.split(), "--flexible", "--all-tagged")["tables"]
         forms = {row["form"]: row for row in tables["forms"]}
         saved = {row["of"]: abs(row["difference"]) for row in tables["flexible"]}
         kinds = [saved.get(name, 0) for name in ("arrays", "byte buffers", "strings", "tag sections")]
@@ -121,8 +119,9 @@ def test_printed_differences_lie_between_three_and_four_elements():
     metadata = (
         "MetadataResponse --message-version 9 --brokers 2 --partitions 100 --replicas 2 --encoding packed --cases"
     )
-    answer = kwire("compare", "-m", *metadata.split(), "--count", "topics[].partitions[].isrNodes=1,2", "-f", "json")
-    three, four = json.loads(answer.out)["tables"]["byCounts"]
+    three, four = json_of("compare", "-m", *metadata.split(), "--count", "topics[].partitions[].isrNodes=1,2")[
+        "tables"
+    ]["byCounts"]
     printed = {"as given": 3216, "packed, best case": 1170, "packed, worst case": 4026}
     pairs = [
         ("as given", "packed, best case"),

@@ -68,6 +68,7 @@ def watched(*arguments):
         ["encode", "-m", "HeartbeatResponse", "--message-version", "0", '{"errorCode":0}'],
         ["spec", "show", "HeartbeatRequest"],
         ["spec", "errors", "3", "--format", "json"],
+        ["dump", "--deep", "samples/segments/orders-zstd-0/00000000000000000000.log"],
         ["--version"],
     ],
     ids=" ".join,
@@ -109,16 +110,8 @@ def test_public_names_load_when_they_are_used():
 def test_a_decode_opens_only_the_definitions_that_it_needs(fmt, named):
     seen, _ = watched("decode", "--format", fmt, FRAME)
     specs = [Path(path).name for path in seen["opened"] if Path(path).parent == ROOT / "specs"]
-    assert sorted(specs) == sorted(
-        [
-            "index.json",
-            "header-versions.json",
-            "RequestHeader.json",
-            "ResponseHeader.json",
-            "ApiVersionsRequest.json",
-            *named,
-        ]
-    )
+    headers = ["header-versions.json", "RequestHeader.json", "ResponseHeader.json"]
+    assert sorted(specs) == sorted(["index.json", *headers, "ApiVersionsRequest.json", *named])
 
 
 def test_a_body_alone_needs_no_header():
@@ -159,18 +152,7 @@ def installed(wheel, tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     venv.create(home, with_pip=False)
     python = home / "bin" / "python"
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        python,
-        "install",
-        "--no-deps",
-        "--no-index",
-        "--quiet",
-        "--disable-pip-version-check",
-    ]
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "--quiet"]
     subprocess.run([*pip, wheel], check=True, capture_output=True)
     [site] = home.glob("lib/python*/site-packages")
     for needed in requirements("kwire"):
@@ -211,8 +193,9 @@ def test_the_wheel_holds_every_definition_and_nothing_strange(wheel):
     others = {name for name in names - specs - code - page - chapters if not re.match(r"kwire-[^/]*\.dist-info/", name)}
     assert specs | code | page | chapters <= names
     assert page
-    queries = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli" / "pipeline" / "sql").glob("*.sql")}
-    assert len(queries) > 5
+    queries = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli").rglob("*.sql")}
+    queries |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli" / "questions").rglob("*.toml")}
+    assert len(queries) > 40
     assert others == queries | {"kwire_cli/pipeline/log4j2.properties", "kwire_cli/py.typed"}
 
 
@@ -357,39 +340,13 @@ def test_the_lowest_versions_that_are_allowed_have_wheels(version, tmp_path):
     if not index_is_reached():
         pytest.skip("no package index can be reached")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    of_python = [
-        "--python-version",
-        version,
-        "--implementation",
-        "cp",
-        "--abi",
-        f"cp{version.replace('.', '')}",
-        "--abi",
-        "abi3",
-        "--abi",
-        "none",
-    ]
-    platforms = [
-        "--platform",
-        "manylinux_2_28_x86_64",
-        "--platform",
-        "manylinux_2_17_x86_64",
-        "--platform",
-        "manylinux2014_x86_64",
-    ]
-    install = [
-        "install",
-        "--dry-run",
-        "--quiet",
-        "--no-deps",
-        "--ignore-installed",
-        "--target",
-        tmp_path,
-        "--only-binary=:all:",
-    ]
-    done = subprocess.run(
-        [*pip, *install, *of_python, *platforms, *wanted], capture_output=True, text=True, check=False
-    )
+    install = ["install", "--dry-run", "--quiet", "--no-deps", "--ignore-installed", "--only-binary=:all:"]
+    install += ["--target", tmp_path, "--python-version", version, "--implementation", "cp"]
+    for abi in (f"cp{version.replace('.', '')}", "abi3", "none"):
+        install += ["--abi", abi]
+    for platform in ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"):
+        install += ["--platform", platform]
+    done = subprocess.run([*pip, *install, *wanted], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

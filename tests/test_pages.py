@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import click
 import pytest
-from kit.commands import BLOCK, ROOT, hold_page, kwire, seen, shell, shop
+from kit.commands import BLOCK, ROOT, each_command, hold_page, kwire, seen, shell, shop
 
 import kwire_cli
 from kwire_cli.cli.main import COMMANDS, HIDDEN, cli
@@ -169,17 +169,13 @@ def test_each_command_has_three_examples():
 
 def having(option, choice=None):
     """The commands with this option, and this among its choices."""
+    hidden = ((name, cli.get_command(click.Context(cli), name)) for name in HIDDEN)
     return {
-        name
-        for name in (*COMMANDS, *HIDDEN)
-        for command in commands_of(cli.get_command(click.Context(cli), name))
+        name.split()[0]
+        for name, command in (*each_command(), *hidden)
         for each in command.params
         if option in each.opts and (choice is None or choice in getattr(each.type, "choices", ()))
     }
-
-
-def commands_of(command):
-    return [command, *[inner for each in getattr(command, "commands", {}).values() for inner in commands_of(each)]]
 
 
 def named(text):

@@ -65,13 +65,7 @@ def reviewed(folder, **variables):
     """Run the program of the action; return its exit code, what it prints, and the files that it writes."""
     home = folder.parent
     files = {"GITHUB_STEP_SUMMARY": home / "summary.md", "GITHUB_OUTPUT": home / "outputs", "RUNNER_TEMP": home}
-    environment = {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": str(ROOT),
-        "GITHUB_BASE_REF": "main",
-        **variables,
-        **COMMIT,
-    }
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "GITHUB_BASE_REF": "main"} | variables | COMMIT
     environment |= {name: str(path) for name, path in files.items()}
     command = [sys.executable, ACTION / "review.py"]
     done = subprocess.run(command, cwd=folder, capture_output=True, check=False, text=True, env=environment)

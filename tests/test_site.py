@@ -11,20 +11,8 @@ pytest.importorskip("sphinx")
 
 
 def built(source, out):
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "--quiet",
-        "--keep-going",
-        "--fail-on-warning",
-        "-b",
-        "html",
-        "-c",
-        "docs",
-        ".",
-        out,
-    ]
+    options = ["--quiet", "--keep-going", "--fail-on-warning", "-b", "html", "-c", "docs"]
+    command = [sys.executable, "-m", "sphinx", *options, ".", out]
     return subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
 
 

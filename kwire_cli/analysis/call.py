@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.source.kafka.captured import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from kwire_cli.records.batch import Batch
 
@@ -275,8 +275,3 @@ def earlier(one: float | None, two: float | None) -> float | None:
 def later(one: float | None, two: float | None) -> float | None:
     """Return the later of two times; the other one if one is unknown."""
     return one if two is None or (one is not None and one >= two) else two
-
-
-def in_order(calls: Iterable[Any]) -> list[Any]:
-    """Return events that begin with their time in the order of their times, those without a time first."""
-    return sorted(calls, key=lambda event: event[0] or 0.0)

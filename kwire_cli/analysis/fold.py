@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 if TYPE_CHECKING:
-    from kwire_cli.answer import Answer
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.request_log.exchange import Exchange
     from kwire_cli.source.request_log.reading import LineFault
@@ -31,11 +30,3 @@ class Merged(Counter[Subject_contra], Protocol[Subject_contra]):
 
     def merge(self, other: Self, /) -> None:
         """Take in what another one was given; its subjects come later."""
-
-
-class Fold(Counter[Subject_contra], Protocol[Subject_contra]):
-    """A question: what counts subjects, and answers."""
-
-    def answer(self, *_: Any, **__: Any) -> Answer:
-        """Return the answer so far. Its options say what of it is wanted."""
-        raise NotImplementedError

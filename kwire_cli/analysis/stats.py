@@ -355,9 +355,9 @@ class Stats:
                 groups = self._by_topic_name(groups)  # noqa: PLW2901 - the same groups
             yield kind, sorted(groups.items(), key=lambda item: (item[1].rank, by_name(item[0])))
 
-    def named_groups(self, kind: str) -> dict[str, Group]:
-        """Return the groups of a kind by name, but for that of clients who say none."""
-        return {name: group for name, group in self.groups[kind].items() if name is not None}
+    def apis(self) -> dict[str, Group]:
+        """Return the groups of apis by name."""
+        return {name: group for name, group in self.groups["api"].items() if name is not None}
 
     def _by_topic_name(self, groups: dict[Name, Group]) -> dict[Name, Group]:
         named: dict[Name, Group] = {}

@@ -44,7 +44,7 @@ def _of_findings(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
 
 
 def _of_contents(summary: Contents) -> Iterator[tuple[str, str]]:
-    apis = {name.rpartition(" ")[0] for name in summary.stats.named_groups("api")}
+    apis = {name.rpartition(" ")[0] for name in summary.stats.apis()}
     kinds = {facts.kind for facts in summary.inputs}
     if summary.logs.partitions:
         yield "dump", "--verify"

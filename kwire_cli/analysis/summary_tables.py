@@ -106,7 +106,7 @@ def apis_of(summary: Contents) -> list[tuple[str, int, float, int | None]]:
     """Return each api with its requests, their share, and the bytes of requests and responses."""
     requests: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
-    for name, group in summary.stats.named_groups("api").items():
+    for name, group in summary.stats.apis().items():
         api = name.rpartition(" ")[0] or name
         api = f"api {api}" if api.isdigit() else api
         requests[api] += group.requests

@@ -31,7 +31,7 @@ PURPOSES = {  # what each extra is for; `all` only joins them
     "lake": "kwire export, kwire query, machine code for many messages",
     "schemas": "keys and values by Avro, Protobuf and JSON Schema; metrics that clients push",
     "spark": "kwire scan",
-    "stores": "s3://, gs://, hdfs:// and other URLs in place of paths",
+    "stores": "s3:// URLs in place of paths; other URLs need one more library",
     "tls": "--tls-keylog, and pcapng files that hold secrets",
     "tui": "kwire tui",
 }

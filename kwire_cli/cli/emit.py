@@ -106,10 +106,10 @@ def is_for_eyes(chosen: str) -> bool:
     return chosen in _FOR_EYES
 
 
-def note_more_rows(environment: Environment, shown: int, option: str) -> None:
-    """Say that there are more rows than those shown, and which option says how many to show."""
+def note_more_rows(environment: Environment, shown: int) -> None:
+    """Write a note that there are more rows than those shown, with the options that show them."""
     environment.note(
-        f"kwire: there are more rows than these {shown}: {option} says how many to show, --format jsonl shows all"
+        f"kwire: there are more rows than these {shown}: --top says how many to show, --format jsonl shows all"
     )
 
 

@@ -85,11 +85,6 @@ class Options(Output, OverlaidDefinitions):
         rare=True,
         help="Replace wrong checksums of intact batches (with --as-records).",
     )
-    prefixed: bool | None = option(
-        "--size/--no-size",
-        section="Output",
-        help="Write a size prefix before each frame, or none.  [default: as decoded]",
-    )
     fmt: str | None = option(
         "--format",
         "-f",
@@ -117,7 +112,7 @@ def command(environment: Environment, options: Options) -> int:
     done = False
     encode = _record_set if options.records else _messages
     write = WRITERS[options.form]
-    for data, name in contents(environment, options.source, "the JSON itself"):
+    for data, name in contents(environment, options.source):
         with not_files(options.source if name is None else ()):
             rest = documents(data, name)
             values = chain([*islice(rest, 1)], rest)
@@ -133,8 +128,6 @@ def _messages(options: Options, values: Iterable[Any], name: str | None) -> Iter
     """Yield the bytes of each document. Raise InputError for one that cannot be encoded."""
     for number, value in enumerate(values, 1):
         document = _document(value, options)
-        if options.prefixed is not None and "message" not in document:
-            document = document | {"prefixed": options.prefixed}
         try:
             data = encode_document(options.catalog, document, _filled if options.fill_defaults else encode_spec)
         except (EncodeError, InputError) as error:
@@ -157,8 +150,6 @@ def _check(options: Options) -> None:
             refuse(options, ("kind",), "needs --api")
         if not options.api and not options.message:
             refuse(options, ("version",), "needs --message or --api: a document of decode has its own")
-        if options.message and options.prefixed:
-            raise click.UsageError("--size is for frames, and --message is a body alone; --api makes it a frame")
         return
     for text in given(options, "message", "version", "api", "kind", "fill_defaults"):
         raise click.UsageError(f"--as-records and {text} exclude each other")

@@ -55,7 +55,7 @@ from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import without_control
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.spec.catalog import Api, Catalog
@@ -412,16 +412,18 @@ def anomaly(environment: Environment, options: AnomalyOptions) -> None:
     output = options.printer(environment)
 
     def events() -> Iterator[Event]:
-        for anomaly_code in options.code or MEANING:
-            name = anomaly_code.upper().replace("-", "_")
-            if name not in MEANING:
-                raise InputError(
-                    f"{anomaly_code!a} is not an anomaly "
-                    f"code{did_you_mean(close_to(name, MEANING)) or '; kwire explain anomaly lists all'}"
-                )
-            yield from explain_anomaly(name)
+        for code in options.code or MEANING:
+            yield from explain_anomaly(_known_code(code, MEANING, "an anomaly code", "kwire explain anomaly"))
 
     output.show(events())
+
+
+def _known_code(text: str, codes: Collection[str], what: str, listing: str) -> str:
+    """Return the code that a text names in any case, with `-` for `_`. Raise InputError if there is none."""
+    code = text.upper().replace("-", "_")
+    if code not in codes:
+        raise InputError(f"{text!a} is not {what}{did_you_mean(close_to(code, codes)) or f'; {listing} lists all'}")
+    return code
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -440,11 +442,7 @@ def finding(environment: Environment, options: FindingOptions) -> None:
 
     def events() -> Iterator[Event]:
         for code in options.code or kinds:
-            name = code.upper().replace("-", "_")
-            if name not in kinds:
-                near = did_you_mean(close_to(name, kinds)) or "; kwire explain finding lists all"
-                raise InputError(f"{code!a} is not a finding{near}")
-            yield from explain_finding(kinds[name])
+            yield from explain_finding(kinds[_known_code(code, kinds, "a finding", "kwire explain finding")])
 
     output.show(events())
 

@@ -201,14 +201,13 @@ def missing_names(arguments: Sequence[str]) -> str:
 # Inputs that are read whole, such as JSON.
 
 
-def contents(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[tuple[bytes, str | None]]:
+def contents(environment: Environment, arguments: tuple[str, ...]) -> Iterator[tuple[bytes, str | None]]:
     """The bytes of each input and its name: files, `-` for standard input, and arguments that are neither taken
     together as text.
 
-    Without arguments it is standard input, unless that is a terminal. InputError for a file that cannot be read; `what`
-    is what an argument can be that is no file, with an example of it.
+    Without arguments it is standard input, unless that is a terminal. InputError for a file that cannot be read.
     """
-    for source in sources(arguments, Terminal(environment), what):
+    for source in sources(arguments, Terminal(environment), "the JSON itself"):
         if isinstance(source, str) and source != "-" and path_of(source).is_dir():
             raise InputError("this is a folder; give the files in it", file=source)
         yield _content(environment, source)

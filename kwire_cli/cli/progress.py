@@ -8,12 +8,15 @@ from typing import IO, TYPE_CHECKING, Any
 
 from kwire_cli.errors import KwireError
 from kwire_cli.stores import BYTES, path_of, sizes
+from kwire_cli.stores.opening import tree
 from kwire_cli.view.lines import without_control
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from rich.progress import Progress as Bar
+
+    from kwire_cli.stores import Place
 
 AFTER, EVERY = 2.0, 0.25
 """Seconds until the bar is shown, and between that and the next figures."""
@@ -130,8 +133,8 @@ def size_of_inputs(inputs: Sequence[str]) -> int:
     total = 0
     for name in inputs:
         try:
-            place: Any = path_of(name)
-            if not hasattr(place, "rglob") or not (place.is_file() or place.is_dir()):
+            place = path_of(name)
+            if not (place.is_file() or place.is_dir()):
                 return 0
             total += sum(sizes(_files(place)))
         except (KwireError, OSError, ValueError):
@@ -139,7 +142,7 @@ def size_of_inputs(inputs: Sequence[str]) -> int:
     return total
 
 
-def _files(place: Any) -> Iterable[Any]:
+def _files(place: Place) -> Iterable[Place]:
     """Return the files that are read of a file or folder: of log directories only the segments and snapshots, as Kafka
     allocates indexes in advance.
     """
@@ -147,7 +150,7 @@ def _files(place: Any) -> Iterable[Any]:
         return (place,)
     from kwire_cli.source.logs.model import BATCH_KINDS, file_name  # few runs take so long
 
-    files = [path for path in place.rglob("*") if path.is_file()]
+    files = tree(place).files()
     logs = [path for path in files if file_name(path.name).kind in BATCH_KINDS]
     return logs or files
 

@@ -132,7 +132,7 @@ def _write(environment: Environment, reader: pa.RecordBatchReader, options: Opti
     code = emit(environment, Answer(title, [Table("rows", columns, rows)]), options)
     environment.flush()
     if cut is not None:
-        note_more_rows(environment, cut, "--top")
+        note_more_rows(environment, cut)
     if not sum(counts):
         environment.note("kwire: no rows")
     elif left := names[room:]:

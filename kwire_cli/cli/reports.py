@@ -302,7 +302,7 @@ def _sequence(run: Run) -> Answer:
 def _stats(run: Run, kinds: tuple[str, ...] = GROUPS, *, errors: bool = False) -> Answer:
     """Return the statistics of request logs and of captures; with `errors` of groups that have errors."""
     if run.options.every is not None:
-        make = partial(Timeline, milliseconds_of(run.options.every, "--every"))
+        make = partial(Timeline, milliseconds_of(run.options.every))
         timelines: dict[str, Timeline] = _traffic(run, make, "they are counted apart, request logs first")
         return together("statistics", {name: timeline.answer() for name, timeline in timelines.items()})
     folds: dict[str, Stats] = _traffic(run, Stats, "they are counted apart, request logs first")

@@ -82,7 +82,7 @@ class Options(Counted, Intervals):
 
     def timeline(self, every: str) -> Timeline:
         """Return the fold that counts by intervals of a length."""
-        return Timeline(milliseconds_of(every, "--every"), self._kinds, self.busiest or BUSIEST)
+        return Timeline(milliseconds_of(every), self._kinds, self.busiest or BUSIEST)
 
     @property
     def _kinds(self) -> tuple[str, ...]:

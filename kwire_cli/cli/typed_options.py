@@ -193,15 +193,15 @@ MILLISECONDS = {"ms": 1, "": 1_000, "s": 1_000, "m": 60_000, "min": 60_000, "h":
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*(ms|s|m|min|h|)", re.IGNORECASE)
 
 
-def milliseconds_of(text: str, option: str) -> int:
-    """Return the milliseconds of a duration such as `500ms`, `10s`, `5m` or `1h`, at least 1.
+def milliseconds_of(every: str) -> int:
+    """Return the milliseconds of a duration for `--every`, such as `500ms`, `10s`, `5m` or `1h`, at least 1.
 
-    Raises UsageError that names the option for any other text.
+    Raise UsageError for any other text.
     """
-    match = _DURATION.fullmatch(text.strip())
+    match = _DURATION.fullmatch(every.strip())
     milliseconds = round(float(match[1]) * MILLISECONDS[match[2].lower()]) if match else 0
     if milliseconds < 1:
-        raise click.UsageError(f"{option} takes a duration of at least 1ms, such as 500ms, 10s, 5m or 1h, not {text!r}")
+        raise click.UsageError(f"--every takes a duration of at least 1ms, such as 500ms, 10s, 5m or 1h, not {every!r}")
     return milliseconds
 
 

@@ -20,7 +20,7 @@ from kwire_cli.engine.numba_loops import cache_folder
 from kwire_cli.engine.spans import Spans, first_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     import numpy.typing as npt
 
@@ -183,39 +183,6 @@ def sum_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Ints:
         job, at = add(*(column[:n] for column in out[:3]), base, todo, begun, job, at, sums)
         base += n
     return sums
-
-
-def walker(program: Program, jobs: Sequence[int], data: bytes) -> Callable[[], int]:
-    """A function that walks all jobs, keeps none of the spans and returns their number, for those who measure the
-    kernel itself.
-
-    It has run once, so that the kernel is compiled; ValueError where a message does not fit its layout.
-    """
-    run = compiled_kernel()
-    room = MEASURED + program.widest
-    code, tables, todo = (np.array(ints, np.int64) for ints in (program.code, program.tables or [0], jobs))
-    start = np.array(first_state(program, todo.tolist(), MEASURED), np.int64)
-    bytes_ = octets(data)
-    node, value, end, flags = (
-        np.zeros(room, np.int32),
-        np.zeros(room, np.int64),
-        np.zeros(room, np.int64),
-        np.zeros(4 * room, np.int64),
-    )
-
-    def walk_all() -> int:
-        state = start.copy()
-        spans = 0
-        while True:
-            status = run(code, tables, bytes_, todo, node, value, end, flags, state)
-            spans += int(state[p.STATE_SPANS])
-            if status == kernel.DONE:
-                return spans
-
-    walk_all()
-    if todo[5 :: p.JOB].any():
-        raise ValueError("the kernel met a gap")
-    return walk_all
 
 
 _HELD = threading.local()

@@ -306,16 +306,16 @@ def tagged_parts(item: Item) -> Iterator[tuple[Item, Item]]:
         yield parts[i], parts[i + 1]
 
 
-def places(item: Item, path: str = "", *, keep: bool = True) -> Iterator[tuple[str, Item]]:
+def places(item: Item, *, keep: bool = True) -> Iterator[tuple[str, Item]]:
     """Every item with its path, in the order of the bytes: `topics[0].partitions[3].leaderId`; a tag section is
     `_tags`.
 
     The items are those in `parts`; not so without `keep`, which takes less memory.
     """
-    yield path, item
+    yield "", item
     # One loop over what is open: a generator in a generator for each level would hand every item up through all of
     # them.
-    still_open = [(path, item, iter(item.parts) if keep else item.each())]
+    still_open = [("", item, iter(item.parts) if keep else item.each())]
     while still_open:
         path, parent, parts = still_open[-1]
         for part in parts:

@@ -73,7 +73,7 @@ def value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
     return value(struct, tree, form) if struct else ABSENT
 
 
-def tree_value(tree: Tree, form: Form = BASE64) -> dict[str, Any]:
+def tree_value(tree: Tree, form: Form) -> dict[str, Any]:
     """Kafka's JSON form of a message, as far as the bytes reach."""
     root_value = value(tree.root, tree, form)
     return {} if root_value is ABSENT else root_value

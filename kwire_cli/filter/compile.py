@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
-from kwire_cli.filter.comparisons import Context, Numbers, Operand, keys_of, operand_of, test_of
+from kwire_cli.filter.comparisons import Context, Numbers, Operand, operand_of, test_of
 from kwire_cli.filter.model import (
     Both,
     Compare,
@@ -292,37 +292,17 @@ class Row(Opened, Protocol):
 class Filter:
     """A compiled filter. `matches(row)` says whether a row is one of those asked for."""
 
-    text: str
     matches: Callable[[Row], bool]
-    columns: frozenset[str]
-    """The columns that rows are asked for."""
-    names: tuple[Name, ...]
-    """The names in it that are field paths, with their columns in the text, for a caller that knows which fields there
-    are."""
-    hints: Mapping[str, frozenset[Any]] = field(default_factory=dict)
-    deep: bool = False
+    deep: bool
     """True if records have to be read for it, not only the batches that they are in."""
-
-    @property
-    def paths(self) -> frozenset[str]:
-        """The field paths in it."""
-        return frozenset(name.text.removeprefix(".") for name in self.names)
-
-    def only(self, column: str) -> frozenset[Any] | None:
-        """The values of which every matching row has one in this column (names in lower case, None for null); None
-        where there is no such limit.
-        """
-        return self.hints.get(column)
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A compiled node. `hints`: by column, the values of which a matching row has one."""
+    """A compiled node, with the names in it that are paths of fields."""
 
     holds: Callable[[Row], bool]
-    columns: frozenset[str] = frozenset()
     names: tuple[Name, ...] = ()
-    hints: Mapping[str, frozenset[Any]] = field(default_factory=dict)
 
 
 def compile_filter(
@@ -354,10 +334,8 @@ def compile_filter(
         if fields is not None and context.column(name) is None and (reason := unknown_part(name, fields, rows)):
             raise context.wrong(reason, name.column)
     part = _compiled(node, context)
-    names = tuple(sorted(part.names, key=lambda name: name.column))
-    places = [context.places(name) for name in names]
-    deep = any(place.deep or (of_batches and not place.records) for place in places)
-    return Filter(text, part.holds, part.columns, names, part.hints, deep)
+    places = [context.places(name) for name in part.names]
+    return Filter(part.holds, any(place.deep or (of_batches and not place.records) for place in places))
 
 
 def _names(node: Node) -> Iterator[Name]:
@@ -376,15 +354,12 @@ def _compiled(node: Node, context: Context) -> _Part:
     if isinstance(node, Not):
         part = _compiled(node.operand, context)
         holds = part.holds
-        return _Part(lambda row: not holds(row), part.columns, part.names)
+        return _Part(lambda row: not holds(row), part.names)
     # Columns are at hand, fields are made when asked for; the order of operands makes no other difference.
     parts = sorted((_compiled(operand, context) for operand in node.operands), key=lambda part: bool(part.names))
-    both = isinstance(node, Both)
     return _Part(
-        (_all if both else _any)([part.holds for part in parts]),
-        frozenset().union(*(part.columns for part in parts)),
+        (_all if isinstance(node, Both) else _any)([part.holds for part in parts]),
         tuple(name for part in parts for name in part.names),
-        _both_hints(parts) if both else _either_hints(parts),
     )
 
 
@@ -401,10 +376,7 @@ def _comparison(node: Compare, context: Context) -> _Part:
             together = Either if node.operator == "in" else Both
             return _compiled(together((replace(node, literals=values), replace(node, literals=nulls))), context)
         column_name = "api" if nulls else "apiKey"
-    part = _over(node.name, operand, test_of(node, operand, context), context, column_name)
-    if node.operator in {"==", "in"} and not column.many and column.type not in {"time", "end"}:
-        return _Part(part.holds, part.columns, part.names, {column_name: keys_of(node.literals, column, context)})
-    return part
+    return _over(node.name, operand, test_of(node, operand, context), context, column_name)
 
 
 def _over(name: Name, operand: Operand, test: Test, context: Context, asked: str = "") -> _Part:
@@ -413,8 +385,8 @@ def _over(name: Name, operand: Operand, test: Test, context: Context, asked: str
         return _Part(_any_value(test, values_in(context.places(name))), names=(name,))
     asked = asked or column.name
     if column.many:
-        return _Part(_any_value(test, lambda row: row.column(asked) or ()), frozenset({asked}))
-    return _Part(lambda row: test(row.column(asked)), frozenset({asked}))
+        return _Part(_any_value(test, lambda row: row.column(asked) or ()))
+    return _Part(lambda row: test(row.column(asked)))
 
 
 def _any_value(test: Test, values: Callable[[Row], Any]) -> Callable[[Row], bool]:
@@ -441,19 +413,6 @@ def _any(operands: list[Callable[[Row], bool]]) -> Callable[[Row], bool]:
         second = rest[0]
         return lambda row: first(row) or second(row)
     return lambda row: any(holds(row) for holds in operands)
-
-
-def _both_hints(parts: list[_Part]) -> dict[str, frozenset[Any]]:
-    hints: dict[str, frozenset[Any]] = {}
-    for part in parts:
-        for column, values in part.hints.items():
-            hints[column] = hints[column] & values if column in hints else values
-    return hints
-
-
-def _either_hints(parts: list[_Part]) -> dict[str, frozenset[Any]]:
-    shared = set(parts[0].hints).intersection(*(part.hints for part in parts[1:]))
-    return {column: frozenset().union(*(part.hints[column] for part in parts)) for column in sorted(shared)}
 
 
 def _is_something(value: Any) -> bool:

@@ -6,18 +6,17 @@ begin with their version instead. So their version need not be known: it is read
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.engine.codes import Anomaly
-from kwire_cli.errors import InputError, counted
+from kwire_cli.errors import InputError
 from kwire_cli.message.decoded import Decoded, as_bytes, decode
 from kwire_cli.message.frames import EVIDENCE
 from kwire_cli.message.guess import bits_of
 from kwire_cli.records.kafka_topics import COORDINATORS, has_version_prefix, part_readings, version_before
 
 if TYPE_CHECKING:
+    from kwire_cli.engine.values import Body
     from kwire_cli.records.kafka_topics import RecordPayload
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
@@ -39,9 +38,9 @@ def decode_body(catalog: Catalog, data: Any, message: str, version: int | None =
     body = decode(catalog, data, message, version, start=start)
     if body.raw.well_formed:
         return body
-    from kwire_cli.message.fits import body_note  # noqa: PLC0415 - only for bytes that do not fit
+    from kwire_cli.message.fits import body_note, prefix_note  # noqa: PLC0415 - only for bytes that do not fit
 
-    note = body_note(body) or ([] if start else _prefix_note(catalog, body))
+    note = body_note(body) or ([] if start else prefix_note(catalog, body))
     return replace(body, notes=(*body.notes, *note))
 
 
@@ -50,12 +49,7 @@ def record_candidates(catalog: Catalog, topic: str, data: bytes) -> list[RecordP
 
     A value does not name its type, so several can fit.
     """
-    candidates = []
-    for record in part_readings(catalog, topic, data):
-        part = record.value or record.key
-        if part and part.body and part.exact and not record.anomalies:
-            candidates.append((bits_of(catalog, part.body.tree), record))
-    return [record for _, record in sorted(candidates, key=lambda candidate: candidate[0])]
+    return [record for _, _, record in _weighed(catalog, topic, data)]
 
 
 def likeliest_record(catalog: Catalog, data: bytes) -> tuple[str, Decoded] | None:
@@ -63,15 +57,23 @@ def likeliest_record(catalog: Catalog, data: bytes) -> tuple[str, Decoded] | Non
 
     None if no key or value fits to the last byte, or if random bytes are nearly as likely.
     """
+    candidates = [(bits, topic, body) for topic in COORDINATORS for bits, body, _ in _weighed(catalog, topic, data)[:1]]
+    if not candidates:
+        return None
+    bits, topic, body = min(candidates, key=lambda candidate: candidate[:2])
+    if 8.0 * len(data) - bits < EVIDENCE:
+        return None
+    return topic, Decoded(body.spec, body.version, body.layout_version, body.entry, body.raw, body.notes, body.guess)
+
+
+def _weighed(catalog: Catalog, topic: str, data: bytes) -> list[tuple[float, Body, RecordPayload]]:
+    """Return the readings of some bytes that reach the last one, with the information in their values in bits."""
     candidates = []
-    for topic in COORDINATORS:
-        for record in record_candidates(catalog, topic, data)[:1]:
-            part = record.value or record.key
-            assert part  # noqa: S101 - for the type checker: a candidate has a part
-            assert part.body  # noqa: S101 - as above
-            candidates.append((bits_of(catalog, part.body.tree), topic, part.body.message))
-    bits, topic, message = min(candidates, default=(math.inf, "", ""))
-    return (topic, decode_body(catalog, data, message)) if 8.0 * len(data) - bits >= EVIDENCE else None
+    for record in part_readings(catalog, topic, data):
+        part = record.value or record.key
+        if part and part.body and part.exact and not record.anomalies:
+            candidates.append((bits_of(catalog, part.body.tree), part.body, record))
+    return sorted(candidates, key=lambda candidate: candidate[0])
 
 
 def _prefix(spec: MessageSpec, data: Any) -> tuple[int, int]:
@@ -85,15 +87,3 @@ def _prefix(spec: MessageSpec, data: Any) -> tuple[int, int]:
             "--message-version N reads bytes without it"
         )
     return prefix
-
-
-def _prefix_note(catalog: Catalog, body: Decoded) -> list[Anomaly]:
-    """Return FITS_OTHERWISE if the body fits after the version that it begins with."""
-    prefix = version_before(body.spec, body.data) if has_version_prefix(body.spec) else None
-    if prefix is None or not prefix[1] or prefix[0] not in body.spec.valid_versions:
-        return []
-    version, start = prefix
-    if not decode(catalog, body.data, body.message, version, start=start).raw.well_formed:
-        return []
-    where = f"after the version {version} in its first {counted(start, 'byte')}"
-    return [Anomaly("FITS_OTHERWISE", "", body.start, f"fits exactly {where}")]

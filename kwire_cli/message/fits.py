@@ -14,8 +14,10 @@ from kwire_cli.engine.codes import TRUNCATED, Anomaly
 from kwire_cli.engine.fits import fitting_versions
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.spans import walk
-from kwire_cli.message.decoded import cut_records
+from kwire_cli.errors import counted
+from kwire_cli.message.decoded import cut_records, decode
 from kwire_cli.message.encode import decode_header, header_spec
+from kwire_cli.records.kafka_topics import has_version_prefix, version_before
 from kwire_cli.spec.evolution.layout import ranges
 from kwire_cli.spec.model import header_version_of
 
@@ -44,7 +46,7 @@ def ends_early(spans: Spans) -> bool:
     return spans.flags == {len(spans.node) - 1: TRUNCATED}
 
 
-def body_fits(spec: MessageSpec, data: Any, start: int, stop: int, *, is_cut: bool = False) -> list[int]:
+def body_fits(spec: MessageSpec, data: Any, start: int, stop: int, *, is_cut: bool) -> list[int]:
     """Return the versions of a message that fit the bytes [start, stop); if `is_cut`, more bytes should follow."""
     if not is_cut:
         return fitting_versions(spec, data, start, stop)
@@ -76,8 +78,19 @@ def body_note(body: Decoded) -> list[Anomaly]:
     """Return FITS_OTHERWISE for a body without a header that does not fit its version; empty if no version fits."""
     for without_end in _attempts(body.raw, is_cut=False):
         if versions := body_fits(body.spec, body.data, body.start, body.stop, is_cut=without_end):
-            return [_note(f"as version {_numbers(versions)}", body.start, is_cut=without_end)]
+            return [fits_note(f"as version {_numbers(versions)}", body.start, is_cut=without_end)]
     return []
+
+
+def prefix_note(catalog: Catalog, body: Decoded) -> list[Anomaly]:
+    """Return FITS_OTHERWISE if the body fits after the version that it begins with."""
+    prefix = version_before(body.spec, body.data) if has_version_prefix(body.spec) else None
+    if prefix is None or not prefix[1] or prefix[0] not in body.spec.valid_versions:
+        return []
+    version, start = prefix
+    if not decode(catalog, body.data, body.message, version, start=start).raw.well_formed:
+        return []
+    return [fits_note(f"after the version {version} in its first {counted(start, 'byte')}", body.start)]
 
 
 def frame_note(
@@ -90,7 +103,7 @@ def frame_note(
     kind = "request" if header.message == "RequestHeader" else "response"
     for without_end in _attempts((body or header).raw, is_cut=is_cut):
         if fits := frame_fits(catalog, kind, spec, header.data, header.start, stop, is_cut=without_end):
-            return [_note(_words(spec, version, fits), header.start, is_cut=without_end)]
+            return [fits_note(_words(spec, version, fits), header.start, is_cut=without_end)]
     return []
 
 
@@ -102,7 +115,8 @@ def _attempts(spans: Spans, *, is_cut: bool) -> list[bool]:
     return attempts
 
 
-def _note(words: str, start: int, *, is_cut: bool) -> Anomaly:
+def fits_note(words: str, start: int, *, is_cut: bool = False) -> Anomaly:
+    """Return the anomaly FITS_OTHERWISE; `words` specify the label that fits the bytes."""
     detail = f"fits {words}, as far as the bytes go" if is_cut else f"fits exactly {words}"
     return Anomaly("FITS_OTHERWISE", "", start, detail)
 

@@ -704,8 +704,9 @@ def respond(catalog: Catalog, frame: Frame, at: int, api: Api, version: int, wit
     body = _body(catalog, api, frame, header.raw.used, version) if header.complete else None
     notes = frame.notes
     if number != own:
-        detail = f"fits exactly with header version {number}; Kafka writes version {own}"
-        notes = (*notes, Anomaly("FITS_OTHERWISE", "", at, detail))
+        from kwire_cli.message.fits import fits_note  # noqa: PLC0415 - only for responses with another header
+
+        notes = (*notes, fits_note(f"with header version {number}; Kafka writes version {own}", at))
     return replace(
         frame,
         kind="response",

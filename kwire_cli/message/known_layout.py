@@ -10,7 +10,7 @@ import json
 from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.program import holds_records
@@ -20,7 +20,7 @@ from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import Form, is_regular, tree_value
 from kwire_cli.errors import InputError
-from kwire_cli.message.encode import decode_header, head_size, header_version
+from kwire_cli.message.encode import decode_header, head_size, header_version, heads
 from kwire_cli.message.frames import SIZE_BYTES, holds
 from kwire_cli.message.roles import (
     RAW,
@@ -38,7 +38,7 @@ from kwire_cli.message.roles import (
 from kwire_cli.spec.kafka import API_VERSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Spans
@@ -80,10 +80,11 @@ def layouts(catalog: Catalog) -> Layouts:
 
 
 class Layouts:
-    """The layouts of a catalogue, each made when first asked for."""
+    """The layouts of a catalogue, each made when first asked for, and the heads with which frames begin."""
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
+        self.request_head, self.response_head = heads(catalog)
         self._known: dict[tuple[str, int, int], Layout | None] = {}
 
     def get(self, kind: str, api_key: int, version: int) -> Layout | None:
@@ -129,7 +130,8 @@ class Layouts:
         )
 
 
-class Tail(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Tail:
     """The part of a header that follows the correlation id: the bytes, and the fields in them.
 
     `form` is the JSON of a frame with this header, from its kind to its header's end. It is a format for the frame's
@@ -245,6 +247,12 @@ def may_hide(message: str) -> bool:
     return can_hold_secrets(message)
 
 
+@lru_cache(maxsize=1024)
+def _shared(tails: tuple[tuple[Layout, Tail], ...]) -> Mapping[Layout, Tail]:
+    """Return the tails of a connection by layout, in a mapping that all connections with the same tails share."""
+    return dict(tails)
+
+
 class Headers:
     """The headers of one connection. What follows the correlation id hardly ever changes, so that comparing it is all
     the reading there is.
@@ -254,7 +262,7 @@ class Headers:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._tails: dict[Layout, Tail] = {}
+        self._tails = _shared(())
 
     def plain(self, layout: Layout, data: bytes, correlation_id: int) -> Plain | None:
         """The frame with this layout; None where its header is not whole, or odd."""
@@ -265,7 +273,7 @@ class Headers:
             tail = tail or self._decoded(layout, data)
             if tail is None:
                 return None
-            self._tails[layout] = tail
+            self._tails = _shared((*{**self._tails, layout: tail}.items(),))
         return Plain(layout, data, correlation_id, tail, at + len(tail.data))
 
     def _decoded(self, layout: Layout, data: bytes) -> Tail | None:

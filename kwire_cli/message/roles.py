@@ -377,7 +377,7 @@ def _own_topics(*, with_id: bool) -> re.Pattern[bytes]:
     return re.compile(b"|".join(map(re.escape, names + ids)))
 
 
-def is_doubtful(message: str, raw: Spans, topics: Sequence[str] = ()) -> bool:
+def is_doubtful(message: str, raw: Spans, topics: Sequence[str]) -> bool:
     """Return whether any field of a message may have bytes of a secret: the message may hold secrets and is malformed.
 
     `topics` are as in `may_hold_secrets`.

@@ -45,6 +45,7 @@ from kwire_cli.message.roles import (
 )
 from kwire_cli.spec.kafka import is_sensitive_config
 from kwire_cli.structs.lengths import Sized
+from kwire_cli.structs.numbers import Uuid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -293,14 +294,11 @@ def whole_frame_hidden(frame: Frame) -> dict[str, frozenset[int]]:
 def _unknown_parts(decoded: Body, *, is_shifted: bool = False) -> list[Item]:
     """Return the items that may be secret because their meaning is unknown.
 
-    These are unknown tags, and all text and bytes in the layout of another version or if bytes may have moved.
+    These are unknown tags, and all text, bytes and uuids in the layout of another version or if bytes may have moved.
     """
     leaves = (item for _, item in places(decoded.tree.root) if isinstance(item.node, Leaf))
-    return [
-        item
-        for item in leaves
-        if item.leaf.kind == "unknown-tag" or ((decoded.guess or is_shifted) and isinstance(item.leaf.decl, Sized))
-    ]
+    opaque = (Sized, Uuid) if decoded.guess or is_shifted else ()
+    return [item for item in leaves if item.leaf.kind == "unknown-tag" or isinstance(item.leaf.decl, opaque)]
 
 
 def holds_token(frame: Frame) -> bool:

@@ -12,6 +12,7 @@ from kwire_cli.analysis.state.parts import States, parts_of as parts_of_state, u
 from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.analysis.verify import Verification, parts_to_verify
 from kwire_cli.errors import InputError
+from kwire_cli.pipeline.capture_faults import UNREADABLE
 from kwire_cli.pipeline.captures import Captures
 from kwire_cli.pipeline.model import (
     CAPTURES,
@@ -25,7 +26,7 @@ from kwire_cli.pipeline.model import (
     of_kind,
 )
 from kwire_cli.pipeline.parts import folded
-from kwire_cli.pipeline.request_logs import found_in, parts_of_all, place_of as place_in
+from kwire_cli.pipeline.request_logs import parts_of_all, place_of as place_in, read_part
 from kwire_cli.records.formats import AUTO
 from kwire_cli.records.kafka_topics import OWN_TOPICS
 from kwire_cli.records.reading import items, source_of
@@ -182,7 +183,8 @@ def traffic(inputs: Inputs, make: Callable[[], Merged[Traffic]]) -> dict[str, Co
 
 
 def _exchanges(catalog: Catalog, part: LogPart, faults: Faults) -> Iterable[Any]:
-    return found_in(part, catalog, faults)
+    entries = read_part(part, catalog, faults)
+    return (entry for entry in entries if isinstance(entry, Exchange) or entry.code != UNREADABLE)
 
 
 # Questions about traffic and logs, as the commands for one machine ask them.
@@ -340,7 +342,7 @@ def _in_unit(
     number, unit = numbered_unit
     place, catalog = place_of(number), reading.catalog
     if isinstance(unit, LogPart):
-        exchanges = (item for item in found_in(unit, catalog, faults) if isinstance(item, Exchange))
+        exchanges = (item for item in read_part(unit, catalog, faults) if isinstance(item, Exchange))
         for item in in_exchanges(exchanges, Bodies(catalog), place):
             yield item if isinstance(item, Message) else NotWritten(place_in(unit, item), item)
         return

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
+from kwire_cli.pipeline.capture_faults import UNREADABLE
 from kwire_cli.pipeline.model import FileFault
-from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault, LogPart, RequestLog, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.pipeline.model import Faults
-    from kwire_cli.source.request_log.exchange import Unwritten
+    from kwire_cli.source.request_log.exchange import Exchange, Unwritten
     from kwire_cli.spec.catalog import Catalog
 
 
@@ -22,18 +22,19 @@ def parts_of_all(paths: Iterable[str]) -> list[LogPart]:
     return [part for path in paths for part in parts_of(path)]
 
 
-def found_in(part: LogPart, catalog: Catalog, faults: Faults) -> Iterator[Exchange | LineFault]:
+def read_part(part: LogPart, catalog: Catalog, faults: Faults) -> Iterator[Exchange | LineFault]:
     """Yield the exchanges and faults in a part of a log, and count the faults.
 
-    A log that cannot be read, or not to its end, is a fault too.
+    If the log cannot be read to its end, the last one is the fault UNREADABLE.
     """
     try:
         for entry in RequestLog(part.path, catalog, part):
-            if not isinstance(entry, Exchange):
+            if isinstance(entry, LineFault):
                 faults.add(FileFault(place_of(part, entry), f"{entry.code}: {entry.detail}"))
             yield entry
     except InputError as error:
         faults.add(FileFault(part.path, error.reason))
+        yield LineFault(0, UNREADABLE, error.reason, part.start)
 
 
 def place_of(part: LogPart, found: LineFault | Unwritten) -> str:

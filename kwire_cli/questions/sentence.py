@@ -1,8 +1,9 @@
 """Sentences of findings: templates with the columns of a row.
 
-`{n:# answer}` counts (`1 answer`, `3 answers`), and `{n:# retry retries}` has a plural of its own. `{span_s:s}` is a
+`{n:# answer}` counts (`1 answer`, `3 answers`), and `{n:# retry|retries}` has a plural of its own. `{span_s:s}` is a
 duration from seconds, `{took_us:us}` one from microseconds, `{size:bytes}` a size, `{share:%}` a share. A list shows
-its first three values and how many more there are. `[...]` is left out if a column in it is null or an empty list.
+its first three values and how many more there are. `[...]` is left out if a column in it is null or an empty list;
+`{is_known:?}` shows nothing, for such a condition. `{group_id:shell}` is a word of a command.
 """
 
 from __future__ import annotations
@@ -49,11 +50,12 @@ def size_text(size: int) -> str:
 
 
 _FORMATS: dict[str, Callable[[Any], str]] = {
-    "quoted": quote,
     "s": duration,
     "us": lambda value: duration(value / 1e6),
     "bytes": size_text,
     "%": lambda value: f"{100 * value:.0f} %",
+    "?": lambda _: "",
+    "shell": lambda value: quote(str(value)),
 }
 
 
@@ -62,7 +64,7 @@ class _Formatter(string.Formatter):
         if value is None:
             return "?"
         if format_spec.startswith("#"):
-            return counted(value, *format_spec[1:].split())
+            return counted(value, *format_spec[1:].strip().split("|"))
         if format_spec in _FORMATS:
             return _FORMATS[format_spec](value)
         if isinstance(value, list):

@@ -155,7 +155,7 @@ class Payloads:
         module = COORDINATORS[self.topic]
         key = what.inner("key")
         raw = record.bytes("key")
-        number = _whole(key, "type", "int16") if key else (version_of(raw) or (None,))[0] if raw is not None else None
+        number = _int16(key, "type") if key else (version_of(raw) or (None,))[0] if raw is not None else None
         key_name, value_name, key_version = (
             (None, None, 0) if number is None else type_names(self.catalog, module, number)
         )
@@ -166,7 +166,7 @@ class Payloads:
 
     def _value(self, name: str | None, value: Given) -> bytes:
         value.only({"version", "data"})
-        version = _whole(value, "version", "int16")
+        version = _int16(value, "version")
         layout = OTHER_VALUE_VERSIONS.get((name or "", version or 0), version)
         return _prefix(version) + self._body(name, value, layout)
 
@@ -274,15 +274,15 @@ def _prefix(version: int | None) -> bytes:
     return b"" if version is None else bytes(VERSION.build({"version": version}))
 
 
-def _whole(what: Given, key: str, kind: str) -> int | None:
-    """An integer, which Kafka's tools print as text here."""
+def _int16(what: Given, key: str) -> int | None:
+    """Return an integer, which Kafka's tools print as text here."""
     value = what.value.get(key)
     if isinstance(value, str) and _INTEGER.fullmatch(value):
-        low, high = RANGES[kind]
+        low, high = RANGES["int16"]
         if low <= int(value) <= high:
             return int(value)
-        raise what.refuse(key, f"{value} does not fit {kind} ({low} to {high})")
-    return what.integer(key, kind)
+        raise what.refuse(key, f"{value} does not fit int16 ({low} to {high})")
+    return what.integer(key, "int16")
 
 
 # Record sets from JSON: what `kwire dump --deep` and `to_json` of a batch give, or less, written by hand.

@@ -269,15 +269,15 @@ class Sanitizer:
                 told.add(placed)
             self._delivered = placed.place
             event = event._replace(data=placed.data)
-        connection = self._watch.connections.get(event.connection)
+        stream = self._watch.connections.get(event.connection)
         self._lines(self._watch.take([event]))
         if isinstance(event, End):
             for side in (0, 1):
                 self._foreign(event.connection, side, None)
                 self._waiting.pop((event.connection, side), None)
                 self._begun.pop((event.connection, side), None)
-        elif connection and connection[0].state is State.FOREIGN:
-            for side, held in enumerate(connection[0].rests):
+        elif stream and stream.connection.state is State.FOREIGN:
+            for side, held in enumerate(stream.connection.rests):
                 self._foreign(event.connection, side, None, held=len(held))
 
     def _lines(self, lines: list[Captured]) -> None:

@@ -35,7 +35,7 @@ _GRE = fixed(GRE)
 _TCP_OFFSET_AT, _TCP_CHECKSUM_AT = offset_of(network.TCP, "data_offset"), offset_of(network.TCP, "checksum")
 _UDP_CHECKSUM_AT, _NEXT_HEADER_AT = offset_of(network.UDP, "checksum"), offset_of(network.IPV6, "next_header")
 _IPV4_SOURCE_AT, _IPV6_SOURCE_AT = offset_of(network.IPV4, "source"), offset_of(network.IPV6, "source")
-_IPV4_CHECKSUM_AT = offset_of(network.IPV4, "checksum")
+_IPV4_CHECKSUM_AT, _IPV4_PROTOCOL_AT = offset_of(network.IPV4, "checksum"), offset_of(network.IPV4, "protocol")
 _MAC = 6
 _SLL_ADDRESSES = {
     network.LINK_SLL: offset_of(network.SLL, "address"),
@@ -153,10 +153,10 @@ class Headers:
         out[where : where + 2 * half] = self._addresses.ip(found.addresses[:half]) + self._addresses.ip(
             found.addresses[half:]
         )
-        if four:
-            self._add(packet, Checksum(at + _IPV4_CHECKSUM_AT, at, at + (data[at] & 0x0F) * 4))
-            return
         position, following = at + size, data[at + _NEXT_HEADER_AT]
+        if four:
+            position, following = at + (data[at] & 0x0F) * 4, data[at + _IPV4_PROTOCOL_AT]
+            self._add(packet, Checksum(at + _IPV4_CHECKSUM_AT, at, position))
         while position < found.start:
             out[position : position + _EXTENSION.size] = data[position : position + _EXTENSION.size]
             if following == network.IPV6_FRAGMENT:

@@ -308,11 +308,6 @@ def unseen(segments: Segments, streams: Streams) -> dict[str, int]:
     return {kind: count for kind, count in (other | fragments | sizes).items() if count}
 
 
-def events(source: str | os.PathLike[str] | IO[bytes], limits: Limits | None = None) -> Iterator[Event]:
-    """The events of a capture: a path, or a binary file object. InputError when it cannot be read or is no capture."""
-    yield from Capture(source, limits)
-
-
 # The events between two ends, from segments that others have found: what a capture of all connections gives
 # for these.
 

@@ -136,7 +136,6 @@ class Pieces:
 
     def __init__(self, source: str | os.PathLike[str] | IO[bytes]) -> None:
         self.name = source_name(source)
-        self.packing: str | None = None
         self.fault: str | None = None
         self.passed = 0
         """The bytes that were read so far, as they lie in the file."""
@@ -164,10 +163,8 @@ class Pieces:
             if len(first) >= MAGIC_SIZE:
                 break
         if first.startswith(GZIP):
-            self.packing = "gzip"
             yield from self._gzip(first, pieces)
         elif first.startswith(ZSTD):
-            self.packing = "zstd"
             yield from self._zstd(first, pieces)
         else:
             if first:

@@ -182,7 +182,7 @@ def recognise(
 
 
 def recognise_pieces(
-    given: Any, *, form: str = "auto", says: Kind | None = None, name: str | None = None, catalog: Catalog | None = None
+    given: Any, *, form: str, says: Kind | None, name: str | None, catalog: Catalog | None
 ) -> tuple[Recognised, ...]:
     """Tell what an input is as `recognise` does; a text whose pieces are record batches and frames is one of each, the
     first line's kind first.
@@ -462,10 +462,10 @@ def kinds_by_line(pieces: Sequence[Recognised]) -> str:
     return " and ".join(f"{_lines(piece.text)} {piece.kind.what}" for piece in pieces)
 
 
-def _lines(text: Input | None, most: int = 5) -> str:
+def _lines(text: Input | None) -> str:
     """Return the lines of the chunks of a text, for a message."""
     numbers = [str(chunk.line) for chunk in text.chunks] if text else []
-    return f"line {numbers[0]} holds" if len(numbers) == 1 else f"lines {few(numbers, most)} hold"
+    return f"line {numbers[0]} holds" if len(numbers) == 1 else f"lines {few(numbers, 5)} hold"
 
 
 def _kind_of_json(data: bytes) -> Kind | None:

@@ -112,22 +112,15 @@ def _opened(recognised: Recognised, how: Reading, caller: Caller, takes: Collect
     return LogInput(recognised, how, caller)
 
 
-def open_input(
-    given: Any,
-    how: Reading,
-    caller: Caller | None = None,
-    *,
-    takes: Collection[Kind] = READABLE,
-    name: str | None = None,
-) -> Opened:
-    """Open one input: the path or URL of a file or folder, an open file, or bytes. `name` is what to call the input.
+def open_input(given: Any, how: Reading, *, takes: Collection[Kind] = READABLE) -> Opened:
+    """Open one input: the path or URL of a file or folder, an open file, or bytes.
 
     Raises:
         InputError: The input cannot be read, or is of a kind that is not among `takes`.
 
     """
-    recognised = recognise(given, form=how.form, says=how.says, name=name, catalog=how.catalog)
-    return _opened(recognised, how, caller or Caller(), takes, None)
+    recognised = recognise(given, form=how.form, says=how.says, catalog=how.catalog)
+    return _opened(recognised, how, Caller(), takes, None)
 
 
 def open_records(given: Any, how: Reading) -> Source:

@@ -85,12 +85,12 @@ def _batches(opened: Opened) -> Iterator[tuple[str, Batch]]:
 
 def serdes_from(
     how: Reading,
-    schemas: Iterable[str] = (),
+    schemas: Iterable[str],
     *,
-    key: str | None = None,
-    value: str | None = None,
-    file: str | None = None,
-    redact: Iterable[str] = (),
+    key: str | None,
+    value: str | None,
+    file: str | None,
+    redact: Iterable[str],
 ) -> Serdes:
     """Return the formats of keys and values, with the schemas at places and the schema files that the formats name.
 

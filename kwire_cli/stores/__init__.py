@@ -7,7 +7,6 @@ from kwire_cli.stores.opening import FileBytes
 from kwire_cli.stores.paths import (
     BYTES,
     Place,
-    Stored,
     absolute,
     exists,
     in_order,
@@ -22,6 +21,7 @@ from kwire_cli.stores.paths import (
     refuse_unreadable,
     sizes,
 )
+from kwire_cli.stores.stored import Stored
 
 __all__ = [
     "BYTES",

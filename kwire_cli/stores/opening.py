@@ -13,7 +13,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.errors import InputError
-from kwire_cli.stores.paths import Stored, in_order, path_of, told
+from kwire_cli.stores.paths import in_order, path_of
+from kwire_cli.stores.stored import Stored, reading
 
 if TYPE_CHECKING:
     from kwire_cli.stores.paths import Place
@@ -144,50 +145,28 @@ def _local_reader(path: Path) -> tuple[int, ReadInto]:
 def _stored_reader(place: Stored) -> tuple[int, ReadInto]:
     """Return the size of a file of a store, and the function that reads it, with several requests at once."""
     url = str(place)
-    with told(url):
+    with reading(url):
+        size = place.stat().st_size
         files, name = place.place()
-        file = files.open_input_file(name)
-        size: int = file.size()
-
-    def read_part(buffer: memoryview, at: int) -> None:
-        with told(url):
-            data: bytes = file.read_at(len(buffer), at)
-        if len(data) < len(buffer):
-            raise InputError("it became shorter while it was read", file=url)
-        buffer[:] = data
 
     def read_into(buffer: memoryview, at: int) -> None:
-        places = range(0, len(buffer), BLOCK)
-        if len(places) == 1:
-            read_part(buffer, at)
-            return
-        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - start-up counts
-
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            for _ in pool.map(lambda start: read_part(buffer[start : start + BLOCK], at + start), places):
-                pass
+        end = at + len(buffer)
+        for first in range(at, end, AT_ONCE * BLOCK):
+            starts = [*range(first, min(first + AT_ONCE * BLOCK, end), BLOCK)]
+            stops = [min(start + BLOCK, end) for start in starts]
+            with reading(url):
+                parts = files.cat_ranges([name] * len(starts), starts, stops)
+                for failure in parts:
+                    if isinstance(failure, Exception):
+                        raise failure
+            for start, stop, part in zip(starts, stops, parts, strict=True):
+                if len(part) < stop - start:
+                    raise InputError("it became shorter while it was read", file=url)
+                if len(part) > stop - start:
+                    raise InputError("cannot be read: the server sends whole files only; download it first", file=url)
+                buffer[start - at : stop - at] = part
 
     return size, read_into
-
-
-class Ends(NamedTuple):
-    """Bytes of a file, when it was changed in seconds since 1970 if that is known, and what is at its ends."""
-
-    size: int
-    modified: float | None
-    first: bytes
-    last: bytes
-
-
-def ends(path: str | os.PathLike[str], most: int) -> Ends:
-    """Return up to so many bytes of the beginning and of the end of a file. InputError where it cannot be read."""
-    file = FileBytes(path)
-    first, last = (bytes(file.read(start, start + most)) for start in (0, max(file.size - most, 0)))
-    try:
-        seconds = path_of(path).stat().st_mtime
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
-    return Ends(file.size, seconds or None, first, last)
 
 
 def task_folder() -> str | None:
@@ -306,28 +285,22 @@ class _Walk:
 
 
 def _stored(path: Stored) -> Tree:
-    """List a folder of a store with one request."""
+    """List a folder of a store with one request, if it is an object store."""
     root = Folder(path)
     by_path = {path.path.rstrip("/"): root}
 
     def folder_at(text: str) -> Folder:
-        pending = []
-        while text not in by_path:
-            pending.append(text)
-            text = text.rpartition("/")[0]
-        parent = by_path[text]
-        for below in reversed(pending):
-            child = by_path[below] = Folder(Stored(path.root, below, path.query))
-            parent.folders.append(child)
-            parent = child
-        return parent
+        if text not in by_path:
+            by_path[text] = Folder(Stored(path.root, text, path.query))
+            folder_at(text.rpartition("/")[0]).folders.append(by_path[text])
+        return by_path[text]
 
-    for entry in path.rglob("*"):
+    for entry in path.everything():
         if entry.is_dir():
             folder_at(entry.path)
         else:
             folder_at(entry.path.rpartition("/")[0]).files.append(entry)
-    folders = [*by_path.values()]
+    folders = in_order_of_paths([*by_path.values()])
     for folder in folders:
         folder.files, folder.folders = in_order(folder.files), in_order_of_paths(folder.folders)
     return Tree(root, folders, [])

@@ -1,38 +1,21 @@
-"""Files that are written, moved and removed: in folders of this machine and on stores, by pyarrow's file systems."""
+"""Files that are written, moved and removed: in folders of this machine and on stores."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from pyarrow.fs import FileSelector, LocalFileSystem
+from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.stores.paths import LONGEST, Stored, access_to, refuse_bytes
+from kwire_cli.stores.paths import in_parallel
+from kwire_cli.stores.stored import Stored, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.stores.paths import Place
-
-FLAT = {"s3", "gcs", "abfs"}
-"""The file systems of pyarrow that need no folders: they have those that names of files say."""
-_LOCAL = LocalFileSystem()
-
-
-def arrow_place(place: Place) -> tuple[Any, str]:
-    """Return the pyarrow.fs.FileSystem of a place, and what that calls it.
-
-    Raises:
-        InputError: The path is not UTF-8.
-
-    """
-    if isinstance(place, Stored):
-        return place.place()
-    refuse_bytes(place)
-    return _LOCAL, str(place)
 
 
 @contextlib.contextmanager
@@ -40,17 +23,24 @@ def writing(place: Place) -> Iterator[None]:
     """Raise what goes wrong while something is written there as an InputError about this place."""
     try:
         yield
-    except OSError as error:
-        text = os.strerror(error.errno) if error.errno else " ".join(str(error).split())[:LONGEST]
-        raise InputError(f"cannot be written to: {text}{access_to(str(place))}", file=str(place)) from None
+    except InputError:
+        raise
+    except Exception as error:
+        if isinstance(place, Path) and not isinstance(error, OSError):
+            raise
+        raise refusal("cannot be written to", error, str(place)) from None
 
 
 def below(folder: Place) -> list[str]:
-    """Return the paths of all files below a folder, as text that begins there; none if there is no such folder."""
-    files, name = arrow_place(folder)
-    with writing(folder):
-        infos = files.get_file_info(FileSelector(name, recursive=True, allow_not_found=True))
-    return sorted(info.path[len(name.rstrip("/")) :].strip("/") for info in infos if info.is_file)
+    """Return the paths of all files below a folder, relative to it and sorted; [] if there is no such folder."""
+    with writing(folder), contextlib.suppress(FileNotFoundError):
+        if isinstance(folder, Stored):
+            files, name = folder.place()
+            start = len(name.rstrip("/")) + 1
+            return sorted(path[start:] for path in files.find(name) if not path.endswith("/"))
+        paths = (Path(at, name) for at, _, names in os.walk(folder, followlinks=True) for name in names)
+        return sorted(path.relative_to(folder).as_posix() for path in paths if path.is_file())
+    return []
 
 
 def make_folder(place: Place) -> None:
@@ -58,60 +48,82 @@ def make_folder(place: Place) -> None:
     with writing(place):
         if isinstance(place, Path):
             place.mkdir(parents=True, exist_ok=True)
-            return
-        files, name = arrow_place(place)
-        if files.type_name not in FLAT:
-            files.create_dir(name, recursive=True)
+        elif not place.is_flat:
+            files, name = place.place()
+            files.makedirs(name, exist_ok=True)
 
 
 def write(place: Place, data: bytes) -> None:
     """Write a file. On this machine it is on the disk when this returns."""
-    files, name = arrow_place(place)
     with writing(place):
-        with files.open_output_stream(name, compression=None) as out:
-            out.write(data)
-        if isinstance(place, Path):
-            with place.open("rb") as file:
-                os.fsync(file.fileno())
+        if isinstance(place, Stored):
+            files, name = place.place()
+            files.pipe_file(name, data)
+            return
+        with place.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def move(source: Place, target: Place) -> None:
     """Give a file another name on the same store; object stores copy it and remove the first one."""
-    files, name = arrow_place(source)
     with writing(target):
-        files.move(name, arrow_place(target)[1])
+        if isinstance(source, Path) or isinstance(target, Path):
+            Path(source).replace(target)
+            return
+        files, name = source.place()
+        _, new = target.place()
+        if source.is_flat:  # what fsspec moves, it takes for a glob
+            files.cp_file(name, new)
+            files.rm_file(name)
+        else:
+            files.mv(name, new)
 
 
 def put(path: Path, target: Place) -> None:
     """Move a file of this machine to a place; of this machine: of the same disk."""
-    if isinstance(target, Path):
-        path.rename(target)
-        return
-    files, name = arrow_place(target)
-    with writing(target), path.open("rb") as file, files.open_output_stream(name, compression=None) as out:
-        out.upload(file)
+    with writing(target):
+        if isinstance(target, Path):
+            path.rename(target)
+            return
+        files, name = target.place()
+        files.put_file(str(path), name)
     path.unlink()
 
 
 def remove(place: Place) -> None:
     """Remove a file, which may be gone."""
-    files, name = arrow_place(place)
     with writing(place), contextlib.suppress(FileNotFoundError):
-        files.delete_file(name)
+        if isinstance(place, Path):
+            place.unlink()
+            return
+        files, name = place.place()
+        files.rm_file(name)
 
 
 def remove_tree(folder: Place) -> None:
     """Remove a folder with all that is in it, which may be gone, or left if that is not allowed."""
-    files, name = arrow_place(folder)
-    with contextlib.suppress(OSError):
-        files.delete_dir(name)
+    if isinstance(folder, Path):
+        shutil.rmtree(folder, ignore_errors=True)
+        return
+    with contextlib.suppress(InputError), writing(folder):
+        if folder.is_flat:
+            in_parallel(lambda name: remove(folder / name), below(folder), lambda _: folder)
+        else:
+            files, name = folder.place()
+            files.rm(name, recursive=True)
 
 
 def remove_empty(folder: Place) -> bool:
     """Remove a folder if nothing is in it; return whether it is gone."""
-    files, name = arrow_place(folder)
-    with contextlib.suppress(OSError):
-        if not files.get_file_info(FileSelector(name, allow_not_found=True)):
-            files.delete_dir(name)
+    with contextlib.suppress(InputError), writing(folder):
+        if isinstance(folder, Path):
+            folder.rmdir()
             return True
+        if not folder.is_flat:
+            files, name = folder.place()
+            if not files.ls(name):
+                files.rm(name, recursive=True)
+                return True
     return False

@@ -39,6 +39,8 @@ DUCKDB_TYPES = {
 LAST_SECOND = 253402300800
 """The first second that no time can be any more."""
 THROTTLE, WAIT, SESSION_ID = "throttleTimeMs", "maxWaitMs", "sessionId"
+TIMEOUTS = (WAIT, "timeoutMs", "rebalanceTimeoutMs", "sessionTimeoutMs")
+"""Fields of requests for which a broker may hold the response back."""
 GROUP, TRANSACTIONAL_ID = "groupId", "transactionalId"
 """Types of entities, as definitions name them."""
 
@@ -86,6 +88,12 @@ def _wait_ms(line: Captured) -> int | None:
     request = line.request if line.seen.kind == "response" else line
     wait = number_in(request, WAIT, -1) if request is not None else -1
     return wait if 0 <= wait < 1 << 31 else None
+
+
+def _allowed_ms(line: Captured) -> int | None:
+    if line.seen.kind != "request":
+        return None
+    return max(0, *(number_in(line, name, 0) for name in TIMEOUTS))
 
 
 def number_in(line: Captured, name: str, default: int) -> int:
@@ -326,6 +334,7 @@ IN_MEMORY: tuple[Column, ...] = (
     ),
     Column("line", "int64", "the line of a request log", lambda _: None, lambda half: half.exchange.line),
     Column("source", "word", "capture or request-log", lambda _: "capture", lambda _: "request-log"),
+    Column("missing_bytes", "int64", "bytes of the frame that are not captured", lambda line: line.seen.missing),
     Column("guess", "flag", "whether the layout was guessed from the bytes", lambda line: line.guess, lambda _: False),
     Column("reason", "text", "why TLS could not be decrypted", lambda line: line.seen.reason),
     Column("content", "texts", "what TLS records hold, as far as that is known", lambda line: [*line.seen.content]),
@@ -334,6 +343,12 @@ IN_MEMORY: tuple[Column, ...] = (
         "int64",
         "a checksum of the frame's bytes, by which one exchange is found at two capture points",
         _digest,
+    ),
+    Column(
+        "allowed_ms",
+        "int64",
+        "how long the request lets the broker take: the longest of its timeouts and waits",
+        _allowed_ms,
     ),
     Column(
         "expects_answer",

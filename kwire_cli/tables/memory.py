@@ -28,6 +28,7 @@ from kwire_cli.message.roles import can_hold_secrets
 from kwire_cli.source.kafka.captured import Captured, body_of
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
+from kwire_cli.spec.accepted import accepted_by, known_releases
 from kwire_cli.tables.batches import BATCHES, batch_rows
 from kwire_cli.tables.bodies import duckdb_type, structure_of, table_of
 from kwire_cli.tables.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, Half
@@ -48,6 +49,13 @@ KEY = (("connection", "BIGINT"), ("ordinal", "BIGINT"))
 """The first columns of `frames`: the key of the connection, and the order in which rows came from the inputs."""
 BODY_KEY = (("connection", "BIGINT"), ("frame", "BIGINT"), ("api_version", "INTEGER"))
 """The first columns of tables of bodies."""
+ACCEPTED_VERSIONS = (
+    ("release", "VARCHAR"),
+    ("api_key", "INTEGER"),
+    ("first_version", "INTEGER"),
+    ("last_version", "INTEGER"),
+)
+"""The versions of each api that the newest release of Kafka accepts."""
 NAMES = (("capture_point", "VARCHAR"), ("kind", "VARCHAR"), ("key", "VARCHAR"), ("name", "VARCHAR"))
 MACROS = (
     "create macro seconds_between(a, b) as date_diff('microsecond', a, b) / 1e6",
@@ -156,6 +164,8 @@ class Tables:
         self._batches = self._buffer("batches", BATCHES) if "batches" in wanted else None
         self._errors = self._buffer("errors", ERRORS) if "errors" in wanted else None
         self._names = self._buffer("names", NAMES)
+        if "accepted_versions" in wanted:
+            self._fill_accepted_versions()
         self._seen_names: dict[int, tuple[str | None, Names]] = {}
         self._logged_names: dict[str, str] = {}
         self._points: dict[str | None, int] = {}
@@ -181,6 +191,13 @@ class Tables:
                     structure = structure_of(self._catalog.message(message), show_secrets=self._redaction.show_secrets)
                     buffers[api.name, kind] = self._buffer(table, [*BODY_KEY, ("body", structure)])
         return buffers
+
+    def _fill_accepted_versions(self) -> None:
+        buffer = self._buffer("accepted_versions", ACCEPTED_VERSIONS)
+        newest = accepted_by(known_releases()[-1])
+        for api_key, versions in newest.versions.items():
+            buffer.add([newest.release, api_key, versions.low, versions.high])
+        buffer.flush()
 
     def add(self, subject: object) -> None:
         """Take a line or a TCP connection of a capture, or an exchange of a request log; pass over anything else."""
@@ -274,7 +291,9 @@ class Tables:
 
     def _make_views(self, query: str) -> None:
         """Make tables of the views that a query reads, those that they read themselves first."""
-        for name in sorted(named_in(query) & views().keys() - self._made):
+        for name in sorted(named_in(query) & views().keys()):
+            if name in self._made:
+                continue
             self._made.add(name)
             text = views()[name]
             self._make_views(text)

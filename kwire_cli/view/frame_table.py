@@ -10,7 +10,7 @@ from kwire_cli.source.kafka.columns import ALIASES, COLUMNS
 from kwire_cli.source.kafka.line_records import anomaly_codes
 from kwire_cli.view.lines import escaped
 from kwire_cli.view.tables import text_of
-from kwire_cli.view.widths import Column, layout
+from kwire_cli.view.widths import Column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -205,6 +205,3 @@ _MADE = ("direction", "call", "faults")
 """Columns of the table alone."""
 _PLAIN = frozenset({"frame", "src", "dst", "kind", "size", "stream", "packet"})
 """Columns whose values are never null, and text as it is."""
-
-UNBOUNDED = layout(_COLUMNS)
-"""The layout of the table where there is no terminal."""

@@ -124,12 +124,12 @@ SPARK = 24
 _COLUMNS = "▁▂▃▄▅▆▇█"
 
 
-def spark(values: Sequence[float | None], room: int = SPARK) -> str:
+def spark(values: Sequence[float | None]) -> str:
     """Return a line of columns as high as the numbers, the largest one as high as a line of text.
 
     The lowest column is 0, and any other number is higher than that. None is a space.
     """
-    points = fewer(values, room)
+    points = fewer(values, SPARK)
     most = max((value for value in points if value is not None), default=0)
     return "".join(" " if value is None else _column(value, most) for value in points)
 

@@ -1,16 +1,14 @@
 """Commands that read several captures: files of a folder are one capture, those of two folders are two."""
 
 import gzip
-import json
 import random
 import shutil
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from kit import traffic as make
 from kit.captures import packet_of
-from kit.commands import kwire
+from kit.commands import json_of, kwire, lines_of, refusal_of
 
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.segments import Segments
@@ -20,9 +18,7 @@ PYTHON, SARAMA = SAMPLES / "kafka-python-4.4.0.pcapng", SAMPLES / "sarama-0.8.2.
 
 
 def rows(*arguments, **options):
-    found = kwire("decode", *map(str, arguments), "--format", "jsonl", **options)
-    assert found.code == 0, found.err
-    return [json.loads(line) for line in found.out.splitlines()]
+    return lines_of("decode", *map(str, arguments), **options)
 
 
 def without(lines, *names):
@@ -33,42 +29,25 @@ def made(path):
     return [packet_of(segment, number) for number, segment in enumerate(Segments()(packets(path)), 1)]
 
 
-def written(path, some, *, pack=False):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    content = make.pcap_file(some)
-    path.write_bytes(gzip.compress(content) if pack else content)
+def written(path, some):
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(make.pcap_file(some))
     return path
 
 
 @pytest.mark.parametrize("sample", sorted(SAMPLES.iterdir()), ids=lambda path: path.name)
-def test_any_rotation_decodes_as_one_file(tmp_path, sample):
+@pytest.mark.parametrize("rotated", [True, False])
+def test_files_of_one_capture_decode_as_one_file(tmp_path, sample, rotated):
     dice, some = random.Random(7), made(sample)
-    one = rows(written(tmp_path / "one" / "x.pcap", some))
-    cuts = [0, *sorted(dice.sample(range(1, len(some)), min(6, len(some) - 1))), len(some)]
-    files = [
-        written(tmp_path / "in" / f"{number}.pcap", some[start:stop], pack=number % 3 == 2)
-        for number, (start, stop) in enumerate(pairwise(cuts))
-    ]
-    found = rows(*dice.sample(files, len(files)))
-    assert without(found, "file", "packet") == without(one, "packet")
-    places = [
-        (str(files[number]), packet - start)
-        for packet in (line["packet"] for line in one)
-        for number, (start, stop) in enumerate(pairwise(cuts))
-        if start < packet <= stop
-    ]
-    assert [(line["file"], line["packet"]) for line in found] == places
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_files_that_overlap_are_merged_by_time(tmp_path, seed):
-    dice, some = random.Random(seed), made(PYTHON)
     which = [dice.randrange(3) for _ in some]
+    if rotated:
+        which.sort()
     files = [
         written(tmp_path / f"{number}.pcap", [packet for packet, own in zip(some, which, strict=True) if own == number])
         for number in range(3)
     ]
-    one, found = rows(written(tmp_path / "one" / "x.pcap", some)), rows(*files)
+    files[2].write_bytes(gzip.compress(files[2].read_bytes()))
+    one, found = rows(written(tmp_path / "one" / "x.pcap", some)), rows(*dice.sample(files, len(files)))
     assert without(found, "file", "packet") == without(one, "packet")
     numbers = [(str(files[own]), which[: at + 1].count(own)) for at, own in enumerate(which)]
     assert [(line["file"], line["packet"]) for line in found] == [numbers[line["packet"] - 1] for line in one]
@@ -89,16 +68,6 @@ def test_two_folders_are_two_captures(tmp_path, monkeypatch, one, other):
     }
 
 
-def test_one_connection_from_two_points(tmp_path):
-    files = [tmp_path / folder / "x.pcapng" for folder in "ab"]
-    for file in files:
-        file.parent.mkdir()
-        shutil.copy(PYTHON, file)
-    alone = rows(files[0])
-    assert len(rows(*files)) == 2 * len(alone)
-    assert without(rows(*files, "--merge-points"), "file", "packet") == without(alone, "packet")
-
-
 def both(tmp_path):
     files = [tmp_path / folder / "x.pcapng" for folder in "ab"]
     for file in files:
@@ -107,28 +76,29 @@ def both(tmp_path):
     return [*map(str, files)]
 
 
+def test_one_connection_from_two_points(tmp_path):
+    files = both(tmp_path)
+    alone = rows(files[0])
+    assert len(rows(*files)) == 2 * len(alone)
+    assert without(rows(*files, "--merge-points"), "file", "packet") == without(alone, "packet")
+
+
 def test_clients_of_two_captures_are_others(tmp_path):
-    found, alone = (
-        json.loads(kwire("clients", *files, "--format", "json").out)["tables"]["clients"]
-        for files in (both(tmp_path), [str(PYTHON)])
-    )
+    found, alone = (json_of("clients", *files)["tables"]["clients"] for files in (both(tmp_path), [str(PYTHON)]))
     assert len(found) == 2 * len(alone)
     assert {client["capture"] for client in found} == {str(tmp_path / "a"), str(tmp_path / "b")}
     assert {client["capture"] for client in alone} == {None}
 
 
 def test_overhead_by_capture_and_stream(tmp_path):
-    found = kwire("overhead", *both(tmp_path), "--by", "capture", "--by", "stream", "--format", "json")
-    assert found.code == 0, found.err
-    alone = kwire("overhead", str(PYTHON), "--by", "stream", "--format", "json")
-    tables = json.loads(found.out)["tables"]
+    tables = json_of("overhead", *both(tmp_path), "--by", "capture", "--by", "stream")["tables"]
     assert [row["capture"] for row in tables["byCapture"]] == [str(tmp_path / each) for each in "ab"]
-    assert len(tables["byStream"]) == 2 * len(json.loads(alone.out)["tables"]["byStream"])
+    assert len(tables["byStream"]) == 2 * len(json_of("overhead", str(PYTHON), "--by", "stream")["tables"]["byStream"])
 
 
 def test_statistics_and_csv_are_of_all(tmp_path):
     files = both(tmp_path)
-    counted = json.loads(kwire("stats", *files, "--format", "json").out)
+    counted = json_of("stats", *files)
     assert counted["facts"]["frames"]["request"] == 2 * sum(line["kind"] == "request" for line in rows(PYTHON))
     lines = kwire("decode", *files, "--format", "csv").out.splitlines()
     assert sum(line.startswith("capture,file,frame") for line in lines) == 1
@@ -142,6 +112,6 @@ def test_a_pipe_beside_a_file_is_a_capture_of_its_own():
 
 
 def test_options_that_contradict():
-    found = kwire("decode", str(PYTHON), str(SARAMA), "--merge-points", "--capture-point", "{name}")
-    assert found.code == 2
-    assert "omit --capture-point" in found.err
+    assert "omit --capture-point" in refusal_of(
+        "decode", str(PYTHON), str(SARAMA), "--merge-points", "--capture-point", "{name}"
+    )

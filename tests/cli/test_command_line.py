@@ -9,27 +9,16 @@ from pathlib import Path
 
 import click
 import pytest
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, each_command, kwire, refusal_of, run_process
 
 from kwire_cli.cli.main import COMMANDS, cli
 
-HEARTBEAT = "076f72646572730000000102610000"
+HEARTBEAT = ("-m", "HeartbeatRequest", "--message-version", 4, "076f72646572730000000102610000")
 PROCESS = [sys.executable, "-m", "kwire_cli"]
 FULL = Path("/dev/full")
 
 
-def every_command():
-    context = click.Context(cli, info_name="kwire")
-    found = [("kwire", cli)]
-    for name in COMMANDS:
-        command = cli.get_command(context, name)
-        found.append((name, command))
-        if isinstance(command, click.Group):
-            found += [(f"{name} {sub}", command.commands[sub]) for sub in command.commands]
-    return found
-
-
-@pytest.mark.parametrize(("name", "command"), every_command(), ids=[name for name, _ in every_command()])
+@pytest.mark.parametrize(("name", "command"), [("kwire", cli), *each_command()])
 def test_help_explains_every_option(name, command):
     rare = any(getattr(parameter, "rare", False) for parameter in command.params)
     done = kwire("help") if command is cli else kwire(*name.split(), "--help-all" if rare else "--help")
@@ -58,9 +47,7 @@ def test_summary_is_a_hidden_name():
 
 
 def test_a_beginning_of_several_names_is_of_none():
-    done = kwire("comp")
-    assert done.code == 2
-    assert "compare or completion" in done.err
+    assert "compare or completion" in refusal_of("comp")
 
 
 @pytest.mark.parametrize(
@@ -77,38 +64,21 @@ def test_a_beginning_of_several_names_is_of_none():
     ],
 )
 def test_colours_come_where_they_are_wanted(variables, terminal, option, coloured):
-    done = kwire(
-        "decode",
-        "-f",
-        "tree",
-        "--color",
-        option,
-        "-m",
-        "HeartbeatRequest",
-        "--message-version",
-        4,
-        HEARTBEAT,
-        terminal=terminal,
-        variables=variables,
-    )
-    assert ("\x1b[" in done.out) is coloured
+    words = ("decode", "-f", "tree", "--color", option, *HEARTBEAT)
+    assert ("\x1b[" in kwire(*words, terminal=terminal, variables=variables).out) is coloured
 
 
 def test_without_input_on_a_terminal_it_says_what_to_give():
-    done = kwire("decode", stdin=None)
-    assert done.code == 2
-    assert "no input: give files" in done.err
+    assert "no input: give files" in refusal_of("decode", stdin=None)
     assert "the JSON itself" in kwire("encode", stdin=None).err
 
 
 def test_a_process_gives_results_notes_and_exit_code():
-    done = subprocess.run(
-        [*PROCESS, "decode", "--strict", "0000000a00120000000000010000aa"], cwd=ROOT, capture_output=True, check=False
-    )
+    done = run_process("decode", "--strict", "0000000a00120000000000010000aa")
     assert done.returncode == 1
     assert done.stderr == b""
     assert [json.loads(line)["kind"] for line in done.stdout.splitlines()] == ["request", "gap"]
-    done = subprocess.run([*PROCESS, "decode", "zz"], cwd=ROOT, capture_output=True, check=False)
+    done = run_process("decode", "zz")
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"kwire: ")
 
@@ -116,13 +86,8 @@ def test_a_process_gives_results_notes_and_exit_code():
 @pytest.mark.parametrize("fmt", ["tree", "jsonl"])
 def test_a_closed_pipe_is_no_error(fmt):
     frames = bytes.fromhex("0000000a00120000000000010000") * 4000
-    writer = subprocess.Popen(
-        [*PROCESS, "decode", "-f", fmt, "-"],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    command = [*PROCESS, "decode", "-f", fmt, "-"]
+    writer = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     writer.stdin.write(frames)
     writer.stdin.close()
     assert b"rame" in writer.stdout.readline()
@@ -137,14 +102,7 @@ def test_a_closed_pipe_is_no_error(fmt):
 def test_results_that_cannot_be_written_are_an_error(repeat):
     frames = bytes.fromhex("0000000a00120000000000010000") * repeat
     with FULL.open("wb", buffering=0) as full:
-        done = subprocess.run(
-            [*PROCESS, "decode", "-f", "hex", "-"],
-            cwd=ROOT,
-            input=frames,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
+        done = run_process("decode", "-f", "hex", "-", input=frames, stdout=full)
     assert (done.returncode, done.stderr) == (2, b"kwire: the results cannot be written: No space left on device\n")
 
 
@@ -155,7 +113,7 @@ HELP = [["--version"], ["spec", "list", "--help"]]
 @pytest.mark.parametrize("words", HELP, ids=" ".join)
 def test_help_that_cannot_be_written_is_an_error(words):
     with FULL.open("wb", buffering=0) as full:
-        done = subprocess.run([*PROCESS, *words], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False)
+        done = run_process(*words, stdout=full)
     assert (done.returncode, done.stderr) == (2, b"kwire: the results cannot be written: No space left on device\n")
 
 
@@ -164,21 +122,15 @@ def test_help_that_nobody_reads_ends_quietly(words):
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as closed:
-        done = subprocess.run([*PROCESS, *words], cwd=ROOT, stdout=closed, stderr=subprocess.PIPE, check=False)
+        done = run_process(*words, stdout=closed)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize(("closed", "code"), [(0, 2), (1, 0), (2, 2)])
 def test_a_process_runs_with_a_standard_stream_closed(closed, code):
     arguments = {0: "", 1: "0000000a00120000000000010000", 2: "zz"}[closed]
-    done = subprocess.run(
-        f"{sys.executable} -m kwire_cli decode {arguments} {closed}>&-",
-        shell=True,
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-        text=True,
-    )
+    command = f"{sys.executable} -m kwire_cli decode {arguments} {closed}>&-"
+    done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, check=False, text=True)
     assert done.returncode == code
     assert "Traceback" not in done.stderr
 

@@ -5,6 +5,7 @@ import re
 import click
 import pytest
 from click.shell_completion import BashComplete
+from kit.commands import each_command
 
 from kwire_cli.cli.main import COMMANDS, cli
 
@@ -22,18 +23,9 @@ def names(*words):
     return [item.value for item in offered(*words) if item.type == "plain"]
 
 
-def commands(command, words=()):
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            yield from commands(command.get_command(context, name), (*words, name))
-    else:
-        yield words, command
-
-
 TAKE_PATHS = [
-    (words, parameter)
-    for words, command in commands(cli)
+    (name.split(), parameter)
+    for name, command in each_command()
     for parameter in command.params
     if parameter.metavar and PATHS.search(parameter.metavar) and parameter.opts[0] not in NO_PATH
 ]

@@ -1,10 +1,9 @@
 """Cut segments in every format of dump: the header and the records that are there are shown."""
 
 import base64
-import json
 
 import pytest
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, json_of, kwire
 
 SEGMENTS = ROOT / "samples" / "segments"
 FORMATS = ("tree", "hex", "json", "jsonl", "table", "csv", "html")
@@ -21,7 +20,7 @@ def cut_file(tmp_path, folder, size):
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_records_of_a_cut_batch_are_in_every_format(tmp_path, fmt):
     path = cut_file(tmp_path, "compacted-txn-0", 155)
-    first, *_ = json.loads(kwire("dump", "--deep", "-f", "json", path).out)["batch"]["records"]
+    first, *_ = json_of("dump", "--deep", path)["batch"]["records"]
     done = kwire("dump", "--deep", "--full", "-f", fmt, path)
     assert done.code == 0
     assert "TRUNCATED" in done.out
@@ -36,7 +35,6 @@ def test_a_cut_header_is_in_every_format(tmp_path, fmt, size):
     path = cut_file(tmp_path, "orders-zstd-0", size)
     for deep in ((), ("--deep",)):
         done = kwire("dump", *deep, "-f", fmt, path)
-        assert (done.code, "Traceback" in done.err) == (0, False)
-        assert "TRUNCATED" in done.out
+        assert (done.code, "TRUNCATED" in done.out) == (0, True)
         if fmt in {"tree", "json", "jsonl"}:
             assert "magic" in done.out or size >= 61

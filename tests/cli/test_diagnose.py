@@ -1,17 +1,14 @@
 """`kwire diagnose` as a person calls it."""
 
-import json
 import shutil
 
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, json_of, kwire, refusal_of
 
 INCIDENTS = ROOT / "samples" / "incidents"
 
 
 def findings(*words):
-    done = kwire("diagnose", *words, "--format", "json")
-    assert done.code == 0, done.err
-    return json.loads(done.out)["tables"]["findings"]
+    return json_of("diagnose", *words)["tables"]["findings"]
 
 
 def test_a_folder_of_captures_is_its_captures(tmp_path):
@@ -29,14 +26,12 @@ def test_a_folder_of_logs_beside_captures_is_its_logs(tmp_path):
 
 def test_a_folder_with_neither_is_an_error(tmp_path):
     (tmp_path / "README.md").write_text("nothing")
-    done = kwire("diagnose", tmp_path)
-    assert done.code == 2
-    assert "there is no segment and no snapshot in this folder" in done.err
+    assert "there is no segment and no snapshot in this folder" in refusal_of("diagnose", tmp_path)
 
 
 def test_severities_are_counted_in_words_for_people_and_by_name_for_programs():
     inputs = [INCIDENTS / name for name in ("any.pcap", "sasl.pcap", "lag.pcap")]
-    counts = json.loads(kwire("diagnose", *inputs, "--format", "json").out)["facts"]["findings"]
+    counts = json_of("diagnose", *inputs)["facts"]["findings"]
     said = kwire("diagnose", *inputs, "--format", "table").out.splitlines()[0]
     assert max(counts.get("error", 0), counts.get("warning", 0)) > 1
     texts = [f"{count} {name}{'s' * (count > 1 and name != 'info')}" for name, count in counts.items()]

@@ -1,9 +1,10 @@
 """kwire diff of captures and request logs: what is compared, exit codes, and options that go with it."""
 
-import json
 import shutil
 
-from kit.commands import ROOT, kwire
+from kit.captures import spoken_capture
+from kit.commands import ROOT, json_of, kwire, refusal_of
+from kit.traffic import Wire
 
 SAMPLES = ROOT / "samples"
 A, B = SAMPLES / "incidents" / "rebalancing.pcap", SAMPLES / "incidents" / "slow-fetch.pcap"
@@ -20,13 +21,13 @@ def test_exit_code():
 
 
 def test_tables_of_the_page():
-    document = json.loads(kwire("diff", A, B, "-f", "json").out)
+    document = json_of("diff", A, B)
     page = (ROOT / "docs" / "diff.md").read_text("utf-8").partition("## Two captures")[2].partition("\n## ")[0]
     assert [f"| `{name}` |" in page for name in document["tables"]] == [True] * 8
 
 
 def test_by_client():
-    document = json.loads(kwire("diff", A, B, "--by", "client", "-f", "json").out)
+    document = json_of("diff", A, B, "--by", "client")
     assert {row["client"] for row in document["tables"]["apis"]} == {"setup", "shop"}
     assert {row["client"] for row in document["tables"]["sides"]} == {
         *("setup", "shop", "worker-1", "worker-2", "dashboard", "warehouse"),
@@ -38,15 +39,8 @@ def test_a_capture_and_a_log():
 
 
 def test_captures_of_a_frame_each_are_messages(tmp_path):
-    from kit import traffic as make
-    from kit.captures import packet_of
-    from kit.traffic import Wire
-
     for name, client in (("a", "x"), ("b", "y")):
-        talk = make.Talk()
-        segments = [*talk.handshake(), talk.segment(0, Wire.request("Metadata", 4, client=client)), *talk.goodbye()]
-        packets = [packet_of(segment, number) for number, segment in enumerate(segments, 1)]
-        (tmp_path / f"{name}.pcap").write_bytes(make.pcap_file(packets))
+        (tmp_path / f"{name}.pcap").write_bytes(spoken_capture((0, Wire.request("Metadata", 4, client=client))))
     done = kwire("diff", tmp_path / "a.pcap", tmp_path / "b.pcap", "-f", "text")
     assert '- header.clientId: "x"' in done.out
 
@@ -56,6 +50,4 @@ def test_what_does_not_fit_is_an_error(tmp_path):
     shutil.copy(SAMPLES / "incidents" / "plain-to-tls.pcap", tmp_path / "tls.pcap")
     empty = tmp_path / "empty.pcap"
     empty.write_bytes((tmp_path / "tls.pcap").read_bytes()[:24])
-    done = kwire("diff", A, empty)
-    assert done.code == 2
-    assert done.err == f"kwire: {empty}: no packets: this capture is empty\n"
+    assert refusal_of("diff", A, empty) == f"kwire: {empty}: no packets: this capture is empty\n"

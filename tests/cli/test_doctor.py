@@ -4,7 +4,7 @@ import json
 import tomllib
 from importlib.metadata import PackageNotFoundError
 
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, kwire, refusal_of
 
 from kwire_cli.cli import doctor
 from kwire_cli.cli.doctor import PURPOSES, requires
@@ -74,9 +74,7 @@ def test_kwire_that_is_not_installed_is_an_error(monkeypatch):
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(doctor, "distribution", nothing)
-    done = kwire("doctor")
-    assert (done.code, done.out) == (2, "")
-    assert "kwire is not installed" in done.err
+    assert "kwire is not installed" in refusal_of("doctor")
 
 
 def test_every_extra_has_a_purpose():

@@ -8,10 +8,9 @@ import shutil
 
 import pytest
 from hypothesis import given, strategies as st
-from kit.commands import ROOT, examples, kwire
-from kit.logs import SEGMENTS, batch, record
+from kit.commands import ROOT, examples, json_of, kwire, lines_of, refusal_of
+from kit.logs import batch, record
 
-from kwire_cli.analysis.verify import verify_path
 from kwire_cli.source.logs.contents import READABLE, read_contents, read_log_file
 from kwire_cli.source.logs.files import walk
 from kwire_cli.view import logs as view
@@ -31,8 +30,8 @@ def name(file):
 def test_each_format_says_what_the_file_does(file):
     contents = read_log_file(file.path)
     rows = list(contents.lines())
-    assert [json.loads(line) for line in kwire("dump", file.path).out.splitlines()] == rows
-    assert json.loads(kwire("dump", "--format", "json", file.path).out) == contents.to_json()
+    assert lines_of("dump", file.path) == rows
+    assert json_of("dump", file.path) == contents.to_json()
     heading, *cells = csv.reader(io.StringIO(kwire("dump", "--format", "csv", file.path).out))
     assert tuple(heading) == (*view.columns(contents), "gap")
     assert [row[0] for row in cells] == [str(row.get("at", row.get("position"))) for row in rows]
@@ -64,8 +63,7 @@ def test_folders_show_all_files_when_asked():
 
 def test_a_folder_without_segments_has_other_files(tmp_path):
     shutil.copyfile(LOGS / "meta.properties", tmp_path / "meta.properties")
-    done = kwire("dump", tmp_path)
-    assert (done.code, "--all" in done.err) == (2, True)
+    assert "--all" in refusal_of("dump", tmp_path)
     assert kwire("dump", "--all", tmp_path).code == 0
     (tmp_path / "meta.properties").unlink()
     assert kwire("dump", "--all", tmp_path).code == 2
@@ -131,27 +129,6 @@ def test_damage_is_shown_and_never_an_error(file, data):
     assert all(len(view.csv_cells(contents, row)) == len(view.csv_columns(contents)) for row in rows)
 
 
-@pytest.mark.parametrize(
-    "path", [LOGS, SEGMENTS, SEGMENTS / "garbage-0", SEGMENTS / "bitflip-0" / LOG], ids=lambda path: path.name
-)
-@pytest.mark.parametrize("deep", [False, True])
-def test_faults_are_those_of_the_api(path, deep):
-    expected = [fault.to_json() for fault in verify_path(path, deep=deep)]
-    options = ["--deep"] if deep else []
-    done = kwire("dump", "--verify", *options, path)
-    *faults, facts = [json.loads(line) for line in done.out.splitlines()]
-    assert faults == [{"table": "faults", **fault} for fault in expected]
-    assert (facts["faults"], facts["files"] > 0, facts["batches"] > 0) == (len(expected), True, True)
-    assert (done.code, done.err) == (bool(expected), "")
-    rows = list(csv.DictReader(io.StringIO(kwire("dump", "--verify", *options, "--format", "csv", path).out)))
-    assert rows == [{key: "" if value is None else str(value) for key, value in fault.items()} for fault in expected]
-    shown = kwire("dump", "--verify", *options, "--format", "table", path).out
-    table, _, counts = shown.rpartition("\n\n")
-    assert [line.split()[0] for line in table.splitlines()[1:]] == [fault["fault"] for fault in expected]
-    unused = ["not in use", "empty indexes"] if path == LOGS else []
-    assert [line.split("  ")[0] for line in counts.splitlines()] == ["files", "batches", "faults", *unused]
-
-
 def test_names_that_are_no_text(tmp_path):
     folder = tmp_path / os.fsdecode(b"\xff-0")
     folder.mkdir()
@@ -171,8 +148,7 @@ def test_an_empty_log_is_told_from_a_healthy_one(tmp_path):
     folder.mkdir()
     (folder / f"{0:020}.log").write_bytes(b"")
     for path in (tmp_path, folder, folder / f"{0:020}.log"):
-        done = kwire("dump", "--verify", path)
-        assert (done.code, done.out, "0 batches in 1 file" in done.err) == (2, "", True)
+        assert "0 batches in 1 file" in refusal_of("dump", "--verify", path)
         done = kwire("dump", path)
         assert (done.code, done.out, done.err) == (0, "", "kwire: 0 batches in 1 file\n")
 
@@ -180,9 +156,7 @@ def test_an_empty_log_is_told_from_a_healthy_one(tmp_path):
 @pytest.mark.parametrize("options", [("--verify",), ("--state",), (), ("--all",)])
 def test_a_folder_without_logs_is_no_healthy_one(tmp_path, options):
     (tmp_path / "kafka-0" / "data").mkdir(parents=True)
-    done = kwire("dump", *options, tmp_path)
-    assert (done.code, done.out) == (2, "")
-    assert "found 0 files in 3 folders" in done.err
+    assert "found 0 files in 3 folders" in refusal_of("dump", *options, tmp_path)
     (tmp_path / "kafka-0" / "data" / "notes.txt").write_text("x")
     done = kwire("dump", *options, tmp_path)
     if options != ("--all",):

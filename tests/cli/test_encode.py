@@ -1,7 +1,7 @@
 """kwire encode: headers that --api makes, and options that do not go together."""
 
 import pytest
-from kit.commands import kwire
+from kit.commands import kwire, refusal_of
 
 BODY = ("--fill-defaults", "{}")
 HEARTBEAT = ("--message-version", "4", *BODY)
@@ -20,12 +20,9 @@ def test_a_header_without_a_client_id_is_written():
     [
         (("-m", "HeartbeatRequest", "--api", "Fetch", *HEARTBEAT), "--api does not go with --message, a body alone"),
         (("-m", "HeartbeatRequest", "--request", *HEARTBEAT), "--request does not go with --message, a body alone"),
-        (("-m", "HeartbeatRequest", "--size", *HEARTBEAT), "--size is for frames, and --message is a body alone"),
         (("--response", *BODY), "--response needs --api"),
         (("--message-version", "3", *BODY), "--message-version needs --message or --api: "),
     ],
 )
 def test_an_option_that_would_do_nothing_is_refused(words, reason):
-    done = kwire("encode", *words)
-    assert (done.code, done.out) == (2, "")
-    assert f"kwire: {reason}" in done.err
+    assert f"kwire: {reason}" in refusal_of("encode", *words)

@@ -2,11 +2,9 @@
 behind them.
 """
 
-import json
-
 import pytest
 from kit.captures import spoken_capture
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, json_of, lines_of
 from kit.traffic import SECOND, Wire
 
 from kwire_cli.analysis.stats import NANOSECOND
@@ -15,18 +13,8 @@ from kwire_cli.structs.network import PCAP_NANO
 INCIDENTS = ROOT / "samples" / "incidents"
 LOG = ROOT / "samples" / "request-logs" / "kafka-request.log"
 CAPTURES = ["hanging-transaction.pcap"]
-REPORTS = [
-    ["sequence"],
-    ["groups"],
-    ["summary"],
-    ["transactions"],
-    ["stats"],
-    ["stats", "--every", "1s"],
-    ["diagnose"],
-    ["clients"],
-    ["overhead"],
-    ["compare", "--advise"],
-]
+REPORTS = ["sequence", "groups", "summary", "transactions", "stats", "stats --every 1s", "diagnose", "clients"]
+OF_BYTES = ["overhead", "compare --advise"]
 START = 1_700_000_000 * SECOND
 
 
@@ -41,15 +29,13 @@ def numbers(value):
 @pytest.mark.parametrize(
     ("command", "path"),
     [
-        *((command, INCIDENTS / name) for command in REPORTS for name in CAPTURES),
-        *((command, LOG) for command in REPORTS[:-2]),
+        *((command, INCIDENTS / name) for command in REPORTS + OF_BYTES for name in CAPTURES),
+        *((command, LOG) for command in REPORTS),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else value.name,
+    ids=lambda value: getattr(value, "name", value),
 )
 def test_no_number_of_a_report_has_noise(command, path):
-    done = kwire(*command, path, "-f", "json")
-    assert done.code == 0, done.err
-    assert [number for number in numbers(json.loads(done.out)) if number != round(number, NANOSECOND)] == []
+    assert [number for number in numbers(json_of(*command.split(), path)) if number != round(number, NANOSECOND)] == []
 
 
 @pytest.mark.parametrize(("unit", "took"), [(1000, 0.002_001), (1, 0.002_000_093)])
@@ -58,6 +44,6 @@ def test_latencies_of_sequences_are_those_of_frames(unit, took, tmp_path):
     said = (0, Wire.request("Heartbeat")), (1, Wire.response("Heartbeat"))
     path = tmp_path / "fine.pcap"
     path.write_bytes(spoken_capture(*said, times=times, magic=PCAP_NANO))
-    _, arrow = json.loads(kwire("sequence", path, "-f", "json").out)["tables"]["arrows"]
-    [_, frame] = [json.loads(line) for line in kwire("decode", path).out.splitlines()]
+    _, arrow = json_of("sequence", path)["tables"]["arrows"]
+    [_, frame] = lines_of("decode", path)
     assert arrow["latencySeconds"] == frame["latency"] == took

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from hypothesis import given, strategies as st
-from kit.commands import ROOT, examples, kwire as run
+from kit.commands import ROOT, examples, json_of, kwire as run, refusal_of
 
 FRAME = "samples/frames/api-versions-v5-request.hex"
 
@@ -68,7 +68,7 @@ def test_a_file_with_the_name_of_a_topic_is_reached_by_its_path(tmp_path, monkey
 
 def test_the_bytes_in_json_are_those_of_the_frame():
     text = "".join(line for line in (ROOT / FRAME).read_text().splitlines() if not line.startswith("#"))
-    document = json.loads(run("explain", "--format", "json", FRAME).out)
+    document = json_of("explain", FRAME)
     pieces = [piece for step in document["explanation"] for piece in step.get("pieces", ())]
     assert "".join(piece["bytes"] for piece in pieces) == text.replace(" ", "")
     assert {piece["rule"] for piece in pieces} <= {rule["rule"] for rule in document["rules"]}
@@ -119,9 +119,7 @@ def test_wrong_usage_ends_with_2(words):
 
 
 def test_alone_on_a_terminal_it_lists_the_topics():
-    done = run("explain", stdin=None)
-    assert done.code == 2
-    assert "varint" in done.err
+    assert "varint" in refusal_of("explain", stdin=None)
 
 
 def test_the_checksum_of_a_batch_from_a_pipe():
@@ -149,9 +147,7 @@ def test_a_frame_by_its_number(tmp_path):
     file.write_text("0000000a00120000000000010000" + "0000000a00120000000000020000")
     assert "correlationId = 2" in run("explain", "--short", f"{file}@2").out
     assert "correlationId = 2" not in run("explain", "--short", f"{file}@1").out
-    done = run("explain", "--short", f"{file}@3")
-    assert done.code == 2
-    assert "there is no frame 3: it has 2" in done.err
+    assert "there is no frame 3: it has 2" in refusal_of("explain", "--short", f"{file}@3")
 
 
 def test_findings_of_diagnose_are_explained():

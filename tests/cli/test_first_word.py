@@ -4,11 +4,10 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 
 import click
 import pytest
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, kwire, refusal_of, run_process
 
 from kwire_cli.cli.main import READING_OPTIONS, cli
 
@@ -39,62 +38,49 @@ def test_an_input_in_place_of_a_command_is_decoded(words):
 
 @pytest.mark.parametrize("words", [(), ("-",)])
 def test_a_pipe_and_a_file_on_standard_input_are_decoded_without_a_word(words, tmp_path):
-    command = (sys.executable, "-m", "kwire_cli", *words)
-    piped = subprocess.run(command, input=FRAME.encode(), capture_output=True, check=True)
+    piped = run_process(*words, input=FRAME.encode())
     assert json.loads(piped.stdout)["api"] == "ApiVersions"
     (tmp_path / "frame.hex").write_text(FRAME)
     with (tmp_path / "frame.hex").open("rb") as file:
-        assert subprocess.run(command, stdin=file, capture_output=True, check=True).stdout == piped.stdout
+        assert run_process(*words, stdin=file).stdout == piped.stdout
 
 
 def test_without_a_word_and_without_input_there_is_help():
-    done = subprocess.run(
-        (sys.executable, "-m", "kwire_cli"), stdin=subprocess.DEVNULL, capture_output=True, check=False
-    )
+    done = run_process(stdin=subprocess.DEVNULL)
     assert done.returncode == 2
     assert done.stderr.startswith(b"Usage: kwire ")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        (CAPTURE,),
-        (CAPTURE, "--port", "19092"),
-        ("samples/captures/ipv6.pcap", "--color=never"),
-        (TLS, "--tls-keylog", KEYS),
-        (LOG,),
-        (FOLDER,),
-        (CAPTURE, "--kafka", "3.9", "--specs", ROOT / "samples/definitions/after"),
-    ],
-    ids=lambda words: " ".join(str(word).rpartition("/")[2] for word in words),
-)
-def test_a_capture_a_log_or_a_folder_in_place_of_a_command_is_summarised(words, monkeypatch):
+OVERVIEWS = [
+    (CAPTURE,),
+    (CAPTURE, "--port", "19092"),
+    ("samples/captures/ipv6.pcap", "--color=never"),
+    (TLS, "--tls-keylog", KEYS),
+    (LOG,),
+    (FOLDER,),
+    (CAPTURE, "--kafka", "3.9", "--specs", ROOT / "samples/definitions/after"),
+]
+"""Inputs and options without a command of which there is a summary."""
+FRAMES = [
+    (CAPTURE, "--filter", "api == Fetch"),
+    (CAPTURE, "--format", "table"),
+    (CAPTURE, "--pairs", "--frames", "1-9"),
+    (CAPTURE, "--port", "19092", "--top", "1"),
+    (CAPTURE, LOG),
+    (SEGMENT,),
+    (ROOT / "samples/frames/metadata-v0-request.hex",),
+    (CAPTURE, ROOT / "samples/frames/metadata-v0-request.hex"),
+    (CAPTURE, "--nosuch"),
+]
+"""Other inputs, and options about frames, which are decoded."""
+CASES = [*(("summary", words) for words in OVERVIEWS), *(("decode", words) for words in FRAMES)]
+
+
+@pytest.mark.parametrize(("command", "words"), CASES)
+def test_an_input_in_place_of_a_command_is_summarised_or_decoded(command, words, monkeypatch):
     monkeypatch.chdir(ROOT)
-    done, summarised = kwire(*words), kwire("summary", *words)
-    assert (done.code, done.raw, done.err) == (summarised.code, summarised.raw, summarised.err)
-    assert done.code == 0
-    assert "\nfindings  " in done.out
-    assert done.raw != kwire("decode", *words).raw
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        (CAPTURE, "--filter", "api == Fetch"),
-        (CAPTURE, "--format", "table"),
-        (CAPTURE, "--pairs", "--frames", "1-9"),
-        (CAPTURE, "--port", "19092", "--top", "1"),
-        (CAPTURE, LOG),
-        (SEGMENT,),
-        (ROOT / "samples/frames/metadata-v0-request.hex",),
-        (CAPTURE, ROOT / "samples/frames/metadata-v0-request.hex"),
-        (CAPTURE, "--nosuch"),
-    ],
-    ids=lambda words: " ".join(str(word).rpartition("/")[2] for word in words),
-)
-def test_other_inputs_and_options_about_frames_are_decoded(words):
-    done, decoded = kwire(*words), kwire("decode", *words)
-    assert (done.code, done.raw, done.err) == (decoded.code, decoded.raw, decoded.err)
+    assert kwire(*words) == kwire(command, *words)
+    assert command == "decode" or "\nfindings  " in kwire(*words).out
 
 
 def test_help_behind_an_input_is_that_of_decode():
@@ -147,9 +133,7 @@ def test_a_command_comes_before_a_file_of_its_name(tmp_path, monkeypatch):
     ],
 )
 def test_what_is_neither_is_an_error(word, said):
-    done = kwire(word)
-    assert (done.code, done.out) == (2, "")
-    assert said in done.err
+    assert said in refusal_of(word)
 
 
 @pytest.mark.parametrize("words", [("decode",), ("spec",), ("spec", "list"), ("explain",), ("dec",)])
@@ -161,6 +145,4 @@ def test_help_is_that_of_the_option(words):
     ("words", "said"), [(("decoed",), "did you mean decode"), (("stats", "x"), "stats has no command 'x'")]
 )
 def test_help_of_what_is_no_command_is_an_error(words, said):
-    done = kwire("help", *words)
-    assert (done.code, done.out) == (2, "")
-    assert said in done.err
+    assert said in refusal_of("help", *words)

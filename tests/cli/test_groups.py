@@ -1,17 +1,13 @@
 """`kwire groups` on captures and logs of real brokers."""
 
-import json
-
 import pytest
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, json_of, kwire, refusal_of
 
 INCIDENTS = ROOT / "samples" / "incidents"
 
 
 def tables(*arguments):
-    done = kwire("groups", "--format", "json", *arguments)
-    assert done.code == 0, done.err
-    return json.loads(done.out)["tables"]
+    return json_of("groups", *arguments)["tables"]
 
 
 def test_a_classic_group_is_told_as_its_frames_are():
@@ -31,10 +27,9 @@ def test_a_classic_group_is_told_as_its_frames_are():
 def test_one_group_can_be_chosen():
     got = tables("--group", "old-group-grp", ROOT / "samples/segments/__consumer_offsets-0")
     assert [row["group"] for row in got["groups"]] == ["old-group-grp"]
-    done = kwire("groups", "--group", "old-grp", ROOT / "samples/segments/__consumer_offsets-0")
-    assert done.code == 2
-    assert "--group old-grp: there are " in done.err
-    assert "; did you mean old-group-grp" in done.err
+    error = refusal_of("groups", "--group", "old-grp", ROOT / "samples/segments/__consumer_offsets-0")
+    assert "--group old-grp: there are " in error
+    assert "; did you mean old-group-grp" in error
 
 
 def test_a_request_log_is_read_as_a_capture_is():
@@ -61,8 +56,7 @@ def test_a_capture_without_groups_says_so():
     ],
 )
 def test_an_incident_is_named_by_its_cause_first(name, code, words):
-    done = kwire("diagnose", "--format", "json", INCIDENTS / f"{name}.pcap")
-    first = json.loads(done.out)["tables"]["findings"][0]
+    first = json_of("diagnose", INCIDENTS / f"{name}.pcap")["tables"]["findings"][0]
     assert first["code"] == code
     assert words in first["text"]
     assert first["evidence"]
@@ -70,6 +64,5 @@ def test_an_incident_is_named_by_its_cause_first(name, code, words):
 
 @pytest.mark.parametrize("name", ["kafka-python-4.4.0.pcapng", "ipv6.pcap", "midstream.pcap"])
 def test_healthy_groups_have_no_finding(name):
-    done = kwire("diagnose", "--format", "json", ROOT / "samples/captures" / name)
-    findings = json.loads(done.out)["tables"]["findings"]
+    findings = json_of("diagnose", ROOT / "samples/captures" / name)["tables"]["findings"]
     assert not [row for row in findings if row["subject"].startswith("group ")]

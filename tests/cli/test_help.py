@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import click
 import pytest
 from click.testing import CliRunner
-from kit.commands import ROOT, kwire, shell, shop
+from kit.commands import ROOT, each_command, kwire, shell, shop
 
 from kwire_cli.cli.command import SECTIONS, Command
 from kwire_cli.cli.environment import Environment
@@ -19,17 +19,7 @@ LAID_OUT = {"terminal_width": WIDTH, "max_content_width": WIDTH, "help_option_na
 """A context as commands have it, which keep their option --help for the contexts that come."""
 
 
-def commands():
-    """The commands, those of groups too, by what a person types."""
-    context = click.Context(cli, info_name="kwire")
-    for name in COMMANDS:
-        command = cli.get_command(context, name)
-        yield name, command
-        for inner, child in getattr(command, "commands", {}).items():
-            yield f"{name} {inner}", child
-
-
-EXAMPLES = [(name, example.line) for name, command in commands() for example in command.examples]
+EXAMPLES = [(name, example.line) for name, command in each_command() for example in command.examples]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +67,7 @@ def test_the_first_help_shows_eight_commands_on_a_small_screen(width, lines):
 
 def test_a_shared_option_is_explained_by_its_topic_and_named_by_the_command():
     topics = {topic: kwire("help", topic).out for topic in ("input", "output")}
-    for name, command in commands():
+    for name, command in each_command():
         own = kwire(*name.split(), "--help").out
         for setting in getattr(command, "settings", ()):
             if setting.shared:
@@ -131,9 +121,9 @@ def test_a_hinted_filter_is_one(option):
     assert kwire("decode", "--filter", text, ROOT / "samples" / "captures" / "ipv6.pcap").code == 0
 
 
-@pytest.mark.parametrize("name", [name for name, command in commands() if command.examples])
+@pytest.mark.parametrize("name", [name for name, command in each_command() if command.examples])
 def test_help_fits(name):
-    command = dict(commands())[name]
+    command = dict(each_command())[name]
     text = click.Context(command, info_name=f"kwire {name}", **LAID_OUT)
     lines = command.get_help(text).splitlines()
     assert [line for line in lines if len(line) > WIDTH] == []

@@ -13,9 +13,11 @@ import zlib
 
 import pytest
 from kit import logs as records, traffic as make
-from kit.commands import ROOT
+from kit.commands import ROOT, run_process
 from kit.logs import line as log_line
 from kit.traffic import Wire
+
+from kwire_cli.structs.numbers import unsigned_varint
 
 MIB = 1 << 20
 MEMORY = 640 * MIB
@@ -49,15 +51,9 @@ def many_tiny_frames():
 def many_tags(count=50_000):
     """A tag section of so many unknown tags without bytes."""
     body = Wire.request("ApiVersions", 3, clientSoftwareName="a", clientSoftwareVersion="b")[4:-1]
-    return Wire.raw(body + varint(count) + b"".join(varint(number) + b"\0" for number in range(count)))
-
-
-def varint(number):
-    out = bytearray()
-    while number > 127:
-        out.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*out, number])
+    return Wire.raw(
+        body + unsigned_varint(count) + b"".join(unsigned_varint(number) + b"\0" for number in range(count))
+    )
 
 
 def bomb(size=300 * MIB):
@@ -197,9 +193,8 @@ def test_it_ends_within_its_memory(name, tmp_path):
     made, words = CASES[name]
     data, file = made(), tmp_path / "made.json"
     file.write_bytes(data)
-    command = [sys.executable, "-m", "kwire_cli", *(str(file) if word == "FILE" else word for word in words)]
-    environment = {**os.environ, "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, input=data, capture_output=True, check=False, env=environment, preexec_fn=limited)
+    words = [str(file) if word == "FILE" else word for word in words]
+    done = run_process(*words, input=data, env={**os.environ, "NO_COLOR": "1"}, preexec_fn=limited)
     assert done.returncode in {0, 1, 2}, done.stderr[-2000:].decode()
     assert b"Traceback" not in done.stderr
     assert done.stdout or done.stderr
@@ -226,13 +221,7 @@ def test_no_definition_runs_code(key, tmp_path):
         ["spec", "show", "Made", "--specs", "Made.json"],
         ["decode", "--specs", "Made.json", "-m", "Made", "--message-version", "0", "0001"],
     ):
-        done = subprocess.run(
-            [sys.executable, "-m", "kwire_cli", *words],
-            cwd=tmp_path,
-            capture_output=True,
-            check=False,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
+        done = run_process(*words, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)})
         assert done.returncode in {0, 1, 2}
         assert b"Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["Made.json"]

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from kit import traffic as make
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, json_of, kwire
 
 from kwire_cli.source.packets.files import packets
 
@@ -29,7 +29,7 @@ def part(some):
 
 
 def intervals_of_the_file(*options):
-    document = json.loads(kwire("stats", CAPTURE, "--every", "2s", "-f", "json", *options).out)
+    document = json_of("stats", CAPTURE, "--every", "2s", *options)
     return [row for row in document["tables"]["intervals"] if row["requests"]]
 
 

@@ -4,7 +4,7 @@ import os
 import shutil
 
 import pytest
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, kwire, refusal_of
 
 import kwire_cli
 
@@ -58,15 +58,11 @@ def test_the_other_files_are_read(words, form, folder):
 @pytest.mark.parametrize("name", UNREADABLE, ids=["not UTF-8", "link", "no capture"])
 def test_a_folder_without_another_file_is_an_error(name, folder):
     add(folder, name)
-    done = kwire("stats", folder)
-    assert (done.code, done.out) == (2, "")
-    assert UNREADABLE[name] in done.err
+    assert UNREADABLE[name] in refusal_of("stats", folder)
     with pytest.raises(kwire_cli.InputError):
         kwire_cli.stats(folder)
 
 
 def test_a_file_that_is_named_itself_is_an_error(folder):
     add(folder, NOT_UTF8)
-    done = kwire("decode", folder / NOT_UTF8)
-    assert (done.code, done.out) == (2, "")
-    assert UNREADABLE[NOT_UTF8] in done.err
+    assert UNREADABLE[NOT_UTF8] in refusal_of("decode", folder / NOT_UTF8)

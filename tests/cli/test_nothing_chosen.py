@@ -3,18 +3,11 @@ answer.
 """
 
 import pytest
-from kit.commands import kwire
+from kit.commands import kwire, refusal_of
 
 CAPTURE, LOGS = "samples/captures/ipv6.pcap", "samples/logs"
-METADATA = (
-    "compare",
-    "samples/frames/metadata-v13-response.hex",
-    "--api",
-    "Metadata",
-    "--message-version",
-    "13",
-    "--versions",
-)
+FRAME = "samples/frames/metadata-v13-response.hex"
+METADATA = ("compare", FRAME, "--api", "Metadata", "--message-version", "13", "--versions")
 
 
 @pytest.mark.parametrize(
@@ -64,6 +57,4 @@ def test_nothing_chosen_is_said(command, note):
 )
 @pytest.mark.parametrize("command", ["decode", "overhead"])
 def test_what_can_choose_nothing_is_refused(command, options, wrong):
-    done = kwire(command, *options, CAPTURE)
-    assert (done.code, done.raw) == (2, b"")
-    assert done.err.endswith(wrong)
+    assert refusal_of(command, *options, CAPTURE).endswith(wrong)

@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, kwire, refusal_of
 from kit.traffic import ethernet, packet, pcap_file
 
 import kwire_cli
@@ -38,26 +38,20 @@ def capture(tmp_path):
 
 @pytest.mark.parametrize("command", TRAFFIC)
 def test_a_capture_without_packets_is_empty(command, capture):
-    done = kwire(command, capture)
-    assert (done.code, done.out) == (2, "")
-    assert done.err == f"kwire: {capture}: no packets: this capture is empty\n"
+    assert refusal_of(command, capture) == f"kwire: {capture}: no packets: this capture is empty\n"
 
 
 @pytest.mark.parametrize("command", TRAFFIC)
 def test_a_capture_without_tcp_counts_its_packets_by_kind(command, tmp_path):
     path = tmp_path / "dsl.pcap"
     path.write_bytes(pcap_file([packet(ethernet(bytes(60), 0x8864)), packet(ethernet(bytes(28), 0x0806))]))
-    done = kwire(command, path)
-    assert (done.code, done.out) == (2, "")
-    assert done.err == f"kwire: {path}: no TCP that kwire reads in 2 packets: 1 pppoe, 1 arp\n"
+    assert refusal_of(command, path) == f"kwire: {path}: no TCP that kwire reads in 2 packets: 1 pppoe, 1 arp\n"
 
 
 @pytest.mark.parametrize("command", [*LOGS, "overhead", "compare", "compare --advise"])
 def test_a_partition_without_batches_is_empty(command, partition):
     for place in (partition, partition / SEGMENT):
-        done = kwire(*command.split(), place)
-        assert (done.code, done.out) == (2, "")
-        assert done.err == f"kwire: {place}: no batches: 1 segment of 0 bytes\n"
+        assert refusal_of(*command.split(), place) == f"kwire: {place}: no batches: 1 segment of 0 bytes\n"
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl", "csv", "html"])
@@ -106,9 +100,9 @@ def test_packets_without_kafka_may_need_the_port(capture):
     data = REFUSED.read_bytes()
     size = int.from_bytes(data[HEAD + 8 : HEAD + 12], "little")
     capture.write_bytes(data[: HEAD + PACKET_HEAD + size])
-    done = kwire("groups", capture)
-    assert done.code == 2
-    assert "there is no request of Kafka and no batch in this; --port says which port is the broker's" in done.err
+    assert "there is no request of Kafka and no batch in this; --port says which port is the broker's" in refusal_of(
+        "groups", capture
+    )
 
 
 def test_the_library_says_so_too(capture):

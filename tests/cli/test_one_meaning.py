@@ -6,9 +6,8 @@ import re
 
 import click
 import pytest
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, each_command, kwire
 
-from kwire_cli.cli.main import COMMANDS, cli
 from kwire_cli.cli.reports import REPORTS
 
 PAGE = ROOT / "CONTRIBUTING.md"
@@ -19,12 +18,8 @@ WITH_REPORTS = re.compile(rf" \((?:(?:{'|'.join(REPORTS)})(?:, )?)+\)")
 
 def options():
     """The options of all commands, each with the name of its command; those of a group stand under its name."""
-    for name in COMMANDS:
-        rest = [cli.get_command(click.Context(cli), name)]
-        while rest:
-            command = rest.pop()
-            rest += getattr(command, "commands", {}).values()
-            yield from ((name, option) for option in command.params if isinstance(option, click.Option))
+    for name, command in each_command():
+        yield from ((name.split()[0], option) for option in command.params if isinstance(option, click.Option))
 
 
 def long_names(option):

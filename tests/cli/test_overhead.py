@@ -2,14 +2,12 @@
 
 import csv
 import io
-import json
 import re
 from collections import Counter
 
 import pytest
-from kit.commands import ROOT, hold_page, kwire
+from kit.commands import ROOT, hold_page, json_of, kwire, lines_of, refusal_of
 
-import kwire_cli
 from kwire_cli.analysis.costs.ledger import MEANING, Kind, class_of
 from kwire_cli.analysis.costs.measures import DIMENSIONS, LIMITS
 
@@ -58,25 +56,7 @@ def test_the_page_has_every_dimension():
 
 
 def document(*arguments, **more):
-    done = kwire("overhead", "--format", "json", *arguments, **more)
-    assert done.code == 0, done.err
-    return json.loads(done.out)
-
-
-def test_json_adds_up():
-    found = document("--by", "api", "--by", "field,kind", "--by", "client,topic", CAPTURE)
-    facts, tables = found["facts"], found["tables"]
-    lines = [json.loads(line) for line in kwire("decode", "--format", "jsonl", CAPTURE).out.splitlines()]
-    assert facts["inputBytes"] == facts["bytes"] == sum(line["size"] for line in lines)
-    assert facts["messages"] == len(lines)
-    for name in ("byApi", "byFieldKind", "byClientTopic"):
-        assert sum(row["bytes"] for row in tables[name]) == facts["bytes"]
-        assert sum(row["share"] for row in tables[name]) == pytest.approx(1, abs=1e-3)
-        assert sum(row["overheadBytes"] for row in tables[name]) == facts["overheadBytes"]
-    by_api = {row["api"]: row for row in tables["byApi"]}
-    assert by_api["Fetch"]["bytes"] == sum(line["size"] for line in lines if line["api"] == "Fetch")
-    assert by_api["Fetch"]["messages"] == 2
-    assert facts["fileBytes"] == CAPTURE.stat().st_size
+    return json_of("overhead", *arguments, **more)
 
 
 def test_the_page_has_every_key():
@@ -94,17 +74,6 @@ def test_a_person_is_told_how_many_rows_are_missing():
     shown = kwire(*command, "--top", "2", "-f", "table").out
     assert f"… and {len(whole) - 2} more" in shown
     assert re.search(r"^total +11912 ", shown, re.MULTILINE)
-
-
-def test_a_body_is_what_the_ledger_says():
-    body = kwire_cli.encode(
-        {"topics": [{"name": "abc"}], "allowAutoTopicCreation": True}, message="MetadataRequest", version=4
-    )
-    found = document("--message", "MetadataRequest", "--message-version", "4", "--by", "field", body.hex())
-    costs = kwire_cli.ledger(kwire_cli.decode(body, message="MetadataRequest", version=4))
-    assert {row["field"]: row["bytes"] for row in found["tables"]["byField"]} == {
-        row.path: row.prefix_bytes + row.value_bytes for row in costs
-    }
 
 
 def test_record_sets_from_anywhere(tmp_path):
@@ -131,10 +100,7 @@ def test_files_without_a_batch_are_counted_too(tmp_path):
 
 def test_records_are_those_that_dump_shows():
     segments = ROOT / "samples" / "segments"
-    items = [
-        json.loads(line)
-        for line in kwire("dump", "--deep", "--format", "jsonl", "--show-secrets", segments).out.splitlines()
-    ]
+    items = lines_of("dump", "--deep", "--show-secrets", segments)
     batches = [item for item in items if "gap" not in item]
     records = [record for batch in batches for record in batch["records"]]
     tables = document(segments)["tables"]
@@ -192,7 +158,7 @@ def test_a_topic_of_a_log_directory():
 @pytest.mark.parametrize("options", [("--filter", "api == Fetch"), ("--frames", "10-20"), ("--filter", "stream == 1")])
 def test_frames_that_are_wanted(options):
     found = document(*options, CAPTURE)
-    lines = [json.loads(line) for line in kwire("decode", "--format", "jsonl", *options, CAPTURE).out.splitlines()]
+    lines = lines_of("decode", *options, CAPTURE)
     assert found["facts"]["bytes"] == sum(line["size"] for line in lines) > 0
 
 
@@ -251,10 +217,9 @@ def test_a_guess_is_said():
     ],
 )
 def test_what_cant_be_counted(arguments, says):
-    done = kwire("overhead", *arguments)
-    assert done.code == 2
-    assert says in done.err
-    assert "Traceback" not in done.err
+    error = refusal_of("overhead", *arguments)
+    assert says in error
+    assert "Traceback" not in error
 
 
 def test_nothing_of_a_capture_that_was_asked_for_is_nothing():

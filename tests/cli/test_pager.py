@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from kit.commands import ROOT, kwire, on_terminal
+from kit.commands import ROOT, kwire, on_terminal, refusal_of
 
 from kwire_cli.cli.outputs import ResultFile, pager_of
 
@@ -190,19 +190,13 @@ def test_a_format_of_a_suffix_that_the_command_lacks_is_refused(words, tmp_path)
     assert done.err.endswith(", not markdown\n")
 
 
-def test_a_file_stays_where_nothing_is_written(tmp_path):
+@pytest.mark.parametrize("inputs", [("no-such.pcap",), (CAPTURE, "no-such.pcap")])
+def test_a_file_is_complete_or_stays_as_it_was(inputs, tmp_path):
     file = tmp_path / "a.json"
     file.write_text("before")
-    assert kwire("decode", "no-such.pcap", "-o", file).code == 2
+    assert kwire("decode", *inputs, "-o", file).code == 2
     assert file.read_text() == "before"
     assert [*tmp_path.iterdir()] == [file]
-
-
-def test_a_file_is_complete_or_stays_as_it_was(tmp_path):
-    file = tmp_path / "a.json"
-    file.write_text("before")
-    assert kwire("decode", CAPTURE, "no-such.pcap", "-o", file).code == 2
-    assert file.read_text() == "before"
 
 
 def test_results_may_take_the_place_of_an_input(tmp_path):
@@ -236,9 +230,7 @@ def test_a_pipe_is_written_to_as_it_is(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):
-    done = kwire("spec", "errors", "22", "-o", tmp_path / "none" / "a.csv")
-    assert done.code == 2
-    assert "a.csv: No such file or directory" in done.err
+    assert "a.csv: No such file or directory" in refusal_of("spec", "errors", "22", "-o", tmp_path / "none" / "a.csv")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is full")

@@ -4,8 +4,9 @@ import json
 import re
 
 import pytest
-from kit.commands import ROOT, kwire
-from kit.traffic import MILLISECOND, FrameCapture, Wire
+from kit.captures import spoken_capture
+from kit.commands import ROOT, kwire, lines_of
+from kit.traffic import MILLISECOND, Wire
 from kit.views import validator
 
 from kwire_cli.cli.capture_inputs import Choice, Pair
@@ -15,11 +16,11 @@ SARAMA = ROOT / "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
 
 
 def to_broker(correlation, api="Heartbeat", **body):
-    return True, Wire.request(api, 3 if api == "Produce" else 0, correlation, "app", **body)
+    return 0, Wire.request(api, 3 if api == "Produce" else 0, correlation, "app", **body)
 
 
 def to_client(correlation, **body):
-    return False, Wire.response("Heartbeat", 0, correlation, **body)
+    return 1, Wire.response("Heartbeat", 0, correlation, **body)
 
 
 SAID = (
@@ -36,21 +37,20 @@ GIVEN_UP = "given up: too many pending"
 PAIRS = [(2, None), (3, 4), (5, 7), (1, None), (6, None)]
 
 
-@pytest.fixture(scope="module")
-def capture(tmp_path_factory):
-    """A capture of `SAID`."""
-    path = tmp_path_factory.mktemp("pairs") / "pairs.pcap"
-    with path.open("wb") as stream:
-        file = FrameCapture(stream.write)
-        for number, (asks, data) in enumerate(SAID, 1):
-            file.add(data, to_broker=asks, time=number * MILLISECOND)
+def written(folder, *said):
+    path = folder / "pairs.pcap"
+    path.write_bytes(spoken_capture(*said, times=[number * MILLISECOND for number in range(1, len(said) + 1)]))
     return path
 
 
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory):
+    """A capture of `SAID`."""
+    return written(tmp_path_factory.mktemp("pairs"), *SAID)
+
+
 def documents(capture, *words):
-    done = kwire("decode", capture, "--pairs", "--format", "jsonl", *words)
-    assert done.code == 0, done.err
-    return [json.loads(line) for line in done.out.splitlines()]
+    return lines_of("decode", capture, "--pairs", *words)
 
 
 def numbers(pairs):
@@ -121,13 +121,7 @@ def test_rows_without_response_stand_alone(capture, fields):
 @pytest.fixture
 def late(tmp_path):
     """A capture of 20 requests, and then of their responses."""
-    path = tmp_path / "late.pcap"
-    with path.open("wb") as stream:
-        file = FrameCapture(stream.write)
-        said = [*(to_broker(number) for number in range(20)), *(to_client(number) for number in range(20))]
-        for number, (asks, data) in enumerate(said, 1):
-            file.add(data, to_broker=asks, time=number * MILLISECOND)
-    return path
+    return written(tmp_path, *(to_broker(number) for number in range(20)), *(to_client(number) for number in range(20)))
 
 
 def test_an_exchange_is_shown_once_however_many_are_pending(late, monkeypatch):
@@ -172,7 +166,7 @@ def test_all_frames_of_a_capture_are_in_its_pairs():
 
 
 def test_reading_ends_when_all_that_is_wanted_is_there():
-    lines = Wire.lines(*((0 if asks else 1, data) for asks, data in SAID))
+    lines = Wire.lines(*SAID)
     rest = iter(lines)
     choice = Choice(Choosing(frames="3"), Wire.catalog)
     assert [*choice.pairs_among(rest)] == [Pair(lines[2], lines[3])]
@@ -180,12 +174,8 @@ def test_reading_ends_when_all_that_is_wanted_is_there():
 
 
 def test_strict_looks_at_both_halves_of_a_pair(tmp_path):
-    path = tmp_path / "odd.pcap"
-    with path.open("wb") as stream:
-        file = FrameCapture(stream.write)
-        request = Wire.request("Heartbeat", 0, 1, "app", groupId="g") + b"\x00"
-        file.add(len(request[4:]).to_bytes(4) + request[4:], to_broker=True, time=1)
-        file.add(Wire.response("Heartbeat"), to_broker=False, time=2)
+    request = Wire.request("Heartbeat", 0, 1, "app", groupId="g") + b"\x00"
+    path = written(tmp_path, (0, Wire.raw(request[4:])), (1, Wire.response("Heartbeat")))
     for frames in ("1", "2"):
         assert kwire("decode", path, "--pairs", "--frames", frames, "--strict").code == 1
 

@@ -103,13 +103,8 @@ def test_results_on_the_terminal_leave_no_room_for_a_bar(monkeypatch):
 
 
 def test_what_is_known_of_sizes_is_text():
-    assert [size_text(size) for size in (0, 5, 1023, 1536, 5 << 40)] == [
-        "0 bytes",
-        "5 bytes",
-        "1023 bytes",
-        "1.5 KiB",
-        "5.0 TiB",
-    ]
+    texts = {0: "0 bytes", 5: "5 bytes", 1023: "1023 bytes", 1536: "1.5 KiB", 5 << 40: "5.0 TiB"}
+    assert {size: size_text(size) for size in texts} == texts
     assert of_bytes(5, 0) == "5 bytes"
     assert of_bytes(1 << 20, 1 << 30) == "0.0 of 1.0 GiB"
 

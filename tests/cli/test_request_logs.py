@@ -1,3 +1,5 @@
+"""Request logs in commands: how they are packed, rotated, damaged, and read with captures."""
+
 import gzip
 import json
 import re
@@ -5,7 +7,7 @@ import time
 
 import pytest
 import zstandard
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, json_of, kwire, lines_of, refusal_of
 from kit.logs import line
 from pyarrow import parquet
 
@@ -14,33 +16,14 @@ CAPTURE = ROOT / "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
 FRAME = ROOT / "samples/frames/metadata-v0-request.hex"
 
 
-def stats(*arguments, **options):
-    done = kwire("stats", "--format", "json", *arguments, **options)
-    return done, json.loads(done.out) if done.out else None
-
-
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
 def test_packed_logs_and_standard_input_give_the_same(tmp_path, pack):
     packed = tmp_path / "requests"
     packed.write_bytes(pack(LOG.read_bytes()))
-    plain = stats(LOG)[1]
-    assert stats(packed)[1] == plain == stats("-", stdin=LOG.read_bytes())[1] == stats(stdin=pack(LOG.read_bytes()))[1]
+    plain = json_of("stats", LOG)
+    assert json_of("stats", packed) == plain == json_of("stats", "-", stdin=LOG.read_bytes())
+    assert json_of("stats", stdin=pack(LOG.read_bytes())) == plain
     assert kwire("clients", packed).out == kwire("clients", LOG).out == kwire("clients", stdin=LOG.read_bytes()).out
-
-
-def test_topic_ids_are_names_as_soon_as_a_line_has_told_both():
-    topic_id = "8sl9_61lQyGd_pX2cuRR1A"
-    produced = {"transactionalId": None, "acks": -1, "topicData": [{"topicId": topic_id, "partitionData": []}]}
-    lines = [
-        line(0, 13, request=produced),
-        line(3, 13, response={"topics": [{"errorCode": 0, "name": "orders", "topicId": topic_id}]}),
-        line(0, 13, request=produced),
-    ]
-    requests = json.loads(kwire("decode", "-f", "json", stdin=b"".join(lines)).out)["tables"]["requests"]
-    assert [row["topics"] for row in requests] == [[topic_id], ["orders"], ["orders"]]
-    arrows = json.loads(kwire("sequence", "-f", "json", stdin=b"".join(lines)).out)["tables"]["arrows"]
-    labels = [row["label"] for row in arrows if row["api"] == "Produce" and row["kind"] == "request"]
-    assert labels == [f"Produce v13 {topic_id}", "Produce v13 orders"]
 
 
 def test_times_without_a_zone_stay_so_in_every_report_on_every_machine(monkeypatch, tmp_path):
@@ -71,41 +54,36 @@ def test_rotated_logs_are_counted_together(tmp_path):
     for name, part in (("a.log", lines[:20]), ("b.log", lines[20:])):
         (tmp_path / name).write_bytes(b"".join(part))
     names = [tmp_path / "b.log", tmp_path / "a.log"]
-    assert json.dumps(stats(*names)[1], sort_keys=True) == json.dumps(stats(LOG)[1], sort_keys=True)
+    assert json_of("stats", *names) == json_of("stats", LOG)
     assert kwire("clients", "--to", "4.4", *names).out == kwire("clients", "--to", "4.4", LOG).out
 
 
 def test_damaged_lines_are_told_with_file_and_line_and_the_rest_is_read(tmp_path):
     log = tmp_path / "damaged.log"
     log.write_bytes(line() + line()[:200] + b"\n" + b"Completed request:Name: FetchRequest; Version: 0\n" + line())
-    done, shown = stats(log)
-    assert (done.code, shown["facts"]["frames"], shown["facts"]["anomalies"]) == (
-        0,
-        {"request": 2, "response": 2},
-        {"DAMAGED_LINE": 1, "TEXT_FORM": 1},
-    )
+    done = kwire("stats", "--format", "json", log)
+    facts = json.loads(done.out)["facts"]
+    assert facts["frames"] == {"request": 2, "response": 2}
+    assert facts["anomalies"] == {"DAMAGED_LINE": 1, "TEXT_FORM": 1}
     assert done.err.startswith(f"kwire: {log}:2: DAMAGED_LINE: no JSON: ")
     assert done.err.endswith(", and 1 more\n")
-    assert json.loads(kwire("clients", log, "--format", "json").out)["tables"]["clients"][0]["requests"] == 2
+    assert json_of("clients", log)["tables"]["clients"][0]["requests"] == 2
 
 
 def test_a_log_with_nothing_that_can_be_read_is_refused(tmp_path):
     log = tmp_path / "old.log"
     log.write_bytes(b"[t] TRACE Completed request:Name: FetchRequest; Version: 0 (kafka.request.logger)\n")
-    for done in (stats(log)[0], kwire("clients", log)):
-        assert done.code == 2
-        assert "the text that Kafka wrote before 2.8 is not understood" in done.err
-        assert f"{log}: holds no readable logged request" in done.err
+    for command in ("stats", "clients"):
+        error = refusal_of(command, log)
+        assert "the text that Kafka wrote before 2.8 is not understood" in error
+        assert f"{log}: holds no readable logged request" in error
 
 
 def test_a_log_beside_other_inputs():
-    done = kwire("stats", "--format", "jsonl", LOG, CAPTURE)
-    rows = [json.loads(text) for text in done.out.splitlines()]
+    rows = lines_of("stats", LOG, CAPTURE)
     facts = [(row["of"], row["frames"]["request"]) for row in rows if row["table"] == "facts"]
     assert facts == [("request logs", 39), ("captures", 9)]
-    rows = [
-        row["clientId"] for row in json.loads(kwire("clients", CAPTURE, LOG, "-f", "json").out)["tables"]["clients"]
-    ]
+    rows = [row["clientId"] for row in json_of("clients", CAPTURE, LOG)["tables"]["clients"]]
     assert "sarama-lab" in rows
     assert "legacy-billing" in rows
     assert kwire("clients", CAPTURE, "-", stdin=LOG.read_bytes()).out == kwire("clients", CAPTURE, LOG).out
@@ -114,11 +92,11 @@ def test_a_log_beside_other_inputs():
 def test_statistics_of_logs_and_captures_are_one_document_in_every_format(tmp_path):
     out = tmp_path / "api.parquet"
     for inputs in ((LOG, CAPTURE), (CAPTURE, LOG)):
-        tables = json.loads(kwire("stats", "--format", "json", *inputs).out)["tables"]
+        tables = json_of("stats", *inputs)["tables"]
         assert {row["of"] for row in tables["api"]} == {"request logs", "captures"}
         for name, path in (("request logs", LOG), ("captures", CAPTURE)):
             own = [{key: row[key] for key in row if key != "of"} for row in tables["api"] if row["of"] == name]
-            assert own == stats(path)[1]["tables"]["api"]
+            assert own == json_of("stats", path)["tables"]["api"]
         page = kwire("stats", "--format", "html", *inputs).out
         assert page.count("<!doctype html>") == page.count("</html>") == 1
         kwire("stats", "--table", "api", "-o", out, *inputs)
@@ -143,20 +121,9 @@ def test_a_file_that_can_not_be_opened_says_why(tmp_path, monkeypatch):
     assert (done.code, done.err) == (2, f"kwire: {log}: cannot be read: Permission denied\n")
 
 
-REQUESTS = ROOT / "samples/request-logs/kafka-request.log"
-
-
-def decoded_rows(*words):
-    done = kwire("decode", *words, "--format", "jsonl")
-    assert done.code == 0, done.err
-    return [json.loads(text) for text in done.out.splitlines()]
-
-
 def test_decode_shows_each_logged_request():
-    found = decoded_rows(REQUESTS)
-    assert len(found) == sum(
-        row["requests"] for row in json.loads(kwire("stats", REQUESTS, "--format", "json").out)["tables"]["api"]
-    )
+    found = lines_of("decode", LOG)
+    assert len(found) == sum(row["requests"] for row in json_of("stats", LOG)["tables"]["api"])
     assert found[4]["api"] == "Metadata"
     assert found[4]["topics"] == ["orders"]
     assert found[4]["error"] == ["UNKNOWN_TOPIC_OR_PARTITION"]
@@ -165,23 +132,23 @@ def test_decode_shows_each_logged_request():
 
 
 def test_logged_requests_are_sorted_and_cut():
-    latencies = sorted((row["latencySeconds"] for row in decoded_rows(REQUESTS)), reverse=True)
-    found = decoded_rows(REQUESTS, "--sort", "latency", "--top", "3")
+    latencies = sorted((row["latencySeconds"] for row in lines_of("decode", LOG)), reverse=True)
+    found = lines_of("decode", LOG, "--sort", "latency", "--top", "3")
     assert [row["latencySeconds"] for row in found] == latencies[:3]
-    assert [row["line"] for row in decoded_rows(REQUESTS, "--top", "2")] == [1, 2]
+    assert [row["line"] for row in lines_of("decode", LOG, "--top", "2")] == [1, 2]
 
 
 def test_several_logs_are_one_table_that_names_them(tmp_path):
     other = tmp_path / "other.log"
     other.write_bytes(line())
-    found = decoded_rows(REQUESTS, other)
-    assert {row["file"] for row in found} == {str(REQUESTS), str(other)}
+    found = lines_of("decode", LOG, other)
+    assert {row["file"] for row in found} == {str(LOG), str(other)}
 
 
 def test_logged_requests_are_a_table_on_a_terminal_and_no_tree():
-    out = kwire("decode", REQUESTS, terminal=True, variables={"NO_COLOR": "1", "COLUMNS": "100"}).out
+    out = kwire("decode", LOG, terminal=True, variables={"NO_COLOR": "1", "COLUMNS": "100"}).out
     assert out.splitlines()[0].split()[:2] == ["time", "client"]
     assert any(row.endswith("  UNKNOWN_TOPIC_OR_PARTITION") for row in out.splitlines())
     assert max(map(len, out.splitlines())) <= 100
-    assert "not tree" in kwire("decode", REQUESTS, "--format", "tree").err
-    assert "kwire stats makes a page of it" in kwire("decode", REQUESTS, "--format", "html").err
+    assert "not tree" in kwire("decode", LOG, "--format", "tree").err
+    assert "kwire stats makes a page of it" in kwire("decode", LOG, "--format", "html").err

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from hypothesis import given, strategies as st
-from kit.commands import ROOT, examples, kwire
+from kit.commands import ROOT, examples, json_of, kwire, lines_of, refusal_of
 
 from kwire_cli.cli.sorting import Order, Ordering, order_of
 
@@ -16,12 +16,6 @@ OTHER = ROOT / "samples/captures/ipv6.pcap"
 SEGMENTS = ROOT / "samples/segments"
 OFFSETS = SEGMENTS / "__consumer_offsets-0"
 BEFORE, AFTER = (ROOT / "samples/definitions" / when for when in ("before", "after"))
-
-
-def lines(*words):
-    done = kwire(*words, "--format", "jsonl")
-    assert done.code == 0, done.err
-    return [json.loads(line) for line in done.out.splitlines()]
 
 
 def rows(*words):
@@ -34,7 +28,7 @@ def rows(*words):
 def frames():
     """The lines of the capture by their frame numbers, and their latencies."""
     latencies = {int(row["frame"]): float(row["latencySeconds"] or 0) for row in rows("decode", CAPTURE)}
-    return {line["frame"]: line for line in lines("decode", CAPTURE)}, latencies
+    return {line["frame"]: line for line in lines_of("decode", CAPTURE)}, latencies
 
 
 # The order itself.
@@ -53,9 +47,9 @@ def test_an_order_is_a_column_and_a_direction(text, order):
 
 
 def test_a_direction_that_is_none_is_an_error():
-    done = kwire("decode", CAPTURE, "--sort", "latency:down")
-    assert (done.code, done.out) == (2, "")
-    assert "--sort takes COLUMN, COLUMN:asc or COLUMN:desc, not latency:down" in done.err
+    assert "--sort takes COLUMN, COLUMN:asc or COLUMN:desc, not latency:down" in refusal_of(
+        "decode", CAPTURE, "--sort", "latency:down"
+    )
 
 
 @examples(100)
@@ -93,7 +87,7 @@ def test_measures_come_largest_first_and_names_smallest_first():
 def test_the_slowest_with_their_requests(frames):
     by_number, latencies = frames
     slowest = sorted(latencies, key=latencies.get, reverse=True)[:3]
-    pairs = lines("decode", CAPTURE, "--sort", "latency", "--top", "3", "--pairs")
+    pairs = lines_of("decode", CAPTURE, "--sort", "latency", "--top", "3", "--pairs")
     assert [pair["response"] for pair in pairs] == [by_number[number] for number in slowest]
     assert [pair["request"]["frame"] for pair in pairs] == [by_number[number]["requestFrame"] for number in slowest]
     table = kwire("decode", CAPTURE, "--sort", "latency", "--top", "3", "--pairs", "--format", "table").out
@@ -114,7 +108,7 @@ def test_every_format_is_sorted(fmt, frames):
 
 def test_all_lines_are_there_without_top(frames):
     by_number, _ = frames
-    sizes = [line["size"] for line in lines("decode", CAPTURE, "--sort", "size:asc")]
+    sizes = [line["size"] for line in lines_of("decode", CAPTURE, "--sort", "size:asc")]
     assert sizes == sorted(line["size"] for line in by_number.values())
 
 
@@ -127,7 +121,7 @@ def test_lines_are_sorted_over_all_inputs():
 def test_fields_are_columns_too():
     versions = [
         line["body"]["clientSoftwareVersion"]
-        for line in lines("decode", OTHER, "--sort", "clientSoftwareVersion", "--filter", "clientSoftwareVersion")
+        for line in lines_of("decode", OTHER, "--sort", "clientSoftwareVersion", "--filter", "clientSoftwareVersion")
     ]
     assert versions == sorted(versions)
     assert len({*versions}) > 1
@@ -143,21 +137,22 @@ def test_lines_that_wait_keep_their_bytes_and_nothing_that_was_decoded(monkeypat
 
     monkeypatch.setattr(Ordering, "rows", rows_and_look)
     words = ("decode", CAPTURE, "--filter", "api == Metadata", "--sort", "throttleTimeMs")
-    assert lines(*words) == sorted(
-        lines("decode", CAPTURE, "--filter", "api == Metadata"), key=lambda line: "throttleTimeMs" not in line["body"]
+    assert lines_of(*words) == sorted(
+        lines_of("decode", CAPTURE, "--filter", "api == Metadata"),
+        key=lambda line: "throttleTimeMs" not in line["body"],
     )
     assert kept
     assert set(kept) == {(None, None, None, None)}
 
 
 def test_without_an_order_top_is_the_first_lines():
-    assert [line["frame"] for line in lines("decode", CAPTURE, "--top", "2")] == [1, 2]
+    assert [line["frame"] for line in lines_of("decode", CAPTURE, "--top", "2")] == [1, 2]
 
 
 def test_an_unknown_column_is_named_with_what_is_close():
-    done = kwire("decode", CAPTURE, "--sort", "latancy")
-    assert done.code == 2
-    assert "--sort: no column and no field is called latancy; did you mean latency?" in done.err
+    assert "--sort: no column and no field is called latancy; did you mean latency?" in refusal_of(
+        "decode", CAPTURE, "--sort", "latancy"
+    )
 
 
 def test_what_has_no_rows_or_no_end_is_not_sorted():
@@ -171,8 +166,8 @@ def test_what_has_no_rows_or_no_end_is_not_sorted():
 @pytest.mark.parametrize("command", [("dump",), ("decode", "--records", "size")])
 def test_the_largest_batches(command):
     (file,) = OFFSETS.glob("*.log")
-    sizes = [line["size"] for line in lines(*command, file, "--sort", "size", "--top", "3")]
-    assert sizes == sorted((line["size"] for line in lines("dump", file)), reverse=True)[:3]
+    sizes = [line["size"] for line in lines_of(*command, file, "--sort", "size", "--top", "3")]
+    assert sizes == sorted((line["size"] for line in lines_of("dump", file)), reverse=True)[:3]
 
 
 def test_the_largest_records_of_a_folder():
@@ -190,10 +185,9 @@ def test_the_order_of_a_key_tells_no_secret():
 
 
 def test_a_column_that_batches_lack_lists_those_that_they_have():
-    done = kwire("dump", OFFSETS, "--sort", "siz")
-    assert done.code == 2
-    assert "--sort siz: the columns are position, size, baseOffset" in done.err
-    assert "did you mean size?" in done.err
+    error = refusal_of("dump", OFFSETS, "--sort", "siz")
+    assert "--sort siz: the columns are position, size, baseOffset" in error
+    assert "did you mean size?" in error
 
 
 # Tables of answers.
@@ -211,8 +205,8 @@ def test_tables_of_answers_are_sorted(fmt):
 
 def test_the_table_that_has_the_column_is_sorted_and_others_stay():
     words = ("stats", OTHER)
-    before = json.loads(kwire(*words, "--format", "json").out)["tables"]
-    after = json.loads(kwire(*words, "--format", "json", "--sort", "client").out)["tables"]
+    before = json_of(*words)["tables"]
+    after = json_of(*words, "--sort", "client")["tables"]
     assert after["client"] == sorted(before["client"], key=lambda row: row["client"])
     assert after["client"] != before["client"]
     assert after["api"] == before["api"]
@@ -226,9 +220,10 @@ def test_a_named_table_is_sorted():
 
 
 def test_an_unknown_column_of_an_answer_lists_the_columns():
-    done = kwire("spec", "errors", "--sort", "nane")
-    assert done.code == 2
-    assert "--sort nane: the columns are code, name, retriable, meaning, given, clients; did you mean name?" in done.err
+    assert (
+        "--sort nane: the columns are code, name, retriable, meaning, given, clients; did you mean name?"
+        in refusal_of("spec", "errors", "--sort", "nane")
+    )
 
 
 @pytest.mark.parametrize("fmt", ["text", "github", "sarif"])
@@ -244,9 +239,7 @@ def test_lines_about_definitions_are_sorted_too(words, fmt):
 
 @pytest.mark.parametrize("words", [("breaking", BEFORE, AFTER), ("lint", AFTER)])
 def test_lines_about_definitions_have_no_table_to_choose(words):
-    done = kwire(*words, "--table", "breaks")
-    assert (done.code, done.out) == (2, "")
-    assert "--table goes with --format csv, parquet or arrow, or with --sort" in done.err
+    assert "--table goes with --format csv, parquet or arrow, or with --sort" in refusal_of(*words, "--table", "breaks")
 
 
 # --filter with --pairs.
@@ -263,9 +256,9 @@ def test_a_filter_of_pairs_brings_the_other_half(fmt):
 
 
 def test_limits_count_pairs():
-    pairs = lines("decode", CAPTURE, "--pairs", "--filter", "api == Metadata", "--top", "2")
+    pairs = lines_of("decode", CAPTURE, "--pairs", "--filter", "api == Metadata", "--top", "2")
     assert [pair["response"]["api"] for pair in pairs] == ["Metadata"] * 2
 
 
 def test_the_filter_of_lines_alone_is_as_before():
-    assert {line["kind"] for line in lines("decode", CAPTURE, "--filter", "kind == request")} == {"request"}
+    assert {line["kind"] for line in lines_of("decode", CAPTURE, "--filter", "kind == request")} == {"request"}

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from kit.commands import kwire
+from kit.commands import kwire, refusal_of
 from kit.logs import SEGMENTS, batch, keyed, record, segments
 
 FILE = "00000000000000000000.log"
@@ -64,17 +64,6 @@ def test_standard_input_with_its_topic():
     ]
 
 
-@pytest.mark.parametrize("fmt", ["table", "json", "jsonl", "csv", "html"])
-def test_no_secret_is_in_any_format(fmt):
-    [user] = tables(SEGMENTS / "__cluster_metadata-0", "--show-secrets")["scramUsers"]
-    table = ("--table", "scramUsers") if fmt == "csv" else ()
-    done = kwire("dump", "--state", "--format", fmt, *table, SEGMENTS / "__cluster_metadata-0")
-    out = done.out.replace("\\u003c", "<")
-    assert "alice" in out
-    assert out.count("<redacted") == 3
-    assert not any(user[name] in out for name in ("salt", "storedKey", "serverKey"))
-
-
 def test_what_could_not_be_read_is_said_and_strict_fails(tmp_path):
     folder = tmp_path / "__consumer_offsets-0"
     folder.mkdir()
@@ -100,11 +89,10 @@ def test_an_offset_before_the_first_file_in_use_is_no_empty_answer(tmp_path, fil
         )
     first = {"2-1.checkpoint": 1, "3.log": 3}[files[0]]
     for at in range(first):
-        done = kwire("dump", "--state", "--at", at, folder)
-        assert (done.code, done.out) == (2, "")
-        assert f"the first offset that can be answered is {first};" in done.err
-        assert all(f"{int(name.split('.')[0]):020}.log.deleted" in done.err for name in files[1:])
-        assert files[1:] or "no file beside them reaches further" in done.err
+        error = refusal_of("dump", "--state", "--at", at, folder)
+        assert f"the first offset that can be answered is {first};" in error
+        assert all(f"{int(name.split('.')[0]):020}.log.deleted" in error for name in files[1:])
+        assert files[1:] or "no file beside them reaches further" in error
     assert kwire("dump", "--state", "--at", first, folder).code == 0
 
 
@@ -114,5 +102,4 @@ def test_an_offset_before_the_first_file_in_use_is_no_empty_answer(tmp_path, fil
 def test_no_batch_is_no_answer(tmp_path, topic):
     (tmp_path / f"{topic}-0").mkdir()
     (tmp_path / f"{topic}-0" / FILE).write_bytes(b"")
-    done = kwire("dump", "--state", tmp_path)
-    assert (done.code, done.out, "0 batches in 1 file" in done.err) == (2, "", True)
+    assert "0 batches in 1 file" in refusal_of("dump", "--state", tmp_path)

@@ -1,10 +1,8 @@
 """kwire stats: what it counts, over time and by dimension, in every format."""
 
-import json
-
 import pytest
 from kit.captures import spoken_capture
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, json_of, kwire, refusal_of
 from kit.traffic import Wire
 
 CAPTURE = ROOT / "samples" / "incidents" / "rebalancing.pcap"
@@ -21,33 +19,31 @@ def test_a_client_without_an_id_and_one_with_an_empty_id_are_two_as_in_clients(t
         )
     )
     for more, table in ((), "client"), (("--every", "1h"), "overTime"):
-        document = json.loads(kwire("stats", path, "--by", "client", *more, "-f", "json").out)
+        document = json_of("stats", path, "--by", "client", *more)
         rows = {row.get("client", row.get("name")): row["requests"] for row in document["tables"][table]}
         assert rows == dict.fromkeys(ids, 2)
-    rows = json.loads(kwire("clients", path, "-f", "json").out)["tables"]["clients"]
+    rows = json_of("clients", path)["tables"]["clients"]
     assert {row["clientId"]: row["requests"] for row in rows} == dict.fromkeys(ids, 2)
     shown = kwire("stats", path, "--by", "client", "-f", "table").out
     assert [line[:3] for line in shown.splitlines()[-3:]] == ["app", "   ", "-  "]
-    by_software = json.loads(kwire("stats", path, "--by", "software", "-f", "json").out)["tables"]["software"]
+    by_software = json_of("stats", path, "--by", "software")["tables"]["software"]
     assert [row["software"] for row in by_software] == [None]
 
 
 def test_filter_chooses_lines():
-    done = kwire("stats", CAPTURE, "--by", "api", "--filter", "api == JoinGroup", "-f", "json")
-    assert [row["api"] for row in json.loads(done.out)["tables"]["api"]] == ["JoinGroup 7"]
+    assert [
+        row["api"] for row in json_of("stats", CAPTURE, "--by", "api", "--filter", "api == JoinGroup")["tables"]["api"]
+    ] == ["JoinGroup 7"]
 
 
 def test_captures_and_logs_count_apart():
-    done = kwire("stats", CAPTURE, LOG, "--every", "1h", "-f", "json")
-    rows = json.loads(done.out)["tables"]["overTime"]
+    rows = json_of("stats", CAPTURE, LOG, "--every", "1h")["tables"]["overTime"]
     assert [(row["of"], row["requests"]) for row in rows] == [("request logs", 39), ("captures", 166)]
 
 
 @pytest.mark.parametrize("duration", ["0", "0.4ms", "soon", "5 d", "-1s", ""])
 def test_durations_are_checked_before_anything_is_read(duration):
-    done = kwire("stats", "no-such-file", "--every", duration)
-    assert done.code == 2
-    assert "--every takes a duration" in done.err
+    assert "--every takes a duration" in refusal_of("stats", "no-such-file", "--every", duration)
 
 
 def test_what_does_not_fit_is_an_error():

@@ -7,7 +7,7 @@ import shutil
 from datetime import datetime
 
 import pytest
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, json_of, kwire, refusal_of
 
 CAPTURE = ROOT / "samples/incidents/sasl.pcap"
 LOG = ROOT / "samples/request-logs/kafka-request.log"
@@ -15,9 +15,7 @@ LOGS = ROOT / "samples/logs"
 
 
 def summary(*arguments, **options):
-    done = kwire("summary", *arguments, "--format", "json", **options)
-    assert done.code == 0, done.err
-    return json.loads(done.out)
+    return json_of("summary", *arguments, **options)
 
 
 @pytest.mark.parametrize("source", [CAPTURE, LOG, LOGS], ids=lambda path: path.name)
@@ -50,7 +48,7 @@ def test_standard_input_and_several_files_are_counted():
 
 
 def test_files_that_are_not_in_use_are_said():
-    unused = json.loads(kwire("dump", LOGS, "--verify", "--format", "json").out)["facts"]["notInUse"]
+    unused = json_of("dump", LOGS, "--verify")["facts"]["notInUse"]
     assert unused == 2
     assert f" ({unused} not in use); the largest" in kwire("summary", LOGS).out
     assert "not in use" not in kwire("summary", LOGS / "txn-out-0").out
@@ -65,9 +63,7 @@ def test_files_that_are_not_in_use_are_said():
     ],
 )
 def test_other_inputs_are_refused(words, said):
-    done = kwire("summary", *words)
-    assert (done.code, done.out) == (2, "")
-    assert said in done.err
+    assert said in refusal_of("summary", *words)
 
 
 DAMAGED = ("bitflip-0", "cutheader-0", "garbage-0")

@@ -4,7 +4,7 @@ import importlib.util
 import re
 
 import pytest
-from kit.commands import ROOT, hold_page, kwire
+from kit.commands import ROOT, hold_page, kwire, refusal_of
 
 CAPTURE = ROOT / "samples/captures/ipv6.pcap"
 SEGMENT = ROOT / "samples/segments/txn-out-0/00000000000000000000.log"
@@ -28,10 +28,7 @@ HEX = ROOT / "samples/frames/fetch-v18-response.hex"
     ],
 )
 def test_errors(arguments, says):
-    done = kwire("tui", *arguments)
-    assert done.code == 2
-    assert says in done.err
-    assert not done.out
+    assert says in refusal_of("tui", *arguments)
 
 
 def test_an_empty_file(tmp_path):
@@ -45,9 +42,7 @@ def test_without_the_extra(monkeypatch):
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *more: None if name == "textual" else real(name, *more)
     )
-    done = kwire("tui", CAPTURE)
-    assert done.code == 2
-    assert "pip install 'kwire[tui]'" in done.err
+    assert "pip install 'kwire[tui]'" in refusal_of("tui", CAPTURE)
 
 
 def test_a_screen(monkeypatch):

@@ -3,7 +3,6 @@
 import pytest
 from kit.commands import ROOT, kwire
 
-pytest.importorskip("pyarrow")
 pytest.importorskip("fsspec")
 
 import fsspec

@@ -4,7 +4,6 @@ processes.
 
 import fcntl
 import io
-import json
 import os
 import pty
 import struct
@@ -12,7 +11,7 @@ import termios
 import threading
 
 import pytest
-from kit.commands import ROOT, kwire, on_terminal
+from kit.commands import ROOT, json_of, on_terminal
 from rich.cells import cell_len
 
 from kwire_cli.cli.environment import Environment
@@ -102,7 +101,7 @@ def test_no_line_is_longer_than_the_terminal(command, monkeypatch):
 @pytest.mark.parametrize("path", [TRANSACTION, LOG])
 def test_names_of_errors_are_in_one_piece_on_80_columns(path, monkeypatch):
     monkeypatch.chdir(ROOT)
-    tables = json.loads(kwire("stats", path, "--format", "json").out)["tables"]
+    tables = json_of("stats", path)["tables"]
     words = {word.strip(",") for line in screen(("stats", path), 80) for word in line.split()}
     names = {name for rows in tables.values() for row in rows for name in row["errors"]}
     assert len(names) > 2

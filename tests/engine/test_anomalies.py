@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 from kit.messages import definition, field
 
-import kwire_cli as kwire
 from kwire_cli.analysis.costs.ledger import ledger
 from kwire_cli.engine.codes import (
     COMPRESSION,
@@ -12,18 +11,12 @@ from kwire_cli.engine.codes import (
     LOG_FILES,
     MEANING,
     PAYLOADS,
-    RECORDS as RECORD_CODES,
+    RECORDS,
     REMARKS,
     SHIFTS,
 )
-from kwire_cli.engine.lower import records_entry
-from kwire_cli.engine.spans import walk
-from kwire_cli.engine.tree import build
-from kwire_cli.engine.values import anomalies
 from kwire_cli.message.decoded import decode_spec
-from kwire_cli.message.frames import Hints
-from kwire_cli.message.reading import read_all
-from kwire_cli.structs.records import v2
+from kwire_cli.structs.messages import declare
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "model.md"
@@ -47,16 +40,35 @@ LATER_TAG = definition(
 )
 PACKED = definition(field("int32", encoding="packed32"))
 WIDE = definition(field("int16", encoding="fixed32"))
+WIDER = definition(field("int32", encoding="fixed64"))
+OPTIONAL = definition(
+    field("S", tag=0, taggedVersions="1+", versions="1+", nullableVersions="0+", fields=[{"name": "A", "type": "int8"}])
+)
+BOOL = definition(field("bool"))
 EMPTY = definition(field("[]S", fields=[]))
+
+
+def encoded(encoding):
+    """A definition with an integer in this encoding."""
+    return definition(field(f"int{encoding[-2:]}", encoding=encoding))
+
 
 BODIES = [
     # spec, version, bytes, value, then (code, path, offset) of each anomaly
     (STRING, 1, "8200 61 00", {"f": "a"}, [("OVERLONG_VARINT", "f", 0)]),
     (STRING, 1, "02 61 80 00", {"f": "a"}, [("OVERLONG_VARINT", "_tags", 2)]),
     (PACKED, 0, "8200", {"f": 1}, [("OVERLONG_VARINT", "f", 0)]),
+    (encoded("upacked32"), 0, "8180808000", {"f": 1}, [("OVERLONG_VARINT", "f", 0)]),
+    (encoded("packed64"), 0, "80808080808080808000", {"f": 0}, [("OVERLONG_VARINT", "f", 0)]),
     (STRING, 1, "8280808010 61 00", {"f": "a"}, [("VARINT_EXCESS_BITS", "f", 0)]),
     (PACKED, 0, "ffffffff7f", {"f": -(1 << 31)}, [("VARINT_EXCESS_BITS", "f", 0)]),
+    (encoded("upacked32"), 0, "ffffffff7f", {"f": -1}, [("VARINT_EXCESS_BITS", "f", 0)]),
+    (encoded("upacked16"), 0, "ffff07", {"f": -1}, [("VARINT_EXCESS_BITS", "f", 0)]),
+    (encoded("packed16"), 0, "818004", {"f": -1}, [("VARINT_EXCESS_BITS", "f", 0)]),
+    (encoded("upacked64"), 0, "ffffffffffffffffff03", {"f": -1}, [("VARINT_EXCESS_BITS", "f", 0)]),
     (NULLABLE, 0, "fffe", {"f": None}, [("NEGATIVE_LENGTH", "f", 0)]),
+    (NULLABLE, 0, "8000", {"f": None}, [("NEGATIVE_LENGTH", "f", 0)]),
+    (NULLABLE, 1, "8080808008 00", {"f": None}, [("NEGATIVE_LENGTH", "f", 0)]),
     (NULLABLE_NUMBERS, 0, "80000000", {"f": None}, [("NEGATIVE_LENGTH", "f", 0)]),
     (NULLABLE_NUMBERS, 1, "ffffffff0f 00", {"f": None}, [("NEGATIVE_LENGTH", "f", 0)]),
     (TAGGED, 1, "ffffffff0f", {}, [("NEGATIVE_LENGTH", "_tags", 0)]),
@@ -64,7 +76,12 @@ BODIES = [
     (NUMBERS, 1, "00 00", {"f": None}, [("NULL_NOT_ALLOWED", "f", 0)]),
     (NAMES, 0, "fffffffe", {"f": None}, [("NEGATIVE_LENGTH", "f", 0), ("NULL_NOT_ALLOWED", "f", 0)]),
     (STRUCT, 0, "02 07", {"f": {"a": 7}}, [("PRESENCE_NOT_0_OR_1", "f", 0)]),
+    (STRUCT, 0, "00 07", {"f": {"a": 7}}, [("PRESENCE_NOT_0_OR_1", "f", 0)]),
+    (STRUCT, 0, "7f 07", {"f": {"a": 7}}, [("PRESENCE_NOT_0_OR_1", "f", 0)]),
     (STRUCT, 0, "80", {"f": None}, [("PRESENCE_NOT_0_OR_1", "f", 0)]),
+    (STRUCT, 0, "fe", {"f": None}, [("PRESENCE_NOT_0_OR_1", "f", 0)]),
+    (OPTIONAL, 1, "01 00 05 ffffffff0f", {"f": None}, [("PRESENCE_NOT_0_OR_1", "f", 3)]),
+    (OPTIONAL, 1, "01 00 03 02 07 00", {"f": {"a": 7}}, [("PRESENCE_NOT_0_OR_1", "f", 3)]),
     (TWO_TAGS, 1, "02 01 02 0261 00 01 07", {"f": 7, "g": "a"}, [("TAG_ORDER", "f", 5)]),
     (
         TAGGED,
@@ -86,11 +103,12 @@ BODIES = [
         {"h": 9, "unknownTaggedFields": [{"tag": 0, "data": "Bw=="}]},
         [("TAG_NOT_VALID", "_tags[0]", 2)],
     ),
-    (definition(field("bool")), 0, "02", {"f": True}, [("BOOL_NOT_0_OR_1", "f", 0)]),
+    *((BOOL, 0, byte, {"f": True}, [("BOOL_NOT_0_OR_1", "f", 0)]) for byte in ("02", "7f", "80", "ff")),
     (definition(field("[]bool")), 0, "00000002 01 ff", {"f": [True, True]}, [("BOOL_NOT_0_OR_1", "f[1]", 5)]),
-    (STRING, 1, "818002" + "61" * 32768 + "00", None, [("STRING_TOO_LONG", "f", 0)]),
-    (STRING, 0, "0001 ff", {"f": "\ufffd"}, [("INVALID_UTF8", "f", 2)]),
+    (STRING, 1, "818002" + "61" * 32768 + "00", {"f": "a" * 32768}, [("STRING_TOO_LONG", "f", 0)]),
+    (STRING, 0, "0003 61ff62", {"f": "a\ufffdb"}, [("INVALID_UTF8", "f", 2)]),
     (WIDE, 0, "00008000", {"f": 32768}, [("VALUE_OUT_OF_RANGE", "f", 0)]),
+    (WIDER, 0, "ffffffff7fffffff", {"f": -(1 << 31) - 1}, [("VALUE_OUT_OF_RANGE", "f", 0)]),
     (STRING, 0, "0005 6161", {}, [("TRUNCATED", "f", 0)]),
     (STRING, 0, "00", {}, [("TRUNCATED", "f", 0)]),
     (NUMBERS, 0, "00000002 00000001 0000", {"f": [1]}, [("TRUNCATED", "f[1]", 8)]),
@@ -115,48 +133,29 @@ def test_an_anomaly_has_a_code_a_path_and_an_offset(spec, version, data, value, 
     assert all(a.detail for a in decoded.anomalies)
     if value is not None:
         assert decoded.value == value
+    if decoded.complete and not {"INVALID_UTF8", "TRAILING_BYTES"} & {code for code, *_ in found}:
+        assert declare(spec, version).parse(data) == decoded.value
     assert sum(row.prefix_bytes + row.value_bytes for row in ledger(decoded)) == len(data)
     assert b"".join(data[span.start : span.end] for span in decoded.spans) == data
 
 
-RECORDS = [
-    # declaration, bytes, then (code, path, offset) of each anomaly; more of them are in tests/structs/records/
-    (v2.RECORDS, "0e 00 00 00 01 01 00", [("RECORD_SIZE_MISMATCH", "records[0].length", 0)]),
-    (v2.RECORDS, "0c 00 00 00 01 01 01", [("NULL_NOT_ALLOWED", "records[0].headers", 6)]),
-]
-
-
-@pytest.mark.parametrize(("decl", "data", "found"), RECORDS)
-def test_an_anomaly_of_a_record(decl, data, found):
-    entry = records_entry(decl)
-    tree = build(entry, walk(entry, bytes.fromhex(data)))
-    assert [(a.code, a.path, a.offset) for a in anomalies(tree)] == found
-
-
-FRAMES = [
-    # bytes of a frame, hints, code
-    ("0012 0063 00000001 0001 61 00 0261 0262 00 ffffffff 00", Hints(kind="request"), "UNKNOWN_VERSION"),
-    ("0fff 0000 00000001 0001 61 00", Hints(kind="request"), "UNKNOWN_API"),
-    ("0000002b 0012 0003 00000000 0007 61646d696e2d31 00 12 617061", Hints(), "TRUNCATED"),
-    ("00000012 0012 0000 00000001 0007 61646d696e2d31", Hints(kind="request"), "FRAME_SIZE_MISMATCH"),
-    ("00000010 0012 0000 00000001 0002 6161 00000000", Hints(), "EXTRA_HEADER_BYTES"),
-    ("0000000a 00000001 0023 00000000", Hints(kwire.catalog().api(18), 3, "response"), "VERSION_FALLBACK"),
-    ("0000000a 00000001 00000000 0000", Hints(kwire.catalog().api(12), 0, "response"), "FITS_OTHERWISE"),
-]
-
-
-@pytest.mark.parametrize(("data", "hints", "code"), FRAMES, ids=[row[2] for row in FRAMES])
-def test_an_anomaly_of_a_frame(data, hints, code):
-    (frame,) = read_all(kwire.catalog(), bytes.fromhex(data), hints)
-    assert code in [anomaly.code for anomaly in frame.anomalies]
+FRAMES = {
+    "EXTRA_HEADER_BYTES",
+    "FITS_OTHERWISE",
+    "FRAME_SIZE_MISMATCH",
+    "UNKNOWN_API",
+    "UNKNOWN_VERSION",
+    "VERSION_FALLBACK",
+}
+"""Codes of frames, which tests/message/test_frames.py and test_fits.py provoke."""
 
 
 def test_every_code_is_provoked_here():
-    # Those of compressed records are in tests/records/test_codes.py, those of payloads in tests/payload, of log files
-    # in tests/source/logs, of batches in tests/records, of early layouts in tests/engine/test_values.py.
-    odd = [found for *_, found in BODIES + RECORDS]
-    provoked = {code for found in odd for code, _, _ in found} | {row[2] for row in FRAMES} | REMARKS
-    assert provoked == set(MEANING) - set(COMPRESSION) - set(PAYLOADS) - set(LOG_FILES) - set(RECORD_CODES)
+    # Those of compressed records are in tests/records/test_codes.py, those of payloads in tests/records, of log files
+    # in tests/source/logs, of batches in tests/records, of records in tests/structs/records/test_v2.py, of early
+    # layouts in tests/engine/test_values.py.
+    provoked = {code for *_, found in BODIES for code, _, _ in found} | {"RECORD_SIZE_MISMATCH"} | FRAMES | REMARKS
+    assert provoked == set(MEANING) - set(COMPRESSION) - set(PAYLOADS) - set(LOG_FILES) - set(RECORDS)
     assert set(KERNEL_BITS.values()) <= set(MEANING)
     assert set(MEANING) >= SHIFTS
 

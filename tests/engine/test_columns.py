@@ -5,7 +5,7 @@ import math
 from collections import Counter
 
 import pytest
-from hypothesis import given, strategies as st
+from kit.logs import record
 from kit.messages import by_layout, hostile_layouts, sample, shared, walked, without_unknown_tags
 
 pytest.importorskip("numba")
@@ -102,17 +102,6 @@ def test_damaged_bodies():
         check(*layout)
 
 
-@given(st.data())
-def test_changed_bodies(data):
-    row = data.draw(st.sampled_from(sample()))
-    bodies = [row.body]
-    for _ in range(2):
-        at = data.draw(st.integers(0, len(row.body)))
-        bodies.append(row.body[:at] + data.draw(st.binary(max_size=6)) + row.body[at + data.draw(st.integers(0, 6)) :])
-    spec = row.catalog.message(row.message)
-    check(spec, row.version, entry_for(spec, row.version), bodies)
-
-
 @pytest.mark.parametrize(
     ("kind", "bodies"),
     [
@@ -172,23 +161,13 @@ def test_tagged_fields_have_their_defaults_and_the_last_value_counts():
 
 
 def test_records_one_by_one():
-    record = {
-        "attributes": 0,
-        "timestampDelta": 9000,
-        "offsetDelta": 70,
-        "key": None,
-        "value": "AQI=",
-        "headers": [{"key": "h", "value": None}],
-    }
+    one = record(None, b"\1\2", 70, 9000, [("h", None)])
     entry = records_entry(v2.RECORDS)
-    bodies = [
-        v2.RECORDS.build({"records": rows})
-        for rows in ([record, record | {"headers": [], "key": ""}], [], [record] * 3)
-    ]
+    bodies = [v2.RECORDS.build({"records": rows}) for rows in ([one, one | {"headers": [], "key": ""}], [], [one] * 3)]
     found, _ = columns(entry, walked(entry, bodies))
     assert [len(each["records"]) for each in found.to_pylist()] == [2, 0, 3]
     first, second = found[0].as_py()["records"]
-    assert first == {"length": first["length"], **record, "value": b"\1\2"}
+    assert first == {"length": first["length"], **one, "value": b"\1\2"}
     assert (second["key"], second["headers"]) == (b"", [])
 
 

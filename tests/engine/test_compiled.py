@@ -9,7 +9,7 @@ import sys
 import pytest
 from hypothesis import given, strategies as st
 from kit.logs import RECORD_SETS
-from kit.messages import by_layout, hostile_layouts, sample, shared, walked
+from kit.messages import by_layout, definition, field, hostile_layouts, sample, shared, walked
 from kit.peers import mutated
 
 pytest.importorskip("numba")
@@ -17,7 +17,7 @@ import numpy as np
 
 from kwire_cli.engine import compiled as c, kernel, numba_loops
 from kwire_cli.engine.arrow import sum_walk
-from kwire_cli.engine.lower import entry_for, lower, records_entry
+from kwire_cli.engine.lower import lower, records_entry
 from kwire_cli.engine.program import Program
 from kwire_cli.engine.spans import walk
 from kwire_cli.structs.messages import declare
@@ -67,16 +67,6 @@ def test_any_bytes_as_records(bodies, name):
     check(records_entry(RECORD_SETS[name]), bodies)
 
 
-@given(st.data())
-def test_any_bytes_as_messages(data):
-    row = data.draw(st.sampled_from(sample()))
-    bodies = [row.body]
-    for _ in range(3):
-        at = data.draw(st.integers(0, len(row.body)))
-        bodies.append(row.body[:at] + data.draw(st.binary(max_size=8)) + row.body[at + data.draw(st.integers(0, 8)) :])
-    check(entry_for(row.catalog.message(row.message), row.version), bodies)
-
-
 def test_the_kernel_resumes_where_the_output_was_full(monkeypatch):
     monkeypatch.setattr(c, "CHUNK", 8)
     monkeypatch.setattr(c, "MEASURED", 8)
@@ -106,12 +96,6 @@ def test_no_messages_and_messages_without_bytes():
 
 
 def test_a_program_that_has_grown_is_made_anew():
-    from kit.messages import definition, field
-
-    from kwire_cli.engine.lower import lower
-    from kwire_cli.engine.program import Program
-    from kwire_cli.structs.messages import declare
-
     program = Program()
     for kind, body in (("int32", bytes(4)), ("string", b"\0\2hi"), ("[]int8", b"\0\0\0\1\7")):
         check(lower(declare(definition(field(kind)), 0), program), [body, body])
@@ -163,13 +147,3 @@ def test_a_second_process_finds_the_machine_code(tmp_path):
         for _ in range(2)
     ]
     assert said == ["150 0\n", "150 1\n"]
-
-
-def test_what_measures_it_walks_all_jobs_and_refuses_what_does_not_fit():
-    row = next(row for row in sample() if row.message == "MetadataResponse")
-    program = Program()
-    entry = lower(declare(row.catalog.message(row.message), row.version), program)
-    walk_all = c.walker(program, [entry.pc, 0, len(row.body), 0, 0, 0, 0] * 3, row.body)
-    assert walk_all() == walk_all() == 3 * len(walk(entry, row.body).node)
-    with pytest.raises(ValueError, match="a gap"):
-        c.walker(program, [entry.pc, 0, len(row.body) // 2, 0, 0, 0, 0], row.body)

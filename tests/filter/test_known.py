@@ -33,7 +33,6 @@ CAPTURE = "samples/captures/ipv6.pcap"
             1,
             "no field is called partitons; did you mean partitions or partition or partitionIds?",
         ),
-        (".frame == 1", 1, "no field is called frame; did you mean name?"),
         ("qqqqqqqq", 1, "no column and no field is called qqqqqqqq"),
     ],
 )
@@ -132,12 +131,7 @@ def test_a_dotted_name_of_dump_s_lines_selects_the_lines_that_have_it():
 WRONG = [
     ("nosuch == 1", 1, "no batch or record has a field called nosuch"),
     ("prodcerId == 1", 1, "no batch or record has a field called prodcerId; did you mean producerId or "),
-    (
-        "size > 1 and records.prodcerId == 1",
-        14,
-        "no batch or record has a field called prodcerId; did you mean producerId or ",
-    ),
-    ("records.nosuch == 1", 1, "no batch or record has a field called nosuch"),
+    ("size > 1 and records.nosuch == 1", 14, "no batch or record has a field called nosuch"),
     ("records.records.producerId == 1", 1, "no record has a field called producerId"),
     ("headers.kee == x", 1, "a header of a record has key and value, and no kee"),
     ("has grupId", 5, "no batch or record has a field called grupId; did you mean groupId"),
@@ -148,7 +142,6 @@ WRONG = [
 OF_FRAMES = [
     ("latency > 1ms", 1, "latency is a column of frames, and batches and records have no such field"),
     ("size > 1 and api == Fetch", 14, "api is a column of frames, and batches and records have no such field"),
-    ("correlationId == 1", 1, "correlationId is a column of frames, and batches and records have no such field"),
     ("body.size == 1", 1, "no batch or record has a field called body"),
     ("maxWaitMs == 1", 1, "no batch or record has a field called maxWaitMs"),
 ]
@@ -173,14 +166,6 @@ def test_a_name_of_frames_is_for_commands_that_show_frames(text, column, reason)
     assert error.value.reason.startswith(reason)
     filter_of(catalog(), text, "either")
     filter_of(catalog(), text)
-
-
-@pytest.mark.parametrize(("text", "column", "reason"), WRONG)
-@pytest.mark.parametrize("options", [("dump",), ("dump", "--deep")])
-def test_dump_refuses_it(options, text, column, reason):
-    done = kwire(*options, "--filter", text, SEGMENT)
-    assert (done.code, done.raw) == (2, b"")
-    assert done.err.startswith(f"kwire: filter, column {column}: {reason}")
 
 
 @pytest.mark.parametrize(
@@ -221,13 +206,20 @@ def test_a_column_of_frames_is_a_field_where_records_have_it():
         assert len(kwire(*asked, "--filter", text, stdin=data).out.splitlines()) == lines
 
 
-@pytest.mark.parametrize("options", [("decode",), ("overhead",), ("stats",)])
-def test_every_command_refuses_it(options):
-    done = kwire(*options, "--filter", 'clinet == "x"', CAPTURE)
-    assert (
-        done.code,
-        done.err.startswith("kwire: filter, column 1: no column and no field is called clinet; did you mean client"),
-    ) == (2, True)
+@pytest.mark.parametrize(
+    ("options", "path", "known"),
+    [
+        (("decode",), CAPTURE, "no column and no field"),
+        (("overhead",), CAPTURE, "no column and no field"),
+        (("stats",), CAPTURE, "no column and no field"),
+        (("dump",), SEGMENT, "no batch or record has a field"),
+        (("dump", "--deep"), SEGMENT, "no batch or record has a field"),
+    ],
+)
+def test_every_command_refuses_it(options, path, known):
+    done = kwire(*options, "--filter", 'clinet == "x"', path)
+    assert (done.code, done.raw) == (2, b"")
+    assert done.err.startswith(f"kwire: filter, column 1: {known}")
 
 
 def test_columns_that_are_asked_for_have_to_be_there():
@@ -251,15 +243,8 @@ CODECS = "none, gzip, snappy, lz4, zstd, unknown-5, unknown-6, unknown-7"
     ("rows", "text", "column", "reason"),
     [
         ("batches", "compression == zsdt", 16, "compression has no value 'zsdt'; did you mean zstd?"),
-        ("batches", "count > 1 and compression != ZSTD", 30, "compression has no value 'ZSTD'; did you mean zstd?"),
         ("batches", "compression in (lz4, 9)", 22, f"compression has no value '9'; values are {CODECS}"),
         ("frames", "records.compression == zsdt", 24, "records.compression has no value 'zsdt'; did you mean zstd?"),
-        (
-            "batches",
-            "timestampType == CreateTme",
-            18,
-            "timestampType has no value 'CreateTme'; did you mean CreateTime?",
-        ),
         ("batches", "gap == LOST", 8, "gap has no value 'LOST'; values are TRUNCATED, CORRUPT, PADDING"),
         ("batches", "kind == request", 9, "kind has no value 'request'; values are batch, control, gap"),
         ("frames", "kind not in (requst)", 14, "kind has no value 'requst'; did you mean request?"),
@@ -267,7 +252,6 @@ CODECS = "none, gzip, snappy, lz4, zstd, unknown-5, unknown-6, unknown-7"
         ("frames", "anomaly == TRAILING_BYTE", 12, "anomaly has no value 'TRAILING_BYTE'; did you mean TRAILING_BYTES"),
         ("batches", "records > 1", 1, "records is a list; the number of records in a batch is count"),
         ("batches", "baseOffset == 0 and records == 0", 21, "records is a list; the number of records in a batch is"),
-        ("frames", "partitionData.records >= 2", 1, "partitionData.records is a list; the number of records in a"),
     ],
 )
 def test_a_value_that_a_name_never_has_is_refused(rows, text, column, reason):

@@ -15,31 +15,16 @@ CAPTURES = sorted(Path("samples/captures").glob("*.pcap*"))
 
 
 def produce(number, topic, *batches):
-    data = b"".join(batches)
-    return Wire.request(
-        "Produce",
-        9,
-        number,
-        "c",
-        acks=1,
-        topicData=[{"name": topic, "partitionData": [{"index": 0, "records": b64(data)}]}],
-    )
+    partition = {"index": 0, "records": b64(b"".join(batches))}
+    return Wire.request("Produce", 9, number, acks=1, topicData=[{"name": topic, "partitionData": [partition]}])
 
 
 def capture(*frames):
     return spoken_capture(*((0, frame) for frame in frames))
 
 
-ONE = produce(
-    1,
-    "a",
-    batch(
-        0,
-        [record(b"k1", b"v1", 0, 0, [("h", b"x"), ("trace-id", b"t1"), ("trace-id", b"t2")])],
-        producerId=9,
-        baseSequence=4,
-    ),
-)
+HEADERS = [("h", b"x"), ("trace-id", b"t1"), ("trace-id", b"t2")]
+ONE = produce(1, "a", batch(0, [record(b"k1", b"v1", 0, 0, HEADERS)], producerId=9))
 TWO = produce(2, "b", batch(0, [record(b"k2", b"\xff\x00", 0, 5), record(None, b"5", 1, 0, [("a b", None)])]))
 PLAIN = Wire.request("FindCoordinator", 3, 3, "c", key="k1")
 FRAMES = (ONE, TWO, PLAIN)
@@ -58,7 +43,6 @@ def numbers(text, *more, frames=FRAMES):
         ("body.topicData.partitionData.records.producerId == 9", [1]),
         ("partitionData.records.producerId == 9", [1]),
         ("producerId == 9", [1]),
-        ("baseSequence == 4", [1]),
         ("records.count == 2", [2]),
         ('records.records.key == "k1"', [1]),
         ('records.key == "k1"', [1]),
@@ -71,11 +55,8 @@ def numbers(text, *more, frames=FRAMES):
         ('value > "v0"', [1]),
         ("records.key == null", [2]),
         ("has headers.key", [1, 2]),
-        ('headers.key == "trace-id"', [1]),
         ("header.trace-id == t2", [1]),
-        ('header.trace-id ~ "t[23]"', [1]),
         ('header."trace-id" == t1', [1]),
-        ("records.header.trace-id in (t0, t1)", [1]),
         ("header.trace-id == x", []),
         ("header.'a b' == null", [2]),
         ('has header."a b"', []),
@@ -96,11 +77,8 @@ def test_names_in_records(text, expected):
     ("text", "reason"),
     [
         ("baseSequenc == 1", "no column and no field is called baseSequenc; did you mean baseSequence"),
-        ("records.producrId == 1", "no batch or record has a field called producrId; did you mean producerId"),
-        ("records.records.producerId == 1", "no record has a field called producerId"),
         ("records.records.kye == 1", "no record has a field called kye; did you mean key?"),
         ("header.clintId == x", "no field of a frame's header is called clintId; did you mean clientId?"),
-        ("headers.kee == x", "a header of a record has key and value, and no kee"),
         ("payloads.data.subscribedTopicName == x", "no payload has a field called subscribedTopicName; did you mean"),
         ("partitonData.records.producerId == 1", "no field is called partitonData; did you mean partitionData"),
     ],
@@ -225,20 +203,22 @@ def test_no_secret_is_told_by_a_filter(guess):
     assert numbers('authBytes ~ "^<redacted 17 bytes>$"', frames=frames) == [1]
 
 
-def test_no_secret_in_records_is_told_by_a_filter():
+@pytest.fixture
+def checkpoint():
+    """A checkpoint of the metadata log, and the values in it that hold secrets."""
     [path] = Path("samples/segments/__cluster_metadata-0").glob("*0000.checkpoint")
-    data = path.read_bytes()
-    lines = [
-        json.loads(line)
-        for line in kwire("dump", "--deep", "--format", "jsonl", "--show-secrets", path).out.splitlines()
-    ]
-    secret = [
-        each["value"] for one in lines for each in one.get("records", ()) if "SCRAM" in json.dumps(each.get("decoded"))
-    ]
+    shown = kwire("dump", "--deep", "--format", "jsonl", "--show-secrets", path).out.splitlines()
+    records = [each for line in shown for each in json.loads(line).get("records", ())]
+    secret = [base64.b64decode(each["value"]) for each in records if "SCRAM" in json.dumps(each.get("decoded"))]
     assert secret
-    frame = produce(1, "__cluster_metadata", data)
+    return path, secret
+
+
+def test_no_secret_in_records_is_told_by_a_filter(checkpoint):
+    path, secret = checkpoint
+    frame = produce(1, "__cluster_metadata", path.read_bytes())
     for value in secret:
-        guess = f"value == 0x{base64.b64decode(value).hex()}"
+        guess = f"value == 0x{value.hex()}"
         assert numbers(guess, frames=(frame,)) == []
         assert numbers(guess, "--show-secrets", frames=(frame,)) == [1]
 
@@ -279,16 +259,9 @@ def test_gaps_of_a_segment_are_found_by_their_kind():
     assert [json.loads(line)["gap"] for line in done.out.splitlines()] == ["TRUNCATED"] or "CORRUPT" in done.out
 
 
-def test_no_choice_of_records_tells_a_secret():
-    [path] = Path("samples/segments/__cluster_metadata-0").glob("*0000.checkpoint")
-    lines = [
-        json.loads(line)
-        for line in kwire("dump", "--deep", "--format", "jsonl", "--show-secrets", path).out.splitlines()
-    ]
-    secret = [each for one in lines for each in one.get("records", ()) if "SCRAM" in json.dumps(each.get("decoded"))]
-    assert secret
-    for each in secret:
-        raw = base64.b64decode(each["value"])
+def test_no_choice_of_records_tells_a_secret(checkpoint):
+    path, secret = checkpoint
+    for raw in secret:
         pattern = "".join(f"\\x{byte:02x}" for byte in raw)
         for choice in (("--grep", pattern), ("--filter", f"value == 0x{raw.hex()}")):
             assert kwire("dump", "--exit-code", *choice, path).code == 1
@@ -315,10 +288,8 @@ def test_headers_have_the_shape_of_dump_in_every_format(lengths):
             kwire("decode", "--fields", name, "--format", "csv", "-", stdin=stdin).out.splitlines()
         )
         assert json.loads(cell) == expected
-    shown = json.loads(kwire("decode", "--fields", "records.records", "--format", "jsonl", "-", stdin=stdin).out)[
-        "records.records"
-    ]
-    assert [len(each["headers"]) for each in shown] == lengths
+    [row] = kwire("decode", "--fields", "records.records", "--format", "jsonl", "-", stdin=stdin).out.splitlines()
+    assert [len(each["headers"]) for each in json.loads(row)["records.records"]] == lengths
 
 
 @pytest.mark.parametrize("before", ["", "records.", "records.records.", "topicData.partitionData.records.records."])

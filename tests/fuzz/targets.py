@@ -18,40 +18,21 @@ import kwire_cli
 from kwire_cli.errors import KwireError
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.source.kinds import Kind, begins_as
+from kwire_cli.source.text.reading import FORMS
 from kwire_cli.spec.overlay import load_text
 from kwire_cli.structs.messages import declare
 from kwire_cli.view.html.page import head, tail
 
 SAMPLES = ROOT / "samples"
-FORMS = [
-    "auto",
-    "hex",
-    "hex-lines",
-    "xxd",
-    "hexdump",
-    "od",
-    "wireshark",
-    "wireshark-packets",
-    "tcpdump",
-    "tcpdump-packets",
-    "literal",
-    "c",
-    "python",
-    "rust",
-    "gdb",
-    "base64",
-    "log",
-    "raw",
-]
-KINDS = {
-    "segment": "00000000000000000000.log",
-    "index": "00000000000000000000.index",
-    "time index": "00000000000000000000.timeindex",
-    "transaction index": "00000000000000000000.txnindex",
-    "producer snapshot": "00000000000000000000.snapshot",
-    "checkpoint": "leader-epoch-checkpoint",
-    "metadata": "partition.metadata",
-}
+LOG_FILES = (
+    "00000000000000000000.log",
+    "00000000000000000000.index",
+    "00000000000000000000.timeindex",
+    "00000000000000000000.txnindex",
+    "00000000000000000000.snapshot",
+    "leader-epoch-checkpoint",
+    "partition.metadata",
+)
 DATA = re.compile(r'<script type="application/json" id="\w+">(.*?)</script>\n', re.DOTALL)
 TITLE = re.compile("<title>(.*)</title>")
 CATALOG = kwire_cli.catalog()
@@ -64,7 +45,7 @@ def some(choices, data):
 
 
 def run(*words, stdin=b"", terminal=True):
-    done = kwire(*words, stdin=stdin, terminal=terminal)
+    done = kwire(*words, "--color", "never", stdin=stdin, terminal=terminal)
     assert done.code in {0, 1, 2}, done.code
     assert done.code == 0 or done.raw or done.err, "it fails and says nothing"
     assert not terminal or not ACTS.search(done.raw + done.err.encode()), "it acts on a terminal"
@@ -80,20 +61,10 @@ def shell(title):
 def texts(data):
     """Bytes in any text form."""
     form = FORMS[data[0] % len(FORMS)] if data else "auto"
-    run(
-        "decode",
-        "--input",
-        form,
-        "--format",
-        some(["tree", "hex", "jsonl"], data),
-        "--color",
-        "never",
-        "-",
-        stdin=data[1:],
-    )
+    run("decode", "--input", form, "--format", some(["tree", "hex", "jsonl"], data), "-", stdin=data[1:])
     if form == "auto":  # which reads packets that were printed as a capture
         asked = some([("--pairs", "-f", "table"), ("--api", "Fetch", "--message-version", "4", "-f", "tree")], data)
-        run("decode", *asked, "--color", "never", "-", stdin=data[1:])
+        run("decode", *asked, "-", stdin=data[1:])
 
 
 def frames(data):
@@ -109,18 +80,7 @@ def frames(data):
         ],
         data,
     )
-    run(
-        "decode",
-        "--input",
-        "raw",
-        *asked,
-        "--format",
-        some(["tree", "jsonl", "hex"], data[::-1]),
-        "--color",
-        "never",
-        "-",
-        stdin=data,
-    )
+    run("decode", "--input", "raw", *asked, "--format", some(["tree", "jsonl", "hex"], data[::-1]), "-", stdin=data)
 
 
 def messages(data):
@@ -136,11 +96,8 @@ def messages(data):
 
 def captures(data):
     """pcap, pcapng, with and without TLS; request logs and what else decode knows by its first bytes."""
-    asked = some(
-        [("-f", "table"), ("-f", "jsonl"), ("-f", "tree"), ("-f", "csv"), ("--pairs", "-f", "jsonl")],
-        data,
-    )
-    run("decode", *asked, "--color", "never", "-", stdin=data)
+    asked = some([("-f", "table"), ("-f", "jsonl"), ("-f", "tree"), ("-f", "csv"), ("--pairs", "-f", "jsonl")], data)
+    run("decode", *asked, "-", stdin=data)
 
 
 def tls(data):
@@ -150,7 +107,7 @@ def tls(data):
     with tempfile.TemporaryDirectory() as folder:
         keys = Path(folder) / "keys"
         keys.write_bytes(data[2 : 2 + size])
-        run("decode", "--tls-keylog", str(keys), *asked, "--color", "never", "-", stdin=data[2 + size :])
+        run("decode", "--tls-keylog", str(keys), *asked, "-", stdin=data[2 + size :])
 
 
 def pages(data):
@@ -182,8 +139,6 @@ def sanitized(data):
             "k",
             "--as-topic",
             some(["t", "__consumer_offsets"], data[::-1]),
-            "--color",
-            "never",
             str(before),
             str(after),
         )
@@ -196,14 +151,13 @@ def records(data):
     form = ["auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft"][data[0] % 6] if data else "auto"
     run("dump", "--record-format", form, "--deep", "--max-decompressed", "1MiB", "--format",
     some(["tree", "jsonl", "hex", "table", "csv"], data),
-        "--as-topic", some(["t", "__consumer_offsets", "__transaction_state", "__cluster_metadata"], data[::-1]),
-        "--color", "never", "-",
+        "--as-topic", some(["t", "__consumer_offsets", "__transaction_state", "__cluster_metadata"], data[::-1]), "-",
         stdin=data[1:])  # fmt: skip
 
 
 def log_files(data):
     """Files of a partition's folder: segments as they are verified and folded, indexes, snapshots, checkpoints."""
-    name = list(KINDS.values())[data[0] % len(KINDS)] if data else KINDS["segment"]
+    name = LOG_FILES[data[0] % len(LOG_FILES)] if data else LOG_FILES[0]
     asked = some([("--verify",), ("--all",), ("--all", "--deep"), ("--state",)], data)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / some(
@@ -211,7 +165,7 @@ def log_files(data):
         )
         place.mkdir()
         (place / name).write_bytes(data[1:])
-        run("dump", *asked, "--max-decompressed", "1MiB", "--color", "never", str(place))
+        run("dump", *asked, "--max-decompressed", "1MiB", str(place))
 
 
 def definitions(data):
@@ -219,8 +173,8 @@ def definitions(data):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "Made.json"
         path.write_bytes(data)
-        run("lint", str(path), "--color", "never")
-        run("breaking", str(path), str(path), "--color", "never")
+        run("lint", str(path))
+        run("breaking", str(path), str(path))
         try:
             spec = load_text(data.decode("utf-8", "replace"), "Made.json").spec
             for version in [*spec.valid_versions.each()][:3]:
@@ -242,13 +196,13 @@ def documents(data):
 
 def request_logs(data):
     """A broker's request log."""
-    run("decode", *some([("-f", "table"), ("-f", "jsonl")], data), "--color", "never", "-", stdin=data)
+    run("decode", *some([("-f", "table"), ("-f", "jsonl")], data), "-", stdin=data)
 
 
 def filters(data):
     """The language of --filter."""
     text = data.decode("utf-8", "replace").replace("\0", "")
-    run("decode", "-f", "table", "--color", "never", "--filter", text, str(SAMPLES / "captures" / "ipv6.pcap"))
+    run("decode", "-f", "table", "--filter", text, str(SAMPLES / "captures" / "ipv6.pcap"))
 
 
 TARGETS = {
@@ -299,16 +253,7 @@ def with_keys(keys, capture):
     return len(keys).to_bytes(2, "big") + keys + capture
 
 
-_KIND_OF = {
-    ".log": 0,
-    ".index": 1,
-    ".timeindex": 2,
-    ".txnindex": 3,
-    ".snapshot": 4,
-    ".checkpoint": 5,
-    "": 5,
-    ".metadata": 6,
-}
+_KIND_OF = {Path(name).suffix: kind for kind, name in enumerate(LOG_FILES)} | {".checkpoint": 5}
 _SPECS = sorted((ROOT / "specs").glob("S*Request.json"))
 _FRAMES = sorted((SAMPLES / "frames").glob("*"))
 _SEEDS = {

@@ -3,25 +3,20 @@
 import copy
 import functools
 import itertools
-import json
 import pickle
 
 import kwire_cli
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, json_of
 from kit.logs import batch, document, keyed, record
 from kit.traffic import pcap_file
 from kwire_cli.analysis.call import Call, Evidence, instant, named_topic
 from kwire_cli.analysis.diagnosis.authentication import Authentication
 from kwire_cli.analysis.diagnosis.authorization import Authorization
-from kwire_cli.analysis.diagnosis.closing import ClosedAtRequest
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
-from kwire_cli.analysis.diagnosis.listeners import Listeners
 from kwire_cli.analysis.diagnosis.old_clients import OldClients
 from kwire_cli.analysis.diagnosis.packets import Packets
-from kwire_cli.analysis.diagnosis.reconnecting import Reconnecting
 from kwire_cli.analysis.diagnosis.tls import TlsMismatch
 from kwire_cli.analysis.diagnosis.transport import Transport
-from kwire_cli.analysis.diagnosis.unanswered import Unanswered
 from kwire_cli.analysis.diagnosis.versions import Versions
 from kwire_cli.analysis.subjects import LogItem, subjects_of
 from kwire_cli.message.redaction import Redaction
@@ -36,7 +31,10 @@ from kwire_cli.view.answers import answer_document
 
 # Calls made up by tests: of captures or request logs in shape, with any bodies.
 
-HOSTILE = (None, 0, -1, 1 << 70, 2.5, True, "", "x" * 500, "\x1b[2J", [], {}, [None], [[]], [{}], [1, "a", None])
+WRONG = (
+    None, 0, 7, -1, 1 << 70, 1 << 300, 1.5, True, "", "x", "x" * 500, "\x1b[2J", [], {}, [None], [7], ["x"],
+    [1, "a", None], [[]], [{}], [[{}]], {"x": None}, {"a": []},
+)  # fmt: skip
 """Values that no definition has in their place."""
 
 
@@ -139,20 +137,16 @@ def told(rule):
 
 def sample_findings(name):
     """Return the findings in a sample, as JSON rows."""
-    done = kwire("diagnose", SAMPLES / name, "--format", "json")
-    assert done.code == 0
-    return json.loads(done.out)["tables"]["findings"]
+    return json_of("diagnose", SAMPLES / name)["tables"]["findings"]
 
 
-def first(name):
-    """Return the code, severity, subject and text of the first finding in a sample, and the frames of its evidence."""
-    row = sample_findings(name)[0]
+def first(name, code=None):
+    """Return the first finding in a sample, or the first with a code: its code, severity, subject, text and frames."""
+    row = next(row for row in sample_findings(name) if code in {None, row["code"]})
     frames = [place.get("frame", place.get("line")) for place in row["evidence"]]
     return row["code"], row["severity"], row["subject"], row["text"], frames
 
 
-WRONG_TYPES = (None, 7, -1, 10**400, 1.5, "text", "", [], [None], [7], {}, [{}], True, [[{}]], {"a": []})
-"""Values of types that no definition has in some place or other."""
 NAMES = (
     "errorCode", "throttleTimeMs", "topics", "responses", "partitions", "partitionResponses", "brokers",
     "host", "port", "nodeId", "name", "topic", "topicId", "partition", "partitionIndex", "index",
@@ -168,7 +162,7 @@ def hostile_calls(apis, errors=()):
     """Yield calls of these apis whose bodies hold values of wrong types at every name that a rule reads."""
     for api in sorted(apis):
         yield MadeCall(api, {}, None)
-        for wrong in WRONG_TYPES:
+        for wrong in WRONG:
             inner = dict.fromkeys(NAMES, wrong)
             lists = dict.fromkeys(("topics", "responses", "brokers", "groups", "partitions", "partitionResponses"))
             for depth in range(3):
@@ -210,17 +204,18 @@ REAL = ROOT.parent / "shared" / "real" / "own" / "captures"
 """Captures that are not part of the project."""
 SECOND = 1_000_000_000
 RULES = (
-    Authentication, Authorization, ClosedAtRequest, Listeners, OldClients, Packets, Reconnecting, TlsMismatch,
-    Transport, Unanswered, Versions,
+    Authentication, Authorization, OldClients, Packets, TlsMismatch, Transport, Versions,
 )  # fmt: skip
-CODES = {kind.code for rule in RULES for kind in rule.KINDS}
+CODES = {kind.code for rule in RULES for kind in rule.KINDS} | {
+    "BROKER_RESTARTED", "BROKER_STOOD_STILL", "BROKER_STOPPED", "CLOSED_IN_PLACE_OF_ANSWER", "CONNECTION_LIMIT",
+    "CONNECTION_REFUSED", "NO_ANSWER", "NO_LOGIN", "RECONNECT_STORM", "STALE_CONNECTION", "UNREACHABLE_LISTENER",
+    "WRONG_LISTENER",
+}  # fmt: skip
 
 
 def diagnosed(*arguments):
     """The findings of RULES in these inputs, as rows."""
-    done = kwire("diagnose", *arguments, "--format", "json")
-    assert done.code == 0, done.err
-    return [row for row in json.loads(done.out)["tables"]["findings"] if row["code"] in CODES]
+    return [row for row in json_of("diagnose", *arguments)["tables"]["findings"] if row["code"] in CODES]
 
 
 def texts(*arguments, severity="info"):
@@ -325,10 +320,6 @@ def log_batch(offset, *values, time=1_000_000, **fields):
     return {"baseOffset": offset, "records": records, **fields}
 
 
-WRONG = [None, 0, -1, 1 << 70, 1.5, "", "x", True, [], {}, [None], [[]], [{}], [1], ["x"], {"x": None}]
-"""Values that stand where no definition allows them."""
-
-
 def deformed(body):
     """Yield a body with each part of it replaced by each of the wrong values."""
     for path in [*_paths(body)]:
@@ -398,22 +389,11 @@ def call(api, second, request, response=None, *, client="c", port=50012):
 
 def join(second, member, generation, *, leader=None, members=(), **more):
     options = {name: more.pop(name) for name in ("client", "port") if name in more}
-    request = {
-        "memberId": member,
-        "protocolType": "consumer",
-        "sessionTimeoutMs": 10_000,
-        "rebalanceTimeoutMs": 300_000,
-        "protocols": [{"name": "range", "metadata": ""}],
-    } | more
+    request = {"memberId": member, "protocolType": "consumer", "protocols": [{"name": "range", "metadata": ""}]}
+    request |= {"sessionTimeoutMs": 10_000, "rebalanceTimeoutMs": 300_000} | more
     listed = [{"memberId": name} for name in members]
-    response = {
-        "errorCode": 0,
-        "generationId": generation,
-        "protocolName": more.get("assignor", "range"),
-        "leader": leader or member,
-        "memberId": member,
-        "members": listed,
-    }
+    response = {"errorCode": 0, "generationId": generation, "protocolName": more.get("assignor", "range")}
+    response |= {"leader": leader or member, "memberId": member, "members": listed}
     return call("JoinGroup", second, request, response, **{"client": member, **options})
 
 
@@ -437,13 +417,8 @@ def modern(second, member, epoch, answer, *, error=0, request=None, given=None, 
     """A heartbeat in a member epoch, answered with another; `given` is an assignment of topic ids."""
     asked = {"memberId": member, "memberEpoch": epoch} | (request or {})
     assignment = None if given is None else {"topicPartitions": [{"topicId": "A" * 21 + "Q", "partitions": given}]}
-    response = {
-        "errorCode": error,
-        "memberId": member,
-        "memberEpoch": answer,
-        "heartbeatIntervalMs": 1000,
-        "assignment": assignment,
-    }
+    response = {"errorCode": error, "memberId": member, "memberEpoch": answer, "heartbeatIntervalMs": 1000}
+    response["assignment"] = assignment
     return call("ConsumerGroupHeartbeat", second, asked, response, **{"client": member, **options})
 
 

@@ -27,24 +27,21 @@ MASK = 0xFFFFFFFF
 def packet_of(segment, number):
     """A packet on Ethernet that carries the segment; the bytes that it lacks were cut off by the capture."""
     source, destination = endpoints(segment.ends)
-    carried = make.tcp(
-        segment.payload + bytes(segment.missing),
-        segment.sequence,
-        segment.acknowledgment,
-        segment.flags,
-        source.port,
-        destination.port,
-    )
+    payload, ports = segment.payload + bytes(segment.missing), (source.port, destination.port)
+    carried = make.tcp(payload, segment.sequence, segment.acknowledgment, segment.flags, *ports)
     wrap, kind = (make.ipv4, ETHER_IPV4) if len(source.address) == 4 else (make.ipv6, ETHER_IPV6)
     data = make.ethernet(wrap(carried, source=source.address, destination=destination.address), kind, padded=False)
     return Packet(number, segment.time, 1, data[: len(data) - segment.missing], len(data))
 
 
+def file_of(segments):
+    """The bytes of a capture file with these segments in this order."""
+    return make.pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)])
+
+
 def capture_of(segments):
-    """A capture file with these segments in this order."""
-    return Capture(
-        io.BytesIO(make.pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)]))
-    )
+    """A capture with these segments in this order."""
+    return Capture(io.BytesIO(file_of(segments)))
 
 
 @dataclass
@@ -150,10 +147,7 @@ class Original:
             ended = [
                 stream.place(segment) + len(segment.payload) + segment.missing
                 for segment in own
-                if segment.payload or segment.missing
-            ]
-            ended += [
-                stream.place(segment) + len(segment.payload) + segment.missing for segment in own if segment.flags & FIN
+                if segment.payload or segment.missing or segment.flags & FIN
             ]
             began = [stream.place(segment) for segment in own if segment.payload or segment.missing]
             answers = [
@@ -199,12 +193,8 @@ def shuffled(segments, dice, window):
         pair = frozenset((segment.ends, turned(segment.ends)))
         if segment.flags & SYN:
             handshakes[pair] = at
-        places.append(
-            (
-                at if segment.flags & SYN else max(at + dice.random() * window, handshakes.get(pair, 0) + 1e-9 * at),
-                segment,
-            )
-        )
+        soonest = handshakes.get(pair, 0) + 1e-9 * at
+        places.append((at if segment.flags & SYN else max(at + dice.random() * window, soonest), segment))
     return [segment for _, segment in sorted(places, key=lambda place: place[0])]
 
 
@@ -241,24 +231,15 @@ def overlapping(segments, dice, share, streams):
 
 
 def hostile_frames(name):
-    return b"".join(
-        [
-            Wire.request("Metadata", 1, 1, name, topics=[{"name": name}]),
-            Wire.request("ApiVersions", 3, 2, name, clientSoftwareName=name, clientSoftwareVersion=name),
-            Wire.request("FindCoordinator", 3, 3, name, key=name),
-            Wire.request(
-                "JoinGroup",
-                5,
-                4,
-                name,
-                groupId=name,
-                memberId=name,
-                protocolType="consumer",
-                protocols=[{"name": name, "metadata": ""}],
-            ),
-            Wire.request("SaslHandshake", 1, 5, name, mechanism=name),
-        ]
-    )
+    group = {"groupId": name, "memberId": name, "protocolType": "consumer"}
+    frames = [
+        Wire.request("Metadata", 1, 1, name, topics=[{"name": name}]),
+        Wire.request("ApiVersions", 3, 2, name, clientSoftwareName=name, clientSoftwareVersion=name),
+        Wire.request("FindCoordinator", 3, 3, name, key=name),
+        Wire.request("JoinGroup", 5, 4, name, protocols=[{"name": name, "metadata": ""}], **group),
+        Wire.request("SaslHandshake", 1, 5, name, mechanism=name),
+    ]
+    return b"".join(frames)
 
 
 def hostile_capture(name):
@@ -279,10 +260,12 @@ def named_traffic(name):
     joined = {"generationId": 1, "protocolName": name, "leader": name, "memberId": name, "members": [member]}
     group = {"groupId": name, "generationId": 1, "memberId": name}
     ids = {"v3AndBelowTransactionalId": name, "v3AndBelowProducerId": 7}
+    ids |= {"v3AndBelowTopics": [{"name": name, "partitions": [0]}]}
     results = [{"name": name, "resultsByPartition": [{"partitionIndex": 0, "partitionErrorCode": 51}]}]
     data = records.batch(0, [records.record(name.encode(), name.encode(), 0, 0, [(name, name.encode())])])
     produced = {"name": name, "partitionData": [{"index": 0, "records": records.b64(data)}]}
-    refused = {"index": 0, "errorCode": 3, "errorMessage": name}
+    unwritten = {"name": name, "partitionResponses": [{"index": 0, "errorCode": 3, "errorMessage": name}]}
+    uncommitted = {"name": name, "partitions": [{"errorCode": 25}]}
     commits = [{"name": name, "partitions": [{"committedMetadata": name}]}]
     calls = [
         ("JoinGroup", 5, {"groupId": name, "groupInstanceId": name, "protocolType": "consumer"}, joined),
@@ -290,25 +273,10 @@ def named_traffic(name):
         ("Heartbeat", 3, group, {"errorCode": 27}),
         ("JoinGroup", 5, {"groupId": name, "memberId": name, "protocolType": "consumer"}, {"errorCode": 25}),
         ("InitProducerId", 0, {"transactionalId": name}, {"producerId": 7, "producerEpoch": 0}),
-        (
-            "AddPartitionsToTxn",
-            0,
-            ids | {"v3AndBelowTopics": [{"name": name, "partitions": [0]}]},
-            {"resultsByTopicV3AndBelow": results},
-        ),
-        (
-            "Produce",
-            8,
-            {"transactionalId": name, "acks": -1, "topicData": [produced]},
-            {"responses": [{"name": name, "partitionResponses": [refused]}]},
-        ),
+        ("AddPartitionsToTxn", 0, ids, {"resultsByTopicV3AndBelow": results}),
+        ("Produce", 8, {"transactionalId": name, "acks": -1, "topicData": [produced]}, {"responses": [unwritten]}),
         ("EndTxn", 0, {"transactionalId": name, "producerId": 7, "committed": False}, {"errorCode": 47}),
-        (
-            "OffsetCommit",
-            5,
-            {"groupId": name, "memberId": name, "topics": commits},
-            {"topics": [{"name": name, "partitions": [{"errorCode": 25}]}]},
-        ),
+        ("OffsetCommit", 5, {"groupId": name, "memberId": name, "topics": commits}, {"topics": [uncommitted]}),
         ("SaslHandshake", 1, {"mechanism": name}, {"errorCode": 33, "mechanisms": [name]}),
     ]
     said = []
@@ -325,24 +293,28 @@ def spoken_capture(*said, times=None, magic=make.PCAP_MICRO):
     """
     talk = make.Talk()
     segments = talk.handshake() + [talk.segment(side, data) for side, data in said] + talk.goodbye()
-    numbers = range(1, len(segments) + 1)
-    at = [number * make.SECOND for number in numbers]
-    at[3 : 3 + len(times or ())] = times or ()
-    return make.pcap_file(
-        [
-            make.packet(make.ethernet(ip_of(segment)), number, time=time)
-            for segment, number, time in zip(segments, numbers, at, strict=True)
-        ],
-        magic=magic,
-    )
+    for at, time in enumerate(times or (), 3):
+        segments[at] = segments[at]._replace(time=time)
+    return make.pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)], magic=magic)
 
 
-def ip_of(segment):
-    ports, ends = (50000, 9092), (make.CLIENT, make.SERVER)
-    if segment.ends != make.ENDS:
-        ports, ends = ports[::-1], ends[::-1]
-    payload = make.tcp(segment.payload, segment.sequence, segment.acknowledgment, segment.flags, *ports)
-    return make.ipv4(payload, source=ends[0], destination=ends[1])
+def capture_of_all(conversations, *, opened=True, piece=None, skip=0):
+    """A pcap file with one conversation after the other, each on a connection of its own; in pieces of so many bytes,
+    without the first packets of each.
+    """
+    segments = []
+    for port, said in enumerate(conversations, 50000):
+        ends = make.CLIENT + make.SERVER + make.tcp(source_port=port)[:4]
+        talk = make.Talk(ends=(ends, turned(ends)))
+        own = talk.handshake() if opened else []
+        for side, data in said:
+            for at in range(0, max(len(data), 1), piece or max(len(data), 1)):
+                own.append(talk.segment(side, data[at : at + (piece or len(data))]))
+        segments += own[skip:]
+    packets = []
+    for number, segment in enumerate(segments, 1):
+        packets.append(packet_of(segment._replace(time=number * make.SECOND), number))
+    return make.pcap_file(packets)
 
 
 # A capture in which names, ids and errors try to do something to the terminal.
@@ -351,15 +323,13 @@ EVIL = "[red]\x1b[2J\x1b]0;owned\x07\u202e\u2066\x9b31m[/red]\r\n\u200b\ud7ff\U0
 
 
 def write_hostile_capture(path):
-    talk = make.Talk()
     said = [
         (0, Wire.request("Metadata", version=1, client=EVIL, topics=[{"name": EVIL}])),
         (1, Wire.response("Metadata", version=1, topics=[{"errorCode": 3, "name": EVIL, "partitions": []}])),
         (0, b"\0\0\0\x10\x7f\x7f\0\x01\0\0\0\x02\0\x06" + b"\x1b[31mz"),
         (1, b"\x1b]52;c;AAAA\x07" * 8),
     ]
-    segments = [*talk.handshake(), *(talk.segment(side, data) for side, data in said), *talk.goodbye()]
-    path.write_bytes(make.pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)]))
+    path.write_bytes(spoken_capture(*said))
     return path
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import io
+import json
 import os
 import pty
 import re
@@ -17,12 +18,13 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
+import click
 import pytest
 from hypothesis import settings
 
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.help_topics import shared
-from kwire_cli.cli.main import run
+from kwire_cli.cli.main import COMMANDS, cli, run
 
 # Run kwire's command line as a user does, without a process: streams in memory, a terminal or none.
 
@@ -98,6 +100,37 @@ def kwire(*arguments, stdin=b"", terminal=False, variables=None):
     )
 
 
+def each_command():
+    """Yield each command, and those of groups, with the words that a user types."""
+    context = click.Context(cli, info_name="kwire")
+    for name in COMMANDS:
+        command = cli.get_command(context, name)
+        yield name, command
+        for inner, child in getattr(command, "commands", {}).items():
+            yield f"{name} {inner}", child
+
+
+def json_of(*words, **streams):
+    """Return the JSON document that a command prints."""
+    done = kwire(*words, "--format", "json", **streams)
+    assert done.code in {0, 1}, done.err
+    return json.loads(done.out)
+
+
+def lines_of(*words, **streams):
+    """Return the JSON documents that a command prints, one a line."""
+    done = kwire(*words, "--format", "jsonl", **streams)
+    assert done.code in {0, 1}, done.err
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def refusal_of(*words, **streams):
+    """Return what a command that refuses its words or its input writes to standard error."""
+    done = kwire(*words, **streams)
+    assert (done.code, done.raw) == (2, b"")
+    return done.err
+
+
 def seen(line):
     """Return what a person sees of a command line on a terminal of 100 columns without colours."""
     return shell(line, {"TERMINAL": "1", "NO_COLOR": "1", "COLUMNS": "100"})
@@ -133,6 +166,12 @@ def shell(line, everywhere=(), sources=()):
             shown += data.decode("utf-8", "backslashreplace").replace("\x1b", "\\e").splitlines()
         shown += notes
     return "".join(f"{text}\n" for text in shown)
+
+
+def run_process(*words, **options):
+    """Run kwire as a process of its own, in ROOT; what it prints is returned unless `options` lead it elsewhere."""
+    common = {"cwd": ROOT, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.run([sys.executable, "-m", "kwire_cli", *words], check=False, **(common | options))
 
 
 def process(command):

@@ -73,19 +73,18 @@ class ObjectStore:
     bucket = "kwire"
 
     def __init__(self, port):
-        from pyarrow.fs import FileSystem
+        from s3fs import S3FileSystem
 
         self.endpoint = f"127.0.0.1:{port}"
         self.query = f"?endpoint_override={self.endpoint}&scheme=http&region=us-east-1"
-        self.files, _ = FileSystem.from_uri(f"s3://{self.bucket}{self.query}&allow_bucket_creation=true")
-        self.files.create_dir(self.bucket)
+        self.files = S3FileSystem(endpoint_url=f"http://{self.endpoint}", use_listings_cache=False)
+        self.files.mkdir(self.bucket)
 
     def url(self, key=""):
         return f"s3://{self.bucket}/{key}{self.query}"
 
     def put(self, key, data):
-        with self.files.open_output_stream(f"{self.bucket}/{key}", compression=None) as out:
-            out.write(data)
+        self.files.pipe_file(f"{self.bucket}/{key}", data)
         return self.url(key)
 
     def copy(self, folder, key):

@@ -18,7 +18,6 @@ from kwire_cli.records.compression import compress
 from kwire_cli.records.formats import RECORD_FORMATS
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.structs.records import v2
-from kwire_cli.structs.records.parts import offset_of
 from kwire_cli.view.answers import answer_document
 
 # Record sets to read: made by the declarations, with right checksums, so that any of them can be made wrong on
@@ -29,17 +28,9 @@ RECORD_SETS = {
 }
 """The declaration of a whole record set of each format."""
 SEGMENTS = ROOT / "samples" / "segments"
-HEAD = {
-    "partitionLeaderEpoch": 0,
-    "magic": 2,
-    "crc": 0,
-    "attributes": 0,
-    "baseTimestamp": 1_760_000_000_000,
-    "maxTimestamp": 1_760_000_000_000,
-    "producerId": -1,
-    "producerEpoch": -1,
-    "baseSequence": -1,
-}
+HEAD = {"partitionLeaderEpoch": 0, "magic": 2, "crc": 0, "attributes": 0}
+HEAD |= dict.fromkeys(("baseTimestamp", "maxTimestamp"), 1_760_000_000_000)
+HEAD |= dict.fromkeys(("producerId", "producerEpoch", "baseSequence"), -1)
 
 
 def b64(data):
@@ -80,15 +71,8 @@ def batch(base=0, records=(), codec=0, packed=None, **head):
 def message(name="v1", offset=0, key=None, value=b"v", attributes=0, timestamp=1_760_000_000_000, **more):
     """A message of format v0, v1 or the KIP-82 draft."""
     layout = LAYOUTS[name]
-    fields = {
-        "offset": offset,
-        "crc": 0,
-        "magic": layout.magic,
-        "attributes": attributes,
-        "key": b64(key),
-        "value": b64(value),
-        **more,
-    }
+    fields = {"offset": offset, "crc": 0, "magic": layout.magic, "attributes": attributes}
+    fields |= {"key": b64(key), "value": b64(value), **more}
     if name != "v0":
         fields["timestamp"] = timestamp
     return with_crc(name, layout.decl.build(fields))
@@ -118,15 +102,13 @@ def segments():
 # A partition's folder written by hand: batches, indexes, snapshots; and damage done to one.
 
 HEADER = fixed(v2.HEADER)
-CRC_FROM = offset_of(v2.BATCH, v2.CRC_FROM)
 TIME = 1_700_000_000_000
 
 
 def with_header(data, **changes):
     """A batch with some fields of its header changed, and the CRC that fits."""
     values = dict(zip(HEADER.names, HEADER.unpack(data, 0), strict=True)) | changes
-    out = v2.HEADER.build(values) + data[HEADER.size :]
-    return v2.HEADER.build(values | {"crc": crc32c.crc32c(out[CRC_FROM:])}) + data[HEADER.size :]
+    return with_crc("v2", v2.HEADER.build(values) + data[HEADER.size :])
 
 
 def batch_at(
@@ -145,31 +127,24 @@ def batch_at(
     """A batch of `count` offsets from `base` on; `control` is key and value of its record, `kept` how many records
     compaction has left.
     """
-    record = {"attributes": 0, "timestampDelta": 0, "headers": []}
-    records = [
-        record | {"offsetDelta": i, "key": None, "value": "dmFsdWU="} for i in range(count if kept is None else kept)
-    ]
-    if control:
-        records = [record | {"offsetDelta": 0, "key": control[0], "value": control[1]}]
-    header = {
-        "baseOffset": base,
-        "partitionLeaderEpoch": leader,
-        "magic": 2,
-        "crc": 0,
-        "attributes": (16 if transactional else 0) | (32 if control else 0),
-        "lastOffsetDelta": count - 1,
-        "baseTimestamp": time,
-        "maxTimestamp": time,
-        "producerId": producer,
-        "producerEpoch": epoch,
-        "baseSequence": sequence,
-        "recordsCount": len(records),
-    }
-    return with_header(v2.BATCH.build(header | {"records": records}))
+    left = count if kept is None else kept
+    records = [record(*control)] if control else [record(None, b"value", at) for at in range(left)]
+    return batch(
+        base,
+        records,
+        partitionLeaderEpoch=leader,
+        attributes=(16 if transactional else 0) | (32 if control else 0),
+        lastOffsetDelta=count - 1,
+        baseTimestamp=time,
+        maxTimestamp=time,
+        producerId=producer,
+        producerEpoch=epoch,
+        baseSequence=sequence,
+    )
 
 
 def marker(base, *, producer, epoch, commit, coordinator=0, time=TIME):
-    key, value = ("AAAAAQ==" if commit else "AAAAAA=="), base64.b64encode(struct.pack(">hi", 0, coordinator)).decode()
+    key, value = struct.pack(">hh", 0, commit), struct.pack(">hi", 0, coordinator)
     return batch_at(base, producer=producer, epoch=epoch, transactional=True, control=(key, value), time=time)
 
 
@@ -232,14 +207,10 @@ def document(
     broker=9092,
     **more,
 ):
+    header = {"requestApiKey": api_key, "requestApiVersion": version, "correlationId": correlation, "clientId": client}
     return {
         "isForwarded": forwarded,
-        "requestHeader": {
-            "requestApiKey": api_key,
-            "requestApiVersion": version,
-            "correlationId": correlation,
-            "clientId": client,
-        },
+        "requestHeader": header,
         "request": {} if request is None else request,
         "response": {} if response is None else response,
         "connection": f"10.0.0.2:{broker}-10.0.0.1:{port}-0-7",

@@ -52,16 +52,8 @@ class Row:
 def parse(line, kafka=None):
     row = json.loads(line)
     body = bytes.fromhex(row["hex"])
-    return Row(
-        row.get("kafka", kafka),
-        row["spec"],
-        row["version"],
-        row["variant"],
-        body,
-        row["json"],
-        tuple(row.get("unknownTags", ())),
-        tuple(row.get("records", ())),
-    )
+    more = tuple(row.get("unknownTags", ())), tuple(row.get("records", ()))
+    return Row(row.get("kafka", kafka), row["spec"], row["version"], row["variant"], body, row["json"], *more)
 
 
 @cache
@@ -77,6 +69,16 @@ def shared():
         with gzip.open(SHARED / "golden" / f"{name}.messages.jsonl.gz", "rt", encoding="utf-8") as lines:
             rows += [parse(line, kafka) for line in lines]
     return tuple(rows)
+
+
+@cache
+def record_sets():
+    """Every golden record set of the reference data: its bytes, and what Kafka read of them."""
+    found = []
+    for file in sorted((SHARED / "golden").glob("*batches*.jsonl*")):
+        text = gzip.decompress(file.read_bytes()).decode() if file.suffix == ".gz" else file.read_text("utf-8")
+        found += [json.loads(line) for line in text.split("\n") if line]
+    return tuple(found)
 
 
 def without_unknown_tags(value):
@@ -221,16 +223,9 @@ def values(decl):
         return st.none() | lists if decl.nullable else lists
     if isinstance(decl, FixedInt | Varint):
         return integers(decl.low, decl.high)
-    fixed = next(
-        (
-            strategy
-            for kind, strategy in ((Bool, st.booleans()), (Float64, FLOATS), (Uuid, UUIDS))
-            if isinstance(decl, kind)
-        ),
-        None,
-    )
-    if fixed is not None:
-        return fixed
+    for kind, strategy in ((Bool, st.booleans()), (Float64, FLOATS), (Uuid, UUIDS)):
+        if isinstance(decl, kind):
+            return strategy
     sized = TEXT if decl.kind == "string" else BYTES
     return st.none() | sized if decl.nullable else sized
 
@@ -285,13 +280,8 @@ def definition(*fields, common=(), **keys):
     """The definition of a message `Test` with these fields; a field is its keys, of which `versions` may be left
     out.
     """
-    document = {
-        "name": "Test",
-        "type": "data",
-        "validVersions": "0-1",
-        "flexibleVersions": "1+",
-        "fields": [_field(f) for f in fields],
-    }
+    document = {"name": "Test", "type": "data", "validVersions": "0-1", "flexibleVersions": "1+"}
+    document["fields"] = [_field(f) for f in fields]
     document["commonStructs"] = [struct | {"fields": [_field(f) for f in struct["fields"]]} for struct in common]
     return load_text(json.dumps(document | keys)).spec
 

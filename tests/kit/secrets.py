@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import kwire_cli
-from kit import logs, traffic
+from kit import logs
+from kit.captures import capture_of_all
 from kit.commands import kwire
 from kit.traffic import Wire
 from kwire_cli.message.roles import CONFIG_VALUES, SECRET_FIELDS
@@ -68,12 +69,8 @@ def value_of(spec, fields, version, target, prefix="", name="sasl.jaas.config"):
         elif path == target:
             one = SECRET if field.element_type == "string" else base64.b64encode(SECRET.encode()).decode()
         else:
-            plain = {
-                "string": name if field.json_name in {"name", "key"} else "x",
-                "bool": False,
-                "bytes": "AA==",
-                "uuid": "AAAAAAAAAAAAAAAAAAAAAQ",
-            }
+            text = name if field.json_name in {"name", "key"} else "x"
+            plain = {"string": text, "bool": False, "bytes": "AA==", "uuid": "AAAAAAAAAAAAAAAAAAAAAQ"}
             one = plain.get(field.element_type, 1)
         out[field.json_name] = [one] if field.is_array else one
     return out
@@ -87,16 +84,10 @@ def body_of(message, path, version, **options):
 
 def framed(api_key, version, body, client_id=b"me", correlation=0):
     """A request with a size; a client id of None is null."""
-    flexible = CATALOG.request_header_version(api_key, version) == 2
+    form = CATALOG.request_header_version(api_key, version)
     text = b"\xff\xff" if client_id is None else len(client_id).to_bytes(2, "big") + client_id
-    header = (
-        api_key.to_bytes(2, "big")
-        + version.to_bytes(2, "big")
-        + correlation.to_bytes(4, "big")
-        + text
-        + b"\0" * flexible
-    )
-    return sized(header + body)
+    header = api_key.to_bytes(2, "big") + version.to_bytes(2, "big") + correlation.to_bytes(4, "big")
+    return sized(header + text * (form > 0) + b"\0" * (form == 2) + body)
 
 
 def answered(api_key, version, body, correlation=0):
@@ -209,14 +200,10 @@ def conversation(message, version, body, *, client_id=b"c", correlation=5):
     kind = "request" if message.endswith("Request") else "response"
     api = CATALOG.api_by_key(CATALOG[message].api_key)
     client = None if client_id is None else client_id.decode()
-    before = [
-        (0, Wire.request("Metadata", 1, 1, client=client)),
-        (1, Wire.response("Metadata", 1, 1)),
-    ]
-    after = [
-        (0, Wire.request("Metadata", 1, correlation + 1, client=client)),
-        (1, Wire.response("Metadata", 1, correlation + 1)),
-    ]
+    before, after = (
+        [(0, Wire.request("Metadata", 1, number, client=client)), (1, Wire.response("Metadata", 1, number))]
+        for number in (1, correlation + 1)
+    )
     if kind == "request":
         return before, (0, framed(api.key, version, body, client_id, correlation)), after
     request = Wire.request(api.name, version, correlation, client=client)
@@ -228,30 +215,6 @@ def capture(said, *, opened=True, piece=None, skip=0):
     data.
     """
     return capture_of_all([said], opened=opened, piece=piece, skip=skip)
-
-
-def capture_of_all(conversations, *, opened=True, piece=None, skip=0):
-    """A pcap file with one conversation after the other, each on a connection of its own."""
-    frames = []
-    for port, said in enumerate(conversations, 50000):
-        for segment in segments_of(said, opened=opened, piece=piece)[skip:]:
-            ends = (traffic.CLIENT, traffic.SERVER, port, 9092)
-            back = (ends[1], ends[0], ends[3], ends[2])
-            source, destination, one, other = ends if segment.ends == traffic.ENDS else back
-            data = traffic.tcp(segment.payload, segment.sequence, segment.acknowledgment, segment.flags, one, other)
-            ip = traffic.ipv4(data, source=source, destination=destination)
-            frames.append(traffic.packet(traffic.ethernet(ip), len(frames) + 1))
-    return traffic.pcap_file(frames)
-
-
-def segments_of(said, *, opened, piece):
-    """The segments in which this is said, in pieces of so many bytes."""
-    talk = traffic.Talk()
-    segments = talk.handshake() if opened else []
-    for side, data in said:
-        for at in range(0, max(len(data), 1), piece or max(len(data), 1)):
-            segments.append(talk.segment(side, data[at : at + (piece or len(data))], flags=traffic.ACK | 8))
-    return segments
 
 
 def text_of(done):

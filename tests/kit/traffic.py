@@ -17,7 +17,7 @@ from kwire_cli.structs.network import ACK, PCAP, PCAP_MICRO, PCAPNG, ZERO_WINDOW
 # Packets and capture files built from the declarations themselves, for tests.
 
 CLIENT, SERVER = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
-CLIENT6, SERVER6 = bytes(15) + b"\1", bytes(15) + b"\2"
+CLIENT6, SERVER6 = (bytes.fromhex(f"20010db8{number:024x}") for number in (1, 2))
 MASK = 0xFFFFFFFF
 SECOND = 1_000_000_000
 layout_of = functools.cache(fixed)
@@ -32,12 +32,8 @@ def build(header, values):
 def tcp(
     payload=b"", sequence=1000, acknowledgment=2000, flags=ACK, source_port=50000, destination_port=9092, options=b""
 ):
-    header = {
-        "source_port": source_port,
-        "destination_port": destination_port,
-        "sequence": sequence & MASK,
-        "acknowledgment": acknowledgment & MASK,
-    }
+    header = {"source_port": source_port, "destination_port": destination_port}
+    header |= {"sequence": sequence & MASK, "acknowledgment": acknowledgment & MASK}
     header |= {
         "data_offset": (layout_of(network.TCP).size + len(options)) // 4 << 4,
         "flags": flags & ~ZERO_WINDOW,
@@ -71,12 +67,8 @@ def ipv4(payload, protocol=network.PROTOCOL_TCP, source=CLIENT, destination=SERV
 
 
 def ipv6(payload, next_header=network.PROTOCOL_TCP, source=CLIENT6, destination=SERVER6, **fields):
-    header = {
-        "version_and_flow": 6 << 28 | 5,
-        "payload_length": len(payload),
-        "next_header": next_header,
-        "hop_limit": 64,
-    }
+    header = {"version_and_flow": 6 << 28 | 5, "payload_length": len(payload)}
+    header |= {"next_header": next_header, "hop_limit": 64}
     return build(network.IPV6, header | {"source": source, "destination": destination} | fields) + payload
 
 
@@ -116,15 +108,8 @@ def sll(payload, protocol=network.ETHER_IPV4):
 
 
 def sll2(payload, protocol=network.ETHER_IPV4):
-    header = {
-        "protocol": protocol,
-        "reserved": 0,
-        "interface_index": 1,
-        "hardware_type": 1,
-        "packet_type": 0,
-        "address_length": 6,
-        "address": bytes(8),
-    }
+    header = {"protocol": protocol, "reserved": 0, "interface_index": 1, "hardware_type": 1}
+    header |= {"packet_type": 0, "address_length": 6, "address": bytes(8)}
     return network.SLL2.build(header) + payload
 
 
@@ -136,18 +121,98 @@ def vxlan(payload, port=4789):
 
 
 def geneve(payload, protocol=network.ETHER_BRIDGED, options=bytes(8)):
-    header = {
-        "version_and_length": len(options) // 4,
-        "flags": 0,
-        "protocol": protocol,
-        "network": b"\0\0\5",
-        "reserved": 0,
-    }
+    header = {"version_and_length": len(options) // 4, "flags": 0, "protocol": protocol}
+    header |= {"network": b"\0\0\5", "reserved": 0}
     return udp(network.GENEVE.build(header) + options + payload, network.GENEVE_PORT)
 
 
 def gre(payload, protocol, flags=0, optional=b""):
     return network.GRE.build({"flags_and_version": flags, "protocol": protocol}) + optional + payload
+
+
+# A segment in all that may carry it: the bytes of a packet, and its link type.
+
+HELLO = b"hello kafka"
+FOUR, SIX = ipv4(tcp(HELLO)), ipv6(tcp(HELLO))
+ERSPAN2 = network.ERSPAN2.build({"version_and_vlan": 0x1000, "session": 1, "index": 0})
+
+
+def erspan3(flags):
+    return network.ERSPAN3.build(
+        {"version_and_vlan": 0x2000, "session": 1, "timestamp": 5, "group": 0, "frame_type_and_flags": flags}
+    )
+
+
+LINKS = {
+    "ethernet": (ethernet(FOUR), network.LINK_ETHERNET),
+    "ethernet, IPv6": (ethernet(SIX, network.ETHER_IPV6), network.LINK_ETHERNET),
+    "ethernet with options": (ethernet(ipv4(tcp(HELLO, options=bytes(12)))), network.LINK_ETHERNET),
+    "VLAN": (ethernet(vlan(FOUR), 0x8100), network.LINK_ETHERNET),
+    "QinQ": (ethernet(vlan(vlan(FOUR), 0x8100), 0x88A8), network.LINK_ETHERNET),
+    "old QinQ": (ethernet(vlan(vlan(SIX, network.ETHER_IPV6), 0x8100), 0x9100), network.LINK_ETHERNET),
+    "MPLS": (ethernet(mpls(FOUR, 3), 0x8847), network.LINK_ETHERNET),
+    "MPLS, IPv6 in a VLAN": (ethernet(vlan(mpls(SIX, 1), 0x8848), 0x8100), network.LINK_ETHERNET),
+    "SLL": (sll(FOUR), network.LINK_SLL),
+    "SLL, IPv6": (sll(SIX, network.ETHER_IPV6), network.LINK_SLL),
+    "SLL, VLAN": (sll(vlan(FOUR), 0x8100), network.LINK_SLL),
+    "SLL2": (sll2(FOUR), network.LINK_SLL2),
+    "null": (network.NULL.build({"protocol": 2}) + FOUR, network.LINK_NULL),
+    "null, big-endian": (network.LOOP.build({"protocol": 2}) + FOUR, network.LINK_NULL),
+    "loop": (network.LOOP.build({"protocol": 2}) + FOUR, network.LINK_LOOP),
+    "PPP": (network.PPP.build({"protocol": network.PPP_IPV4}) + FOUR, network.LINK_PPP),
+    "PPP with address": (b"\xff\x03" + network.PPP.build({"protocol": network.PPP_IPV6}) + SIX, network.LINK_PPP_HDLC),
+}
+LINKS |= {
+    f"null, family {n}": (network.NULL.build({"protocol": n}) + SIX, network.LINK_NULL) for n in network.FAMILIES_IPV6
+}
+LINKS |= {
+    f"loop, family {n}": (network.LOOP.build({"protocol": n}) + SIX, network.LINK_LOOP) for n in network.FAMILIES_IPV6
+}
+LINKS |= {f"raw {n}": (data, n) for n, data in zip(sorted(network.LINK_RAW), [FOUR, SIX, FOUR, FOUR, SIX], strict=True)}
+LINKS |= {
+    "IPv4 options": (ethernet(ipv4(tcp(HELLO), options=bytes(8))), 1),
+    "IPv4 total length 0": (ethernet(ipv4(tcp(HELLO), total_length=0), padded=False), 1),
+    "IPv4 authentication": (ethernet(ipv4(authentication(6) + tcp(HELLO), network.AUTHENTICATION)), 1),
+    "IPv6 extensions": (
+        ethernet(
+            ipv6(
+                extension(60)
+                + extension(43, bytes(14))
+                + extension(51)
+                + authentication(60)
+                + extension(6)
+                + tcp(HELLO),
+                0,
+            ),
+            network.ETHER_IPV6,
+        ),
+        1,
+    ),
+    "IPv6 atomic fragment": (ethernet(ipv6(fragment_header(6, 0, more=False) + tcp(HELLO), 44), network.ETHER_IPV6), 1),
+    "IPv6 payload length 0": (ethernet(ipv6(tcp(HELLO), payload_length=0), network.ETHER_IPV6), 1),
+    "IPv6 jumbogram": (
+        ethernet(ipv6(extension(6, b"\xc2\x04" + bytes(4)) + tcp(HELLO), 0, payload_length=0), network.ETHER_IPV6),
+        1,
+    ),
+    "VXLAN": (ethernet(ipv4(vxlan(ethernet(FOUR)), 17)), 1),
+    "VXLAN of Linux, over IPv6": (ethernet(ipv6(vxlan(ethernet(vlan(FOUR), 0x8100), 8472), 17), network.ETHER_IPV6), 1),
+    "Geneve": (ethernet(ipv4(geneve(ethernet(SIX, network.ETHER_IPV6)), 17)), 1),
+    "Geneve, IP inside": (ethernet(ipv4(geneve(FOUR, network.ETHER_IPV4), 17)), 1),
+    "GRE": (ethernet(ipv4(gre(FOUR, network.ETHER_IPV4), 47)), 1),
+    "GRE with all options": (ethernet(ipv4(gre(SIX, network.ETHER_IPV6, 0xB000, bytes(12)), 47)), 1),
+    "GRE, bridged": (ethernet(ipv4(gre(ethernet(FOUR), network.ETHER_BRIDGED), 47)), 1),
+    "GRE, PPTP": (ethernet(ipv4(gre(b"\xff\x03\0\x21" + FOUR, network.GRE_PPP, 0x3081, bytes(12)), 47)), 1),
+    "ERSPAN I": (ethernet(ipv4(gre(ethernet(FOUR), network.ETHER_ERSPAN), 47)), 1),
+    "ERSPAN II": (ethernet(ipv4(gre(ERSPAN2 + ethernet(FOUR), network.ETHER_ERSPAN, 0x1000, bytes(4)), 47)), 1),
+    "ERSPAN III": (ethernet(ipv4(gre(erspan3(0) + ethernet(FOUR), network.ETHER_ERSPAN3, 0x1000, bytes(4)), 47)), 1),
+    "ERSPAN III, platform": (
+        ethernet(ipv4(gre(erspan3(1) + bytes(8) + ethernet(FOUR), network.ETHER_ERSPAN3, 0x1000, bytes(4)), 47)),
+        1,
+    ),
+    "ERSPAN III, IP": (ethernet(ipv4(gre(erspan3(0x0800) + FOUR, network.ETHER_ERSPAN3, 0x1000, bytes(4)), 47)), 1),
+    "IP in IP": (ethernet(ipv4(FOUR, 4)), 1),
+    "6in4": (ethernet(ipv4(SIX, 41)), 1),
+}
 
 
 def packet(data, number=1, link=network.LINK_ETHERNET, time=None, length=None):
@@ -157,25 +222,14 @@ def packet(data, number=1, link=network.LINK_ETHERNET, time=None, length=None):
 
 
 def pcap_file(packets, order="<", magic=PCAP_MICRO, snap_length=262144, link=network.LINK_ETHERNET):
-    header = {
-        "magic": magic,
-        "major_version": 2,
-        "minor_version": 4,
-        "reserved1": 0,
-        "reserved2": 0,
-        "snap_len": snap_length,
-        "link_type": link,
-    }
+    header = {"magic": magic, "major_version": 2, "minor_version": 4, "reserved1": 0, "reserved2": 0}
+    header |= {"snap_len": snap_length, "link_type": link}
     parts = [PCAP[order].header.build(header)]
     unit = 1000 if magic == PCAP_MICRO else 1
     for each in packets:
         seconds, rest = divmod(each.time, SECOND)
-        record = {
-            "seconds": seconds,
-            "fraction": rest // unit,
-            "captured_length": len(each.data),
-            "original_length": each.wire_length,
-        }
+        record = {"seconds": seconds, "fraction": rest // unit}
+        record |= {"captured_length": len(each.data), "original_length": each.wire_length}
         parts.append(build(PCAP[order].record, record) + each.data)
     return b"".join(parts)
 
@@ -192,17 +246,9 @@ def option(order, code, value):
 
 
 def section(order):
-    header = {
-        "byte_order_magic": network.BYTE_ORDER_MAGIC,
-        "major_version": 1,
-        "minor_version": 0,
-        "section_length": -1,
-    }
-    return block(
-        order,
-        network.SECTION_BLOCK,
-        PCAPNG[order].section.build(header) + option(order, 4, b"test") + option(order, 0, b""),
-    )
+    header = {"byte_order_magic": network.BYTE_ORDER_MAGIC, "major_version": 1, "minor_version": 0}
+    body = PCAPNG[order].section.build(header | {"section_length": -1})
+    return block(order, network.SECTION_BLOCK, body + option(order, 4, b"test") + option(order, 0, b""))
 
 
 def interface(order, link=network.LINK_ETHERNET, snap_length=0, options=b""):
@@ -234,16 +280,8 @@ class Talk:
     def segment(self, side, payload=b"", flags=ACK, at=0, missing=0, ack=None):
         """`at` moves the sequence number of what is said again; only what is said at 0 counts."""
         acknowledgment = (self.next[1 - side] if ack is None else ack) if flags & ACK else 0
-        made = Segment(
-            self.number,
-            self.number * SECOND,
-            self.ends[side],
-            (self.next[side] + at) & MASK,
-            acknowledgment & MASK,
-            flags,
-            payload,
-            missing,
-        )
+        numbers = (self.next[side] + at) & MASK, acknowledgment & MASK
+        made = Segment(self.number, self.number * SECOND, self.ends[side], *numbers, flags, payload, missing)
         self.number += 1
         if not at:
             size = len(payload) + missing + bool(flags & network.SYN) + bool(flags & network.FIN)
@@ -255,35 +293,6 @@ class Talk:
 
     def goodbye(self):
         return [self.segment(0, flags=network.FIN | ACK), self.segment(1, flags=network.FIN | ACK), self.segment(0)]
-
-
-class FrameCapture:
-    """A pcap file of frames, with a connection for each port of a client. Each begins with a handshake."""
-
-    MOST = 65_000
-    """Bytes of a frame in one packet."""
-
-    def __init__(self, write):
-        self._write, self._next, self._number = write, {}, 0
-        write(pcap_file([], magic=network.PCAP_NANO))
-
-    def add(self, data, port=50000, *, to_broker, time=None):
-        if port not in self._next:
-            self._next[port] = [1000, 2000]
-            for side, flags in ((0, network.SYN), (1, network.SYN | ACK), (0, ACK)):
-                self._add(port, side, b"", flags, time)
-        for at in range(0, len(data), self.MOST):
-            self._add(port, 0 if to_broker else 1, data[at : at + self.MOST], network.PSH | ACK, time)
-
-    def _add(self, port, side, payload, flags, time):
-        ports = (port, 9092) if side == 0 else (9092, port)
-        hosts = (CLIENT, SERVER) if side == 0 else (SERVER, CLIENT)
-        segment = tcp(payload, self._next[port][side], self._next[port][1 - side], flags, *ports)
-        data = ethernet(ipv4(segment, source=hosts[0], destination=hosts[1]), padded=False)
-        self._number += 1
-        self._next[port][side] += len(payload) + bool(flags & network.SYN)
-        each = packet(data, time=self._number * 1000 if time is None else time)
-        self._write(pcap_file([each], magic=network.PCAP_NANO)[PCAP["<"].header.sizeof() :])
 
 
 # Frames to speak with, and connections that are spoken on.
@@ -325,28 +334,24 @@ class Wire:
     @staticmethod
     def request(api, version=0, correlation=1, client="c", **body):
         header = {"correlationId": correlation, "clientId": client}
-        return encode_document(
-            CATALOG,
-            {
-                "kind": "request",
-                "api": api,
-                "apiVersion": version,
-                "header": header,
-                "body": body_of(f"{api}Request", version, body),
-            },
-        )
+        document = {"kind": "request", "api": api, "apiVersion": version, "header": header}
+        return encode_document(CATALOG, document | {"body": body_of(f"{api}Request", version, body)})
 
     @staticmethod
     def response(api, version=0, correlation=1, body_version=None, **body):
         filled_body = body_of(f"{api}Response", version if body_version is None else body_version, body)
-        document = {
-            "kind": "response",
-            "api": api,
-            "apiVersion": version,
-            "header": {"correlationId": correlation},
-            "body": filled_body,
-        }
+        document = {"kind": "response", "api": api, "apiVersion": version, "header": {"correlationId": correlation}}
+        document["body"] = filled_body
         return encode_document(CATALOG, document | ({} if body_version is None else {"bodyVersion": body_version}))
+
+    @classmethod
+    def heartbeat(cls, correlation=1, client="c", group="g"):
+        return cls.request("Heartbeat", 0, correlation, client, groupId=group, memberId="m", generationId=1)
+
+    @classmethod
+    def beat(cls, correlation=1):
+        """The response to a heartbeat."""
+        return cls.response("Heartbeat", 0, correlation)
 
     @classmethod
     def produce(cls, records, topic="t"):
@@ -355,13 +360,13 @@ class Wire:
         return cls.request("Produce", 9, acks=1, topicData=[{"name": topic, "partitionData": [partition]}])
 
     @classmethod
-    def fetched(cls, *record_sets):
+    def fetched(cls, *record_sets, version=12):
         """A Fetch response with a topic and its records for each of these pairs."""
         topics = [
             {"topic": topic, "partitions": [{"partitionIndex": 0, "records": base64.b64encode(records).decode()}]}
             for topic, records in record_sets
         ]
-        return cls.response("Fetch", 12, responses=topics)
+        return cls.response("Fetch", version, responses=topics)
 
     @staticmethod
     def raw(token):

@@ -109,17 +109,9 @@ def rows_of(entry):
         for each in open_:
             if not each.startswith("("):
                 path += each if each.startswith("[") or not path else f".{each}"
-        out.append(
-            {
-                "path": path,
-                "name": name,
-                "kind": kind,
-                "buffer": buffer,
-                "place": (start, value, end),
-                "text": "".join(said[::2]),
-                "depth": depth,
-            }
-        )
+        place, text = (start, value, end), "".join(said[::2])
+        row = {"path": path, "name": name, "kind": kind, "buffer": buffer, "place": place, "text": text, "depth": depth}
+        out.append(row)
     return out
 
 
@@ -203,3 +195,19 @@ async def say(pilot, key, text):
 
 def run(steps):
     return asyncio.run(steps)
+
+
+def on_screen(file, **options):
+    """Make a test of a coroutine, which gets the pilot of the application that shows a file."""
+
+    def decorate(steps):
+        async def session():
+            async with opened(file, **options) as pilot:
+                await steps(pilot)
+
+        def test():
+            run(session())
+
+        return test
+
+    return decorate

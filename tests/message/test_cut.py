@@ -11,9 +11,10 @@ from types import SimpleNamespace
 import pytest
 from kit import messages
 from kit.captures import capture_of
+from kit.secrets import answered, framed
 from kit.traffic import CATALOG, Talk, Wire, body_of
 
-from kwire_cli.message.encode import encode, header_version
+from kwire_cli.message.encode import encode
 from kwire_cli.message.frames import CARRIED, Hints, holds, read
 from kwire_cli.message.reading import read_all
 from kwire_cli.records.kafka_topics import decode_record
@@ -22,26 +23,22 @@ from kwire_cli.source.kafka.traffic import traffic
 
 ROOT = Path(__file__).resolve().parents[2]
 CUTS = (25, 50, 80)
-CLIENTS = ("adminclient-1", "rdkafka", "consumer-group-1-2", "producer-0")
+CLIENTS = (b"adminclient-1", b"rdkafka", b"consumer-group-1-2", b"producer-0")
 APIS = {name: api for api in CATALOG.apis for name in (api.request, api.response) if name}
 
 
 def frame_bytes(message, version, body, number=1):
     """A body with size and header, as a client or a broker sends it."""
-    api, kind = APIS[message], "Request" if message.endswith("Request") else "Response"
-    layout = header_version(CATALOG, kind.lower(), api.key, version)
-    value = {"correlationId": number}
-    if kind == "Request":
-        value |= {"requestApiKey": api.key, "requestApiVersion": version} | (
-            {"clientId": CLIENTS[number % 4]} if layout else {}
-        )
-    header = encode(CATALOG, value, f"{kind}Header", layout)
-    return (len(header) + len(body)).to_bytes(4, "big") + header + body
+    key = APIS[message].key
+    if message.endswith("Request"):
+        return framed(key, version, body, CLIENTS[number % 4], number)
+    return answered(key, version, body, number)
 
 
 def frames_of(rows):
     for number, row in enumerate(rows):
-        if row.message in APIS:
+        # The only request without a client id is ControlledShutdown 0.
+        if row.message in APIS and (row.message, row.version) != ("ControlledShutdownRequest", 0):
             yield row, frame_bytes(row.message, row.version, row.body, number % 977)
 
 

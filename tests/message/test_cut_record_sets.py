@@ -3,6 +3,7 @@
 import base64
 
 import pytest
+from kit.traffic import body_of
 
 import kwire_cli as kwire
 
@@ -11,12 +12,8 @@ RECORDS = kwire.write_records([{"records": [{"value": {"text": f"hello {number}"
 
 @pytest.mark.parametrize("version", [3, 7, 9, 12])
 def test_records_of_a_cut_produce_request_are_those_of_the_whole(version):
-    value = {
-        "transactionalId": None,
-        "acks": -1,
-        "timeoutMs": 5,
-        "topicData": [{"name": "t", "partitionData": [{"index": 3, "records": base64.b64encode(RECORDS).decode()}]}],
-    }
+    partition = {"index": 3, "records": base64.b64encode(RECORDS).decode()}
+    value = body_of("ProduceRequest", version, {"topicData": [{"name": "t", "partitionData": [partition]}]})
     data = kwire.encode(value, message="ProduceRequest", version=version)
     whole = kwire.decode(data, message="ProduceRequest", version=version).to_json(records="decoded")
     [batch] = whole["topicData"][0]["partitionData"][0]["records"]

@@ -115,14 +115,6 @@ def test_records_have_three_forms(records):
         decoded.to_json(records=records)
 
 
-def test_records_by_their_size_do_not_encode():
-    row = next(row for row in sample() if row.message == "ProduceRequest" and any(size for _, size in row.records))
-    shown = kwire.decode(row.body, message="ProduceRequest", version=row.version).to_json(records="size")
-    with pytest.raises(kwire.EncodeError, match="only the size of the records is here") as caught:
-        kwire.encode(shown, message="ProduceRequest", version=row.version)
-    assert caught.value.path.endswith(".records")
-
-
 def test_hidden_spans_are_redacted_and_refused():
     decoded = kwire.decode(b"\0\0\0\3abc", message="SaslAuthenticateRequest", version=0)
     shown = decoded.to_json(hidden=frozenset({0}))

@@ -14,8 +14,8 @@ ADMIN = bytes.fromhex(
         " ", ""
     )
 )
-ANSWER = bytes.fromhex("00000013 00000000 0000 02 0012 0000 0004 00 00000000 00".replace(" ", ""))
-METADATA = bytes.fromhex("00000013 0003 0001 00000007 0001 78 00000001 0000".replace(" ", ""))
+ANSWER = bytes.fromhex("00000013 00000000 0000 02 0012 0000 0004 00 00000000 00")
+METADATA = bytes.fromhex("00000013 0003 0001 00000007 0001 78 00000001 0000")
 
 
 def codes(frame):
@@ -138,7 +138,7 @@ def test_only_that_error_makes_it_fall_back():
 
 
 def test_the_four_extra_bytes_of_librdkafka():
-    (frame,) = frames(bytes.fromhex("00000016 0012 0000 00000001 0008 72646b61666b6131 00000000".replace(" ", "")))
+    (frame,) = frames(bytes.fromhex("00000016 0012 0000 00000001 0008 72646b61666b6131 00000000"))
     assert codes(frame) == ["EXTRA_HEADER_BYTES"]
     assert frame.body.value == {}
     data = frame.data[frame.start : frame.stop]
@@ -210,7 +210,7 @@ def test_lossless_frames_come_back():
         ADMIN[4:],
         ADMIN[:-9],
         ADMIN + b"\0",
-        bytes.fromhex("00000016 0012 0000 00000001 0008 72646b61666b6131 00000000".replace(" ", "")),
+        bytes.fromhex("00000016 0012 0000 00000001 0008 72646b61666b6131 00000000"),
         bytes.fromhex("0fff 0003 00000007 0001 61 00 ffff"),
         b"nonsense",
         b"\xff" * 30,

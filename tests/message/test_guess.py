@@ -2,6 +2,7 @@ import json
 import random
 
 import pytest
+from kit import secrets
 from kit.commands import kwire as command
 from kit.messages import BODIES, sample
 from kit.traffic import body_of
@@ -13,9 +14,9 @@ from kwire_cli.message.guess import response_candidates
 CATALOG = kwire.catalog()
 
 
-def framed(row):
+def response_of(row):
     api = CATALOG.api(row.message)
-    return b"\0\0\0\7" + b"\0" * header_version(CATALOG, "response", api.key, row.version) + row.body, api
+    return secrets.answered(api.key, row.version, row.body, 7)[4:], api
 
 
 def responses():
@@ -28,7 +29,7 @@ def test_what_a_response_is_is_among_the_candidates():
     rows = responses()[:30]
     assert len(rows) > 20
     for row in rows:
-        data, api = framed(row)
+        data, api = response_of(row)
         found = response_candidates(CATALOG, data, 0, len(data))
         assert (api.key, row.version) in [(candidate.api.key, candidate.version) for candidate in found]
         assert [candidate.bits for candidate in found] == sorted(candidate.bits for candidate in found)
@@ -36,7 +37,7 @@ def test_what_a_response_is_is_among_the_candidates():
 
 def test_the_search_can_be_narrowed():
     row = next(row for row in responses() if row.message == "ApiVersionsResponse")
-    data, api = framed(row)
+    data, api = response_of(row)
     narrow = response_candidates(CATALOG, data, 0, len(data), api=api, version=row.version)
     assert [(candidate.api, candidate.version) for candidate in narrow] == [(api, row.version)]
     assert response_candidates(CATALOG, data, 0, len(data), api=api, version=99) == []
@@ -44,7 +45,7 @@ def test_the_search_can_be_narrowed():
 
 def test_versions_that_share_a_layout_are_found_as_each_alone_is():
     for row in responses()[:60]:
-        data, _ = framed(row)
+        data, _ = response_of(row)
         alone = []
         for api in CATALOG.apis:
             for version in CATALOG[api.response].valid_versions.each() if api.response else ():
@@ -76,13 +77,7 @@ def test_what_begins_with_a_negative_size_is_no_frame():
     assert len(rows) > 20
     for row in rows:
         api = CATALOG.api(row.message)
-        header = (
-            api.key.to_bytes(2)
-            + row.version.to_bytes(2)
-            + b"\0\0\0\7\0\1c"
-            + b"\0" * (header_version(CATALOG, "request", api.key, row.version) == 2)
-        )
-        request = header + row.body
+        request = secrets.framed(api.key, row.version, row.body, b"c", 7)[4:]
         (bare,) = kwire.read_frames(request)
         assert (bare.kind, bare.api) == ("request", api.name)
         for size in (-1, -len(request), -(2**31)):
@@ -95,15 +90,14 @@ def test_what_begins_with_a_negative_size_is_no_frame():
 
 # DescribeTopicPartitions 0 for an unknown topic; OffsetCommit 3; Produce 5; Fetch 16 with tags at their defaults.
 PARTITIONS = bytes.fromhex(
-    "00 00000000 02 0003 12 756e6b6e6f776e2d746f7069632d717578 00000000000000000000000000000000 00 01"
-    "80000000 00 ff 00".replace(" ", "")
+    "00 00000000 02 0003 12 756e6b6e6f776e2d746f7069632d717578 00000000000000000000000000000000 00 0180000000 00 ff 00"
 )
-OFFSET_COMMIT = bytes.fromhex("00000064 00000001 0005 746f706963 00000001 00000000 0000".replace(" ", ""))
+OFFSET_COMMIT = bytes.fromhex("00000064 00000001 0005 746f706963 00000001 00000000 0000")
 PRODUCE = bytes.fromhex(
     "00000001 000f 746573742d6e6f2d68656164657273 00000001 00000000 0000 0000000000000008 ffffffffffffffff"
-    "0000000000000000 00000000".replace(" ", "")
+    "0000000000000000 00000000"
 )
-SHIFTED = bytes.fromhex("0000 03 0000 0000 0003 00 0012 0000 0004 00 00000000 00 00".replace(" ", ""))
+SHIFTED = bytes.fromhex("0000 03 0000 0000 0003 00 0012 0000 0004 00 00000000 00 00")
 IDS = (0, 3, 16, 1 << 24, 439041101, (1 << 31) - 9, -5)
 
 

@@ -70,28 +70,6 @@ def test_both_numberings_are_listed():
     ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "key", "version", "header"),
-    [
-        ("request", 7, 0, 0),  # ControlledShutdown v0 alone has no client id
-        ("request", 7, 1, 1),
-        ("request", 7, 3, 2),
-        ("response", 7, 0, 0),
-        ("request", 18, 3, 2),
-        ("response", 18, 0, 0),
-        ("response", 18, 3, 0),  # ApiVersions, whose header any client has to be able to read
-        ("response", 18, 4, 0),
-        ("request", 3, 8, 1),
-        ("request", 3, 9, 2),
-        ("response", 3, 8, 0),
-        ("response", 3, 9, 1),
-        ("request", 17, 1, 1),
-    ],
-)
-def test_which_header_goes_with_which_message(kind, key, version, header):
-    assert header_version(CATALOG, kind, key, version) == header
-
-
 @pytest.mark.shared
 def test_headers_are_those_that_kafka_says():
     with (SHARED / "facts" / "header-versions.tsv").open(encoding="utf-8") as lines:

@@ -9,7 +9,8 @@ from contextlib import suppress
 import pytest
 from hypothesis import given, strategies as st
 from kit.commands import examples
-from kit.messages import definition, field, sample, values
+from kit.messages import definition, sample, values
+from kit.peers import mutated
 from kit.traffic import Wire
 
 import kwire_cli as kwire
@@ -20,7 +21,6 @@ from kwire_cli.message.encode import encode_document, encode_spec
 from kwire_cli.message.frames import Hints
 from kwire_cli.message.guess import response_candidates
 from kwire_cli.message.reading import read_all
-from kwire_cli.spec.overlay import load_text
 from kwire_cli.spec.reading import ENCODING_NAMES
 from kwire_cli.structs.messages import declare
 
@@ -35,7 +35,7 @@ LAYOUTS = [
 
 
 def survive(spec, version, data, *, deep=True):
-    """Decode some bytes, look at everything, and see that no byte is lost or counted twice."""
+    """Decode some bytes, look at everything: no byte is lost or counted twice, and the lossless form has all."""
     decoded = decode_spec(spec, data, version)
     raw = decoded.raw
     at = 0
@@ -55,6 +55,8 @@ def survive(spec, version, data, *, deep=True):
             at = span.end
         assert at == len(data)
         json.dumps(decoded.to_json(), allow_nan=False)
+        document = json.loads(json.dumps(decoded.to_json(lossless=True)))
+        assert encode_spec(spec, document, version) == data
     return decoded
 
 
@@ -81,27 +83,12 @@ def test_every_change_of_a_single_byte_is_survived(row):
         data[at] = old
 
 
-@pytest.mark.slow  # 40,000 bodies; the test above takes the values that mean something
-@pytest.mark.parametrize("row", min([few(sample(), 3)], key=len), ids=str)
-def test_all_values_of_every_byte_are_survived(row):
-    spec = row.catalog.message(row.message)
-    data = bytearray(row.body)
-    for at, old in enumerate(row.body):
-        for new in range(256):
-            data[at] = new
-            survive(spec, row.version, bytes(data), deep=False)
-        data[at] = old
-
-
 @pytest.mark.parametrize("row", few(sample(), 24), ids=str)
-def test_many_changes_of_two_bytes_are_survived(row):
+def test_many_mutations_are_survived(row):
     spec = row.catalog.message(row.message)
     chance = random.Random(len(row.body))
     for _ in range(250):
-        data = bytearray(row.body)
-        for at in chance.sample(range(len(data)), 2):
-            data[at] = chance.choice(BYTES) if chance.random() < 0.7 else chance.randrange(256)
-        survive(spec, row.version, bytes(data))
+        survive(spec, row.version, mutated(row.body, chance))
 
 
 @examples(500)
@@ -123,10 +110,9 @@ def test_any_version_is_decoded_by_the_nearest(data, version):
     assert decoded.guess == (version not in decoded.spec.valid_versions)
 
 
-TYPES = st.sampled_from(
-    ["bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "uuid", "float64", "string", "bytes", "records"]
-    + [f"[]{kind}" for kind in ("bool", "int8", "int32", "int64", "uuid", "string", "bytes")]
-)
+KINDS = ("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "uuid", "float64", "string", "bytes")
+TYPES = st.sampled_from([*KINDS, "records", *(f"[]{kind}" for kind in KINDS)])
+ENCODABLE = {"int16", "int32", "int64"}
 
 
 @st.composite
@@ -138,8 +124,8 @@ def definitions(draw, depth=0):
         keys = {"name": f"F{i}", "type": draw(st.sampled_from(["S", "[]S"])) if subs else draw(TYPES)}
         if subs:
             keys["fields"] = draw(definitions(depth + 1))
-        if keys["type"] in {"int16", "int32", "int64"} and draw(st.booleans()):
-            keys["encoding"] = draw(st.sampled_from(ENCODING_NAMES))
+        if keys["type"].removeprefix("[]") in ENCODABLE and draw(st.booleans()):
+            keys["encoding" if keys["type"] in ENCODABLE else "elementEncoding"] = draw(st.sampled_from(ENCODING_NAMES))
         if (subs or keys["type"][0] == "[" or keys["type"] in {"string", "bytes"}) and draw(st.booleans()):
             keys["nullableVersions"] = "0+"
         if keys["type"] != "records" and draw(st.booleans()):
@@ -162,13 +148,16 @@ def with_struct_names(fields, names):
 
 @examples(250)
 @given(st.data(), definitions(), st.sampled_from([0, 1]))
-def test_any_bytes_and_values_under_any_definition(data, fields, version):
+def test_any_bytes_and_values_under_any_definition(draw, fields, version):
     spec = definition(*with_struct_names(fields, iter(range(1000))))
-    body = data.draw(st.binary(max_size=50))
-    decoded = survive(spec, version, body)
-    assert encode_spec(spec, decoded.to_json(lossless=True), version) == body
-    value = data.draw(values(declare(spec, version)))
-    assert survive(spec, version, encode_spec(spec, value, version)).value == value
+    survive(spec, version, draw.draw(st.binary(max_size=50)))
+    value = draw.draw(values(declare(spec, version)))
+    data = encode_spec(spec, value, version)
+    decoded = survive(spec, version, data)
+    assert decoded.value == value
+    # Kafka's readers refuse elements without bytes.
+    assert {anomaly.code for anomaly in decoded.anomalies} <= {"COUNT_MISMATCH", "INVALID_LENGTH"}
+    assert declare(spec, version).parse(data) == value
 
 
 JSON = st.recursive(
@@ -307,19 +296,3 @@ def test_any_bytes_after_a_header_are_survived(key, version, rest, kind):
 def test_a_guess_raises_nothing(data):
     found = response_candidates(CATALOG, data, 0, len(data))
     assert [candidate.bits for candidate in found] == sorted(candidate.bits for candidate in found)
-
-
-@examples(150)
-@given(JSON, st.sampled_from(["fields", "validVersions", "flexibleVersions", "type", "name", "commonStructs"]))
-def test_a_definition_that_loads_can_be_declared(value, key):
-    document = {
-        "name": "Test",
-        "type": "data",
-        "validVersions": "0-1",
-        "flexibleVersions": "1+",
-        "fields": [field("int8") | {"versions": "0+"}],
-    }
-    with suppress(kwire.KwireError):
-        spec = load_text(json.dumps(document | {key: value})).spec
-        for version in list(spec.valid_versions.each())[:3]:
-            survive(spec, version, b"\0\1\2\3\4\5\6\7")

@@ -86,6 +86,7 @@ def test_connections_of_a_client_share_its_header(wire, monkeypatch):
     first = Headers(CATALOG).plain(layout, request, 1)
     monkeypatch.setattr(known_layout, "decode_header", lambda *_, **__: pytest.fail("decoded again"))
     again = Headers(CATALOG)
+    assert not again.names("me")
     assert again.plain(layout, request, 2).header == first.header | {"correlationId": 2}
     assert again.names("me")
     longer = wire.request("Heartbeat", 4, 1, "me2", groupId="g", memberId="m")

@@ -1,5 +1,7 @@
 import base64
 
+from kit.traffic import body_of
+
 import kwire_cli as kwire
 from kwire_cli.message.decoded import RecordSet, record_sets
 from kwire_cli.message.roles import roles
@@ -8,19 +10,15 @@ RECORDS = kwire.write_records([{"records": [{"value": {"text": "v"}}]}])
 TEXT = base64.b64encode(RECORDS).decode()
 
 
-def found(message, version, value):
-    data = kwire.encode(value, message=message, version=version)
+def found(message, version, **value):
+    data = kwire.encode(body_of(message, version, value), message=message, version=version)
     decoded = kwire.decode(data, message=message, version=version)
     return data, [*record_sets(roles(decoded.spec, decoded.entry), decoded.raw)]
 
 
 def produce(version, **topic):
     partitions = [{"index": 7, "records": TEXT}, {"index": 8, "records": None}]
-    return found(
-        "ProduceRequest",
-        version,
-        {"transactionalId": None, "acks": 1, "timeoutMs": 1, "topicData": [topic | {"partitionData": partitions}] * 2},
-    )
+    return found("ProduceRequest", version, topicData=[topic | {"partitionData": partitions}] * 2)
 
 
 def test_the_records_of_each_partition_of_a_produce_request():
@@ -34,18 +32,10 @@ def test_a_topic_may_be_an_id():
 
 
 def test_the_records_of_a_fetch_response():
-    partition = {
-        "partitionIndex": 3,
-        "errorCode": 0,
-        "highWatermark": 1,
-        "lastStableOffset": 1,
-        "abortedTransactions": None,
-        "records": TEXT,
-    }
-    value = {"throttleTimeMs": 0, "responses": [{"topic": "t", "partitions": [partition]}]}
-    data, [each] = found("FetchResponse", 4, value)
+    topic = {"topic": "t", "partitions": [{"partitionIndex": 3, "records": TEXT}]}
+    data, [each] = found("FetchResponse", 4, responses=[topic])
     assert each == RecordSet("t", 3, data.index(RECORDS), data.index(RECORDS) + len(RECORDS))
 
 
 def test_other_messages_have_none():
-    assert found("ApiVersionsRequest", 0, {})[1] == []
+    assert found("ApiVersionsRequest", 0)[1] == []

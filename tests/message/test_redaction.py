@@ -8,19 +8,17 @@ from itertools import product
 import click
 import pytest
 from kit import logs
+from kit.captures import capture_of_all
 from kit.commands import kwire
 from kit.secrets import (
     CATALOG,
     ENTRIES,
     NEWEST,
     SECRET,
-    answered,
     body_of,
     capture,
-    capture_of_all,
     conversation,
     damages,
-    framed,
     numbers,
     piped,
     shows,
@@ -102,26 +100,32 @@ def test_every_command_is_called_or_named():
     assert {*CALLS} | {*OTHERS} == {*COMMANDS, *HIDDEN}
 
 
+def unescaped(text):
+    """Return text of a page or of JSON in a page as it is read."""
+    for escaped, char in (("\\u003c", "<"), ("\\u003e", ">"), ("&lt;", "<"), ("&gt;", ">")):
+        text = text.replace(escaped, char)
+    return text
+
+
 def printed(path, calls, fmt):
     for words in calls:
         source = f"{path}@3" if words[0] == "explain" else path
         done = kwire(*words, *([] if fmt is None else ["--format", fmt]), source)
         assert "No such option" not in done.err, words
-        text = (
-            (text_of(done) + done.err)
-            .replace("\\u003c", "<")
-            .replace("\\u003e", ">")
-            .replace("&lt;", "<")
-            .replace("&gt;", ">")
-        )
-        assert not CLIPPED.sub("", text).count("<redacted"), (words, fmt)
+        text = unescaped(text_of(done) + done.err)
+        assert "<redacted" not in CLIPPED.sub("", text), (words, fmt)
         yield words, text
 
 
-def speak(message, path, version):
-    """Return a conversation with a frame that has a secret: the frames before it, the frame, and those behind it."""
-    before, (side, frame), after = conversation(message, version, body_of(message, path, version))
-    return [*before, (side, frame), *after]
+def said_of(row, **options):
+    """Return the frames before a frame with a secret, the frame with its side, and the frames behind it."""
+    message, path, version = row
+    return conversation(message, version, body_of(message, path, version), **options)
+
+
+def spoken(row):
+    before, frame, after = said_of(row)
+    return [*before, frame, *after]
 
 
 @pytest.mark.slow
@@ -130,7 +134,7 @@ def test_decode_shows_no_secret_in_any_format(tmp_path):
     before a value that is hidden.
     """
     path = tmp_path / "secret.pcap"
-    path.write_bytes(capture_of_all([speak(*row) for row in FRAMES]))
+    path.write_bytes(capture_of_all([spoken(row) for row in FRAMES]))
     for fmt in formats("decode"):
         for words, text in printed(path, [words for words in CALLS["decode"] if words != LOSSLESS], fmt):
             assert not shows(text), (fmt, words)
@@ -147,7 +151,7 @@ def test_no_command_shows_a_secret_in_any_format(command, tmp_path):
     path = tmp_path / "secret.pcap"
     calls, possible = ([LOSSLESS], ["json", "jsonl"]) if command == "decode" else (CALLS[command], formats(command))
     for number, row in enumerate(FRAMES):
-        path.write_bytes(capture(speak(*row)))
+        path.write_bytes(capture(spoken(row)))
         for fmt in possible if command in READERS else some(possible, number, 2):
             for words, text in printed(path, calls, fmt):
                 assert not shows(text), (row, fmt, words)
@@ -160,7 +164,7 @@ def test_no_command_shows_a_secret_that_is_misaligned(command, tmp_path):
     other commands find frames in the same way: each meets every third damage, so that three commands meet all.
     """
     path = tmp_path / "secret.pcap"
-    before, (side, frame), after = conversation(ONE[0], ONE[2], body_of(*ONE))
+    before, (side, frame), after = said_of(ONE)
     damaged = [(how, data) for how, data in damages(frame) if "cut" not in how]
     pairs, step = [*product(CALLS[command], formats(command))], 5 if command in READERS else 3
     for at, (how, data) in enumerate(damaged if command in READERS else some(damaged, [*CALLS].index(command), 3)):
@@ -172,22 +176,6 @@ def test_no_command_shows_a_secret_that_is_misaligned(command, tmp_path):
 
 SAID = [["--request"], ["--request", "--framed"], ["--response"], ["--framed"], ["--request", "--api", "Fetch"]]
 """What is said of bytes that are none of it."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("number", "row"), [*enumerate(FRAMES)], ids=str)
-def test_no_number_is_made_of_bytes_of_a_secret(number, row):
-    """The api key and version of a frame that is not believed, sizes, counts, correlation ids and anomalies. Each
-    damage of a message is in one of the views that have frames: over all messages it meets each view four times.
-    """
-    message, path, version = row
-    _, (_, frame), _ = conversation(message, version, body_of(message, path, version))
-    for at, (how, data) in enumerate(damages(frame), number):
-        words = SAID[at % len(SAID)]
-        fmt = ("jsonl", "tree", "hex", "html")[at % 4]
-        done = kwire("decode", "-f", fmt, "--full", *words, "-", stdin=data.hex().encode())
-        assert not numbers(done.out + done.err), (how, fmt, words)
-        assert not shows(done.out + done.err), (how, fmt, words)
 
 
 def test_the_head_of_a_frame_that_is_not_understood_is_absent():
@@ -210,59 +198,56 @@ CLIENT_IDS = [b"c", None, b"", b"adminclient-1"]
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "row"), [*enumerate(FRAMES)], ids=str)
 def test_damaged_framing_shows_no_secret(number, row):
-    """Every damage of every message, each with one of the client ids and in two of the five ways to read it: over all
-    messages each damage meets each of them.
+    """Every damage of every message, with one of the client ids, in two of the five ways to read it, and alone in one
+    of the views and one of the ways to say what it is: over all messages each damage meets each of them. Alone, no
+    number is made of bytes of the secret either: api key, version, sizes, counts, correlation ids.
     """
-    message, path, version = row
-    said = [
-        conversation(message, version, body_of(message, path, version), client_id=client_id) for client_id in CLIENT_IDS
-    ]
+    said = [said_of(row, client_id=client_id) for client_id in CLIENT_IDS]
     for at, damaged in enumerate(zip(*(damages(frame) for _, (_, frame), _ in said), strict=False), number):
         before, (side, _), after = said[at % len(said)]
         how, data = damaged[at % len(said)]
+        alone = data.hex().encode()
         whole = capture([*before, (side, data), *after])
         middle = capture([(side, data), *after], opened=False)
         pieces = capture([(side, data)], piece=7)
-        ways = [("hex", whole), ("hex", middle), ("hex", pieces), ("hex", data.hex().encode()), ("jsonl", whole)]
+        ways = [("hex", whole), ("hex", middle), ("hex", pieces), ("hex", alone), ("jsonl", whole)]
         for fmt, source in (ways[at % 5], ways[(at + 2) % 5]):
             done = kwire("decode", "-f", fmt, *(["--full"] if fmt == "hex" else []), "-", stdin=source)
             assert not shows(done.out + done.err), (how, fmt)
+        words = ["-f", ("jsonl", "tree", "hex", "html")[at // 4 % 4], "--full", *SAID[at % len(SAID)]]
+        done = kwire("decode", *words, "-", stdin=alone)
+        assert not numbers(done.out + done.err), (how, words)
+        assert not shows(done.out + done.err), (how, words)
 
 
 def test_what_is_well_understood_stays_readable():
-    for message, path, version in FRAMES:
-        before, (side, frame), after = conversation(message, version, body_of(message, path, version))
-        lines = [
-            json.loads(line)
-            for line in kwire(
-                "decode", "-f", "jsonl", "-", stdin=capture([*before, (side, frame), *after])
-            ).out.splitlines()
-        ]
+    for row in FRAMES:
+        data = capture(spoken(row))
+        lines = [json.loads(line) for line in kwire("decode", "-f", "jsonl", "-", stdin=data).out.splitlines()]
         assert "gap" not in {line["kind"] for line in lines}
-        assert (
-            kwire("decode", "-f", "jsonl", "--show-secrets", "-", stdin=capture([*before, (side, frame), *after])).code
-            == 0
-        )
+        assert kwire("decode", "-f", "jsonl", "--show-secrets", "-", stdin=data).code == 0
 
 
 @pytest.mark.parametrize(("message", "path", "version"), FRAMES, ids=str)
 def test_the_terminal_interface_shows_no_secret(message, path, version, tmp_path):
-    body, key = body_of(message, path, version), CATALOG[message].api_key
-    frame = framed(key, version, body) if message.endswith("Request") else answered(key, version, body)
+    before, (side, frame), after = conversation(message, version, body_of(message, path, version))
     token = b"\0alice\0" + SECRET.encode()
-    for data in (
-        frame,
-        frame[1:],
-        len(token).to_bytes(4, "big") + token + len(SECRET).to_bytes(4, "big") + SECRET.encode(),
+    for name, data in (
+        ("frames.hex", frame.hex().encode()),
+        ("frames.hex", frame[1:].hex().encode()),
+        ("frames.hex", (sized(token) + sized(SECRET.encode())).hex().encode()),
+        ("frames.pcap", capture([*before, (side, frame), *after])),
+        ("frames.pcap", capture([*before, (side, frame[1:]), *after])),
     ):
-        file = tmp_path / "frames.hex"
-        file.write_text(data.hex())
+        file = tmp_path / name
+        file.write_bytes(data)
         listing = listing_of(Options(source=str(file)))
         for _ in listing.read():
             pass
         for number in range(len(listing)):
             look = listing.look(number, full=True)
             rows = [(row.name, row.line, row.json_path) for row in look.rows]
+            assert not shows(repr([listing.row(number, 160), listing.title(number)]))
             assert not shows(repr([rows, look.buffers, look.document()]))
             assert not any(SECRET.encode() in buffer.data for buffer in look.buffers)
 
@@ -279,17 +264,16 @@ def test_the_library_redacts_unless_told(message, path, version):
 
 
 def test_frames_of_the_library_redact_unless_told():
-    for message, path, version in FRAMES:
-        before, (side, frame), after = conversation(message, version, body_of(message, path, version))
-        for source in (capture([*before, (side, frame), *after]), frame):
+    for row in FRAMES:
+        _, (_, frame), _ = said_of(row)
+        for source in (capture(spoken(row)), frame):
             shown = [
                 json.dumps([each.to_json(), each.body and each.body.to_json()]) + repr(each)
                 for each in kwire_cli.read_frames(source)
             ]
-            assert not shows("".join(shown)), message
-            assert shows(
-                "".join(json.dumps(each.to_json()) for each in kwire_cli.read_frames(source, show_secrets=True))
-            ), message
+            assert not shows("".join(shown)), row
+            secret = [json.dumps(each.to_json()) for each in kwire_cli.read_frames(source, show_secrets=True)]
+            assert shows("".join(secret)), row
 
 
 def test_errors_of_given_values_have_no_secret():
@@ -311,9 +295,8 @@ def test_values_that_are_compared_have_no_secret(message, path, version):
         done = kwire(
             "compare", "-m", message, "--message-version", version, "--values", json.dumps(value), "--format", fmt
         )
-        text = text_of(done)
-        assert not shows(text + done.err)
-        assert not CLIPPED.sub("", text.replace("\\u003c", "<").replace("\\u003e", ">")).count("<redacted"), fmt
+        assert not shows(text_of(done) + done.err)
+        assert "<redacted" not in CLIPPED.sub("", unescaped(text_of(done))), fmt
 
 
 def test_a_given_value_has_the_size_of_its_bytes():
@@ -339,9 +322,8 @@ def test_every_hidden_part_of_a_record_has_a_size(fmt, shift, tmp_path):
     segment.write_bytes(logs.with_crc("v2", bytes(data)))
     for words in (["--deep"], []):
         done = kwire("dump", *words, "--as-topic", "__cluster_metadata", "-f", fmt, segment)
-        text = text_of(done)
-        assert not shows(text + done.err)
-        assert not CLIPPED.sub("", text.replace("\\u003c", "<").replace("\\u003e", ">")).count("<redacted")
+        assert not shows(text_of(done) + done.err)
+        assert "<redacted" not in CLIPPED.sub("", unescaped(text_of(done)))
 
 
 TOKENS = {
@@ -374,8 +356,7 @@ def test_tokens_of_a_broker_alone_are_not_shown(token, opened, first):
 @pytest.mark.parametrize("row", FRAMES, ids=str)
 def test_dump_of_bytes_from_a_secret_on_shows_none_of_it(row):
     """A cut batch has no valid checksum, so that its header has to be one that a log may have."""
-    message, path, version = row
-    _, (_, frame), _ = conversation(message, version, body_of(message, path, version))
+    _, (_, frame), _ = said_of(row)
     at = frame.index(SECRET.encode())
     for start in range(at, at + len(SECRET) - 4):
         done = kwire("dump", "-f", "jsonl", "-", stdin=frame[start:] + frame)

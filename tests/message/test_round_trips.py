@@ -1,10 +1,9 @@
 import json
-import random
 
 import pytest
 from hypothesis import given, strategies as st
 from kit.commands import examples
-from kit.messages import definition, sample, values
+from kit.messages import values
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.ledger import ledger
@@ -18,55 +17,6 @@ LAYOUTS = [
     for entry in CATALOG
     for version in (entry.valid_versions.each() if entry.valid_versions else ())
 ]
-
-
-def everything():
-    """A message with every type of field: plain, nullable, tagged, encoded."""
-    kinds = (
-        "bool",
-        "int8",
-        "int16",
-        "uint16",
-        "int32",
-        "uint32",
-        "int64",
-        "uuid",
-        "float64",
-        "string",
-        "bytes",
-        "records",
-    )
-    fields = []
-    for kind in (*kinds, *(f"[]{kind}" for kind in kinds if kind != "records")):
-        forms = [{}]
-        if kind[0] == "[" or kind in {"string", "bytes", "records"}:
-            forms.append({"nullableVersions": "0+"})
-        if kind != "records":
-            forms.append({"versions": "1+", "taggedVersions": "1+"})
-        fields += [{"name": f"F{len(fields) + i}", "type": kind} | form for i, form in enumerate(forms)]
-    text = {"name": "A", "type": "string"}
-    fields += [
-        {"name": "Packed", "type": "int64", "encoding": "packed64"},
-        {"name": "Unsigned", "type": "int16", "encoding": "upacked16"},
-        {"name": "Narrow", "type": "int64", "encoding": "fixed32"},
-        {"name": "Wide", "type": "int32", "encoding": "fixed64"},
-        {"name": "Ids", "type": "[]int32", "elementEncoding": "packed32"},
-        {"name": "Maybe", "type": "M", "nullableVersions": "0+", "fields": [text]},
-        {
-            "name": "Tagged",
-            "type": "N",
-            "versions": "1+",
-            "taggedVersions": "1+",
-            "nullableVersions": "1+",
-            "fields": [text],
-        },
-        {"name": "Many", "type": "[]O", "versions": "1+", "taggedVersions": "1+", "fields": [text]},
-    ]
-    tags = iter(range(len(fields)))
-    return definition(*(field | ({"tag": next(tags)} if "taggedVersions" in field else {}) for field in fields))
-
-
-EVERYTHING = everything()
 
 
 def check(spec, version, value):
@@ -86,58 +36,6 @@ def test_any_valid_value_of_any_message_encodes_and_decodes_to_itself(data):
     name, version = data.draw(st.sampled_from(LAYOUTS))
     spec = CATALOG.message(name)
     check(spec, version, data.draw(values(declare(spec, version))))
-
-
-@examples(100)
-@given(st.data(), st.sampled_from([0, 1]))
-def test_any_valid_value_of_every_type_of_field_encodes_and_decodes_to_itself(data, version):
-    check(EVERYTHING, version, data.draw(values(declare(EVERYTHING, version))))
-
-
-@examples(150)
-@given(st.binary(max_size=300), st.sampled_from([0, 1]))
-def test_any_bytes_under_every_type_of_field_come_back(data, version):
-    check_lossless(EVERYTHING, version, data)
-
-
-def damaged(body, chance):
-    """A body with a few of its bytes changed, taken out, doubled or put in."""
-    data = bytearray(body)
-    for _ in range(chance.randint(1, 4)):
-        at = chance.randrange(len(data) + 1)
-        kind = chance.randrange(5)
-        if kind == 0 and at < len(data):
-            data[at] = chance.randrange(256)
-        elif kind == 1:
-            del data[at : at + chance.randint(1, 3)]
-        elif kind == 2:
-            data[at:at] = bytes(chance.choice((0, 1, 0x7F, 0x80, 0xFF)) for _ in range(chance.randint(1, 4)))
-        elif kind == 3 and at < len(data) and data[at] < 0x80:
-            data[at : at + 1] = bytes([data[at] | 0x80, 0])  # what was a varint is now an overlong one
-        else:
-            data[at:at] = data[at : at + 8]
-    return bytes(data)
-
-
-def check_lossless(spec, version, data):
-    decoded = decode_spec(spec, data, version)
-    document = json.loads(json.dumps(decoded.to_json(lossless=True)))
-    assert encode_spec(spec, document, version) == data
-
-
-@examples(400)
-@given(st.sampled_from(LAYOUTS), st.binary(max_size=60))
-def test_any_bytes_under_any_message_come_back_from_the_lossless_form(layout, data):
-    check_lossless(CATALOG.message(layout[0]), layout[1], data)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_damaged_bodies_come_back_from_the_lossless_form(seed):
-    chance = random.Random(seed)
-    for row in sample():
-        spec = row.catalog.message(row.message)
-        for _ in range(4):
-            check_lossless(spec, row.version, damaged(row.body, chance))
 
 
 ODD = [
@@ -167,7 +65,9 @@ ODD = [
 
 @pytest.mark.parametrize(("message", "version", "data"), [row[:3] for row in ODD], ids=[row[3] for row in ODD])
 def test_odd_bodies_come_back_from_the_lossless_form(message, version, data):
-    check_lossless(CATALOG.message(message), version, bytes.fromhex(data))
+    decoded = decode_spec(CATALOG.message(message), bytes.fromhex(data), version)
+    document = json.loads(json.dumps(decoded.to_json(lossless=True)))
+    assert encode_spec(decoded.spec, document, version).hex() == data.replace(" ", "")
 
 
 LOSSLESS_THAT_LIE = [

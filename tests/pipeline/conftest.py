@@ -10,7 +10,7 @@ from kit.lakes import ACCESS, serving
 def object_store():
     """A server that speaks S3."""
     pytest.importorskip("moto")
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("s3fs")
     with serving() as store:
         yield store
 

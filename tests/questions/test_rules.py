@@ -74,8 +74,10 @@ def test_a_rule_needs_both_files(tmp_path):
     ("template", "shown"),
     [
         ("{n:# answer}", "3 answers"),
-        ("{one:# retry retries}", "1 retry"),
-        ("{n:# retry retries}", "3 retries"),
+        ("{one:# retry|retries}", "1 retry"),
+        ("{n:# retry|retries}", "3 retries"),
+        ("{one:# Metadata response}", "1 Metadata response"),
+        ("{none:?}{n:?}", "?"),
         ("{span:s}", "1.5 s"),
         ("{us:us}", "350 µs"),
         ("{size:bytes}", "3.4 kB"),

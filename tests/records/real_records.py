@@ -6,36 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import construct as c
+import kwire_cli as kwire
+from kwire_cli.records.gaps import Gap
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SHARED = ROOT.parent / "shared"
 SEGMENTS = SHARED / "real" / "own" / "segments"
-
-# A second, independent declaration of format v2, in construct alone, which takes only what is not compressed.
-ZIGZAG = c.ExprAdapter(c.VarInt, lambda n, _: (n >> 1) ^ -(n & 1), None)
-BYTES = c.Struct("size" / ZIGZAG, "data" / c.If(c.this.size >= 0, c.Bytes(c.this.size)))
-HEADER = c.Struct("name" / BYTES, "value" / BYTES)
-RECORD = c.Struct(
-    "size" / ZIGZAG,
-    "attributes" / c.Int8sb,
-    "timestamp" / ZIGZAG,
-    "offset" / ZIGZAG,
-    "key" / BYTES,
-    "value" / BYTES,
-    "headers" / c.PrefixedArray(ZIGZAG, HEADER),
-)
-BATCH = c.Struct(
-    "offset" / c.Int64sb,
-    "size" / c.Int32sb,
-    "epoch" / c.Int32sb,
-    "magic" / c.Const(2, c.Int8sb),
-    "crc" / c.Int32ub,
-    "attributes" / c.Int16sb,
-    "rest" / c.Bytes(34),
-    "count" / c.Int32sb,
-    "records" / c.FixedSized(c.this.size - 49, c.Array(c.this.count, RECORD)),
-)
 
 
 @dataclass(frozen=True)
@@ -49,17 +25,10 @@ class Printed:
 
 
 def records(path):
-    """(control, key, value) of each record in a segment; its batches are not compressed, and its tail may be zeros or
-    cut.
-    """
-    data = path.read_bytes()
-    at = 0
-    while at + 61 <= len(data) and any(data[at : at + 61]):
-        batch = BATCH.parse(data[at:])
-        assert not batch.attributes & 7
-        for record in batch.records:
-            yield bool(batch.attributes & 0x20), record.key.data, record.value.data
-        at += batch.size + 12
+    """(control, key, value) of each record in a segment."""
+    for item in kwire.read_records(path):
+        for record in () if isinstance(item, Gap) else item.records():
+            yield item.head.control, record.key, record.value
 
 
 def captures():

@@ -16,7 +16,7 @@ pytest.importorskip("pyarrow")
 
 import kwire_cli as kwire
 from kwire_cli.engine.codes import MEANING
-from kwire_cli.message.redaction import Redaction
+from kwire_cli.message.redaction import RecordRedaction, Redaction
 from kwire_cli.records import bulk_batches as l, columns
 from kwire_cli.records.codecs import Limits
 from kwire_cli.records.columns import BATCHES, RECORDS, Faults, batch_columns, fault_columns, record_columns
@@ -149,17 +149,8 @@ def test_payloads_are_those_of_kafkas_own_topics_and_control_records():
 
 
 def test_secrets_are_left_out_of_payloads_keys_and_values():
-
-    from kwire_cli.message.redaction import RecordRedaction
-
-    scram = {
-        "name": "u",
-        "mechanism": 1,
-        "salt": b64(b"salty"),
-        "storedKey": b64(b"stored"),
-        "serverKey": b64(b"server"),
-        "iterations": 4096,
-    }
+    scram = {"name": "u", "mechanism": 1, "salt": b64(b"salty"), "iterations": 4096}
+    scram |= {"storedKey": b64(b"stored"), "serverKey": b64(b"server")}
     value = b"\1\x0b\0" + kwire.encode(scram, message="UserScramCredentialRecord", version=0)
     data = batch(0, [record(None, value), record(None, b"\1\x07\0" + b"?", 1)])
     source, hide = source_of(data, topic="__cluster_metadata"), RecordRedaction(kwire.catalog())

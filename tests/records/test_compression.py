@@ -133,17 +133,6 @@ def test_any_bytes(codec, data, start):
     checked(codec, compress(codec, LINES)[:start] + data, Limits(output=100_000))
 
 
-@pytest.mark.fuzz
-@pytest.mark.parametrize(("codec", "data"), STREAMS, ids=IDS)
-def test_many_bytes_wrong(codec, data):
-    chance = random.Random(codec)
-    for _ in range(1000):
-        hurt = bytearray(data)
-        for _ in range(chance.randint(1, 6)):
-            hurt[chance.randrange(len(hurt))] = chance.choice((0, 1, 0x7F, 0x80, 0xFF, chance.randrange(256)))
-        checked(codec, hurt, Limits(output=1 << 20), magic=chance.randrange(3))
-
-
 ZEROS = bytes(1 << 22)
 
 

@@ -80,31 +80,21 @@ def test_unknown_types_are_kept_with_their_number():
     assert control(-1, None).to_json() == {"type": "UNKNOWN", "number": -1, "value": None}
 
 
+NO_TYPE = {"type": "UNKNOWN", "number": None, "value": "YWJj"}
+NO_EPOCH = {"type": "COMMIT", "coordinatorEpoch": None}
+NO_VERSION = {"type": "KRaftVersion", "value": {"version": 0}}
+
+
 @pytest.mark.parametrize(
     ("key", "value", "shown", "code"),
     [
-        (None, b"abc", {"type": "UNKNOWN", "number": None, "value": "YWJj"}, ("NULL_NOT_ALLOWED", "key")),
-        (
-            b"\0\0\0",
-            b"abc",
-            {"type": "UNKNOWN", "number": None, "key": "AAAA", "value": "YWJj"},
-            ("PAYLOAD_TRUNCATED", "key"),
-        ),
-        (b"\0\0\0\1", None, {"type": "COMMIT", "coordinatorEpoch": None}, ("NULL_NOT_ALLOWED", "value")),
-        (
-            b"\0\0\0\1",
-            b"\0\0\1",
-            {"type": "COMMIT", "coordinatorEpoch": None},
-            ("PAYLOAD_TRUNCATED", "value.coordinatorEpoch"),
-        ),
-        (b"\0\0\0\1", b"\0", {"type": "COMMIT", "coordinatorEpoch": None}, ("PAYLOAD_TRUNCATED", "value")),
-        (b"\0\0\0\5", b"\0", {"type": "KRaftVersion", "value": "AA=="}, ("PAYLOAD_TRUNCATED", "value")),
-        (
-            b"\0\0\0\5",
-            b"\0\0",
-            {"type": "KRaftVersion", "value": {"version": 0}},
-            ("PAYLOAD_TRUNCATED", "value.kRaftVersion"),
-        ),
+        (None, b"abc", NO_TYPE, ("NULL_NOT_ALLOWED", "key")),
+        (b"\0\0\0", b"abc", NO_TYPE | {"key": "AAAA"}, ("PAYLOAD_TRUNCATED", "key")),
+        (b"\0\0\0\1", None, NO_EPOCH, ("NULL_NOT_ALLOWED", "value")),
+        (b"\0\0\0\1", b"\0\0\1", NO_EPOCH, ("PAYLOAD_TRUNCATED", "value.coordinatorEpoch")),
+        (b"\0\0\0\1", b"\0", NO_EPOCH, ("PAYLOAD_TRUNCATED", "value")),
+        (b"\0\0\0\5", b"\0", NO_VERSION | {"value": "AA=="}, ("PAYLOAD_TRUNCATED", "value")),
+        (b"\0\0\0\5", b"\0\0", NO_VERSION, ("PAYLOAD_TRUNCATED", "value.kRaftVersion")),
     ],
 )
 def test_damaged_ones(key, value, shown, code):

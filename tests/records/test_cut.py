@@ -7,7 +7,6 @@ from kit.commands import ROOT
 
 import kwire_cli as kwire
 from kwire_cli.records.batch import TRUNCATED, Batch
-from kwire_cli.records.gaps import Gap
 
 SEGMENTS = sorted([*(ROOT / "samples").rglob("*.log"), *(ROOT / "samples").rglob("*.checkpoint")])
 HEAD = {0: 18, 1: 26, 2: 61}
@@ -75,23 +74,6 @@ def test_fewer_bytes_than_tell_a_batch_are_a_gap_alone(size):
     assert [item.to_json() for item in kwire.read_records(data)] == (
         [{"position": 0, "size": size, "gap": TRUNCATED}] if size else []
     )
-
-
-@pytest.mark.parametrize("path", SEGMENTS, ids=lambda path: f"{path.parent.name}-{path.name}")
-def test_batches_before_the_cut_are_those_of_the_whole_segment(path):
-    data = path.read_bytes()
-    whole = [item for item in kwire.read_records(data) if isinstance(item, Batch) and item.crc_valid]
-    for batch in whole[:5]:
-        items = list(kwire.read_records(data[: batch.end - 1]))
-        assert isinstance(items[-1], Gap)
-        assert {key: value for key, value in items[-1].to_json().items() if key != "batch"} == {
-            "position": batch.position,
-            "size": batch.size - 1,
-            "gap": TRUNCATED,
-        }
-        assert items[-1].batch is not None
-        before = [item.to_json() for item in kwire.read_records(data) if item.end <= batch.position]
-        assert [item.to_json() for item in items[:-1]] == before
 
 
 def test_a_length_that_no_batch_has_is_no_cut_batch():

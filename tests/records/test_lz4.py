@@ -42,12 +42,6 @@ def test_by_rust():
     assert unpacked(data).data == TEXT
 
 
-def test_dependent_blocks():
-    data = frame(linked=True, block_checksum=True)
-    got = unpacked(data)
-    assert (got.data, got.code, got.used) == (TEXT, "LZ4_DEPENDENT_BLOCKS", len(data))
-
-
 @given(st.binary(max_size=300), st.sampled_from([4, 5, 6, 7]), st.booleans(), st.booleans(), st.booleans())
 def test_whatever_the_reference_writes(data, size, linked, checksums, store_size):
     packed = frame(

@@ -6,10 +6,8 @@ import pytest
 from kit.logs import b64, batch, message, record, with_crc, wrapper
 
 import kwire_cli as kwire
-from kwire_cli.records.codecs import crc32
-from kwire_cli.records.compression import compress
 from kwire_cli.records.layouts import LAYOUTS
-from kwire_cli.structs.records import kip98
+from kwire_cli.records.writing import write
 
 
 def read(data, **options):
@@ -149,35 +147,14 @@ def test_a_header_of_the_draft_without_a_value():
     assert found.to_json()["records"][0]["headers"] == [{"key": 1, "value": None}]
 
 
-def set_of_messages(codec=0):
-    parts = []
-    for number, (attributes, fields) in enumerate(
-        [
-            (0, {"key": "aw==", "value": "dg=="}),
-            (1, {"value": "dg=="}),
-            (2, {"key": "aw=="}),
-            (4 | 2, {"key": b64(b"\0\0\0\1")}),
-        ]
-    ):
-        built = kip98.MESSAGE.build(
-            {"attributes": attributes, "timestamp": 9, "offsetDelta": number, "crc": 0, **fields}
-        )
-        parts.append(built[:-4] + crc32(built[1:-4]).to_bytes(4, "big"))
-    area = b"".join(parts)
-    packed = compress(codec, area) if codec else area
-    head = {
-        "offset": 20,
-        "length": 45 - 12 + len(packed),
-        "crc": 0,
-        "magic": 2,
-        "attributes": 16 | codec,
-        "offsetDelta": 3,
-        "maxTimestamp": 9,
-    }
-    return with_crc("kip98-draft", kip98.HEADER.build(head | {"pid": 7, "epoch": 1, "sequence": 0}) + packed)
+def set_of_messages(codec="none"):
+    text = {"timestamp": 9, "key": {"text": "k"}, "value": {"text": "v"}}
+    records = [text, text | {"key": None}, text | {"value": None}, {"timestamp": 9, "control": {"type": "ABORT"}}]
+    item = {"baseOffset": 20, "producerId": 7, "producerEpoch": 1, "baseSequence": 0, "isTransactional": True}
+    return write([item | {"compression": codec, "records": records}], form="kip98-draft")
 
 
-@pytest.mark.parametrize("codec", [0, 1])
+@pytest.mark.parametrize("codec", ["none", "gzip"])
 def test_the_draft_of_kip_98(codec):
     data = set_of_messages(codec)
     assert LAYOUTS["kip98-draft"].head.size == 45

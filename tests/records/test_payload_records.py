@@ -4,7 +4,9 @@ from collections import Counter
 
 import pytest
 from kit import messages
+from kit.logs import b64
 from kit.messages import body_of
+from kit.traffic import body_of as filled_body
 from records import real_records
 from records.filled import sample
 
@@ -186,30 +188,12 @@ def test_bytes_that_end_before_they_say_what_they_are():
 
 
 def member(subscription, assignment):
-    texts = {
-        "memberId": "m",
-        "groupInstanceId": None,
-        "clientId": "c",
-        "clientHost": "/h",
-        "rebalanceTimeout": 1,
-        "sessionTimeout": 2,
-    }
-    return texts | {
-        "subscription": base64.b64encode(subscription).decode(),
-        "assignment": base64.b64encode(assignment).decode(),
-    }
+    return {"memberId": "m", "subscription": b64(subscription), "assignment": b64(assignment)}
 
 
 def group(protocol_type, *members):
-    value = {
-        "protocolType": protocol_type,
-        "generation": 1,
-        "protocol": "sticky",
-        "leader": "m",
-        "currentStateTimestamp": 5,
-        "members": list(members),
-    }
-    body = kwire.encode(value, message="GroupMetadataValue", version=3)
+    value = {"protocolType": protocol_type, "protocol": "sticky", "members": list(members)}
+    body = kwire.encode(filled_body("GroupMetadataValue", 3, value), message="GroupMetadataValue", version=3)
     return coordinator("__consumer_offsets", 2, sample("GroupMetadataKey", 0)[1], 3, body)
 
 

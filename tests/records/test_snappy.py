@@ -63,11 +63,6 @@ def test_what_kafka_writes():
     assert compress(2, b"") == data[:16]
 
 
-def test_another_version():
-    data = xerial(TEXT, version=2, compatible=0)
-    assert unpacked(data)[:2] == (TEXT, "SNAPPY_VERSION")
-
-
 @pytest.mark.parametrize("size", [1, 3])
 def test_bytes_too_few_for_a_chunk(size):
     data = xerial(TEXT)

@@ -1,8 +1,9 @@
-import base64
 import gzip
 import sys
 
 import pytest
+from kit.logs import b64
+from kit.traffic import body_of
 from records import real_records
 
 import kwire_cli as kwire
@@ -64,13 +65,8 @@ def test_a_bomb_stops_at_a_limit():
 
 @pytest.mark.usefixtures("without_otlp")
 def test_the_field_of_a_request():
-    value = {
-        "clientInstanceId": "AAAAAAAAAAEAAAAAAAAAAg",
-        "subscriptionId": 1,
-        "terminating": False,
-        "compressionType": 1,
-    }
-    value["metrics"] = base64.b64encode(gzip.compress(MESSAGE)).decode()
+    metrics = b64(gzip.compress(MESSAGE))
+    value = body_of("PushTelemetryRequest", 0, {"compressionType": 1, "metrics": metrics})
     body = kwire.decode(
         kwire.encode(value, message="PushTelemetryRequest", version=0), message="PushTelemetryRequest", version=0
     )

@@ -22,6 +22,7 @@ from kwire_cli.records.kafka_topics import (
 from kwire_cli.records.writing import write
 
 CATALOG = kwire.catalog()
+OFFSETS, METADATA = "__consumer_offsets", "__cluster_metadata"
 
 
 def pair(record, topic=None, **item):
@@ -56,20 +57,20 @@ def test_an_offset_commit():
         "key": {"type": "1", "data": {"group": "g", "topic": "t", "partition": 2}},
         "value": {"version": "3", "data": {"offset": 5, "leaderEpoch": -1, "metadata": "m", "commitTimestamp": 7}},
     }
-    found = pair({"decoded": decoded}, "__consumer_offsets")
+    found = pair({"decoded": decoded}, OFFSETS)
     assert found == (
         bytes.fromhex("0001 0001 67 0001 74 00000002"),
         bytes.fromhex("0003 0000000000000005 ffffffff 0001 6d 0000000000000007"),
     )
-    tombstone = pair({"decoded": {**decoded, "value": None}}, "__consumer_offsets")
+    tombstone = pair({"decoded": {**decoded, "value": None}}, OFFSETS)
     assert tombstone == (found[0], None)
-    assert pair({"key": {"hex": found[0].hex()}, "decoded": decoded}, "__consumer_offsets") == found
-    assert pair({"key": {"hex": found[0].hex()}, "decoded": {"value": decoded["value"]}}, "__consumer_offsets") == found
-    assert pair({"key": None, "value": "/w==", "decoded": decoded}, "__consumer_offsets") == (None, b"\xff")
-    assert pair({"value": "/w==", "decoded": decoded}, "__consumer_offsets") == (found[0], b"\xff")
+    assert pair({"key": {"hex": found[0].hex()}, "decoded": decoded}, OFFSETS) == found
+    assert pair({"key": {"hex": found[0].hex()}, "decoded": {"value": decoded["value"]}}, OFFSETS) == found
+    assert pair({"key": None, "value": "/w==", "decoded": decoded}, OFFSETS) == (None, b"\xff")
+    assert pair({"value": "/w==", "decoded": decoded}, OFFSETS) == (found[0], b"\xff")
 
 
-@pytest.mark.parametrize("topic", ["__cluster_metadata", None])
+@pytest.mark.parametrize("topic", [METADATA, None])
 def test_a_topic_record(topic):
     decoded = {
         "value": {"type": "TOPIC_RECORD", "version": 0, "data": {"name": "t", "topicId": "AAAAAAAAAAAAAAAAAAAAAQ"}}
@@ -129,17 +130,17 @@ def test_every_framed_record(topic):
 @pytest.mark.parametrize(
     ("topic", "key", "value"),
     [
-        ("__consumer_offsets", b"\x00\x63abc", b"\0\5abc"),  # a type that is not known
-        ("__consumer_offsets", b"\0", b"\0"),  # cut
-        ("__consumer_offsets", b"", b""),
+        (OFFSETS, b"\x00\x63abc", b"\0\5abc"),  # a type that is not known
+        (OFFSETS, b"\0", b"\0"),  # cut
+        (OFFSETS, b"", b""),
         (
             "__share_group_state",
             b"\0\1" + sample("ShareUpdateKey", 0)[1],
             b"\0\1" + sample("ShareUpdateValue", 0)[1],
         ),  # version 1 by the layout of 0
-        ("__cluster_metadata", None, bytes((1, 99, 3)) + b"abc"),
-        ("__cluster_metadata", None, b"\1"),
-        ("__cluster_metadata", None, None),
+        (METADATA, None, bytes((1, 99, 3)) + b"abc"),
+        (METADATA, None, b"\1"),
+        (METADATA, None, None),
     ],
 )
 def test_odd_records(topic, key, value):
@@ -160,8 +161,8 @@ def test_members_of_a_group():
             "members": [member],
         }
         record = {"decoded": {"key": {"type": "2", "data": {"group": "g"}}, "value": {"version": "3", "data": data}}}
-        key, value = pair(record, "__consumer_offsets")
-        assert decode_record(CATALOG, "__consumer_offsets", key, value).to_json() == record["decoded"]
+        key, value = pair(record, OFFSETS)
+        assert decode_record(CATALOG, OFFSETS, key, value).to_json() == record["decoded"]
         assert bytes((0, version)) + bytes.fromhex("00000001 0001 61") in value
 
 
@@ -178,7 +179,7 @@ def test_real_records_are_encoded_back():
         name = "control" if record.is_control else record.topic
         compared[name] = compared.get(name, 0) + 1
     assert compared["control"] >= 30
-    assert compared.keys() == {"control", *COORDINATORS, "__cluster_metadata"}
+    assert compared.keys() == {"control", *COORDINATORS, METADATA}
 
 
 def test_sample_segments_without_their_bytes():
@@ -195,91 +196,54 @@ def test_sample_segments_without_their_bytes():
 
 
 @pytest.mark.parametrize(
-    ("record", "topic", "path", "reason"),
+    ("control", "path", "reason"),
     [
-        ({"control": 5}, None, "control", "it is an object"),
-        ({"control": {}}, None, "control.type", "it is one of ABORT, COMMIT, LeaderChange"),
-        ({"control": {"type": "X"}}, None, "control.type", "not 'X'"),
-        ({"control": {"type": 5}}, None, "control.type", "it is a text"),
-        ({"control": {"type": "COMMIT", "epoch": 1}}, None, "control.epoch", "no such key"),
-        (
-            {"control": {"type": "COMMIT", "coordinatorEpoch": 1 << 40}},
-            None,
-            "control.coordinatorEpoch",
-            "does not fit int32",
-        ),
-        ({"control": {"type": "UNKNOWN", "number": 1 << 20}}, None, "control.number", "does not fit int16"),
-        ({"control": {"type": "UNKNOWN", "number": 99, "value": 5}}, None, "control.value", "it takes base64 text"),
-        ({"control": {"type": "KRaftVersion", "value": {"version": 0}}}, None, "control.value.kRaftVersion", "missing"),
-        ({"control": {"type": "KRaftVersion", "value": 7}}, None, "control.value", "a struct takes an object"),
-        ({"decoded": 5}, None, "decoded", "it is an object"),
-        ({"decoded": {"x": 5}}, None, "decoded.x", "no such key"),
-        ({"decoded": {"key": {"type": "1"}}}, None, "decoded", "--as-topic"),
-        ({"decoded": {"key": {"type": "1"}}}, "mine", "decoded", "--as-topic"),
-        (
-            {"decoded": {"key": {"type": "x"}}},
-            "__consumer_offsets",
-            "decoded.key.type",
-            "it is an integer (int16), not 'x'",
-        ),
-        ({"decoded": {"key": {"type": "99999"}}}, "__consumer_offsets", "decoded.key.type", "does not fit int16"),
-        ({"decoded": {"key": {"type": "99", "data": {}}}}, "__consumer_offsets", "decoded.key.data", "base64"),
-        ({"decoded": {"key": {"type": "1", "data": {}}}}, "__consumer_offsets", "decoded.key.data.group", "missing"),
-        (
-            {"decoded": {"key": {"type": "2", "data": {"group": 5}}}},
-            "__consumer_offsets",
-            "decoded.key.data.group",
-            "string takes text",
-        ),
-        (
-            {"key": "AAI=", "decoded": {"value": {"version": "99", "data": {}}}},
-            "__consumer_offsets",
-            "decoded.value.data",
-            "versions 0-4, not 99",
-        ),
-        (
-            {"key": "AAI=", "decoded": {"value": {"version": [], "data": {}}}},
-            "__consumer_offsets",
-            "decoded.value.version",
-            "it is an integer",
-        ),
-        (
-            {"decoded": {"value": {"type": "NO_RECORD", "version": 0, "data": {}}}},
-            "__cluster_metadata",
-            "decoded.value.type",
-            "no record of metadata",
-        ),
-        (
-            {"decoded": {"value": {"type": [], "version": 0, "data": {}}}},
-            "__cluster_metadata",
-            "decoded.value.type",
-            "no record of",
-        ),
-        (
-            {"decoded": {"value": {"type": "TOPIC_RECORD", "data": {}}}},
-            "__cluster_metadata",
-            "decoded.value.version",
-            "varint",
-        ),
-        (
-            {"decoded": {"value": {"type": "TOPIC_RECORD", "version": -1, "data": {}}}},
-            "__cluster_metadata",
-            "decoded.value.version",
-            "unsigned varint",
-        ),
-        (
-            {"decoded": {"value": {"type": "-5", "version": 1, "data": ""}}},
-            "__cluster_metadata",
-            "decoded.value.apiKey",
-            "varint",
-        ),
-        ({"decoded": {"value": {"version": 1, "data": {}}}}, "__cluster_metadata", "decoded.value.data", "base64"),
+        (5, "", "it is an object"),
+        ({}, ".type", "it is one of ABORT, COMMIT, LeaderChange"),
+        ({"type": "X"}, ".type", "not 'X'"),
+        ({"type": 5}, ".type", "it is a text"),
+        ({"type": "COMMIT", "epoch": 1}, ".epoch", "no such key"),
+        ({"type": "COMMIT", "coordinatorEpoch": 1 << 40}, ".coordinatorEpoch", "does not fit int32"),
+        ({"type": "UNKNOWN", "number": 1 << 20}, ".number", "does not fit int16"),
+        ({"type": "UNKNOWN", "number": 99, "value": 5}, ".value", "it takes base64 text"),
+        ({"type": "KRaftVersion", "value": {"version": 0}}, ".value.kRaftVersion", "missing"),
+        ({"type": "KRaftVersion", "value": 7}, ".value", "a struct takes an object"),
     ],
 )
-def test_what_does_not_fit(record, topic, path, reason):
+def test_control_records_that_do_not_fit(control, path, reason):
     with pytest.raises(EncodeError) as caught:
-        write([{"records": [record]}], topic=topic)
-    assert caught.value.path == f"[0].records[0].{path}"
+        write([{"records": [{"control": control}]}])
+    assert caught.value.path == f"[0].records[0].control{path}"
+    assert reason in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("decoded", "topic", "path", "reason"),
+    [
+        (5, None, "", "it is an object"),
+        ({"x": 5}, None, ".x", "no such key"),
+        ({"key": {"type": "1"}}, None, "", "--as-topic"),
+        ({"key": {"type": "1"}}, "mine", "", "--as-topic"),
+        ({"key": {"type": "x"}}, OFFSETS, ".key.type", "it is an integer (int16), not 'x'"),
+        ({"key": {"type": "99999"}}, OFFSETS, ".key.type", "does not fit int16"),
+        ({"key": {"type": "99", "data": {}}}, OFFSETS, ".key.data", "base64"),
+        ({"key": {"type": "1", "data": {}}}, OFFSETS, ".key.data.group", "missing"),
+        ({"key": {"type": "2", "data": {"group": 5}}}, OFFSETS, ".key.data.group", "string takes text"),
+        ({"value": {"version": "99", "data": {}}}, OFFSETS, ".value.data", "versions 0-4, not 99"),
+        ({"value": {"version": [], "data": {}}}, OFFSETS, ".value.version", "it is an integer"),
+        ({"value": {"type": "NO_RECORD", "version": 0, "data": {}}}, METADATA, ".value.type", "no record of metadata"),
+        ({"value": {"type": [], "version": 0, "data": {}}}, METADATA, ".value.type", "no record of"),
+        ({"value": {"type": "TOPIC_RECORD", "data": {}}}, METADATA, ".value.version", "varint"),
+        ({"value": {"type": "TOPIC_RECORD", "version": -1, "data": {}}}, METADATA, ".value.version", "unsigned varint"),
+        ({"value": {"type": "-5", "version": 1, "data": ""}}, METADATA, ".value.apiKey", "varint"),
+        ({"value": {"version": 1, "data": {}}}, METADATA, ".value.data", "base64"),
+    ],
+)
+def test_decoded_records_that_do_not_fit(decoded, topic, path, reason):
+    key = {"key": "AAI="} if topic == OFFSETS and "value" in decoded else {}
+    with pytest.raises(EncodeError) as caught:
+        write([{"records": [{**key, "decoded": decoded}]}], topic=topic)
+    assert caught.value.path == f"[0].records[0].decoded{path}"
     assert reason in caught.value.reason
 
 
@@ -287,7 +251,7 @@ def test_a_subscription_that_no_version_has():
     data = sample("GroupMetadataValue", 3)[0]
     data["members"][0]["subscription"] = {"topics": 5}
     with pytest.raises(EncodeError) as caught:
-        pair({"key": "AAI=", "decoded": {"value": {"version": "3", "data": data}}}, "__consumer_offsets")
+        pair({"key": "AAI=", "decoded": {"value": {"version": "3", "data": data}}}, OFFSETS)
     assert caught.value.path == "[0].records[0].decoded.value.data.members[0].subscription.topics"
 
 
@@ -295,4 +259,4 @@ def test_a_subscription_that_no_version_has():
 def test_members_that_are_none(members):
     data = sample("GroupMetadataValue", 3)[0] | {"members": members}
     with pytest.raises(EncodeError, match="members"):
-        pair({"key": b64(b"\0\2"), "decoded": {"value": {"version": "3", "data": data}}}, "__consumer_offsets")
+        pair({"key": b64(b"\0\2"), "decoded": {"value": {"version": "3", "data": data}}}, OFFSETS)

@@ -7,6 +7,7 @@ from functools import cache
 import pytest
 from kit import traffic as make
 from kit.commands import ROOT, kwire
+from sanitize.test_damaged_captures import DAMAGE, damaged
 
 from kwire_cli.message.decoded import record_sets
 from kwire_cli.message.roles import roles
@@ -21,6 +22,7 @@ from kwire_cli.structs.network import IPV4_MORE_FRAGMENTS, SYN
 
 CATALOG = catalog((), None)
 SAMPLES = sorted([*(ROOT / "samples" / "captures").iterdir(), *(ROOT / "samples" / "tls").glob("*.pcapng")])
+PLACE = ("frame", "time", "stream", "packet", "kind", "size")
 MEANS_SOMETHING = 4
 """Bytes that a value has at least of which it can be said whether it is in a file by chance."""
 
@@ -39,6 +41,19 @@ def rewritten(tmp_path_factory):
     return one
 
 
+@pytest.fixture
+def sanitized(tmp_path):
+    """Sanitize the bytes of a capture, and return the paths of both."""
+
+    def done(data):
+        path, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
+        path.write_bytes(data)
+        assert kwire("sanitize", path, out, "--force").code == 0
+        return path, out
+
+    return done
+
+
 def lines(source):
     capture = Capture(source)
     return list(traffic(CATALOG, capture)), capture.summary
@@ -47,22 +62,7 @@ def lines(source):
 def shape(line):
     """What has to stay: all of a line but names, values, ids and addresses."""
     document = line.to_json(records="size")
-    out = {
-        key: document.get(key)
-        for key in (
-            "frame",
-            "time",
-            "stream",
-            "packet",
-            "kind",
-            "size",
-            "apiKey",
-            "api",
-            "apiVersion",
-            "code",
-            "protocol",
-        )
-    }
+    out = {key: document.get(key) for key in (*PLACE, "apiKey", "api", "apiVersion", "code", "protocol")}
     out |= {
         "latency": line.latency,
         "anomalies": line.anomalies,
@@ -90,7 +90,7 @@ def same(before, after):
     request belongs to a response.
     """
     known = [is_known(line) for line in before]
-    few = ("frame", "time", "stream", "packet", "kind", "size", "latency", "in flight")
+    few = (*PLACE, "latency", "in flight")
     both = [
         [
             shape(line) if sure else {key: shape(line)[key] for key in few} | {"kind": line.seen.kind}
@@ -152,6 +152,13 @@ def said(found):
                     yield from (key.encode(), value)
 
 
+def secrets(path, least=MEANS_SOMETHING):
+    """What a capture says and is not to be seen."""
+    return {
+        each for each in said(lines(path)[0]) if len(each or b"") >= least and each not in WORDS and each.strip(b"\0")
+    }
+
+
 # In cases.pcapng TLS is opened by keys that the file has, and that are taken out of it.
 @pytest.mark.parametrize("path", [path for path in SAMPLES if path.name != "cases.pcapng"], ids=lambda path: path.name)
 def test_all_but_what_is_said_stays(path, rewritten):
@@ -162,12 +169,7 @@ def test_all_but_what_is_said_stays(path, rewritten):
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
 def test_nothing_that_is_said_is_left(path, rewritten):
-    out = rewritten(path)
-    secret = {
-        each
-        for each in said(lines(path)[0])
-        if each and len(each) >= MEANS_SOMETHING and each not in WORDS and each.strip(b"\0")
-    }
+    out, secret = rewritten(path), secrets(path)
     shown = out.read_bytes() + b"|".join(each for each in said(lines(out)[0]) if each)
     kept = kwire("decode", path, "--filter", "api == ApiVersions").out.encode()  # the names of software
     assert [each for each in secret if each in shown and each not in kept] == []
@@ -190,6 +192,17 @@ def test_equal_names_stay_equal(rewritten):
     pairs = set(zip(names(path), names(rewritten(path)), strict=True))
     assert len({before for before, _ in pairs}) == len(pairs) == len({after for _, after in pairs})
     assert len(pairs) > 3
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_nothing_that_is_said_is_left_of_damaged_captures(how, sanitized):
+    for number, path in enumerate(each for each in SAMPLES if each.parent.name == "captures"):
+        dice, data = random.Random(number), bytearray(damaged(path, how, 1))
+        for _ in range(20):  # in any header too
+            data[dice.randrange(24, len(data))] ^= 1 << dice.randrange(8)
+        shown = sanitized(data)[1].read_bytes()
+        kept = kwire("decode", path, "--filter", "api == ApiVersions").out.encode()
+        assert not [each for each in secrets(path, 2 * MEANS_SOMETHING) if each in shown and each not in kept]
 
 
 # Packets that come twice, in another order, in other pieces, or cut
@@ -220,11 +233,9 @@ def talk(wire, how):
 
 
 @pytest.mark.parametrize("how", ["twice", "in other pieces", "overlapping", "another order"])
-def test_bytes_that_come_again_are_the_same_again(how, wire, tmp_path):
+def test_bytes_that_come_again_are_the_same_again(how, wire, sanitized):
     data, pieces, length = talk(wire, how)
-    path, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
-    path.write_bytes(data)
-    assert kwire("sanitize", path, out).code == 0
+    path, out = sanitized(data)
     (before, unseen), (after, unseen_after) = lines(path), lines(out)
     assert unseen_after == unseen
     same(before, after)
@@ -236,7 +247,7 @@ def test_bytes_that_come_again_are_the_same_again(how, wire, tmp_path):
     assert not any(name in out.read_bytes() for name in REQUEST_KEYS)
 
 
-def test_frames_in_fragments_are_blank_and_nothing_else_is_written_over(wire, tmp_path):
+def test_frames_in_fragments_are_blank_and_nothing_else_is_written_over(wire, sanitized):
     requests = [wire.request("Metadata", 4, n, name.decode()) for n, name in enumerate(REQUEST_KEYS, 1)]
     segment = make.tcp(b"".join(requests), 1001)
     fragments = [
@@ -245,9 +256,7 @@ def test_frames_in_fragments_are_blank_and_nothing_else_is_written_over(wire, tm
     ]
     others = [make.ipv4(make.tcp(requests[0], 1001, source_port=40000))]
     written = [make.packet(make.ethernet(data, padded=False)) for data in (*fragments, *others)]
-    path, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
-    path.write_bytes(make.pcap_file(written))
-    assert kwire("sanitize", path, out).code == 0
+    _, out = sanitized(make.pcap_file(written))
     assert [len(packet.data) for packet in packets(out)] == [len(packet.data) for packet in written]
     first, second, whole = (packet.data[14 + 20 :] for packet in packets(out))
     assert (set(first[20:]), set(second)) == ({0}, {0})
@@ -256,13 +265,11 @@ def test_frames_in_fragments_are_blank_and_nothing_else_is_written_over(wire, tm
     assert not any(name in out.read_bytes() for name in REQUEST_KEYS)
 
 
-def test_of_what_the_capture_cut_the_rest_is_the_same(tmp_path):
-    path, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
+def test_of_what_the_capture_cut_the_rest_is_the_same(sanitized):
     cut = [
         packet._replace(data=packet.data[:150]) for packet in packets(ROOT / "samples" / "captures" / "midstream.pcap")
     ]
-    path.write_bytes(make.pcap_file(cut, link=cut[0].link))
-    assert kwire("sanitize", path, out).code == 0
+    path, out = sanitized(make.pcap_file(cut, link=cut[0].link))
     (before, unseen), (after, unseen_after) = lines(path), lines(out)
     assert unseen_after == unseen
     assert [(line.kind, line.api, line.seen.size, line.seen.missing) for line in after] == [
@@ -270,80 +277,13 @@ def test_of_what_the_capture_cut_the_rest_is_the_same(tmp_path):
     ]
 
 
-def test_what_the_file_says_beside_packets_is_left_out(tmp_path):
-    path, out = tmp_path / "in.pcapng", tmp_path / "out.pcapng"
+def test_what_the_file_says_beside_packets_is_left_out(sanitized):
     packet = make.packet(make.ethernet(make.ipv4(make.tcp(b"x"))))
     named = make.section("<") + make.interface(
         "<", options=make.option("<", 2, b"secret-interface") + make.option("<", 0, b"")
     )
-    path.write_bytes(named + make.enhanced("<", packet) + make.block("<", 10, b"KLST" + b"\x06\0\0\0" + b"a key!"))
-    assert kwire("sanitize", path, out).code == 0
+    keys = make.block("<", 10, b"KLST" + b"\x06\0\0\0" + b"a key!")
+    _, out = sanitized(named + make.enhanced("<", packet) + keys)
     assert b"secret" not in out.read_bytes()
     assert b"a key" not in out.read_bytes()
     assert [each.time for each in packets(out)] == [packet.time]
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize(
-    "name", ["sweep39-controller", "sasl-plain-v0-v1", "client-librdkafka", "java44-txn", "java44-admin"]
-)
-def test_captures_of_real_clients(name, tmp_path):
-    path, out = ROOT.parent / "shared" / "real" / "own" / "captures" / name / "capture.pcapng", tmp_path / "out.pcapng"
-    assert kwire("sanitize", path, out).code == 0
-    after = [(line.kind, line.api, line.api_version, line.seen.size, line.errors) for line in lines(out)[0]]
-    assert after == [(line.kind, line.api, line.api_version, line.seen.size, line.errors) for line in lines(path)[0]]
-
-
-# Damage
-
-
-def damaged(some, dice):
-    """Some packets in a row, of which a few are lost, come twice or in another order, are cut or have other bytes."""
-    first = dice.randrange(len(some))
-    out = some[first : first + dice.randrange(20, 120)]
-    for _ in range(dice.randrange(1, 6)):
-        at, how = dice.randrange(len(out)), dice.randrange(5)
-        data = bytearray(out[at].data)
-        if how == 0 and len(out) > 1:
-            del out[at]
-            continue
-        if how == 1:
-            out.insert(at, dice.choice(out))
-            continue
-        if how == 2:
-            out[at - 1], out[at] = out[at], out[at - 1]
-            continue
-        if how == 3:
-            data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
-        else:
-            del data[dice.randrange(1, len(data)) :]
-        out[at] = out[at]._replace(data=bytes(data))
-    return out
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_damaged_captures(seed, tmp_path):
-    dice = random.Random(seed)
-    path = dice.choice([each for each in SAMPLES if each.parent.name == "captures"])
-    some = damaged(list(packets(path)), dice)
-    before, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
-    before.write_bytes(make.pcap_file(some, link=some[0].link))
-    assert kwire("sanitize", before, out).code == 0
-    assert out.stat().st_size == before.stat().st_size
-    (lines_before, _), (lines_after, _) = lines(before), lines(out)
-    assert [(line.seen.kind, line.seen.size, line.seen.packet) for line in lines_after] == [
-        (line.seen.kind, line.seen.size, line.seen.packet) for line in lines_before
-    ]
-    shown = out.read_bytes()
-    kept = kwire("decode", path, "--filter", "api == ApiVersions").out.encode()
-    assert not [each for each in names(path) if each in shown and each not in kept]
-
-
-@cache
-def names(path):
-    """What a whole sample says and is not to be seen."""
-    return [
-        each
-        for each in {*said(lines(path)[0])}
-        if each and len(each) >= 2 * MEANS_SOMETHING and each not in WORDS and each.strip(b"\0")
-    ]

@@ -8,7 +8,7 @@ import tempfile
 import zlib
 
 import pytest
-from kit import captures, traffic as make
+from kit import captures
 from kit.commands import ROOT
 
 import kwire_cli as kwire
@@ -60,9 +60,7 @@ DAMAGE = {
 def damaged(path, how, seed):
     segments = [*Segments()(packets(path))][:MOST]
     dice = random.Random(zlib.crc32(f"{path.name} {how} {seed}".encode()))
-    return make.pcap_file(
-        [captures.packet_of(segment, number) for number, segment in enumerate(DAMAGE[how](segments, dice), 1)]
-    )
+    return captures.file_of(DAMAGE[how](segments, dice))
 
 
 def sanitized(data):

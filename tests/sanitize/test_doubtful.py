@@ -46,6 +46,10 @@ def lines(path):
     ]
 
 
+def pairs(path):
+    return [line.request and line.request.number for line in traffic(CATALOG, Capture(path))]
+
+
 def software(wire, name, version="1.0"):
     return wire.request("ApiVersions", 3, client="me", clientSoftwareName=name, clientSoftwareVersion=version)
 
@@ -138,10 +142,7 @@ def test_requests_and_responses_of_an_api_that_is_not_known_stay_pairs(sanitized
         (0, good(wire)), (1, wire.response("Metadata", 1, 1)), (0, unknown[0]), (1, unknown[1]), (0, good(wire, 3))
     )
     before, after = sanitized.files
-    pairs = [
-        [line.request and line.request.number for line in traffic(CATALOG, Capture(path))] for path in (before, after)
-    ]
-    assert pairs[0] == pairs[1]
+    assert pairs(before) == pairs(after)
     assert [line[:1] + line[2:] for line in lines(before)] == [line[:1] + line[2:] for line in lines(after)]
 
 
@@ -151,11 +152,7 @@ def test_requests_and_responses_of_a_version_that_is_not_known_stay_pairs(saniti
         (0, newer), (1, wire.response("ApiVersions", 99, 2, body_version=0, errorCode=35)), (0, good(wire, 3))
     )
     assert shown[0] == wire.raw(b"\xff" * (len(newer) - 4))
-    before, after = sanitized.files
-    pairs = [
-        [line.request and line.request.number for line in traffic(CATALOG, Capture(path))] for path in (before, after)
-    ]
-    assert pairs == [[None, 1, None]] * 2
+    assert [*map(pairs, sanitized.files)] == [[None, 1, None]] * 2
 
 
 def version2(family, addresses, more=b""):
@@ -183,6 +180,9 @@ PROXIED = {
 }
 
 
+ADDRESSES = (b"192.168.", b"203.0.113", b"1.2.3.4", b"2001:db8", make.CLIENT + make.SERVER, IPV6)
+
+
 @pytest.mark.parametrize("header", PROXIED.values(), ids=PROXIED)
 @pytest.mark.parametrize("pieces", ["alone", "with a request", "in two packets"])
 def test_what_follows_a_proxy_header_keeps_its_packet_and_time(header, pieces, sanitized, wire):
@@ -196,18 +196,7 @@ def test_what_follows_a_proxy_header_keeps_its_packet_and_time(header, pieces, s
     assert after == before
     assert ("not-kafka", None, len(header)) in [line[:3] for line in before]
     assert len(shown) == sum(len(data) for _, data in said) + len(wire.response("Metadata", 1, 1))
-    for secret in (
-        b"192.168.",
-        b"203.0.113",
-        b"1.2.3.4",
-        b"2001:db8",
-        b"secret",
-        b"hunter2",
-        b"passw",
-        make.CLIENT + make.SERVER,
-        IPV6,
-        b"myclient",
-    ):
+    for secret in (*ADDRESSES, b"secret", b"hunter2", b"passw", b"myclient"):
         assert secret not in shown
 
 

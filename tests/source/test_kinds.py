@@ -16,23 +16,11 @@ from kit.logs import SEGMENTS, batch, message, record
 
 import kwire_cli
 from kwire_cli.cli.tui import Options, listing_of
-from kwire_cli.message.encode import header_version
 from kwire_cli.records.reading import Reader, source_of
 from kwire_cli.source.kinds import LEAST_BATCH, Kind, recognise, why_batches
 
 SAMPLES = ROOT / "samples"
-CLIENTS = (None, "", "a", "adminclient-1")
-
-
-def head(row, kind, client="adminclient-1", correlation=7):
-    """The header of a golden body, as Kafka's classes write it."""
-    known = row.catalog
-    spec = known.message(row.message)
-    version = header_version(known, kind, spec.api_key, row.version)
-    if kind == "response":
-        return correlation.to_bytes(4) + b"\0" * version
-    name = b"" if version == 0 else b"\xff\xff" if client is None else len(client).to_bytes(2) + client.encode()
-    return spec.api_key.to_bytes(2) + row.version.to_bytes(2) + correlation.to_bytes(4) + name + b"\0" * (version == 2)
+CLIENTS = (None, b"", b"a", b"adminclient-1")
 
 
 def frames_of(rows):
@@ -41,11 +29,16 @@ def frames_of(rows):
         kind = next((kind for kind in ("request", "response") if row.message.endswith(kind.title())), None)
         if kind is None or row.catalog.message(row.message).api_key is None:
             continue
+        what = row.catalog.message(row.message).api_key, row.version, row.body
         for correlation in (0, 1, 0x01020304):
-            for client in CLIENTS if kind == "request" else CLIENTS[:1]:
-                bare = head(row, kind, client, correlation) + row.body
-                yield row, len(bare).to_bytes(4) + bare
-                yield row, bare
+            frames = (
+                [secrets.framed(*what, client, correlation) for client in CLIENTS]
+                if kind == "request"
+                else [secrets.answered(*what, correlation)]
+            )
+            for frame in frames:
+                yield row, frame
+                yield row, frame[4:]
 
 
 def wrong_frames(rows):
@@ -151,20 +144,6 @@ def test_no_printable_text_is_a_batch(text):
     assert not why_batches(text.encode())
 
 
-@pytest.mark.parametrize("size", [LEAST_BATCH, 18, 30, 60])
-def test_a_header_that_is_cut_is_a_batch_everywhere(tmp_path, size):
-    path = tmp_path / "x.bin"
-    path.write_bytes(SEGMENT.read_bytes()[:size])
-    for given_ in (path, path.read_bytes().hex()):
-        shown = {kwire(*command, "-f", "json", given_).out for command in (("decode",), ("dump", "--deep"))}
-        assert len(shown) == 1
-        assert '"code": "TRUNCATED"' in shown.pop()
-        assert f"{size} bytes of record batches" in kwire("explain", given_).out
-    assert [item.position for item in kwire_cli.read_records(path.read_bytes())] == [0]
-    with pytest.raises(kwire_cli.InputError, match="read_records reads"):
-        kwire_cli.read_frames(path.read_bytes())
-
-
 @cache
 def inputs():
     """Samples with the kind that each is."""
@@ -245,8 +224,7 @@ def test_a_capture_that_is_written_as_text_is_a_capture(tmp_path):
             file = tmp_path / "capture.txt"
             file.write_text(text)
             assert kwire("decode", file).out == said
-            assert kwire("decode", "-", stdin=text.encode()).out == said
-            assert recognise(file).kind is Kind.CAPTURE
+            assert recognise(file).kind is recognise(text.encode()).kind is Kind.CAPTURE
             assert "this is a packet capture; kwire decode reads it" in kwire("dump", file).err
     assert kwire("decode", (SAMPLES / "captures" / "ipv6.pcap").read_bytes().hex()).code == 0
 
@@ -275,20 +253,7 @@ LONG = ("0" * 600, "x/" * 4000, "z" * 5000)
 
 @pytest.mark.parametrize("name", LONG, ids=len)
 @pytest.mark.parametrize(
-    "command",
-    [
-        *(
-            ["breaking"],
-            ["clients"],
-            ["compare"],
-            ["compare", "--advise"],
-            ["decode"],
-            ["diff", SEGMENT],
-        ),
-        *(["dump"], ["dump", "--verify"], ["dump", "--state"], ["encode"], ["explain"], ["lint"], ["overhead"]),
-        *(["sanitize", SEGMENT], ["tui"], ["decode", "--specs"]),
-    ],
-    ids=lambda command: "-".join(map(str, command[:2]))[:20],
+    "command", [["breaking"], ["decode"], ["dump", "--state"], ["encode"], ["lint"], ["sanitize", SEGMENT]]
 )
 def test_a_name_that_is_too_long_is_an_error_and_no_traceback(command, name):
     done = kwire(*command, name)

@@ -10,11 +10,7 @@ from kwire_cli.source.text.reading import read_input
 SAMPLES = Path(__file__).parents[2] / "samples" / "text"
 FRAME, SQUEEZED, GUTTER = ((SAMPLES / f"{name}.bin").read_bytes() for name in ("frame", "squeezed", "gutter"))
 PACKETS = ("tcpdump-x", "tcpdump-ascii", "tcpdump-xx", "tcpdump-x-ipv6", "tshark-x")
-REFUSED = {
-    "xxd-b": (1, 11, "bits"),
-    "xxd-e": (1, 11, "little-endian"),
-    "od-c": (1, 10, "not read"),
-}
+REFUSED = {"xxd-b": (1, 11, "bits"), "xxd-e": (1, 11, "little-endian"), "od-c": (1, 10, "not read")}
 FORMS = {
     "base64": "base64",
     "hexdump-C": "hexdump",

@@ -1,6 +1,5 @@
 """JSON that is no definition gets findings with a place, or an error of ours."""
 
-import contextlib
 import copy
 import json
 
@@ -9,10 +8,13 @@ from hypothesis import given, strategies as st
 from kit.commands import examples
 
 from kwire_cli.analysis.costs.definition_advice import advise
-from kwire_cli.errors import KwireError
+from kwire_cli.errors import SpecError
 from kwire_cli.spec.files import read_bundled
+from kwire_cli.spec.grammars import KIP482_DRAFT, KWIRE
+from kwire_cli.spec.model import default_value
 from kwire_cli.spec.overlay import load_text
 from kwire_cli.spec.rules import BOOKS, check_many
+from kwire_cli.structs.messages import declare
 
 SOURCES = [read_bundled(f"{name}.json") for name in ("FetchRequest", "MetadataResponse", "GroupMetadataValue")]
 TEXTS = ["0+", "none", "3-1", "[]Topic", "Topic", "[]records", "int32", "null", "request", "coordinator-key"]
@@ -22,6 +24,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
     max_leaves=8,
 )
+KEYS = st.sampled_from(sorted(KIP482_DRAFT.message | KWIRE.message | KIP482_DRAFT.field | KWIRE.field))
 DEEP = st.integers(1, 200).map(lambda depth: json.loads('{"fields":[' * depth + "]}" * depth))
 
 
@@ -38,9 +41,11 @@ def definitions(draw):
     value = copy.deepcopy(draw(st.sampled_from(SOURCES)))
     for _ in range(draw(st.integers(1, 3))):
         where, key = draw(st.sampled_from(list(places(value))))
-        change = draw(st.sampled_from(("set", "set", "set", "drop", "twice")))
+        change = draw(st.sampled_from(("set", "set", "set", "add", "drop", "twice")))
         if change == "set":
             where[key] = draw(VALUES | DEEP)
+        elif change == "add" and isinstance(where, dict):
+            where[draw(KEYS)] = draw(VALUES)
         elif change == "drop":
             del where[key]
         elif isinstance(where, list):
@@ -51,14 +56,24 @@ def definitions(draw):
 
 @pytest.mark.slow  # each example is checked by four rule books and loaded
 @examples(150)
-@given(definitions())
+@given(definitions() | VALUES.map(json.dumps))
 def test_any_changed_definition_has_findings_with_places(text):
     for book in BOOKS:
         findings = check_many([(text, "M.json"), (text, "N.json")], book)
         assert all(finding.line and finding.column and finding.file in {"M.json", "N.json"} for finding in findings)
     advise(text, "M.json")
-    with contextlib.suppress(KwireError):
-        load_text(text, "M.json")
+    try:
+        spec = load_text(text, "M.json").spec
+    except SpecError as error:
+        place = (error.file, error.line)
+    else:
+        place = ("M.json", spec.name)
+        for field in spec.fields:
+            default_value(field)
+        for version in list(spec.valid_versions.each())[:3]:
+            declare(spec, version)
+    assert place[0] == "M.json"
+    assert place[1]
 
 
 @pytest.mark.parametrize("kind", [None, {"name": "M"}, [["data"]], 30, "thing"])

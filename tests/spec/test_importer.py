@@ -29,6 +29,10 @@ def files(folder):
     return {str(path.relative_to(folder)): path.read_text("utf-8") for path in folder.rglob("*.json")}
 
 
+def changed(before, after):
+    return {name for name in after if after[name] != before.get(name)}
+
+
 def test_the_writer_is_stable():
     for path in Path(specs_folder()).glob("[A-Z]*.json"):
         text = path.read_text("utf-8")
@@ -69,7 +73,7 @@ def test_a_release_replaces_by_name_and_tells_what_it_dropped(specs, tmp_path, c
         "dropped: FetchRequest: field MinBytes is gone",
     } <= set(told)
     after = files(specs)
-    assert {name for name in after if after[name] != before.get(name)} == {
+    assert changed(before, after) == {
         "FetchRequest.json",
         "FooRequest.json",
         "index.json",
@@ -86,8 +90,8 @@ def test_a_release_replaces_by_name_and_tells_what_it_dropped(specs, tmp_path, c
     releases = json.loads(after["releases.json"])
     [*older, newest] = releases
     assert (newest, older) == ("4.5", [*json.loads(before["releases.json"])])
-    changed = {key: (releases["4.4"]["accepted"].get(key), text) for key, text in releases["4.5"]["accepted"].items()}
-    assert {key: texts for key, texts in changed.items() if len({*texts}) > 1} == {
+    accepted = {key: (releases["4.4"]["accepted"].get(key), text) for key, text in releases["4.5"]["accepted"].items()}
+    assert {key: texts for key, texts in accepted.items() if len({*texts}) > 1} == {
         "1": ("4-18", "4-19"),
         "99": (None, "0"),
     }
@@ -107,7 +111,7 @@ def test_what_a_release_accepts_is_written_down_alone(specs, tmp_path, capsys):
     assert main(["--specs", str(specs), "accepted", "10.1.2", str(folder)]) == 0
     assert capsys.readouterr().out == "10.1.2 accepts 1 apis\n"
     after = files(specs)
-    assert {name for name in after if after[name] != before.get(name)} == {"releases.json"}
+    assert changed(before, after) == {"releases.json"}
     assert json.loads(after["releases.json"])["10.1"] == {"accepted": {"99": "0-2"}, "deprecated": {"99": "0-1"}}
     assert main(["--specs", str(specs), "accepted", "10.2", str(tmp_path / "json" / ".." / "specs" / "kafka-4.0")]) == 2
     assert "there is no request of Kafka 10.2" in capsys.readouterr().err
@@ -131,7 +135,7 @@ def test_layouts_are_kept_that_the_next_newer_one_does_not_read(specs, tmp_path,
     assert release("3.5", "Epoch", "Other", "More") == "ShareGroupMetadataValue 0\n"
     after = files(specs)
     written = {f"kafka-{name}/ShareGroupMetadataValue.json" for name in ("3.5", "4.2")}
-    assert {name for name in after if after[name] != before.get(name)} == {*written, "index.json"}
+    assert changed(before, after) == {*written, "index.json"}
     assert not [name for name in written if "prose" in after[name]]
     assert [*json.loads(after["index.json"])["releases"]] == ["3.5", "3.6", "3.7", "3.9", "4.0", "4.2"]
 
@@ -147,7 +151,7 @@ def test_definitions_are_added_with_their_lines_in_the_index(specs, tmp_path, ca
     )
     assert capsys.readouterr().out == "new: FooRequest\nnew: FooResponse\n"
     after = files(specs)
-    assert {name for name in after if after[name] != before.get(name)} == {
+    assert changed(before, after) == {
         "FooRequest.json",
         "FooResponse.json",
         "index.json",

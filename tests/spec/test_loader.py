@@ -1,67 +1,17 @@
-import json
-
 import pytest
 from bad_definitions import field, message, tagged, with_field
 from hypothesis import given, strategies as st
 from kit.commands import examples
 
 from kwire_cli.errors import InputError, KwireError, SpecError
-from kwire_cli.spec.grammars import KIP482_DRAFT, KWIRE
-from kwire_cli.spec.model import NONE, Encoding, Versions, default_value
+from kwire_cli.spec.model import NONE, Encoding, Versions
 from kwire_cli.spec.overlay import load_file, load_text
-from kwire_cli.spec.reading import TYPES, element_encoding_at, encoding_at
+from kwire_cli.spec.reading import element_encoding_at, encoding_at
 from kwire_cli.spec.rules import check
-
-SCALARS = (
-    st.sampled_from(["0+", "none", "0", "2-1", "1+", "Foo", "[]Foo", "int32", "string", "null", "data", "request",
-    "packed32", "", "-1", "0x7f"])
-    | st.none() | st.booleans() | st.integers(-3, 40000) | st.floats(allow_nan=False,
-    allow_infinity=False) | st.text(max_size=5)
-)  # fmt: skip
-MESSAGE_KEYS = KIP482_DRAFT.message | KWIRE.message
-FIELD_KEYS = KIP482_DRAFT.field | KWIRE.field
-KEYS = st.sampled_from(sorted(MESSAGE_KEYS | FIELD_KEYS | {"0+", "1"}))
-ANY = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=8), max_leaves=25
-)
-FIELDS = st.lists(
-    st.fixed_dictionaries(
-        {"name": SCALARS, "type": SCALARS, "versions": SCALARS},
-        optional=dict.fromkeys(sorted(FIELD_KEYS - {"name", "type", "versions"}), ANY),
-    ),
-    max_size=4,
-)
-DEFINITIONS = st.fixed_dictionaries(
-    {
-        "name": st.just("M"),
-        "type": st.sampled_from(TYPES),
-        "validVersions": st.just("0-3"),
-        "flexibleVersions": st.just("1+"),
-        "fields": FIELDS,
-    },
-    optional={"commonStructs": ANY | FIELDS, "headerVersions": ANY, "apiKey": SCALARS, "optionalFields": FIELDS},
-)
 
 
 def field_of(text):
     return load_text(text).spec.fields[0]
-
-
-@pytest.mark.slow
-@examples(150)
-@given(ANY | DEFINITIONS)
-def test_any_json_as_a_definition_gives_a_result_or_a_spec_error(value):
-    text = json.dumps(value)
-    check(text)
-    try:
-        loaded = load_text(text)
-    except SpecError:
-        with pytest.raises(SpecError, match=r"^\d+:\d+: "):
-            load_text(text)
-    else:
-        assert loaded.spec.name
-        for item in loaded.spec.fields:
-            default_value(item)
 
 
 @examples(100)

@@ -1,116 +1,11 @@
-"""Paths of stores do what those of this machine do: the same trees in memory and on disk."""
+"""Paths of this machine, and calls for several paths at once."""
 
-import os
-import pickle
+import subprocess
+import sys
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("pyarrow")
-pytest.importorskip("fsspec")
-
-import fsspec
-
-import kwire_cli as kwire
 from kwire_cli.source.files import named
-from kwire_cli.stores import Stored, absolute, in_order, in_parallel, is_url, path_of, sizes
-
-TREE = (
-    "logs/t-0/00000000000000000000.log",
-    "logs/t-0/.kafka_cleanshutdown",
-    "logs/t 1%20-1/x.log",
-    "caps/a.pcap",
-    "caps/a.pcapng",
-    "caps/deep/er/b.pcap",
-)
-GLOBS = (
-    "*",
-    "**",
-    "logs/*",
-    "logs/**",
-    "**/*.pcap",
-    "caps/*.pcap*",
-    "caps/?.pcap",
-    "caps/[ab].pcap",
-    "logs/*-?/*.log",
-    "logs/t-0/.*",
-    "none/*",
-    "caps/a.pcap/*",
-)
-
-
-@pytest.fixture
-def trees(tmp_path):
-    """The same files in a folder and in memory."""
-    memory = fsspec.filesystem("memory")
-    for name in TREE:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(name.encode())
-        memory.pipe(f"/kwire-tree/{name}", name.encode())
-    yield tmp_path, path_of("memory://kwire-tree")
-    memory.rm("/kwire-tree", recursive=True)
-
-
-def below(paths, root):
-    return [f"{path}/".removeprefix(f"{root}/").rstrip("/") for path in paths]
-
-
-def test_folders_and_files(trees):
-    here, there = trees
-    assert below(in_order(there.rglob("*")), there) == below(in_order(here.rglob("*")), here)
-    assert below(in_order(there.rglob("*.log")), there) == below(in_order(here.rglob("*.log")), here)
-    for one, other in ((here, there), *((here / name, there / name) for name in ("logs", "caps/deep", *TREE))):
-        assert (one.exists(), one.is_dir(), one.is_file()) == (other.exists(), other.is_dir(), other.is_file())
-        if one.is_dir():
-            assert below(in_order(other.iterdir()), there) == below(in_order(one.iterdir()), here)
-        else:
-            assert (other.name, other.parent.name, other.stat().st_size) == (
-                one.name,
-                one.parent.name,
-                one.stat().st_size,
-            )
-            assert other.read_bytes() == one.read_bytes()
-            assert other.with_suffix(".index").name == one.with_suffix(".index").name
-            assert os.fspath(other) == str(other) == f"{there}/{one.relative_to(here)}"
-            assert path_of(str(other)) == pickle.loads(pickle.dumps(other)) == other
-    assert sizes([there / TREE[0], there / "nothing", there]) == [len(TREE[0]), 0, 0]
-
-
-@pytest.mark.parametrize("pattern", GLOBS)
-def test_globs_match_what_they_match_here(trees, pattern):
-    here, there = trees
-
-    def found(root):
-        try:
-            return below(named(f"{root}/{pattern}"), root)
-        except kwire.InputError as error:
-            return error.reason
-
-    assert sorted(found(there)) == sorted(found(here))
-
-
-@pytest.mark.parametrize(
-    ("url", "parts"),
-    [
-        ("s3://bucket", ("s3://bucket", "", "")),
-        ("s3://bucket/logs/", ("s3://bucket", "logs", "")),
-        ("s3://bucket/a-?/b.log", ("s3://bucket", "a-?/b.log", "")),
-        (
-            "s3://bucket/a-?/b.log?region=eu-west-1&scheme=http",
-            ("s3://bucket", "a-?/b.log", "?region=eu-west-1&scheme=http"),
-        ),
-        (
-            "s3://bucket?endpoint_override=http://127.0.0.1:1/",
-            ("s3://bucket", "", "?endpoint_override=http://127.0.0.1:1/"),
-        ),
-        ("hdfs://node:8020/logs/x y.log", ("hdfs://node:8020", "logs/x y.log", "")),
-        ("hdfs:///logs", ("hdfs://", "logs", "")),
-    ],
-)
-def test_parts_of_urls(url, parts):
-    found = Stored.of(url)
-    assert (found.root, found.path, found.query) == parts
-    assert Stored.of(str(found)) == found
+from kwire_cli.stores import absolute, in_parallel, is_url, path_of
 
 
 def test_files_of_this_machine(tmp_path):
@@ -128,36 +23,7 @@ def test_calls_wait_together_and_keep_their_order():
     assert in_parallel(str, [3, 1], lambda number: f"memory://{number}") == ["3", "1"]
 
 
-@pytest.mark.parametrize(
-    ("url", "says"),
-    [
-        ("nosuch://x/y", "neither pyarrow nor fsspec knows nosuch://"),
-        ("s3://key:secret@bucket/x", "a URL must not contain a password"),
-        ("memory://nowhere-at-all", "there is no such file or folder"),
-        ("memory://nowhere-at-all/*", "there is no such file or folder"),
-    ],
-)
-def test_what_is_wrong_is_said(url, says):
-    with pytest.raises(kwire.InputError, match=says) as caught:
-        named(url)
-    assert "secret" not in str(caught.value)
-
-
-def test_missing_libraries_are_named(monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "fsspec", None)
-    with pytest.raises(kwire.InputError, match=r"fsspec, which may, is not installed: pip install 'kwire\[stores\]'"):
-        named("nosuch://somewhere/else")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(kwire.InputError, match=r"pyarrow is needed to read from stores.*pip install 'kwire\[stores\]'"):
-        named("s3://a-bucket-of-its-own/x")
-
-
 def test_the_base_commands_import_no_pyarrow():
-    import subprocess
-    import sys
-
     program = (
         "import sys, kwire_cli.cli.dump, kwire_cli.source.text.reading; sys.exit(any(name in sys.modules "
         "for name in ('pyarrow', 'fsspec', 'numpy')))"

@@ -14,10 +14,6 @@ HUGE = 10**5000
 """More digits than Python prints."""
 
 
-def codes(decoded):
-    return [anomaly.code for anomaly in decoded.anomalies]
-
-
 def round_trip(spec, value, data, version=0):
     assert encode_spec(spec, {"f": value}, version).hex() == data
     decoded = decode_spec(spec, bytes.fromhex(data), version)
@@ -49,14 +45,6 @@ def test_a_bool_is_one_byte():
     spec = definition(field("bool"))
     round_trip(spec, False, "00")
     round_trip(spec, True, "01")
-
-
-@pytest.mark.parametrize("byte", [2, 127, 128, 255])
-def test_any_other_byte_of_a_bool_is_true_and_an_anomaly(byte):
-    spec = definition(field("bool"))
-    decoded = decode_spec(spec, bytes([byte]), 0)
-    assert decoded.value == {"f": True} == declare(spec, 0).parse(bytes([byte]))
-    assert codes(decoded) == ["BOOL_NOT_0_OR_1"]
 
 
 @pytest.mark.parametrize("value", [0, 1, "true", None])
@@ -177,14 +165,9 @@ def test_a_narrower_encoding_is_range_checked_on_writing(encoding, bits):
             encode_spec(spec, {"f": number}, 0)
 
 
-@pytest.mark.parametrize("data", ["0000000080000000", "ffffffff7fffffff", "7fffffffffffffff"])
-def test_a_wider_encoding_is_range_checked_on_reading(data):
-    spec = definition(field("int32", encoding="fixed64"))
-    decoded = decode_spec(spec, bytes.fromhex(data), 0)
-    assert codes(decoded) == ["VALUE_OUT_OF_RANGE"]
-    assert decoded.value == {"f": int.from_bytes(bytes.fromhex(data), "big", signed=True)}
+def test_a_value_out_of_range_is_not_written():
     with pytest.raises(EncodeError):
-        encode_spec(spec, decoded.value, 0)
+        encode_spec(definition(field("int32", encoding="fixed64")), {"f": 1 << 31}, 0)
 
 
 def test_the_elements_of_an_array_have_an_encoding_of_their_own():
@@ -202,30 +185,11 @@ def test_an_encoding_can_differ_by_version():
     round_trip(spec, -1, "0100", version=1)
 
 
-@pytest.mark.parametrize(
-    ("encoding", "data", "number", "found"),
-    [
-        ("upacked32", "8000", 0, "OVERLONG_VARINT"),
-        ("upacked32", "8180808000", 1, "OVERLONG_VARINT"),
-        ("packed64", "80808080808080808000", 0, "OVERLONG_VARINT"),
-        ("upacked32", "ffffffff7f", -1, "VARINT_EXCESS_BITS"),
-        ("upacked16", "ffff07", -1, "VARINT_EXCESS_BITS"),
-        ("packed16", "818004", -1, "VARINT_EXCESS_BITS"),
-        ("upacked64", "ffffffffffffffffff03", -1, "VARINT_EXCESS_BITS"),
-    ],
-)
-def test_odd_varints_are_read_as_kafka_reads_them(encoding, data, number, found):
-    spec = definition(field(f"int{encoding[-2:]}", encoding=encoding))
-    decoded = decode_spec(spec, bytes.fromhex(data), 0)
-    assert decoded.value == {"f": number} == declare(spec, 0).parse(bytes.fromhex(data))
-    assert codes(decoded) == [found]
-
-
 @pytest.mark.parametrize("bits", [16, 32, 64])
 def test_a_varint_ends_where_its_width_does(bits):
     spec = definition(field(f"int{bits}", encoding=f"packed{bits}"))
     decoded = decode_spec(spec, b"\xff" * 12, 0)
-    assert codes(decoded) == ["VARINT_TOO_LONG"]
+    assert [anomaly.code for anomaly in decoded.anomalies] == ["VARINT_TOO_LONG"]
     assert decoded.value == {}
     with pytest.raises(Exception, match="varint longer than"):
         Varint("int64", bits, zigzag=True).parse(b"\xff" * 12)

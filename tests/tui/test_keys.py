@@ -7,7 +7,7 @@ from kit.captures import write_hostile_capture
 from kit.commands import ROOT
 from kit.logs import committed
 from kit.traffic import Wire
-from kit.views import opened, press, read, run, say, screen, settled
+from kit.views import on_screen, opened, press, read, run, say, screen, settled
 
 from kwire_cli.tui.look import cost_path_of
 
@@ -28,24 +28,21 @@ def messages(app):
     return [f"{each.title} {each.message}".strip() for each in app._notifications]
 
 
-def test_fields_bytes_and_costs_follow_one_another():
-    async def steps():
-        async with opened(CAPTURE) as pilot:
-            app = pilot.app
-            await press(pilot, "tab", *["down"] * 6)
-            assert app.fields.row.name == "clientId"
-            assert bytes.fromhex(lit(app)) == b"\0\x08kp-admin"
-            assert app.costs.path == "header.clientId"
-            await press(pilot, "tab", "end", *["left"] * 3)
-            assert app.fields.row.name == "clientSoftwareVersion"
-            assert bytes.fromhex(lit(app))[1:] == b"3.0.12"
-            await press(pilot, "c")
-            app.costs.put(next(i for i, row in enumerate(app.costs.rows) if row.path == "clientSoftwareName"))
-            await press(pilot, "enter")
-            assert app.fields.row.name == "clientSoftwareName"
-            assert bytes.fromhex(lit(app))[1:] == b"kafka-python"
-
-    run(steps())
+@on_screen(CAPTURE)
+async def test_fields_bytes_and_costs_follow_one_another(pilot):
+    app = pilot.app
+    await press(pilot, "tab", *["down"] * 6)
+    assert app.fields.row.name == "clientId"
+    assert bytes.fromhex(lit(app)) == b"\0\x08kp-admin"
+    assert app.costs.path == "header.clientId"
+    await press(pilot, "tab", "end", *["left"] * 3)
+    assert app.fields.row.name == "clientSoftwareVersion"
+    assert bytes.fromhex(lit(app))[1:] == b"3.0.12"
+    await press(pilot, "c")
+    app.costs.put(next(i for i, row in enumerate(app.costs.rows) if row.path == "clientSoftwareName"))
+    await press(pilot, "enter")
+    assert app.fields.row.name == "clientSoftwareName"
+    assert bytes.fromhex(lit(app))[1:] == b"kafka-python"
 
 
 @pytest.mark.parametrize("file", ALL, ids=lambda file: f"{file.parent.name}/{file.name}")
@@ -68,57 +65,48 @@ def test_each_byte_leads_to_its_field_and_back(file):
 
 
 @pytest.mark.slow
-def test_the_tree_opens_and_closes():
-    async def steps():
-        async with opened(CAPTURE) as pilot:
-            app = pilot.app
-            await press(pilot, "down", "tab")
-            before = app.fields.count
-            await press(pilot, "down", "down", "left")
-            assert app.fields.row.name == "header"
-            assert app.fields.count == before - 1
-            await press(pilot, "left", "space", "right")
-            assert app.fields.row.name == "correlationId"
-            await press(pilot, "left")
-            assert app.fields.row.name == "header"
-            await press(pilot, "end", "home", "pagedown", "pageup")
-            assert app.fields.cursor == 0
-
-    run(steps())
+@on_screen(CAPTURE)
+async def test_the_tree_opens_and_closes(pilot):
+    app = pilot.app
+    await press(pilot, "down", "tab")
+    before = app.fields.count
+    await press(pilot, "down", "down", "left")
+    assert app.fields.row.name == "header"
+    assert app.fields.count == before - 1
+    await press(pilot, "left", "space", "right")
+    assert app.fields.row.name == "correlationId"
+    await press(pilot, "left")
+    assert app.fields.row.name == "header"
+    await press(pilot, "end", "home", "pagedown", "pageup")
+    assert app.fields.cursor == 0
 
 
 @pytest.mark.slow
-def test_a_filter_and_none():
-    async def steps():
-        async with opened(CAPTURE) as pilot:
-            app = pilot.app
-            await say(pilot, "slash", "api == Produce and kind == request")
-            assert {app.listing.title(number).split(", ")[0].split(": ")[1] for number in app.rows.chosen} == {
-                "Produce request version 9"
-            }
-            assert "1 match api == Produce" in screen(app)
-            await press(pilot, "escape")
-            assert app.rows.count == 52
-            await say(pilot, "slash", "api ==")
-            assert messages(app) == ["No filter filter, column 7: expected a value, found the end"]
-            await press(pilot, "slash", "q", "a", "escape")
-            assert not app.prompt.has_class("open")
-            assert (app.rows.has_focus, app.filter_text) == (True, "")
-            assert app.rows.count == 52
-            await say(pilot, "slash", "has topicId")
-            assert 0 < app.rows.count < 52
-
-    run(steps())
+@on_screen(CAPTURE)
+async def test_a_filter_and_none(pilot):
+    app = pilot.app
+    await say(pilot, "slash", "api == Produce and kind == request")
+    assert {app.listing.title(number).split(", ")[0].split(": ")[1] for number in app.rows.chosen} == {
+        "Produce request version 9"
+    }
+    assert "1 match api == Produce" in screen(app)
+    await press(pilot, "escape")
+    assert app.rows.count == 52
+    await say(pilot, "slash", "api ==")
+    assert messages(app) == ["No filter filter, column 7: expected a value, found the end"]
+    await press(pilot, "slash", "q", "a", "escape")
+    assert not app.prompt.has_class("open")
+    assert (app.rows.has_focus, app.filter_text) == (True, "")
+    assert app.rows.count == 52
+    await say(pilot, "slash", "has topicId")
+    assert 0 < app.rows.count < 52
 
 
-def test_a_filter_from_the_start_waits_for_what_is_still_read():
-    async def steps():
-        async with opened(CAPTURE, filter_text="size > 800") as pilot:
-            assert [*pilot.app.rows.chosen] == [
-                number for number in range(52) if pilot.app.listing.look(number, full=False).buffers[0].size > 800
-            ]
-
-    run(steps())
+@on_screen(CAPTURE, filter_text="size > 800")
+async def test_a_filter_from_the_start_waits_for_what_is_still_read(pilot):
+    assert [*pilot.app.rows.chosen] == [
+        number for number in range(52) if pilot.app.listing.look(number, full=False).buffers[0].size > 800
+    ]
 
 
 @pytest.mark.parametrize(
@@ -141,23 +129,20 @@ def test_filters_of_batches_and_frames(file, text, many):
 
 
 @pytest.mark.slow
-def test_pairs_and_numbers():
-    async def steps():
-        async with opened(CAPTURE) as pilot:
-            app = pilot.app
-            await say(pilot, "g", "10")
-            assert app.fields.border_title.startswith("frame 10: CreateTopics response")
-            await press(pilot, "r")
-            assert app.seen_number == 8
-            await press(pilot, "r")
-            assert app.seen_number == 9
-            await say(pilot, "slash", "kind == request")
-            await say(pilot, "g", "10")
-            assert (app.seen_number, app.rows.count, app.filter_text) == (9, 52, "")
-            await say(pilot, "g", "53")
-            assert "there is no '53' here" in messages(app)
-
-    run(steps())
+@on_screen(CAPTURE)
+async def test_pairs_and_numbers(pilot):
+    app = pilot.app
+    await say(pilot, "g", "10")
+    assert app.fields.border_title.startswith("frame 10: CreateTopics response")
+    await press(pilot, "r")
+    assert app.seen_number == 8
+    await press(pilot, "r")
+    assert app.seen_number == 9
+    await say(pilot, "slash", "kind == request")
+    await say(pilot, "g", "10")
+    assert (app.seen_number, app.rows.count, app.filter_text) == (9, 52, "")
+    await say(pilot, "g", "53")
+    assert "there is no '53' here" in messages(app)
 
 
 def test_batches_are_found_by_offset_and_position():
@@ -168,20 +153,17 @@ def test_batches_are_found_by_offset_and_position():
 
 
 @pytest.mark.slow
-def test_anomalies():
-    async def steps():
-        async with opened(BITFLIP) as pilot:
-            app = pilot.app
-            await press(pilot, "a")
-            assert app.fields.row.name == "crc"
-            assert messages(app)[-1].startswith("CRC_MISMATCH crc the batch says")
-            await press(pilot, *["a"] * 20)
-            assert messages(app)[-1] == "no more anomalies below"
-            last = app.rows.cursor
-            await press(pilot, "end", "A")
-            assert app.rows.cursor == last
-
-    run(steps())
+@on_screen(BITFLIP)
+async def test_anomalies(pilot):
+    app = pilot.app
+    await press(pilot, "a")
+    assert app.fields.row.name == "crc"
+    assert messages(app)[-1].startswith("CRC_MISMATCH crc the batch says")
+    await press(pilot, *["a"] * 20)
+    assert messages(app)[-1] == "no more anomalies below"
+    last = app.rows.cursor
+    await press(pilot, "end", "A")
+    assert app.rows.cursor == last
 
 
 @pytest.mark.parametrize("codec", [0, 1])
@@ -207,37 +189,34 @@ def test_anomalies_of_records_in_messages(tmp_path, codec):
     run(steps())
 
 
-def test_copies():
-    async def steps():
-        async with opened(CAPTURE) as pilot:
-            app = pilot.app
-            await say(pilot, "g", "9")
-            await press(pilot, "J")
-            document = json.loads(app.clipboard)
-            assert document["api"] == "CreateTopics"
-            app.copy_to_clipboard("")
-            await press(pilot, "y")  # in the list
-            assert json.loads(app.clipboard) == document
-            await press(pilot, "tab")
-            app.fields.select(next(i for i, row in enumerate(app.seen.rows) if row.json_path == "topics[0].name"))
-            await press(pilot, "x")
-            assert bytes.fromhex(app.clipboard)[1:] == b"t-kafka-python"
-            await press(pilot, "y")
-            assert app.clipboard == '"t-kafka-python"'
-            app.fields.select(next(i for i, row in enumerate(app.seen.rows) if row.json_path == "topics[0]"))
-            await press(pilot, "y")
-            assert json.loads(app.clipboard) == document["body"]["topics"][0]
-            app.fields.select(next(i for i, row in enumerate(app.seen.rows) if row.json_path == "header.clientId"))
-            await press(pilot, "y")
-            assert app.clipboard == '"kp-admin"'
-            app.fields.select(0)  # the size has no value of its own in the JSON
-            await press(pilot, "y")
-            assert json.loads(app.clipboard) == document
-            await press(pilot, "X")
-            assert bytes.fromhex(app.clipboard) == app.seen.buffers[0].data
-            assert len(app.clipboard) == 2 * document["size"]
-
-    run(steps())
+@on_screen(CAPTURE)
+async def test_copies(pilot):
+    app = pilot.app
+    await say(pilot, "g", "9")
+    await press(pilot, "J")
+    document = json.loads(app.clipboard)
+    assert document["api"] == "CreateTopics"
+    app.copy_to_clipboard("")
+    await press(pilot, "y")  # in the list
+    assert json.loads(app.clipboard) == document
+    await press(pilot, "tab")
+    app.fields.select(next(i for i, row in enumerate(app.seen.rows) if row.json_path == "topics[0].name"))
+    await press(pilot, "x")
+    assert bytes.fromhex(app.clipboard)[1:] == b"t-kafka-python"
+    await press(pilot, "y")
+    assert app.clipboard == '"t-kafka-python"'
+    app.fields.select(next(i for i, row in enumerate(app.seen.rows) if row.json_path == "topics[0]"))
+    await press(pilot, "y")
+    assert json.loads(app.clipboard) == document["body"]["topics"][0]
+    app.fields.select(next(i for i, row in enumerate(app.seen.rows) if row.json_path == "header.clientId"))
+    await press(pilot, "y")
+    assert app.clipboard == '"kp-admin"'
+    app.fields.select(0)  # the size has no value of its own in the JSON
+    await press(pilot, "y")
+    assert json.loads(app.clipboard) == document
+    await press(pilot, "X")
+    assert bytes.fromhex(app.clipboard) == app.seen.buffers[0].data
+    assert len(app.clipboard) == 2 * document["size"]
 
 
 @pytest.mark.parametrize("shown", [False, True])
@@ -297,36 +276,30 @@ def test_the_screen_can_become_larger_and_smaller(tmp_path):
 
 
 @pytest.mark.slow
-def test_help_and_the_mouse():
-    async def steps():
-        async with opened(CAPTURE, (120, 40)) as pilot:
-            app = pilot.app
-            await press(pilot, "question_mark")
-            assert "Everywhere" in screen(app)
-            await press(pilot, "end", "escape")
-            assert "Everywhere" not in screen(app)
-            await pilot.click("#list", offset=(10, 4))
-            await settled(pilot)
-            assert app.seen_number == 3
-            await pilot.click("#fields", offset=(10, 5))
-            assert app.fields.row.name == "(tagged fields)"
-            await pilot.click("#bytes", offset=(1 + 6, 1))
-            assert app.fields.row.name == "size"
-            await pilot.click("#bytes", offset=(1 + 6 + 3 * 16 + 1 + 5, 1))
-            assert app.fields.row.name == "correlationId"
-            await pilot.click("#fields", offset=(1, 3))
-            assert app.fields.row.name == "header"
-
-    run(steps())
+@on_screen(CAPTURE, size=(120, 40))
+async def test_help_and_the_mouse(pilot):
+    app = pilot.app
+    await press(pilot, "question_mark")
+    assert "Everywhere" in screen(app)
+    await press(pilot, "end", "escape")
+    assert "Everywhere" not in screen(app)
+    await pilot.click("#list", offset=(10, 4))
+    await settled(pilot)
+    assert app.seen_number == 3
+    await pilot.click("#fields", offset=(10, 5))
+    assert app.fields.row.name == "(tagged fields)"
+    await pilot.click("#bytes", offset=(1 + 6, 1))
+    assert app.fields.row.name == "size"
+    await pilot.click("#bytes", offset=(1 + 6 + 3 * 16 + 1 + 5, 1))
+    assert app.fields.row.name == "correlationId"
+    await pilot.click("#fields", offset=(1, 3))
+    assert app.fields.row.name == "header"
 
 
-def test_quitting_ends_well():
-    async def steps():
-        async with opened(CAPTURE) as pilot:
-            await pilot.press("q")
-            assert pilot.app.return_code == 0
-
-    run(steps())
+@on_screen(CAPTURE)
+async def test_quitting_ends_well(pilot):
+    await pilot.press("q")
+    assert pilot.app.return_code == 0
 
 
 def test_what_goes_wrong_in_a_thread_is_said(monkeypatch):

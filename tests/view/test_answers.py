@@ -7,7 +7,7 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Item, Note, Outline, Table, together
+from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.errors import InputError
 from kwire_cli.view.answers import answer_csv, answer_document, answer_json, answer_jsonl
 from kwire_cli.view.arrow import write_table
@@ -187,15 +187,8 @@ def test_an_outline_without_items_is_no_line():
 
 def test_a_page_holds_every_block_and_no_markup_of_the_data():
     page = answer_page(answer())
-    for said in (
-        '"type":"facts"',
-        '"type":"table"',
-        '"type":"bars"',
-        '"type":"histogram"',
-        '"type":"icicle"',
-        '"type":"lines"',
-    ):
-        assert said in page
+    for kind in ("facts", "table", "bars", "histogram", "icicle", "lines"):
+        assert f'"type":"{kind}"' in page
     assert "<b>" not in page.split("<script type=")[1]
     assert '{"bar":1.0}' in page
 
@@ -241,15 +234,6 @@ def test_a_page_leaves_out_wide_columns_for_which_it_has_no_room():
     columns = [Column(f"c{at}", "count", wide=at > 9) for at in range(15)]
     assert "c10" not in answer_page(Answer("t", [Table("t", columns, [tuple(range(1, 16))])]))
     assert "c10" in answer_page(Answer("t", [Table("t", columns[:12], [tuple(range(1, 13))])]))
-
-
-def test_answers_to_one_question_are_one_answer_whose_rows_say_whose_they_are():
-    whole = together("apis", {"logs": answer(), "captures": answer()})
-    document = answer_document(whole)
-    assert [row["of"] for row in document["tables"]["apis"]] == ["logs", "logs", "captures", "captures"]
-    assert [row["fileBytes"] for row in document["tables"]["facts"]] == [4711, 4711]
-    assert "where, captures" in [block.title for block in whole.blocks if isinstance(block, Chart)]
-    assert together("apis", {"logs": answer()}) == answer()
 
 
 def test_a_table_of_which_nothing_is_to_be_shown_is_for_programs_alone():

@@ -1,10 +1,11 @@
 """Messages that end in a record set, cut at every byte: every view shows the records in front of the cut."""
 
-import base64
 import re
 
 import pytest
 from kit.commands import ROOT
+from kit.logs import segments
+from kit.traffic import Wire
 
 import kwire_cli
 from kwire_cli.engine.lower import records_entry
@@ -21,57 +22,22 @@ from kwire_cli.view.explain.model import Step
 from kwire_cli.view.lines import plain
 
 CATALOG = kwire_cli.catalog()
-SEGMENTS = ROOT / "samples" / "segments"
 LENGTH = re.compile(r"records\[\d+\]\.length$")
 
 
-def segment(folder):
-    (file,) = (SEGMENTS / folder).iterdir()
-    return file.read_bytes()
-
-
 def frame_of(name):
-    text = (ROOT / "samples" / "frames" / f"{name}.hex").read_text()
-    return bytes.fromhex("".join(line.partition("#")[0] for line in text.splitlines()))
+    (frame,) = kwire_cli.read_frames(ROOT / "samples" / "frames" / f"{name}.hex")
+    return bytes(frame.data)
 
 
 def fetched(version, *sets):
-    """A FetchResponse with a size and a header: record sets by the name or id of their topic."""
-    key = "topicId" if version > 12 else "topic"
-    topics = [
-        {
-            key: topic,
-            "partitions": [
-                {
-                    "partitionIndex": 0,
-                    "errorCode": 0,
-                    "highWatermark": 9,
-                    "lastStableOffset": 9,
-                    "logStartOffset": 0,
-                    "abortedTransactions": None,
-                    "preferredReadReplica": -1,
-                    "records": base64.b64encode(data).decode(),
-                }
-            ],
-        }
-        for topic, data in sets
-    ]
-    value = {"throttleTimeMs": 0, "errorCode": 0, "sessionId": 0, "responses": topics}
-    body = kwire_cli.encode(value, message="FetchResponse", version=version)
-    head = (7).to_bytes(4, "big") + b"\0" * CATALOG.response_header_version(1, version)
-    return (len(head) + len(body)).to_bytes(4, "big") + head + body
+    """A Fetch response with these record sets by the name of their topic, and how it is read."""
+    return Wire.fetched(*sets, version=version), Hints(CATALOG.api("Fetch"), version, "response")
 
 
 PRODUCE = frame_of("produce-v13-request"), Hints()
-PLAIN = (
-    fetched(12, ("t", segment("compacted-txn-0")), ("u", segment("txn-out-0")[:180])),
-    Hints(CATALOG.api("Fetch"), 12, "response"),
-)
-PACKED = (
-    fetched(11, ("old", segment("v1-kp-gzip-0")), ("z", segment("orders-zstd-0")[:300])),
-    Hints(CATALOG.api("Fetch"), 11, "response"),
-)
-LARGE = frame_of("fetch-v18-response"), Hints(CATALOG.api("Fetch"), 18, "response")
+PLAIN = fetched(12, ("t", segments()["compacted-txn-0"]), ("u", segments()["txn-out-0"][:180]))
+PACKED = fetched(11, ("old", segments()["v1-kp-gzip-0"]), ("z", segments()["orders-zstd-0"][:300]))
 
 
 class Views:
@@ -164,14 +130,3 @@ def test_every_view_shows_the_records_in_front_of_the_cut(case):
     for size in range(60, len(data), 3):
         most = max(most, len(records_in(check(data, hints, size, ends).json)))
     assert most >= len(ends) - 1
-
-
-@pytest.mark.slow
-def test_a_large_response_shows_the_records_in_front_of_the_cut():
-    data, hints = LARGE
-    ends = ends_of(data, hints)
-    for size in {len(data) * percent // 100 for percent in range(50, 100, 5)} | {
-        end + by for end, _ in ends[::5] for by in (-1, 0, 1)
-    }:
-        if size < len(data):
-            check(data, hints, size, ends)

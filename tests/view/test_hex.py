@@ -1,7 +1,6 @@
 """The hex view: every byte once, in order, in both columns; nothing hidden where nothing is secret."""
 
 import re
-from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -95,11 +94,8 @@ def test_long_fields_are_cut_and_the_rest_is_counted():
 
 
 def test_both_columns_and_the_path_of_a_field_have_one_colour_and_neighbours_have_others():
-    body = kwire_cli.encode(
-        {"groupId": "g", "generationId": 1, "memberId": "m", "groupInstanceId": None},
-        message="HeartbeatRequest",
-        version=4,
-    )
+    value = {"groupId": "g", "generationId": 1, "memberId": "m", "groupInstanceId": None}
+    body = kwire_cli.encode(value, message="HeartbeatRequest", version=4)
     decoded = kwire_cli.decode(body, message="HeartbeatRequest", version=4)
     _, *shown = message_lines(CATALOG, decoded, frozenset(), form=HexForm())
     colours = []
@@ -111,19 +107,8 @@ def test_both_columns_and_the_path_of_a_field_have_one_colour_and_neighbours_hav
     assert all(STYLES[colour] != STYLES[other] for colour, other in pairwise(colours))
 
 
-@cache
-def sasl_frame():
-    [frame] = read_all(
-        CATALOG, bytes.fromhex("0000000f 0024 0002 00000001 ffff 00 03 6869 00".replace(" ", "")), Hints()
-    )
-    return frame
-
-
 def test_a_secret_keeps_its_length_prefix_and_hides_both_columns():
-    hidden = hidden_in_frame(CATALOG, sasl_frame())
-    [line] = [
-        text
-        for line in frame_lines(CATALOG, sasl_frame(), hidden, form=HexForm())
-        if "authBytes" in (text := plain(line))
-    ]
+    [frame] = read_all(CATALOG, bytes.fromhex("0000000f 0024 0002 00000001 ffff 00 03 6869 00"), Hints())
+    shown = [*map(plain, frame_lines(CATALOG, frame, hidden_in_frame(CATALOG, frame), form=HexForm()))]
+    [line] = [text for text in shown if "authBytes" in text]
     assert line.split() == ["0000000f", "03", "**", "**", ".**", "authBytes", "=", "<redacted", "2", "bytes>"]

@@ -12,7 +12,7 @@ from kwire_cli.source.kafka.columns import LineRow
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.view.anomaly_counts import AnomalyCounts
 from kwire_cli.view.batch_json import field_text
-from kwire_cli.view.frame_table import UNBOUNDED, cells, columns_of, plain_rows
+from kwire_cli.view.frame_table import cells, columns_of, plain_rows
 from kwire_cli.view.json import dumps, line_dumps, many_dumps
 from kwire_cli.view.lines import plain
 from kwire_cli.view.widths import layout
@@ -38,13 +38,13 @@ def test_lines_are_printed_the_same_quickly(path):
         "apiKey",
     )
     columns = columns_of(fields)
-    any_layout, items = layout(columns), field_text(RecordsAs(CATALOG))
+    every, any_layout, items = layout(columns_of(())), layout(columns), field_text(RecordsAs(CATALOG))
     counts = [AnomalyCounts("frame") for _ in range(2)]
-    usual, any_row = plain_rows(UNBOUNDED, counts[0]), plain_rows(any_layout, counts[0])
+    usual, any_row = plain_rows(every, counts[0]), plain_rows(any_layout, counts[0])
     # Twice: the second time every message has a shape, and a text is made for it.
     for line in (line for _ in range(2) for line in traffic(CATALOG, Capture(path))):
         row = LineRow(line)
-        assert usual(line) == plain(UNBOUNDED.row(cells(row, columns_of(()), counts[1]))).rstrip()
+        assert usual(line) == plain(every.row(cells(row, columns_of(()), counts[1]))).rstrip()
         assert any_row(line) == plain(any_layout.row(cells(row, columns, counts[1]))).rstrip()
         document = line.to_json()
         assert (
@@ -75,21 +75,8 @@ def test_lines_hold_whatever_their_messages_say(wire):
     said = []
     for number, name in enumerate(name for name in names for _ in range(8)):
         padded = name + "x" * (12 - len(name.encode()))
-        said.append(
-            (
-                0,
-                wire.request(
-                    "Heartbeat",
-                    3,
-                    number,
-                    name,
-                    groupId=padded,
-                    memberId=padded,
-                    generationId=-number,
-                    groupInstanceId=None,
-                ),
-            )
-        )
+        body = {"groupId": padded, "memberId": padded, "generationId": -number, "groupInstanceId": None}
+        said.append((0, wire.request("Heartbeat", 3, number, name, **body)))
     for line in wire.lines(*said):
         assert line.message == "HeartbeatRequest"
         assert repr(json.loads(line_dumps(line, "base64"))) == repr(line.to_json())

@@ -4,7 +4,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from kwire_cli.view.lines import escaped, is_hidden, json_escaped, plain, printable, quoted
+from kwire_cli.view.lines import escaped, is_hidden, json_escaped, printable, quoted
 
 TURNING = [
     point
@@ -67,7 +67,3 @@ def test_the_ascii_column_has_one_character_for_each_byte(data):
     assert shown.isascii()
     assert shown.isprintable()
     assert all(character in {chr(byte), "."} for character, byte in zip(shown, data, strict=True))
-
-
-def test_plain_is_the_text_of_a_line():
-    assert plain([("a", "name"), (": ", "dim"), ("1", "number")]) == "a: 1"

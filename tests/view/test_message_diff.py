@@ -1,5 +1,7 @@
 """Two messages for eyes: signs, places, fields that one version lacks, and what is kept short."""
 
+from kit.traffic import body_of
+
 import kwire_cli as kwire
 from kwire_cli.analysis.comparison.elements import Operand
 from kwire_cli.analysis.comparison.messages import compare
@@ -10,14 +12,16 @@ from kwire_cli.view.lines import STYLES, plain
 CATALOG = kwire.catalog()
 
 
+def metadata(version, **value):
+    data = kwire.encode(
+        body_of("MetadataResponse", version, {"clusterId": "c"} | value), message="MetadataResponse", version=version
+    )
+    return decode(CATALOG, data, "MetadataResponse", version)
+
+
 def body(*ids, version=12, host="h"):
     brokers = [{"nodeId": node, "host": f"{host}{node}", "port": 9092, "rack": None} for node in ids]
-    value = {"throttleTimeMs": 0, "brokers": brokers, "clusterId": "c", "controllerId": 1, "topics": []}
-    if 8 <= version <= 10:
-        value["clusterAuthorizedOperations"] = -2147483648
-    return decode(
-        CATALOG, kwire.encode(value, message="MetadataResponse", version=version), "MetadataResponse", version
-    )
+    return metadata(version, brokers=brokers, controllerId=1)
 
 
 def lines(a, b, **options):
@@ -63,26 +67,8 @@ def test_fields_of_one_version_are_one_line_each():
 
 def test_several_values_of_such_a_field():
     def topics(version, *operations):
-        rows = [
-            {"errorCode": 0, "name": f"t{n}", "isInternal": False, "partitions": [], "topicAuthorizedOperations": each}
-            for n, each in enumerate(operations)
-        ]
-        value = {
-            "throttleTimeMs": 0,
-            "brokers": [],
-            "clusterId": None,
-            "controllerId": 1,
-            "clusterAuthorizedOperations": 0,
-            "topics": rows,
-        }
-        if version < 8:
-            del value["clusterAuthorizedOperations"]
-            value["topics"] = [
-                {key: part for key, part in row.items() if key != "topicAuthorizedOperations"} for row in rows
-            ]
-        return decode(
-            CATALOG, kwire.encode(value, message="MetadataResponse", version=version), "MetadataResponse", version
-        )
+        rows = [{"name": f"t{n}", "topicAuthorizedOperations": each} for n, each in enumerate(operations)]
+        return metadata(version, topics=rows if version >= 8 else [{"name": row["name"]} for row in rows])
 
     found = lines(topics(7, 1, 2), topics(8, 1, 2))
     assert (

@@ -105,16 +105,7 @@ def _between(i: int, i_end: int, j: int, j_end: int) -> list[Pair]:
     return together + [Pair(k, None) for k in range(i + both, i_end)] + [Pair(None, k) for k in range(j + both, j_end)]
 
 
-# What may differ between two messages, and what is said of it.
-
-KINDS = {
-    "changed": "the value differs",
-    "removed": "only a has it",
-    "added": "only b has it",
-    "moved": "an element of an array that both have, at another place among the others",
-    "bytes": "the value is the same, its bytes are not",
-}
-"""The meaning of each kind of difference."""
+# What may differ between two messages.
 
 
 class At(NamedTuple):
@@ -170,10 +161,11 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One difference: its kind of KINDS, where, what each message has there (None for nothing), and what there is to
-    say about it.
+    """One difference: its kind, its place, the value of each message there (None if it has none), and details.
 
-    `layout` says that it is there because one version has no such field.
+    `kind` is `changed` if the values differ, `removed` or `added` if only `a` or `b` has one, `moved` for an element of
+    an array that both have at another place among the others, and `bytes` if only the bytes of the value differ.
+    `layout` is true if one version of the message does not have the field.
     """
 
     kind: str

@@ -99,7 +99,7 @@ class _Walk:
         a, b = (self.a.side(p, at.a, raw=raw) if p else None), (self.b.side(q, at.b, raw=raw) if q else None)
         self.out.differences.append(Difference(kind, at, a, b, detail, layout))
 
-    def other_bytes(self, p: Item, q: Item, at: At, detail: str = "") -> None:
+    def other_bytes(self, p: Item, q: Item, at: At) -> None:
         """Say that the bytes of a value differ that is the same, unless they don't: by whatever is odd about them, or
         by the two forms.
         """
@@ -114,7 +114,7 @@ class _Walk:
             for name, codes in (("a", self.a.odd(p)), ("b", self.b.odd(q)))
             if codes
         ]
-        self.tell("bytes", at, p, q, detail or "; ".join(odd))
+        self.tell("bytes", at, p, q, "; ".join(odd))
 
     # Structs
 

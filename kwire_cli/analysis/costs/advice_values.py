@@ -295,7 +295,7 @@ def in_lines(lines: Iterable[Captured], places: Sequence[int] = (0,)) -> Iterato
             yield from in_frame(line.frame, at)
 
 
-def in_frame(frame: Frame, at: int = 0) -> Iterator[Message]:
+def in_frame(frame: Frame, at: int) -> Iterator[Message]:
     """Yield the body of a frame, if it has one about which there is no doubt."""
     if frame.body and not frame.guess:
         yield in_body(frame.body, at)

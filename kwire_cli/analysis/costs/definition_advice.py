@@ -204,12 +204,6 @@ def conventions(definition: Definition) -> list[Finding]:
     return [finding._replace(severity="advice") for finding in report.findings]
 
 
-def kept(definition: Definition) -> dict[str, tuple[int, int]]:
-    """By rule id, in how many places a definition keeps a convention, and how many it speaks of."""
-    verdicts = {rule: [not wrong for _, wrong in judge(definition)] for rule, judge in CONVENTIONS.items()}
-    return {rule: (sum(places), len(places)) for rule, places in verdicts.items()}
-
-
 def _words(name: str) -> list[str]:
     return _WORDS.findall(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name))
 

@@ -194,7 +194,7 @@ class HeaderForms:
     only if `every` is.
     """
 
-    def __init__(self, forms: Sequence[str], register: Register, *, every: bool = True) -> None:
+    def __init__(self, forms: Sequence[str], register: Register, *, every: bool) -> None:
         self.register, self.every = register, every
         self.prices = [HeaderPrice(form) for form in forms]
 

@@ -30,18 +30,15 @@ if TYPE_CHECKING:
 
 # What a change of a definition costs: the same values written before and after it.
 
-VALUES = ("default", "one element each", "set", "given")
-"""Default values, arrays and texts empty; the same with one element in every mandatory array; these with one tagged
-field set; and values that somebody gave."""
-
-
 Chain = tuple["FieldAt", ...]
 """The fields from a message down to one of them."""
 
 
 class Cost(NamedTuple):
-    """The price of values (one of VALUES) before and after; what either can't carry is in its price.
+    """The price of values before and after; what either can't carry is in its price.
 
+    `values` are `default`, with empty arrays and texts, `one element each`, with one element in every mandatory array,
+    `set`, which are these with one tagged field set, or `given` ones.
     `path` is that of the tagged field that is set, and `when_set` the bytes that setting it adds to the new form.
     """
 
@@ -110,7 +107,7 @@ def set_fields(
         yield SetField(path, former, smallest, priced, size)
 
 
-def given_cost(old: Form, new: Form, given: Any, renamed: Mapping[str, str] | None = None) -> Cost:
+def given_cost(old: Form, new: Form, given: Any, renamed: Mapping[str, str] | None) -> Cost:
     """Return the prices of given values in two forms; `given` and `renamed` are as in `costs`."""
     names = {path: new_path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
     back = {new_path: path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}

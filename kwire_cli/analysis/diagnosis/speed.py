@@ -129,9 +129,9 @@ class Speed(Rule):
         api = call.api
         asked, answered = call.asked, call.answered
         throttle = call.throttle
-        if throttle > 0:
-            if answered is not None and (call.connection in self._throttled or len(self._throttled) < MOST_CONNECTIONS):
-                self._throttled[call.connection] = answered + throttle
+        is_kept = call.connection in self._throttled or len(self._throttled) < MOST_CONNECTIONS
+        if throttle > 0 and answered is not None and is_kept:
+            self._throttled[call.connection] = answered + throttle
         if call.delayed or asked is None or answered is None:
             return
         seconds, broker = answered - asked, call.broker

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.state.lag import GROUPS, OFFSETS, with_columns
+from kwire_cli.analysis.state.lag import OFFSETS, with_lag
 from kwire_cli.answer import Answer, Column, Table, words
 from kwire_cli.engine.values import instant
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
@@ -239,7 +239,7 @@ LISTINGS: dict[str, tuple[Listing, ...]] = {
 }
 """The tables of each topic, in the order in which a person reads them."""
 _WITH_LAG = {
-    "groups": Listing("groups", with_columns(LISTINGS[CONSUMER_OFFSETS][0].columns, GROUPS, "pendingOffsets")),
+    "groups": Listing("groups", with_lag(LISTINGS[CONSUMER_OFFSETS][0].columns)),
     "offsets": Listing("offsets", OFFSETS, keys=3),
 }
 """Tables whose logs are beside them."""

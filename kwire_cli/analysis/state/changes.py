@@ -267,7 +267,6 @@ _QUIET = frozenset(
         "lastUpdate",
         "transactionLastUpdateTimestampMs",
         "transactionStartTimestampMs",
-        "transactionStatus",
         "currentStateTimestamp",
         "partitionEpoch",
         "brokerEpoch",

@@ -270,7 +270,7 @@ class Transactions:
     unknown: Counter[str] = field(default_factory=Counter)
 
     def rows(self, *, hide: Hide | None) -> Iterator[dict[str, Any]]:
-        """`{"kind":"transaction","transactionalId","state", the value in Kafka's words, "offset"}`, by id."""
+        """`{"kind":"transaction","transactionalId","state", the other fields of the value, "offset"}`, by id."""
         undecoded = 0
         rows = []
         for key, kept in self.live.items():
@@ -279,7 +279,7 @@ class Transactions:
                 undecoded += 1
                 continue
             name, value = payload
-            status = value[TRANSACTION_STATUS]
+            status = value.pop(TRANSACTION_STATUS)
             rows.append(
                 {
                     "kind": "transaction",

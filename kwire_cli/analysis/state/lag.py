@@ -93,7 +93,7 @@ def logs_beside(
     files: Iterable[LogFile],
     topics: Sequence[tuple[str, Sequence[Folded]]],
     *,
-    limits: Limits | None = None,
+    limits: Limits | None,
 ) -> Logs | None:
     """Return the logs beside the files of folded topics; None if no topic says anything about other logs.
 
@@ -298,7 +298,7 @@ def _some(partitions: Sequence[tuple[str, int]]) -> str:
     return few([f"{topic}-{number}" for topic, number in partitions])
 
 
-def with_columns(columns: Sequence[Column], further: Sequence[Column], before: str) -> tuple[Column, ...]:
-    """Return columns with further ones before the one of this name."""
-    at = next(number for number, column in enumerate(columns) if column.name == before)
-    return (*columns[:at], *further, *columns[at:])
+def with_lag(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """Return the columns of groups with those of lag before `pendingOffsets`."""
+    at = next(number for number, column in enumerate(columns) if column.name == "pendingOffsets")
+    return (*columns[:at], *GROUPS, *columns[at:])

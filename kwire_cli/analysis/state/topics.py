@@ -238,7 +238,7 @@ def folded_topics(
     at: int | None = None,
     as_topic: str | None = None,
     wanted: tuple[str, ...] = (),
-    limits: Limits | None = None,
+    limits: Limits | None,
 ) -> Iterator[tuple[str, list[Folded]]]:
     """Yield each topic among the files that has a state, with its partitions folded up to the offset `at`.
 

@@ -37,7 +37,6 @@ __all__ = [
     "verify_file",
     "verify_part",
     "verify_partition",
-    "verify_path",
 ]
 
 COLUMNS = (
@@ -172,19 +171,6 @@ class Verification:
         if checked.logs and not checked.batches and not checked.faults:
             files, logs = (f"{number} {what}{'s'[: number != 1]}" for number, what in counts)
             raise InputError(f"0 batches in {files}: {logs} without a batch, so there was nothing to verify")
-
-
-def verify_path(path: str | os.PathLike[str], *, deep: bool = False, form: str = AUTO) -> Iterator[Fault]:
-    """Yield the faults of a file, a partition's folder, a log directory, or a folder with log directories in it.
-
-    `deep` reads the records too. `form` is the record format, by default the format of each magic byte.
-
-    Raises:
-        InputError: A file or folder cannot be read, or a file is none of a log directory.
-
-    """
-    for part in parts_to_verify([path]):
-        yield from verify_part(part.place, deep=deep, form=form)
 
 
 def verify(*paths: str | os.PathLike[str], deep: bool = False, form: str = AUTO) -> Answer:

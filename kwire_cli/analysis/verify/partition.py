@@ -44,9 +44,7 @@ if TYPE_CHECKING:
 _KEY = fixed(CONTROL_RECORD_KEY)
 
 
-def verify_part(
-    path: Place, *, deep: bool = False, form: str = AUTO, checked: Checked | None = None
-) -> Iterator[Fault]:
+def verify_part(path: Place, *, deep: bool, form: str, checked: Checked) -> Iterator[Fault]:
     """Yield the faults of a file or of a partition's folder, with `deep` as below.
 
     `checked`, here and below, counts what is looked at. `form` is the record format, by default the format of each

@@ -124,9 +124,7 @@ def _is_secret(spec: MessageSpec, path: str) -> bool:
     return path in SECRET_FIELDS.get(spec.name, ()) or path == FORWARDED.get(spec.name)
 
 
-def conform(
-    values: pa.Array, kind: pa.DataType, spec: MessageSpec, path: str, secret: pa.Array | None = None
-) -> pa.Array:
+def conform(values: pa.Array, kind: pa.DataType, spec: MessageSpec, path: str, secret: pa.Array | None) -> pa.Array:
     """Return values of a version in the type of all versions; fields that the version lacks are null.
 
     `secret` says which of the values stand in a sensitive config: their configs' values are null. None shows them.

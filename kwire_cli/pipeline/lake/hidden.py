@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kwire_cli.stores.paths import told
-from kwire_cli.stores.writing import arrow_place, writing
+from kwire_cli.pipeline.lake.arrow_files import arrow_place
+from kwire_cli.stores.stored import reading
+from kwire_cli.stores.writing import writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -83,12 +84,16 @@ def streamed(place: Place) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file that `Stream` wrote."""
     files, path = arrow_place(place)
     options = pa.ipc.IpcReadOptions(use_threads=False)
-    with told(str(place)), files.open_input_stream(path) as source, pa.ipc.open_stream(source, options=options) as rows:
+    with (
+        reading(str(place)),
+        files.open_input_stream(path) as source,
+        pa.ipc.open_stream(source, options=options) as rows,
+    ):
         yield from rows
 
 
 def parquet_file(place: Place) -> pq.ParquetFile:
     """Open a file of Parquet."""
     files, name = arrow_place(place)
-    with told(str(place)):
+    with reading(str(place)):
         return pq.ParquetFile(name, filesystem=files)

@@ -195,7 +195,6 @@ class _Sessions:
         before = len(stretch.pending)
         count = before + sum(len(frames.which) for frames in stretch.requests)
         self._epoch = np.full(count, 1, np.int64)
-        self._places: dict[int, tuple[Values, int]] = {}
         for at, line in enumerate(stretch.pending):
             epoch = line.field("sessionEpoch")
             self._epoch[at] = 1 if epoch is None else epoch

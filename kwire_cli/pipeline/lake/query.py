@@ -14,13 +14,14 @@ import pyarrow as pa
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import FORMATS
+from kwire_cli.pipeline.lake.arrow_files import arrow_place
 from kwire_cli.pipeline.lake.columns import plain
 from kwire_cli.pipeline.lake.journal import find_unfinished
 from kwire_cli.pipeline.lake.sql_text import quote_name, quote_text
 from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES, day_column, is_table, whole_schema
 from kwire_cli.stores import Stored, in_order
-from kwire_cli.stores.paths import told as told_of_store
-from kwire_cli.stores.writing import arrow_place, below
+from kwire_cli.stores.stored import reading
+from kwire_cli.stores.writing import below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,7 +56,6 @@ class Lake:
     """
 
     def __init__(self, folder: Place) -> None:
-        self._folder = folder
         self.tables = tables_in(folder)
         self._connection = duckdb.connect()
         self._thread = ThreadPoolExecutor(1)
@@ -215,7 +215,7 @@ def dataset_of(name: str, folder: Place, files: list[str]) -> Dataset:
         partitioning=None if name == "inputs" else dataset.partitioning(pa.schema(columns), flavor="hive"),
         partition_base_dir=base,
     )
-    with told_of_store(str(folder)):
+    with reading(str(folder)):
         return opened(schema=plain(opened().schema))
 
 

@@ -7,13 +7,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.arrow import batch_of
-from kwire_cli.errors import InputError
-from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS, UNREADABLE
+from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS
 from kwire_cli.pipeline.lake.frames import FRAMES
-from kwire_cli.pipeline.model import FileFault
+from kwire_cli.pipeline.request_logs import read_part
 from kwire_cli.pipeline.segments import FAULTS_NAME
 from kwire_cli.source.request_log.exchange import Exchange
-from kwire_cli.source.request_log.reading import LineFault, LogPart, RequestLog
 from kwire_cli.stores import location
 from kwire_cli.tables.columns import FRAMES as FRAME_COLUMNS, Half
 
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kwire_cli.pipeline.model import Reading
+    from kwire_cli.source.request_log.reading import LineFault, LogPart
     from kwire_cli.spec.catalog import Catalog
 
 ROWS, BYTES = 4096, 8 << 20
@@ -47,7 +46,7 @@ def rows_of(part: LogPart, wanted: Mapping[str, pa.Schema], reading: Reading) ->
     """Yield the rows of a part in one pass, with their tables: of each table that is wanted these columns."""
     rows: dict[str, list[list[Any]]] = {table: [] for table in wanted}
     start = part.start
-    for entry in _found_in(part, reading):
+    for entry in read_part(part, reading.catalog, reading.faults):
         table = "frames" if isinstance(entry, Exchange) else FAULTS_NAME
         if table in wanted:
             rows[table] += _rows(part, entry, wanted[table].names, reading.catalog)
@@ -62,15 +61,3 @@ def _rows(part: LogPart, found: Exchange | LineFault, names: Sequence[str], cata
         return exchange_rows(location(part.path), found, names, catalog)
     fault = {"file": location(part.path), "position": found.start, "code": found.code, "detail": found.detail}
     return [[fault.get(name) for name in names]]
-
-
-def _found_in(part: LogPart, reading: Reading) -> Iterator[Exchange | LineFault]:
-    """Yield the exchanges and faults in a part. A file that cannot be read is a fault."""
-    try:
-        for entry in RequestLog(part.path, reading.catalog, part):
-            if isinstance(entry, LineFault):
-                reading.faults.add(FileFault(part.path, f"{entry.code}: {entry.detail}"))
-            yield entry
-    except InputError as error:
-        reading.faults.add(FileFault(part.path, error.reason))
-        yield LineFault(0, UNREADABLE, error.reason, part.start)

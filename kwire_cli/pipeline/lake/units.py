@@ -23,8 +23,7 @@ from kwire_cli.source.logs.files import segment_at
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.source.packets.descriptors import Schedule
 from kwire_cli.spec.kafka import VERSION
-from kwire_cli.stores import in_parallel, location, path_of
-from kwire_cli.stores.opening import ends
+from kwire_cli.stores import FileBytes, in_parallel, location, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -246,15 +245,17 @@ def log_point(path: str) -> str:
 
 def _input(path: str, kind: str) -> Input:
     """Return what tells a file from another one. A file that cannot be read has no digest."""
+    place = path_of(path)
     try:
-        size, seconds, *parts = ends(path, END)
-    except InputError:
+        file = FileBytes(place)
+        seconds = place.stat().st_mtime
+        digest = hashlib.sha256(str(file.size).encode())
+        for start in (0, max(file.size - END, 0)):
+            digest.update(file.read(start, start + END))
+    except (InputError, OSError):
         return Input(path, kind, 0, None, "")
-    digest = hashlib.sha256(str(size).encode())
-    for part in parts:
-        digest.update(part)
-    modified = None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-    return Input(path, kind, size, modified, digest.hexdigest()[:32])
+    modified = datetime.fromtimestamp(seconds, UTC) if seconds else None
+    return Input(path, kind, file.size, modified, digest.hexdigest()[:32])
 
 
 def choices(wanted: Wanted | None) -> dict[str, str | None]:

@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import FORMATS
+from kwire_cli.pipeline.lake.arrow_files import arrow_place
 from kwire_cli.pipeline.lake.columns import plain
 from kwire_cli.pipeline.lake.journal import HIDDEN, JOURNAL, read_journal, refuse_links
 from kwire_cli.pipeline.lake.sql_text import quote_text
@@ -33,7 +34,6 @@ from kwire_cli.pipeline.lake.tables import DAY, SCHEMA_KEY, SCHEMA_VERSION, day_
 from kwire_cli.stores import exists, in_order, in_parallel
 from kwire_cli.stores.opening import task_folder
 from kwire_cli.stores.writing import (
-    arrow_place,
     below,
     make_folder,
     move,

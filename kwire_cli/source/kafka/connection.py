@@ -32,7 +32,7 @@ import enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.python_source import MalformedError
-from kwire_cli.message.encode import RequestHead, heads
+from kwire_cli.message.encode import RequestHead
 from kwire_cli.message.frames import SIZE_BYTES, Frame, Hints, read
 from kwire_cli.message.known_layout import Headers
 from kwire_cli.message.reading import unrecognised
@@ -177,8 +177,6 @@ class Connection:
         "_framers",
         "_headers",
         "_heard",
-        "_request_head",
-        "_response_head",
         "_served",
         "_sides",
         "_strange",
@@ -197,7 +195,6 @@ class Connection:
         self, layouts: Layouts, *, from_start: bool = True, client: int | None = None, broker: int | None = None
     ) -> None:
         self.layouts, self.catalog = layouts, layouts.catalog
-        self._request_head, self._response_head = heads(self.catalog)
         self._headers = Headers(self.catalog)
         self.state = State.OPENING
         self.client: int | None = None if broker is None else 1 - broker
@@ -417,7 +414,7 @@ class Connection:
         return self._from_client(side, cut) if side == self.client else self._from_broker(side, cut)
 
     def _from_client(self, side: int, cut: Cut) -> Seen:
-        data, layout = cut.data, self._request_head
+        data, layout = cut.data, self.layouts.request_head
         head = (
             tuple.__new__(RequestHead, layout.unpack(data, SIZE_BYTES))
             if len(data) >= SIZE_BYTES + layout.size
@@ -464,12 +461,8 @@ class Connection:
         if self.state is State.TOKENS:
             return self._from_client(side, cut) if self._turned(side, cut) else Seen("sasl-token", side, cut)
         self._heard = True
-        data = cut.data
-        wanted = (
-            self._response_head.unpack(data, SIZE_BYTES)[0]
-            if len(data) >= SIZE_BYTES + self._response_head.size
-            else None
-        )
+        data, start = cut.data, self.layouts.response_head
+        wanted = start.unpack(data, SIZE_BYTES)[0] if len(data) >= SIZE_BYTES + start.size else None
         request = self.pending.pop(wanted)
         if request is None and self._turned(side, cut):
             return self._from_client(side, cut)

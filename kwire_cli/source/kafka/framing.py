@@ -110,7 +110,7 @@ class Framer:
         self._sure = synchronised  # framing was never lost
         self._rest = 0  # bytes of a cut frame that still come, after those that were lost
         self._wanted = 0  # bytes that the buffer has when its first frame is whole; 0 where that is not known
-        self._packet = 0
+        self._packet = 0  # of the last bytes in the buffer, as is the time
         self._time: int | None = None
 
     @property
@@ -131,17 +131,21 @@ class Framer:
 
     def feed(self, data: bytes | memoryview, packet: int, time: int | None) -> Sequence[Cut]:
         """The cuts that are complete with these bytes."""
-        self._packet, self._time = packet, time
         buffer = self.buffer
-        if buffer:
-            if len(buffer) + len(data) < self._wanted:  # more of a frame that is longer still
-                buffer += data
-                return ()
-        elif self.synchronised and not self._rest and says_size(data, 0, len(data)) == len(data) - SIZE_BYTES:
+        if (
+            not buffer
+            and self.synchronised
+            and not self._rest
+            and says_size(data, 0, len(data)) == len(data) - SIZE_BYTES
+        ):
             return (tuple.__new__(Cut, ("frame", bytes(data), packet, time, 0)),)  # most segments are one frame
+        self._packet, self._time = packet, time
+        if buffer and len(buffer) + len(data) < self._wanted:  # more of a frame that is longer still
+            buffer += data
+            return ()
         cuts = list(self._feed(data, packet, time))
         if not self.buffer:
-            self.buffer = _NO_BYTES
+            self.buffer, self._packet, self._time = _NO_BYTES, 0, None
         return cuts
 
     def _feed(self, data: bytes | memoryview, packet: int, time: int | None) -> Iterator[Cut]:

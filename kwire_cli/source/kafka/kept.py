@@ -11,9 +11,7 @@ import io
 import pickle
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.engine.fixed import Fixed
 from kwire_cli.engine.python_source import Read
-from kwire_cli.message.encode import heads
 from kwire_cli.message.frames import Frame
 from kwire_cli.message.known_layout import Layout, Layouts
 from kwire_cli.source.kafka.captured import Names
@@ -34,7 +32,7 @@ def put_away(reader: EndsReader) -> bytes:
     """Return all that a reader knows of its connections; what it found before must have been taken."""
     reader.forget_starts()
     out = io.BytesIO()
-    _Pickler(out, reader.layouts).dump((reader, reader.tls.streams))
+    _Pickler(out, protocol=5).dump((reader, reader.tls.streams))
     return out.getvalue()
 
 
@@ -53,10 +51,6 @@ def taken_up(kept: bytes, layouts: Layouts, names: Names, origin: Origin, tls: D
 class _Pickler(pickle.Pickler):
     """Names what is given again, and leaves out what can be read again."""
 
-    def __init__(self, out: io.BytesIO, layouts: Layouts) -> None:
-        super().__init__(out, protocol=5)
-        self._heads = heads(layouts.catalog)
-
     def persistent_id(self, obj: Any) -> tuple[Any, ...] | None:
         """Return the reference that stands for an object, or None for an object that is pickled."""
         kind = type(obj)
@@ -64,8 +58,6 @@ class _Pickler(pickle.Pickler):
             return (kind.__name__,)
         if kind is Layout:
             return "Layout", obj.kind, obj.api_key, obj.version
-        if kind is Fixed:
-            return "head", self._heads.index(obj)
         if isinstance(obj, Origin):
             return ("Origin",)
         return ("nothing",) if kind in _SHOWN_AGAIN else None
@@ -81,8 +73,6 @@ class _Unpickler(pickle.Unpickler):
         what, *which = pid
         if what == "Layout":
             return self._given["Layouts"].get(*which)
-        if what == "head":
-            return heads(self._given["Catalog"])[which[0]]
         return self._given["Decryption"].keys if what == KeyLog.__name__ else self._given.get(what)
 
     def find_class(self, module: str, name: str) -> Any:

@@ -204,13 +204,14 @@ class Lines:
         return lines
 
 
-class Stream(NamedTuple):
+class Stream:
     """A connection that is open: its two ends as texts, and the place of the last line of each."""
 
-    connection: Connection
-    texts: tuple[str, str]
-    opened: bool
-    places: list[int]
+    __slots__ = ("connection", "places", "texts")
+
+    def __init__(self, connection: Connection, texts: tuple[str, str]) -> None:
+        self.connection, self.texts = connection, texts
+        self.places = [0, 0]
 
 
 class Watch:
@@ -233,7 +234,7 @@ class Watch:
             if type(event) is Data:
                 number, direction, data, time, packet = event
                 stream = connections[number]
-                for piece in stream[0].feed(direction, data, packet, time):
+                for piece in stream.connection.feed(direction, data, packet, time):
                     lines.append(captured(piece, number, stream))  # noqa: PERF401 - a list for each event takes longer
             else:
                 lines += self._other(event)
@@ -246,7 +247,7 @@ class Watch:
             texts = str(event.source), str(event.destination)
             opened = 0 if event.opened else None
             connection = Connection(self.layouts, from_start=event.opened, client=opened, broker=broker)
-            self.connections[event.connection] = Stream(connection, texts, event.opened, [0, 0])
+            self.connections[event.connection] = Stream(connection, texts)
         elif isinstance(event, Gap):
             stream = self.connections[event.connection]
             lost = stream.connection.lose(event.direction, event.size, event.packet, event.time)
@@ -265,15 +266,15 @@ class Watch:
         return lines
 
     def _tcp_connection(self, life: Life, reason: EndReason, number: int, stream: Stream) -> TcpConnection:
-        side, texts = stream.connection.client, stream.texts
-        client = side if side is not None else 0 if stream.opened else None
+        side, texts, opened = stream.connection.client, stream.texts, stream.connection.from_start
+        client = side if side is not None else 0 if opened else None
         at = client or 0
         file, packet = self.origin.place(life.packet)
         return TcpConnection(
             number,
             texts[at],
             texts[1 - at],
-            stream.opened,
+            opened,
             life.syns,
             (life.heard[at], life.heard[1 - at]),
             (life.sizes[at], life.sizes[1 - at]),
@@ -296,7 +297,7 @@ class Watch:
         return [line for number in list(self.connections) for line in self._end(number)]
 
     def _captured(self, seen: Seen, number: int, stream: Stream) -> Captured:
-        connection, texts, _, places = stream
+        connection, texts, places = stream.connection, stream.texts, stream.places
         side = seen.side
         line = Captured(seen, number, texts[side], texts[1 - side], connection, self.names, self.origin)
         if line.place < places[side]:

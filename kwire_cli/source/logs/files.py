@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
     from kwire_cli.stores import Place
-    from kwire_cli.stores.opening import FolderLink, Tree
+    from kwire_cli.stores.opening import Tree
 
 
 # A walk over log directories: which folder is a partition, the partitions in order, and their files in order.
@@ -83,13 +83,10 @@ class LogDirectory:
 
 @dataclass(frozen=True, slots=True)
 class Logs:
-    """The log directories at and below a path in the order of their paths, and the links to folders that were met on
-    the way.
-    """
+    """The log directories at and below a path in the order of their paths."""
 
     path: Place
     directories: tuple[LogDirectory, ...]
-    links: tuple[FolderLink, ...]
 
     def __iter__(self) -> Iterator[File]:
         for directory in self.directories:
@@ -152,7 +149,7 @@ def logs_in(listing: Tree) -> Logs:
             files = tuple(file for file in files if not _in_a_partition(file))
         if files or inside:
             directories.append(LogDirectory(folder.path, files, tuple(sorted(inside, key=_partition_order))))
-    return Logs(listing.root.path, tuple(directories), tuple(listing.links))
+    return Logs(listing.root.path, tuple(directories))
 
 
 def _in_a_partition(file: File) -> bool:

@@ -181,12 +181,6 @@ class Chunks:
         self.cost -= OVERHEAD + len(chunk.data or b"")
         return chunk
 
-    def clear(self) -> None:
-        """Take all out."""
-        self.starts.clear()
-        self.chunks.clear()
-        self.cost = 0
-
 
 # What the TCP streams of a capture give: events, in the order in which each direction's bytes were sent.
 #

@@ -283,8 +283,8 @@ class PcapngColumns:
     packets.
     """
 
-    def __init__(self, number: int = 0) -> None:
-        self.number = number
+    def __init__(self) -> None:
+        self.number = 0
         self.notices: list[Notice] = []
         self.lead: list[tuple[int, int]] = []
         self._reader = PcapngReader()

@@ -17,7 +17,7 @@ from kwire_cli.stores import in_parallel, location, path_of
 from kwire_cli.structs.network import RST, SYN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kwire_cli.source.files import Naming
 
@@ -266,17 +266,15 @@ def apart_notes(names: Iterable[str]) -> Iterator[str]:
         yield f"{folder}: {APART} ({first}); --merge-points puts them together"
 
 
-def points_of(paths: Sequence[str], naming: Naming, known: Mapping[str, Timed] | None = None) -> list[Point]:
+def points_of(paths: Sequence[str], naming: Naming) -> list[Point]:
     """Return the capture points of files that lie on this machine or a store.
 
-    Files are looked through only if several are of the same point, and not those with `known` times. A file that cannot
-    be read has no times.
+    Files are looked through only if several are of the same point. A file that cannot be read has no times.
     """
     keys = [naming.key(path) for path in paths]
     several = {key for key, count in Counter(keys).items() if count > 1}
-    times = dict(known or {})
-    unknown = [path for path, key in zip(paths, keys, strict=True) if key in several and path not in times]
-    times.update(zip(unknown, in_parallel(timed, unknown), strict=True))
+    unknown = [path for path, key in zip(paths, keys, strict=True) if key in several]
+    times = dict(zip(unknown, in_parallel(timed, unknown), strict=True))
     return capture_points((times.get(path) or Timed(path, NO_TIME, NO_TIME) for path in paths), naming)
 
 

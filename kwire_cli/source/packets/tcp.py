@@ -42,22 +42,22 @@ class Connections:
         self._keep = keep
         self._closed: deque[Connection] = deque()
 
-    def add(self, segment: Segment) -> tuple[Half, bytes]:
-        """A new connection's half of this segment, and its ends as seen from its first half."""
+    def add(self, segment: Segment) -> Half:
+        """A new connection's half of this segment."""
         answer = segment.flags & (SYN | ACK) == SYN | ACK
-        ends = (turned(segment.ends), segment.ends) if answer else (segment.ends, turned(segment.ends))
+        ends = turned(segment.ends) if answer else segment.ends
         connection = Connection(self.count, ends)
         self.count += 1
         self.open += 1
-        self.halves[ends[1]], self.halves[ends[0]] = connection.halves[1], connection.halves[0]
-        return connection.halves[answer], ends[0]
+        self.halves[turned(ends)], self.halves[ends] = connection.halves[1], connection.halves[0]
+        return connection.halves[answer]
 
     def turn(self, connection: Connection) -> None:
         """Direction 1 was that of the side that opened it."""
-        connection.halves = connection.halves[::-1]
+        connection.first = connection.first.peer
         for direction, half in enumerate(connection.halves):
             half.direction = direction
-        connection.ends = connection.ends[::-1]
+        connection.ends = turned(connection.ends)
 
     def open_ones(self) -> list[Connection]:
         """Return the open connections, oldest first."""
@@ -79,7 +79,7 @@ class Connections:
             self._forget(self._closed.popleft())
 
     def _forget(self, connection: Connection) -> None:
-        for ends in connection.ends:
+        for ends in (connection.ends, turned(connection.ends)):
             if (half := self.halves.get(ends)) is not None and half.connection is connection:
                 del self.halves[ends]
         connection.unlink()
@@ -184,12 +184,12 @@ class Streams:
             # The common case: nothing waits, the segment is next, and it acknowledges nothing that is yet to come.
             if half is not None and half.calm and sequence == half.next and flags & DECIDING == ACK and not missing:
                 if not payload:
-                    half.acked, half.last = acknowledgment, number
+                    half.acked, half.connection.last = acknowledgment, number
                     return _NOTHING
                 delivered = half.peer.next
                 if acknowledgment == delivered or delivered < 0 or (delivered - acknowledgment) & MASK < HALF_RANGE:
                     half.next = (sequence + len(payload)) & MASK
-                    half.acked, half.last = acknowledgment, number
+                    half.acked, half.connection.last = acknowledgment, number
                     return (tuple.__new__(Data, (half.connection.number, half.direction, payload, time, number)),)
         self._delivery.packet, self._delivery.time = number, time
         events: list[Event] = []
@@ -291,7 +291,7 @@ class Streams:
         elif self._strays(half, sequence):
             self._stray(half, segment, events)
             return
-        half.last = segment.packet
+        half.connection.last = segment.packet
         half.opens_or_shuts(segment)
         if segment.flags & ACK:
             half.acked = acknowledgment
@@ -354,7 +354,7 @@ class Streams:
         half = self._open(before, events)
         for tcp_segment in (before, segment):
             self._take(half, tcp_segment, tcp_segment.sequence, events)
-            half.acked, half.last = tcp_segment.acknowledgment, tcp_segment.packet
+            half.acked, half.connection.last = tcp_segment.acknowledgment, tcp_segment.packet
         self._go_on(half.connection, events)
 
     def _open(self, segment: Segment, events: list[Event]) -> Half:
@@ -362,14 +362,12 @@ class Streams:
         longest is ended.
         """
         if self._table.open >= self.limits.connections:
-            silent = sorted(
-                self._table.open_ones(), key=lambda connection: max(half.last for half in connection.halves)
-            )
+            silent = sorted(self._table.open_ones(), key=lambda connection: connection.last)
             for connection in silent[: len(silent) // 10 + 1]:
                 self._finish(connection, "evicted", events)
-        half, ends = self._table.add(segment)
+        half = self._table.add(segment)
         half.connection.began, half.connection.packet = segment.time, segment.packet
-        source, destination = endpoints(ends)
+        source, destination = endpoints(half.connection.ends)
         start = Start(
             half.connection.number, source, destination, bool(segment.flags & SYN), segment.time, segment.packet
         )

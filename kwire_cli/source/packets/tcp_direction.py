@@ -55,6 +55,31 @@ class Tag(NamedTuple):
     have: int
 
 
+class Counts(NamedTuple):
+    """What is counted of a direction for the `Life` of its connection. Most directions share NO_COUNTS.
+
+    `repeated` segments had payload that was there before, `again` bytes of it. `lost` bytes are not in the capture, and
+    `cut` bytes were cut off its packets. The side took no bytes for `shut` nanoseconds, and has taken none since
+    `shut_since`.
+    """
+
+    repeated: int = 0
+    again: int = 0
+    lost: int = 0
+    cut: int = 0
+    shut: int = 0
+    shut_since: int | None = None
+
+    def shut_until(self, time: int | None) -> int:
+        """Return for how many nanoseconds the side took no bytes, up to a time."""
+        if self.shut_since is None or time is None:
+            return self.shut
+        return self.shut + max(time - self.shut_since, 0)
+
+
+NO_COUNTS = Counts()
+
+
 class Half:
     """See the module. `next` is the sequence number of the next byte to deliver, UNKNOWN before the start of the stream
     is known.
@@ -62,11 +87,10 @@ class Half:
 
     __slots__ = (
         "acked",
-        "again",
         "anchor",
         "calm",
         "connection",
-        "cut",
+        "counts",
         "direction",
         "fin",
         "fin_tag",
@@ -74,16 +98,11 @@ class Half:
         "held",
         "hint",
         "isn",
-        "last",
         "least",
-        "lost",
         "mark",
         "next",
         "peer",
         "position",
-        "repeated",
-        "shut",
-        "shut_since",
         "since",
         "stray",
         "unseen",
@@ -110,12 +129,8 @@ class Half:
         )
         self.fin = UNKNOWN  # the sequence number of a FIN
         self.finished = False
-        self.repeated = self.again = 0  # segments with payload that was there before, and how many bytes of it
-        self.lost = self.cut = 0  # bytes that are not in the capture, and bytes that it cut off packets
-        self.shut = 0  # nanoseconds for which this side took no bytes, up to `shut_since`
-        self.shut_since: int | None = None  # the time since which it takes none
+        self.counts = NO_COUNTS
         self.since = 0  # the packet since which what waits could go on; 0 while it can't, or nothing waits
-        self.last = 0  # the last packet of this side
         self.stray: Segment | None = None
 
     def at(self, sequence: int) -> int:
@@ -135,7 +150,8 @@ class Half:
         """
         self.next = (self.next + size) & MASK
         self.position += size
-        self.acked, self.last = acknowledged, packet
+        self.acked = acknowledged
+        self.connection.last = max(self.connection.last, packet)
 
     def begin(self, sequence: int) -> None:
         """The stream starts with this sequence number."""
@@ -213,25 +229,21 @@ class Half:
     def repeats(self, again: int, size: int) -> None:
         """Count a segment of `size` bytes of payload, `again` of which were there before, cut off bytes among them."""
         if size > KEEP_ALIVE:
-            self.repeated, self.again = self.repeated + 1, self.again + again
+            counts = self.counts
+            self.counts = counts._replace(repeated=counts.repeated + 1, again=counts.again + again)
 
     def opens_or_shuts(self, segment: Segment) -> None:
         """Note whether a segment of this side says that it takes no more bytes, or takes some again."""
+        counts = self.counts
         if segment.flags & ZERO_WINDOW:
-            if self.shut_since is None:
-                self.shut_since = segment.time
-        elif self.shut_since is not None:
-            self.shut, self.shut_since = self.shut_until(segment.time), None
-
-    def shut_until(self, time: int | None) -> int:
-        """Return for how many nanoseconds this side took no bytes, up to a time."""
-        if self.shut_since is None or time is None:
-            return self.shut
-        return self.shut + max(time - self.shut_since, 0)
+            if counts.shut_since is None:
+                self.counts = counts._replace(shut_since=segment.time)
+        elif counts.shut_since is not None:
+            self.counts = counts._replace(shut=counts.shut_until(segment.time), shut_since=None)
 
     def busy(self) -> bool:
         """Return whether anything waits here, has ended, is known to be on its way, or is not taken for now."""
-        if self.held or self.fin != UNKNOWN or self.shut_since is not None or self.hole() != UNKNOWN:
+        if self.held or self.fin != UNKNOWN or self.counts.shut_since is not None or self.hole() != UNKNOWN:
             return True
         return self.next == UNKNOWN and not self.unseen and (self.hint != UNKNOWN or self.peer.isn != UNKNOWN)
 
@@ -251,8 +263,9 @@ class Connection:
     """Two halves; `reset` is the packet with a RST, 0 without; `due` the packet at which what waits is decided, 0 for
     none.
 
-    `ends` are those of its segments, as seen from each half. `began` is the time of the first packet, whose number is
-    `packet`; `syns` counts SYNs. `closed_by` is the half that sent the first FIN or RST, at the time `ended`.
+    `first` is the first half, and `ends` are those of its segments. `began` is the time of the first packet, whose
+    number is `packet`, and `last` is the number of the last one; `syns` counts SYNs. `closed_by` is the half that sent
+    the first FIN or RST, at the time `ended`.
     """
 
     __slots__ = (
@@ -262,7 +275,8 @@ class Connection:
         "due",
         "ended",
         "ends",
-        "halves",
+        "first",
+        "last",
         "number",
         "packet",
         "reset",
@@ -270,17 +284,22 @@ class Connection:
         "syns",
     )
 
-    def __init__(self, number: int, ends: tuple[bytes, bytes]) -> None:
+    def __init__(self, number: int, ends: bytes) -> None:
         self.number, self.ends = number, ends
-        self.halves = one, other = Half(self, 0), Half(self, 1)
-        one.peer, other.peer = other, one
+        self.first, other = Half(self, 0), Half(self, 1)
+        self.first.peer, other.peer = other, self.first
         self.closed = False
         self.reset = self.due = 0
         self.reset_by: Half | None = None
         self.began: int | None = None
         self.ended: int | None = None
         self.closed_by: Half | None = None
-        self.packet = self.syns = 0
+        self.packet = self.last = self.syns = 0
+
+    @property
+    def halves(self) -> tuple[Half, Half]:
+        """Both directions."""
+        return self.first, self.first.peer
 
     def unlink(self) -> None:
         """Break the circles between the halves and the connection, which then takes no memory any more."""
@@ -296,21 +315,22 @@ class Connection:
     def life(self, time: int | None) -> Life:
         """The course of the connection up to a time."""
         one, other = self.halves
+        mine, theirs = one.counts, other.counts
         until = self.ended if self.ended is not None else time
         return Life(
             self.syns,
             (one.heard, other.heard),
             (one.sent, other.sent),
-            (one.repeated, other.repeated),
+            (mine.repeated, theirs.repeated),
             self.began,
             self.packet,
             None if self.closed_by is None else self.closed_by.direction,
             self.ended,
             self.closed_by is not None and self.closed_by is self.reset_by,
-            (one.again, other.again),
-            (one.shut_until(until), other.shut_until(until)),
-            (one.lost, other.lost),
-            (one.cut, other.cut),
+            (mine.again, theirs.again),
+            (mine.shut_until(until), theirs.shut_until(until)),
+            (mine.lost, theirs.lost),
+            (mine.cut, theirs.cut),
         )
 
     def settle(self) -> bool:
@@ -403,7 +423,8 @@ class Delivery:
             tag = half.fin_tag if half.fin != UNKNOWN else Tag(self.time, self.packet, 0, 0)
         size = end - half.position
         events.append(Gap(half.connection.number, half.direction, size, kind, 0, tag.time, tag.packet))
-        half.lost += 0 if kind == "end" else size  # nobody acknowledged what is missing at the end
+        if kind != "end":  # nobody acknowledged what is missing at the end
+            half.counts = half.counts._replace(lost=half.counts.lost + size)
         half.advance(size)
 
     def deliver(self, connection: Connection, events: list[Event]) -> None:
@@ -428,7 +449,7 @@ class Delivery:
             half.held = NOTHING
         if data is None:
             events.append(Gap(half.connection.number, half.direction, size, "cut", tag.have, tag.time, tag.packet))
-            half.cut += size
+            half.counts = half.counts._replace(cut=half.counts.cut + size)
         else:
             events.append(Data(half.connection.number, half.direction, data, tag.time, tag.packet))
         half.advance(size)

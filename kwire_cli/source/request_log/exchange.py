@@ -162,7 +162,6 @@ class Exchange:
     api: str | None
     api_version: int
     correlation_id: int | None
-    deprecated: bool
     forwarded: bool
     total_ms: float | None
     stages: dict[str, float]
@@ -222,7 +221,7 @@ class Reader:
         return Exchange(
             line, time, connection, client, broker, _text(document.get("principal")),
             _text(header.get("clientId")), _software(document, request), key, api and api.name, version,
-            correlation if type(correlation) is int else None, header.get("requestApiVersionDeprecated") is True,
+            correlation if type(correlation) is int else None,
             document.get("isForwarded") is True,
             _number(document.get("totalTimeMs")),
             {name: took for name in (*STAGES, CONVERSION) if (took := _number(document.get(name))) is not None},

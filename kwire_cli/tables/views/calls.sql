@@ -19,15 +19,31 @@ with requests as (
     from frames
     where kind = 'request' and not (guess and api is null)
 ),
+answer_times as (
+    select connection, request_frame as frame, time as response_time
+    from frames
+    where kind = 'response' and request_frame is not null
+),
+timed as (
+    select q.connection, q.frame, q.digest, q.size, q.src, q.dst, q.time, a.response_time
+    from requests q
+    left join answer_times a using (connection, frame)
+),
 repeats as (
-    select later.connection, first.connection as first_connection, count(distinct later.frame) as requests
-    from requests later
-    join requests first
-        on first.digest = later.digest and first.size = later.size and first.connection <> later.connection
-        and (first.time < later.time or (first.time = later.time and first.connection < later.connection))
-        and seconds_between(first.time, later.time) < 1
-        and host_of(later.src) in (host_of(first.dst), host_of(first.src))
-    group by later.connection, first.connection
+    select inner_one.connection, outer_one.connection as outer_connection, count(distinct inner_one.frame) as requests
+    from timed inner_one
+    join timed outer_one
+        on outer_one.digest = inner_one.digest and outer_one.size = inner_one.size
+        and outer_one.connection <> inner_one.connection
+        and outer_one.time <= inner_one.time
+        and case
+            when outer_one.response_time is null or inner_one.response_time is null
+                then seconds_between(outer_one.time, inner_one.time) < 1
+            else inner_one.response_time <= outer_one.response_time
+        end
+        and (outer_one.time < inner_one.time or outer_one.connection < inner_one.connection)
+        and host_of(inner_one.src) in (host_of(outer_one.dst), host_of(outer_one.src))
+    group by inner_one.connection, outer_one.connection
 ),
 repeated as (
     select distinct r.connection
@@ -70,7 +86,7 @@ select
     q.transactional_id,
     q.time as request_time,
     a.time as response_time,
-    q.size as request_size,
+    q.size + coalesce(q.missing_bytes, 0) as request_size,
     a.size as response_size,
     a.frame is not null as is_answered,
     q.expects_answer,
@@ -78,6 +94,7 @@ select
     coalesce(a.error_codes, []) as error_codes,
     coalesce(a.delayed, false) as delayed,
     q.wait_ms,
+    q.allowed_ms,
     a.throttle_ms,
     a.latency_us,
     case

@@ -173,6 +173,8 @@ def explain_finding(kind: FindingKind) -> Iterator[Event]:
     yield say(kind.title)
     yield say(kind.meaning)
     yield say(f"What to do: {kind.advice}")
+    for client, advice in kind.advice_by_client:
+        yield say(f"{client}: {advice}")
     if kind.see:
         yield say(f"See {', '.join(kind.see)}.")
 

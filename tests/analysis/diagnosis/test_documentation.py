@@ -32,6 +32,7 @@ def made():
     for kind in ranked:
         lines += ["", f"### {kind.code}", "", wrapped(f"*{kind.severity.capitalize()}.* {kind.title}"), ""]
         lines += [wrapped(kind.meaning), "", wrapped(f"*What to do.* {kind.advice}")]
+        lines += [line for client, text in kind.advice_by_client for line in ("", wrapped(f"*{client}:* {text}"))]
         if kind.see:
             lines += ["", wrapped(f"*See* {', '.join(kind.see)}.")]
     return "\n".join(lines)

@@ -59,7 +59,7 @@ def test_a_controller_that_is_late():
 
 
 def test_a_controller_that_stands_still():
-    code, severity, subject, text, frames = first("incidents/slow-controller.pcap")
+    code, severity, subject, text, frames = first("incidents/slow-controller.pcap", "CONTROLLER_OVERLOAD")
     assert (code, severity, subject) == ("CONTROLLER_OVERLOAD", "warning", "controller 127.0.0.1:29293")
     assert text == "4 requests (BrokerHeartbeat 4) were slow or late, 5.8 s at most; 2 waited at a time"
     assert frames == [51, 52, 92, 95]

@@ -187,7 +187,7 @@ def test_a_batch_outside_of_the_open_transaction(folder):
 
 
 @pytest.mark.parametrize(
-    "control", [("AAA=", "AAAAAAAA"), ("AAAAAQ==", "AAA="), ("AAAACQ==", "AAAAAAAA"), (None, None)]
+    "control", [(b"\0\0", bytes(6)), (b"\0\0\0\1", b"\0\0"), (b"\0\0\0\x09", bytes(6)), (None, None)]
 )
 def test_a_control_batch_without_a_marker(folder, control):
     assert folder.put(0, "log", folder.batch(0, producer=1, epoch=0, control=control)).codes() == ["CONTROL_RECORD"]

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from kwire_cli.analysis.verify import Part, Verification, parts_to_verify, verify_partition, verify_path
+from kwire_cli import verify
+from kwire_cli.analysis.verify import Part, Verification, parts_to_verify, verify_partition
 from kwire_cli.errors import InputError
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import walk
@@ -27,6 +28,10 @@ TORN = {
     "cutheader-0": ("TRUNCATED", 7940, 109),
     "garbage-0": ("CORRUPT", 7940, 109),
 }
+
+
+def faults_of(path, *, deep=False):
+    return verify(path, deep=deep)["faults"].to_dicts()
 
 
 def verified(*paths, deep=False):
@@ -84,7 +89,7 @@ def test_a_file_that_cannot_be_read_is_an_error_here_and_a_fault_of_another_proc
 @pytest.mark.parametrize("deep", [False, True])
 @pytest.mark.parametrize("name", ["k28-zk", "k44-clean", "k44-clients", "k44-kraft-c1"])
 def test_what_brokers_leave_is_clean(name, deep):
-    assert list(verify_path(REAL / "own" / "segments" / name, deep=deep)) == []
+    assert faults_of(REAL / "own" / "segments" / name, deep=deep) == []
 
 
 @pytest.mark.shared
@@ -105,11 +110,11 @@ def test_what_others_made_is_clean(tmp_path):
         shutil.copyfile(file, folder / name)
     found = [walk(folder) for folder in tmp_path.iterdir()]
     assert sum(len(each.partitions) for each in found) == 10
-    assert [fault for each in found for fault in verify_path(each.path)] == []
+    assert [fault for each in found for fault in faults_of(each.path)] == []
 
 
 def test_the_samples_are_clean():
-    assert list(verify_path(SAMPLES, deep=True)) == []
+    assert faults_of(SAMPLES, deep=True) == []
 
 
 def positions(path):

@@ -14,7 +14,6 @@ from kwire_cli.analysis.verify import (
     parts_to_verify,
     verify_file,
     verify_partition,
-    verify_path,
 )
 from kwire_cli.errors import InputError
 from kwire_cli.view.answers import answer_document
@@ -250,11 +249,15 @@ def test_payloads_of_kafkas_own_topics_are_read(folder_at, tmp_path):
         ]
 
 
+def codes_of(path, **how):
+    return [row[0] for row in kwire.verify(path, **how)["faults"].rows]
+
+
 def test_a_whole_log_directory(tmp_path, folder):
     (tmp_path / "meta.properties").write_text("version=9\n")
     (tmp_path / "cleaner-offset-checkpoint").write_text("0\n2\nt 0 5\n")
     folder.put(0, "log", b"nonsense")
-    assert [fault.code for fault in verify_path(tmp_path)] == ["ROW_COUNT_MISMATCH", "UNKNOWN_VERSION", "TRUNCATED"]
+    assert codes_of(tmp_path) == ["ROW_COUNT_MISMATCH", "UNKNOWN_VERSION", "TRUNCATED"]
 
 
 def test_a_folder_that_is_not_there(tmp_path):
@@ -290,20 +293,20 @@ def test_whatever_a_path_is(tmp_path, folder):
     folder.put(0, "log", b"nonsense")
     for name in ("d1", "d2"):
         shutil.copytree(folder.path, tmp_path / "disks" / name / "t-0")
-    assert len(list(verify_path(tmp_path / "disks"))) == 2
-    assert len(list(verify_path(tmp_path / "disks" / "d1"))) == 1
-    assert len(list(verify_path(tmp_path / "disks" / "d1" / "t-0"))) == 1
-    assert len(list(verify_path(tmp_path / "disks" / "d1" / "t-0" / f"{0:020}.log"))) == 1
+    assert len(codes_of(tmp_path / "disks")) == 2
+    assert len(codes_of(tmp_path / "disks" / "d1")) == 1
+    assert len(codes_of(tmp_path / "disks" / "d1" / "t-0")) == 1
+    assert len(codes_of(tmp_path / "disks" / "d1" / "t-0" / f"{0:020}.log")) == 1
     with pytest.raises(InputError, match="cannot be read"):
-        list(verify_path(tmp_path / "none" / f"{0:020}.log"))
+        codes_of(tmp_path / "none" / f"{0:020}.log")
 
 
 @pytest.mark.parametrize("form", ["kip98-draft", "kip82-draft", "v1"])
 def test_a_named_format_is_verified(folder, form):
     data = kwire.write_records([{"baseOffset": 0, "records": [{"offset": 0, "value": "eA=="}]}], form)
     folder.put(0, "log", data)
-    assert list(verify_path(folder.path, deep=True, form=form)) == []
-    assert [fault.code for fault in verify_path(folder.path, form="v2" if form == "v1" else "auto")] != []
+    assert codes_of(folder.path, deep=True, form=form) == []
+    assert codes_of(folder.path, form="v2" if form == "v1" else "auto") != []
 
 
 @pytest.mark.parametrize("deep", [False, True])
@@ -321,4 +324,4 @@ def test_a_payload_that_no_layout_reads_is_a_fault(tmp_path, deep):
         value = kwire.encode(group | {"members": members}, message="GroupMetadataValue", version=1)
         key = b"\0\2\0\1g"
         (folder / f"{0:020}.log").write_bytes(batch(0, [record(key, b"\0\1" + value)]))
-        assert [fault.code for fault in verify_path(folder, deep=deep)] == codes
+        assert codes_of(folder, deep=deep) == codes

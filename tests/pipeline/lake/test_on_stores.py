@@ -16,8 +16,6 @@ pytest.importorskip("duckdb")
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
-from pyarrow.fs import FileSelector
-
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import chosen, writing
 from kwire_cli.pipeline.lake.export import export
@@ -40,10 +38,8 @@ def run(inputs, into, tables=None, **settings):
 
 def keys(object_store, folder):
     """The files below a folder of the store."""
-    found = object_store.files.get_file_info(
-        FileSelector(f"{object_store.bucket}/{folder}", recursive=True, allow_not_found=True)
-    )
-    return [info.path.removeprefix(f"{object_store.bucket}/{folder}/") for info in found if info.is_file]
+    names = object_store.files.find(f"{object_store.bucket}/{folder}")
+    return [name.removeprefix(f"{object_store.bucket}/{folder}/") for name in names]
 
 
 @pytest.fixture(scope="module")
@@ -146,8 +142,7 @@ def test_formats(object_store, tmp_path, form):
     run([CAPTURES / "ipv6.pcap"], tmp_path, "frames", form=form)
     (name,) = (name for name in keys(object_store, form) if name.startswith("frames/"))
     (path,) = (tmp_path / "frames").rglob(f"*.{form}")
-    with object_store.files.open_input_stream(f"{object_store.bucket}/{form}/{name}", compression=None) as file:
-        assert file.read() == path.read_bytes()
+    assert object_store.files.cat_file(f"{object_store.bucket}/{form}/{name}") == path.read_bytes()
 
 
 def test_rows_that_wait_in_a_file(object_store, tmp_path, monkeypatch):

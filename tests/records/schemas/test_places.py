@@ -1,14 +1,14 @@
 """Schemas are found wherever they are: by the names of files, in folders, descriptor sets, archives and captures."""
 
-import base64
 import json
 import shutil
 import subprocess
 import sys
 
 import pytest
-from kit.commands import ROOT, kwire
-from kit.traffic import ethernet, ipv4, packet, pcap_file, tcp
+from kit.commands import ROOT
+from kit.secrets import capture
+from kit.traffic import Wire
 
 from kwire_cli.errors import InputError
 from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF
@@ -113,18 +113,8 @@ def test_a_version_of_apicurio_has_two_numbers():
 
 def test_a_capture_of_a_registry_holds_the_topic(tmp_path):
     segment = ROOT / "samples" / "schemas" / "_schemas-0" / "00000000000000000000.log"
-    partition = {"index": 0, "records": base64.b64encode(segment.read_bytes()).decode()}
-    topic = {"name": "_schemas", "partitionData": [partition]}
-    body = {"transactionalId": None, "acks": -1, "timeoutMs": 9, "topicData": [topic]}
-    header = {"correlationId": 1, "clientId": "registry"}
-    request = {"kind": "request", "api": "Produce", "apiVersion": 9, "header": header, "body": body}
-    done = kwire("encode", "--format", "raw", json.dumps(request))
-    made, at = [], 1000
-    for start in range(0, len(done.raw), 1200):
-        piece = done.raw[start : start + 1200]
-        made.append(packet(ethernet(ipv4(tcp(piece, sequence=at))), len(made) + 1))
-        at += len(piece)
-    (tmp_path / "a.pcap").write_bytes(pcap_file(made))
+    request = Wire.produce(segment.read_bytes(), "_schemas")
+    (tmp_path / "a.pcap").write_bytes(capture([(0, request)], piece=1200))
     of_capture, of_log = found(tmp_path / "a.pcap"), found(segment)
     assert [(one.ids, one.text) for one in of_capture] == [(one.ids, one.text) for one in of_log]
     assert " frame 1 offset " in of_capture[-1].file

@@ -14,16 +14,16 @@ def lines(wire):
 
 def test_columns_of_a_request_and_its_response(lines):
     one, two = (LineRow(line) for line in lines[:2])
-    wanted = {
+    nothing = dict.fromkeys(["latency", "requestFrame", "protocol", "reason", "throttle", "software", "broker"])
+    wanted = nothing | {
         "frame": 1,
+        "packet": 2,
+        "stream": 0,
+        "time": "1970-01-01T00:00:00.001000Z",
         "src": "10.0.0.1:50000",
         "dst": "10.0.0.2:9092",
         "host": ["10.0.0.1", "10.0.0.2"],
         "port": [50000, 9092],
-        "stream": 0,
-    }
-    wanted |= {
-        "packet": 2,
         "kind": "request",
         "apiKey": 3,
         "api": "Metadata",
@@ -32,19 +32,13 @@ def test_columns_of_a_request_and_its_response(lines):
         "clientId": "me",
         "topics": ["a", "b"],
         "groups": [],
-    }
-    wanted |= {
-        "latency": None,
         "error": [],
-        "requestFrame": None,
-        "protocol": None,
         "content": [],
-        "reason": None,
         "anomaly": [],
         "inFlight": 1,
-        "time": "1970-01-01T00:00:00.001000Z",
+        "capture": None,
+        "file": None,
     }
-    wanted |= {"throttle": None, "software": None, "broker": None, "capture": None, "file": None}
     assert {name: one.column(name) for name in wanted} == wanted
     assert set(wanted) | {"size"} == set(COLUMNS)
     changed = {

@@ -40,6 +40,12 @@ SEEDS = examples(25, phases=(Phase.explicit, Phase.generate))
 DICE = st.integers(0, 2**32).map(random.Random)
 
 
+def in_samples(names):
+    """All of these in `make check`, the smallest in every run."""
+    slow = {name: pytest.mark.slow for name in names if not name.startswith("sarama")}
+    return pytest.mark.parametrize("name", [pytest.param(name, marks=slow.get(name, ())) for name in names])
+
+
 @cache
 def original(name):
     return Original(SAMPLES / name, lambda capture: list(traffic(CATALOG, capture)))
@@ -98,8 +104,7 @@ def check_decoded_the_same(frames, lines):
             assert content(by_identity[identity(frame.line)]) == content(frame.line)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", EVERY)
+@in_samples(EVERY)
 @SEEDS
 @given(DICE)
 def test_without_losses_all_lines_are_the_same(name, dice):
@@ -130,8 +135,7 @@ def test_reordered_within_40_packets_all_frames_and_pairs_are_the_same(name, dic
         assert in_order == [identity(frame.line) for frame in stream.frames if frame.line.is_frame]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PORTS)
+@in_samples(PORTS)
 @SEEDS
 @given(DICE)
 def test_frames_that_remain_whole_are_found_and_decoded_the_same(name, dice):
@@ -144,8 +148,7 @@ def test_frames_that_remain_whole_are_found_and_decoded_the_same(name, dice):
     check_every_byte(whole, segments, lines)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PORTS)
+@in_samples(PORTS)
 @SEEDS
 @given(DICE)
 def test_nobody_is_taken_for_the_other_side(name, dice):
@@ -178,8 +181,7 @@ def test_most_frames_behind_a_loss_of_framing_are_found_too():
         assert 1 - missed[kind] / doubtful[kind] >= share
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PORTS)
+@in_samples(PORTS)
 @SEEDS
 @given(DICE)
 def test_a_damaged_frame_costs_no_other(name, dice):
@@ -204,8 +206,7 @@ def test_a_damaged_frame_costs_no_other(name, dice):
     assert len(lines) == sum(len(stream.frames) for stream in whole.streams.values())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", EVERY)
+@in_samples(EVERY)
 @SEEDS
 @given(DICE)
 def test_bytes_damaged_anywhere_crash_nothing(name, dice):

@@ -1,21 +1,14 @@
 """The groups and transactional ids that requests name."""
 
-import json
-
 import pytest
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT
 
 import kwire_cli
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.captured import body_of
 from kwire_cli.source.kafka.group_names import groups_named, groups_of, transactions_named
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.spec.kafka import (
-    DELETE_GROUPS,
-    DESCRIBE_GROUPS,
-    FIND_COORDINATOR,
-    OFFSET_FETCH,
-)
+from kwire_cli.spec.kafka import DELETE_GROUPS, DESCRIBE_GROUPS, FIND_COORDINATOR, OFFSET_FETCH
 
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 INCIDENTS = sorted((ROOT / "samples" / "incidents").glob("*.pcap"))
@@ -50,13 +43,3 @@ def test_a_line_has_the_groups_of_its_request(path):
     for line in traffic(kwire_cli.catalog(), capture, waiting_since=capture.waiting_since):
         request = line.request if line.kind == "response" else line
         assert groups_of(line) == (groups_named(request.api_key, body_of(request)) if request else [])
-
-
-def test_a_filter_finds_the_frames_that_statistics_count():
-    counted = json.loads(kwire("stats", CAPTURE, "--by", "group", "--format", "json").out)
-    (group,) = counted["tables"]["group"]
-    found = kwire(
-        "decode", CAPTURE, "--filter", f"group == {group['group']}", "--fields", "kind", "--format", "csv"
-    ).out
-    assert found.split().count("request") == group["requests"] > 5
-    assert found.split().count("response") == group["responses"] > 5

@@ -42,13 +42,8 @@ def left_alone(path, kind):
     )
     framed = identities(line for line in found if line.is_frame)
     of_kind = identities(line for line in found if line.kind == kind)
-    counts = (
-        expected.total(),
-        (framed & expected).total(),
-        (of_kind & expected).total(),
-        (framed - expected - tokens).total(),
-    )
-    return Counter(dict(zip(COUNTS, counts, strict=True)))
+    counted = (expected, framed & expected, of_kind & expected, framed - expected - tokens)
+    return Counter({name: each.total() for name, each in zip(COUNTS, counted, strict=True)})
 
 
 @pytest.mark.parametrize("kind", ["request", "response"])

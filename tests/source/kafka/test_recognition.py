@@ -16,14 +16,6 @@ LOST = 47
 SIZE = 1400
 
 
-def heartbeat(wire, correlation=1, client="c", group="g"):
-    return wire.request("Heartbeat", 0, correlation, client, groupId=group, memberId="m", generationId=1)
-
-
-def beat(wire, correlation=1):
-    return wire.response("Heartbeat", 0, correlation)
-
-
 def versions(wire, correlation=1):
     """Error 0 where a request has its correlation id, a compact array where its client id stands: "Produce version 1,
     no client id".
@@ -44,7 +36,7 @@ def paired(seen):
 
 def test_an_answer_that_reads_as_a_request_makes_nobody_a_client(wire):
     """The first request is lost: the side that opened the connection is the client all the same."""
-    said = [(0, LOST), (1, versions(wire)), (0, heartbeat(wire, 2)), (1, beat(wire, 2))]
+    said = [(0, LOST), (1, versions(wire)), (0, wire.heartbeat(2)), (1, wire.beat(2))]
     seen = wire.talk(*said, client=0)
     assert shown(seen) == [("gap", 0), ("response", 1), ("request", 0), ("response", 1)]
     assert paired(seen) == [None, 2]
@@ -55,11 +47,11 @@ def test_an_answer_that_reads_as_a_request_makes_nobody_a_client(wire):
 @pytest.mark.parametrize("client", ["", None])
 def test_clients_without_a_name_are_told_by_both_sides_in_mid_stream(wire, client):
     said = [
-        (1, beat(wire, 7)),
-        (0, heartbeat(wire, 8, client)),
-        (1, beat(wire, 8)),
-        (0, heartbeat(wire, 9, client)),
-        (1, beat(wire, 9)),
+        (1, wire.beat(7)),
+        (0, wire.heartbeat(8, client)),
+        (1, wire.beat(8)),
+        (0, wire.heartbeat(9, client)),
+        (1, wire.beat(9)),
     ]
     seen = wire.talk(*said, from_start=False)
     assert shown(seen) == [("response", 1), ("request", 0), ("response", 1), ("request", 0), ("response", 1)]
@@ -67,9 +59,9 @@ def test_clients_without_a_name_are_told_by_both_sides_in_mid_stream(wire, clien
 
 
 def test_who_opened_the_connection_is_no_client_if_it_answers(wire):
-    asked = [heartbeat(wire, n) for n in (1, 2)]
+    asked = [wire.heartbeat(n) for n in (1, 2)]
     seen = wire.talk(
-        (0, beat(wire, 500_000_000)), (1, asked[0]), (0, beat(wire, 1)), (1, asked[1]), (0, beat(wire, 2)), client=0
+        (0, wire.beat(500_000_000)), (1, asked[0]), (0, wire.beat(1)), (1, asked[1]), (0, wire.beat(2)), client=0
     )
     assert shown(seen) == [("response", 0), *[("request", 1), ("response", 0)] * 2]
 
@@ -97,7 +89,7 @@ def test_a_wrong_guess_is_corrected_by_the_first_sure_request(wire):
     anything.
     """
     odd = (b"\0\0\0\x0a" + b"\0\0\0\1" + bytes(6)) * 64
-    said = [(0, heartbeat(wire, 8)), (1, beat(wire, 8)), (0, heartbeat(wire, 9)), (1, beat(wire, 9))]
+    said = [(0, wire.heartbeat(8)), (1, wire.beat(8)), (0, wire.heartbeat(9)), (1, wire.beat(9))]
     connection = Connection(Layouts(wire.catalog), from_start=False)
     for number in range(2):
         list(connection.feed(1, odd, number, None))
@@ -116,9 +108,9 @@ def test_a_later_answer_is_not_cut_up_by_the_id_of_an_earlier_one(wire):
     """
     topics = [{"name": "a" + "\0\0\7\xd0\0\0\0\1" * 3 + "z" * 60}, {"name": "\0\0\0\x20\0\0\0\1" * 4}]
     answer = wire.response("Metadata", 1, 2, topics=topics)
-    asked = [(0, heartbeat(wire, 1)), (0, wire.request("Metadata", 1, 2, topics=[]))]
-    for said in ([(1, answer)], [(1, answer[:100]), (1, answer[100:])], [(1, answer + beat(wire, 3))]):
-        seen = wire.talk(*asked, (0, heartbeat(wire, 3)), (1, len(beat(wire, 1))), *said)
+    asked = [(0, wire.heartbeat(1)), (0, wire.request("Metadata", 1, 2, topics=[]))]
+    for said in ([(1, answer)], [(1, answer[:100]), (1, answer[100:])], [(1, answer + wire.beat(3))]):
+        seen = wire.talk(*asked, (0, wire.heartbeat(3)), (1, len(wire.beat(1))), *said)
         assert next(each.data for each in seen if each.kind == "response") == answer
         assert paired(seen)[0] == 2
         assert sum(each.kind == "gap" for each in seen) == 1
@@ -126,12 +118,12 @@ def test_a_later_answer_is_not_cut_up_by_the_id_of_an_earlier_one(wire):
 
 def test_an_answer_whose_request_is_lost_too_is_found_where_its_bytes_begin(wire):
     seen = wire.talk(
-        (0, heartbeat(wire, 1)),
+        (0, wire.heartbeat(1)),
         (0, LOST),
         (1, 30),
         (1, versions(wire, 5)),
-        (0, heartbeat(wire, 6)),
-        (1, beat(wire, 6)),
+        (0, wire.heartbeat(6)),
+        (1, wire.beat(6)),
         client=0,
     )
     assert [kind for kind, _ in shown(seen)] == ["request", "gap", "gap", "response", "request", "response"]
@@ -141,15 +133,15 @@ def test_an_answer_whose_request_is_lost_too_is_found_where_its_bytes_begin(wire
 def test_what_reads_as_a_request_in_the_rest_of_a_cut_frame_swallows_nothing(wire):
     """What names a client is not believed at once: the next whole frame shows that it was none."""
     false = b"\0\0\1\0\0\3\0\1\0\0\0\5\0\1a" + bytes(13)
-    whole = heartbeat(wire, 2, group="g" * 90)
-    seen = wire.talk((0, heartbeat(wire, 1)), (0, 60), (0, false), (0, whole), (0, heartbeat(wire, 3)), client=0)
-    assert [each.data for each in seen if each.kind == "request"][1:] == [whole, heartbeat(wire, 3)]
+    whole = wire.heartbeat(2, group="g" * 90)
+    seen = wire.talk((0, wire.heartbeat(1)), (0, 60), (0, false), (0, whole), (0, wire.heartbeat(3)), client=0)
+    assert [each.data for each in seen if each.kind == "request"][1:] == [whole, wire.heartbeat(3)]
 
 
 def test_a_frame_that_the_next_loss_cuts_is_shown_by_its_beginning(wire):
-    long = heartbeat(wire, 2, group="g" * 5000)
+    long = wire.heartbeat(2, group="g" * 5000)
     seen = wire.talk(
-        (0, heartbeat(wire, 1)), (0, 60), (0, long[:1000]), (0, len(long) - 1000), (0, heartbeat(wire, 3)), client=0
+        (0, wire.heartbeat(1)), (0, 60), (0, long[:1000]), (0, len(long) - 1000), (0, wire.heartbeat(3)), client=0
     )
     assert [(each.kind, each.missing) for each in seen] == [
         ("request", 0),
@@ -163,20 +155,12 @@ def test_a_frame_that_the_next_loss_cuts_is_shown_by_its_beginning(wire):
 
 @pytest.mark.parametrize("size", [MOST_UNSURE // 2, 5 * MOST_UNSURE])
 def test_long_frames_are_found_by_their_beginning(wire, size):
-    asked = wire.request(
-        "Produce",
-        3,
-        2,
-        transactionalId=None,
-        acks=1,
-        timeoutMs=1,
-        topicData=[{"name": "t", "partitionData": [{"records": None}]}],
-    )
+    asked = wire.request("Produce", 3, 2, acks=1, topicData=[{"name": "t", "partitionData": [{"records": None}]}])
     asked = (len(asked) - 4 + size).to_bytes(4, "big") + asked[4:] + b"\xff" * size
     answer = (size + 4).to_bytes(4, "big") + (2).to_bytes(4, "big") + b"\xff" * size
     said = [(0, asked[at : at + SIZE]) for at in range(0, len(asked), SIZE)] + [(1, 30)]
     said += [(1, answer[at : at + SIZE]) for at in range(0, len(answer), SIZE)]
-    seen = wire.talk((0, b"\xff" * 50), *said, (0, heartbeat(wire, 3)), (1, beat(wire, 3)), from_start=False)
+    seen = wire.talk((0, b"\xff" * 50), *said, (0, wire.heartbeat(3)), (1, wire.beat(3)), from_start=False)
     assert [kind for kind, _ in shown(seen) if kind != "gap"] == ["request", "response"] * 2
     assert paired(seen) == [2, 3]
 
@@ -206,7 +190,7 @@ def listen(wire, make, count, side, known):
     """
     connection = Connection(Layouts(wire.catalog), from_start=False, broker=1 if known else None)
     if known:
-        list(connection.feed(0, heartbeat(wire, 1) + heartbeat(wire, 5), 1, None))
+        list(connection.feed(0, wire.heartbeat(1) + wire.heartbeat(5), 1, None))
         connection._framers[0]._lose_framing(0)
     pieces = [make(n) for n in range(count)]
     most = out = calls = 0
@@ -251,12 +235,12 @@ def test_nonsense_is_let_go_of(wire, name, known, side):
 
 def test_a_size_that_no_frame_vouches_for_is_not_waited_for(wire):
     """Behind a frame that was found by what it looks like, a size of 90 MB is a frame only if it looks like one."""
-    said = [(0, heartbeat(wire, 1) + heartbeat(wire, 2)), (0, b"\5\x80\0\0" + b"\xff" * 40)]
+    said = [(0, wire.heartbeat(1) + wire.heartbeat(2)), (0, b"\5\x80\0\0" + b"\xff" * 40)]
     connection = Connection(Layouts(wire.catalog), from_start=False)
     for number, (side, data) in enumerate(said):
         list(connection.feed(side, data, number, None))
     for number in range(2000):
         list(connection.feed(0, b"\xff" * SIZE, number, None))
     assert len(connection._framers[0].buffer) < 2 << 20
-    seen = list(connection.feed(0, heartbeat(wire, 3), 1, None))
+    seen = list(connection.feed(0, wire.heartbeat(3), 1, None))
     assert shown(seen)[-1] == ("request", 0)

@@ -16,30 +16,15 @@ def test_a_log_directory_has_its_partitions_in_order_and_their_files_in_order(tm
     put(tmp_path, "meta.properties", ".lock", "recovery-point-offset-checkpoint")
     put(tmp_path / "b-10")
     put(tmp_path / "b-9.77-future")
-    put(
-        tmp_path / "b-9",
-        "partition.metadata",
-        f"{7:020}.snapshot",
-        f"{7:020}.log",
-        f"{0:020}.timeindex",
-        f"{0:020}.index",
-        f"{0:020}.log",
-    )
+    ordered = [f"{0:020}.log", f"{0:020}.index", f"{0:020}.timeindex", f"{7:020}.log", f"{7:020}.snapshot"]
+    put(tmp_path / "b-9", "partition.metadata", *reversed(ordered))
     put(tmp_path / "a-0.77-delete", f"{0:020}.log")
     put(tmp_path / "no partition")
     found = walk(tmp_path)
     assert [file.path.name for file in found.files] == [".lock", "meta.properties", "recovery-point-offset-checkpoint"]
     assert [part.path.name for part in found.partitions] == ["a-0.77-delete", "b-9", "b-9.77-future", "b-10"]
     assert [part.name.state for part in found.partitions] == ["delete", "", "future", ""]
-    files = [file.path.name for file in found.partitions[1].files]
-    assert files == [
-        f"{0:020}.log",
-        f"{0:020}.index",
-        f"{0:020}.timeindex",
-        f"{7:020}.log",
-        f"{7:020}.snapshot",
-        "partition.metadata",
-    ]
+    assert [file.path.name for file in found.partitions[1].files] == [*ordered, "partition.metadata"]
     assert len(list(found)) == 3 + 1 + 6
 
 
@@ -134,4 +119,3 @@ def test_a_link_to_a_partition_has_the_name_of_the_link(tmp_path):
     (tmp_path / "logs" / "orders-5").symlink_to(tmp_path / "volume" / "7f3a")
     found = walk(tmp_path / "logs")
     assert [(part.name.topic, part.name.partition) for part in found.partitions] == [("orders", 4)]
-    assert [link.entered for link in found.links] == [True, False]

@@ -14,11 +14,9 @@ FILES = [
     ("00000000000000000415-0000000003.checkpoint.deleted", FileName(Kind.CHECKPOINT, 415, 3, "deleted")),
     ("00000000000000000415-0000000003-8431.checkpoint.part", FileName(Kind.CHECKPOINT, 415, 3, "part")),
     ("bootstrap.checkpoint", FileName(Kind.CHECKPOINT)),
-    (
-        "00000000000000000042_dm1lyMCiTNSOlq-vCQ9xsQ.txnindex",
-        FileName(Kind.TRANSACTION_INDEX, 42),
-    ),  # of the remote index cache
-    ("__consumer_offsets-1__00000000000000000003.snapshot", FileName(Kind.PRODUCER_SNAPSHOT, 3)),  # a copy
+    # Of the remote index cache, and a copy.
+    ("00000000000000000042_dm1lyMCiTNSOlq-vCQ9xsQ.txnindex", FileName(Kind.TRANSACTION_INDEX, 42)),
+    ("__consumer_offsets-1__00000000000000000003.snapshot", FileName(Kind.PRODUCER_SNAPSHOT, 3)),
     ("99999999999999999999.log", FileName(Kind.LOG)),  # beyond int64
     ("copy.index", FileName(Kind.INDEX)),
     ("leader-epoch-checkpoint", FileName(Kind.LEADER_EPOCHS)),

@@ -113,14 +113,8 @@ def test_faults_without_end_are_not_all_listed():
 def test_a_transaction_index():
     read = transaction_index(aborted((0, 1, 4, 6, 7), (0, 2, 5, 9, 9)), 0)
     assert list(read.entries) == [AbortedTransaction(0, 0, 1, 4, 6, 7), AbortedTransaction(34, 0, 2, 5, 9, 9)]
-    assert read.entries[0].to_json() == {
-        "at": 0,
-        "version": 0,
-        "producerId": 1,
-        "firstOffset": 4,
-        "lastOffset": 6,
-        "lastStableOffset": 7,
-    }
+    shown = {"at": 0, "version": 0, "producerId": 1, "firstOffset": 4, "lastOffset": 6, "lastStableOffset": 7}
+    assert read.entries[0].to_json() == shown
     assert codes(read) == []
 
 
@@ -130,17 +124,9 @@ ROW = (7, 1, 41, 99, 3, 1700000000000, -1, -1)
 def test_a_producer_snapshot():
     read = producer_snapshot(snapshot(ROW, (8, 0, -1, -1, 0, 5, 2, 60)), 100)
     assert list(read.entries) == [ProducerEntry(10, *ROW), ProducerEntry(56, 8, 0, -1, -1, 0, 5, 2, 60)]
-    assert read.entries[0].to_json() == {
-        "at": 10,
-        "producerId": 7,
-        "epoch": 1,
-        "lastSequence": 41,
-        "lastOffset": 99,
-        "offsetDelta": 3,
-        "timestamp": 1700000000000,
-        "coordinatorEpoch": -1,
-        "currentTxnFirstOffset": -1,
-    }
+    names = ("producerId", "epoch", "lastSequence", "lastOffset", "offsetDelta", "timestamp")
+    names += ("coordinatorEpoch", "currentTxnFirstOffset")
+    assert read.entries[0].to_json() == {"at": 10} | dict(zip(names, ROW, strict=True))
     assert codes(read) == []
     assert pieces(read) == [("head", 0, 10), ("entries", 10, 92)]
     assert {key: read.head[key] for key in ("endOffset", "version", "crcValid", "producerEntries")} == {

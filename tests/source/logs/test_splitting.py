@@ -1,5 +1,7 @@
 """Parts of a segment, read on their own and put together, are the whole."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, strategies as st
 from kit.logs import SEGMENTS, batch, message, record, segments
@@ -97,12 +99,7 @@ def test_a_batch_in_the_value_of_a_record_is_no_place_to_cut():
 def test_the_index_says_where_batches_begin(monkeypatch):
     index = [OffsetEntry(0, 3 * k + 2, STARTS[k]) for k in (2, 4, 6)]
     monkeypatch.setattr(splitting, "_hopped", lambda *_: None)
-    assert check(WHOLE, 10, index) == [
-        (0, STARTS[2]),
-        (STARTS[2], STARTS[4]),
-        (STARTS[4], STARTS[6]),
-        (STARTS[6], len(WHOLE)),
-    ]
+    assert check(WHOLE, 10, index) == [*pairwise([0, STARTS[2], STARTS[4], STARTS[6], len(WHOLE)])]
 
 
 @pytest.mark.parametrize(
@@ -133,13 +130,7 @@ def test_the_parts_of_a_file_are_about_the_same(tmp_path):
     one = batch(0, [record(b"k", b"v" * 100)])
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(one * 100)
-    for size, parts in (
-        (len(one) * 90, 1),
-        (len(one) * 60, 2),
-        (len(one) * 30, 3),
-        (len(one) * 11, 9),
-        (len(one) * 1000, 1),
-    ):
-        sizes = [(stop - start) // len(one) for start, stop in split_file(path, size)]
+    for count, parts in ((90, 1), (60, 2), (30, 3), (11, 9), (1000, 1)):
+        sizes = [(stop - start) // len(one) for start, stop in split_file(path, len(one) * count)]
         assert len(sizes) == parts
         assert max(sizes) - min(sizes) <= parts

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 from kit.traffic import (
+    FOUR,
+    LINKS,
     SECOND,
     block,
     enhanced,
     ethernet,
-    extension,
     fragment_header,
     interface,
     ipv4,
@@ -18,13 +19,9 @@ from kit.traffic import (
     option,
     packet,
     pcap_file,
-    pcapng_file,
     section,
-    sll,
-    sll2,
     tcp,
     udp,
-    vlan,
 )
 
 pytest.importorskip("numba")
@@ -67,18 +64,8 @@ def by_columns(path, size=1 << 20, most=50):
                 )
                 ends = turned(segments.keys[group]) if direction else segments.keys[group]
                 payload = where[at : at + length].tobytes()
-                made.append(
-                    Segment(
-                        number,
-                        None if time == NO_TIME else time,
-                        ends,
-                        sequence,
-                        acknowledgment,
-                        flags,
-                        payload,
-                        missing,
-                    )
-                )
+                time = None if time == NO_TIME else time
+                made.append(Segment(number, time, ends, sequence, acknowledgment, flags, payload, missing))
         notices += reader.notices
     assert found.packets in {None, len(numbers)}
     return numbers, made, notices
@@ -87,9 +74,8 @@ def by_columns(path, size=1 << 20, most=50):
 def one_by_one(path):
     source = packets(path)
     found = list(source)
-    found = [
-        each if each.time is None or each.time < 1 << 63 else each._replace(time=None) for each in found
-    ]  # no date is so late
+    # No date is so late.
+    found = [each if (each.time or 0) < 1 << 63 else each._replace(time=None) for each in found]
     return [packet.number for packet in found], list(Segments()(found)), source.notices
 
 
@@ -124,47 +110,26 @@ def test_packed_files(tmp_path):
         check(made)
 
 
-FOUR, SIX = tcp(b"hello kafka"), tcp(b"and to you", options=bytes(12))
+SIX = tcp(b"and to you", options=bytes(12))
 FRAMES = [
-    (network.LINK_ETHERNET, ethernet(ipv4(FOUR))),
-    (network.LINK_ETHERNET, ethernet(ipv6(SIX), network.ETHER_IPV6)),
-    (network.LINK_ETHERNET, ethernet(vlan(ipv4(FOUR)), 0x8100)),
-    (network.LINK_ETHERNET, ethernet(ipv4(SIX, options=bytes(8)))),
-    (network.LINK_ETHERNET, ethernet(ipv4(FOUR, total_length=0), padded=False)),
-    (network.LINK_ETHERNET, ethernet(ipv4(FOUR, total_length=4000))),
-    (network.LINK_ETHERNET, ethernet(ipv4(FOUR, total_length=30))),
-    (
-        network.LINK_ETHERNET,
-        ethernet(ipv6(extension(network.PROTOCOL_TCP) + FOUR, next_header=network.HOP_BY_HOP), network.ETHER_IPV6),
-    ),
-    (network.LINK_ETHERNET, ethernet(ipv6(FOUR, payload_length=0), network.ETHER_IPV6, padded=False)),
+    *((link, data) for data, link in LINKS.values()),
+    (network.LINK_ETHERNET, ethernet(ipv4(SIX, total_length=4000))),
+    (network.LINK_ETHERNET, ethernet(ipv4(SIX, total_length=30))),
     (network.LINK_ETHERNET, ethernet(ipv4(udp(b"no", 53), protocol=network.PROTOCOL_UDP))),
-    (network.LINK_ETHERNET, ethernet(ipv4(ipv4(FOUR), protocol=network.PROTOCOL_IPV4))),
     (network.LINK_ETHERNET, ethernet(b"arp", 0x0806)),
     (network.LINK_ETHERNET, b""),
-    (network.LINK_SLL, sll(ipv4(FOUR))),
-    (network.LINK_SLL2, sll2(ipv6(SIX), network.ETHER_IPV6)),
-    (network.LINK_RAW_IP, ipv4(SIX)),
-    (network.LINK_RAW_IP, ipv6(FOUR)),
-    (147, ipv4(FOUR)),
+    (147, FOUR),
 ]
 _HALF = 16
 FRAGMENTS = [
     (network.LINK_ETHERNET, ethernet(ipv4(SIX[:_HALF], flags_and_fragment_offset=network.IPV4_MORE_FRAGMENTS))),
     (network.LINK_ETHERNET, ethernet(ipv4(SIX[_HALF:], flags_and_fragment_offset=_HALF // 8), padded=False)),
-    (
-        network.LINK_ETHERNET,
-        ethernet(
-            ipv6(fragment_header(network.PROTOCOL_TCP, 0, more=True) + FOUR[:_HALF], next_header=network.IPV6_FRAGMENT),
-            network.ETHER_IPV6,
-        ),
-    ),
-    (
-        network.LINK_ETHERNET,
-        ethernet(
-            ipv6(fragment_header(network.PROTOCOL_TCP, _HALF, more=False) + FOUR[_HALF:], next_header=44),
-            network.ETHER_IPV6,
-        ),
+    *(
+        (
+            network.LINK_ETHERNET,
+            ethernet(ipv6(fragment_header(6, at, more=not at) + part, network.IPV6_FRAGMENT), network.ETHER_IPV6),
+        )
+        for at, part in ((0, SIX[:_HALF]), (_HALF, SIX[_HALF:]))
     ),
 ]
 PACKETS = st.lists(
@@ -241,9 +206,3 @@ def test_damage(tmp_path_factory, data, cut, value, which):
         *expected[:2],
         [notice.text for notice in expected[2]],
     )
-
-
-def test_pcapng_file_of_the_tests_is_read(tmp_path):
-    path = tmp_path / "made.pcapng"
-    path.write_bytes(pcapng_file(packets_of([(FRAMES[0], 5, None)]), "<"))
-    check(path)

@@ -71,12 +71,8 @@ def together(paths, size=1500):
     replays = []
     for replay in connections(paths, size):
         known = names_in(CATALOG, replay(), sessions=True)
-        for own, other in (
-            (names.topics, known.topics),
-            (names.brokers, known.brokers),
-            (names.sessions, known.sessions),
-        ):
-            own.update(other)
+        for kind in ("topics", "brokers", "sessions"):
+            getattr(names, kind).update(getattr(known, kind))
         replays.append(replay())
     lines = []
     for replay in replays:
@@ -141,20 +137,16 @@ def test_rotated_files_with_damage_are_one_capture(tmp_path, seed):
 
 def test_captures_of_two_machines_are_merged_by_time(tmp_path):
     segments = list(Segments()(packets(SAMPLES[1])))
-    made = [packet_of(segment, number) for number, segment in enumerate(segments, 1)]
+    made = [
+        packet_of(segment._replace(time=(1 << 60) + number * 1_000_000), number)
+        for number, segment in enumerate(segments, 1)
+    ]
     one = tmp_path / "one.pcap"
-    one.write_bytes(
-        make.pcap_file([each._replace(time=(1 << 60) + number * 1_000_000) for number, each in enumerate(made)])
-    )
-    both = []
-    for name, side in (("a", 0), ("b", 1)):
-        some = [
-            each._replace(time=(1 << 60) + number * 1_000_000)
-            for number, (each, segment) in enumerate(zip(made, segments, strict=True))
-            if (segment.source.port > segment.destination.port) == side
-        ]
-        both.append(tmp_path / f"{name}.pcap")
-        both[-1].write_bytes(make.pcap_file(some))
+    one.write_bytes(make.pcap_file(made))
+    both = [tmp_path / "a.pcap", tmp_path / "b.pcap"]
+    for side, path in enumerate(both):
+        ways = (segment.source.port > segment.destination.port for segment in segments)
+        path.write_bytes(make.pcap_file([each for each, way in zip(made, ways, strict=True) if way == side]))
     assert [len(point.chains) for point in schedule([outlined(str(path)) for path in both]).points] == [2]
 
     def without_packets(lines):

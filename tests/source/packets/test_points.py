@@ -6,8 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from kit import traffic as make
-from kit.captures import packet_of
+from kit.captures import file_of
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.files import Naming
@@ -22,7 +21,7 @@ START = 1 << 60
 
 def written(path, segments):
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(make.pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)]))
+    path.write_bytes(file_of(segments))
     return str(path)
 
 

@@ -1,13 +1,12 @@
 """Real captures: what kwire puts together is what an independent, naive reading of the same file has."""
 
-import itertools
 import struct
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-from kwire_cli.source.captures import Capture, events
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.model import Data, End, Gap, Start
 from kwire_cli.source.packets.segments import Segments
@@ -105,20 +104,3 @@ def test_quick_and_general_way(path):
     quick, general = Segments(), Segments()
     assert list(quick(packets(path))) == [segment for segment in map(general.segment, packets(path)) if segment]
     assert quick.other == general.other
-
-
-@pytest.mark.parametrize("path", ALL)
-def test_file_cut_anywhere(path):
-    data = path.read_bytes()
-    whole = list(packets(path))
-    for cut in itertools.chain(range(100, 2000, 37), range(2000, len(data), len(data) // 20 + 1)):
-        from io import BytesIO
-
-        cut_short = packets(BytesIO(data[:cut]))
-        got = list(cut_short)
-        assert got == whole[: len(got)]
-        assert len(cut_short.notices) <= 1
-
-
-def test_events_of_a_path():
-    assert list(events(SAMPLES[0])) == list(Capture(str(SAMPLES[0])))

@@ -25,15 +25,8 @@ def test_of_all_golden_messages_the_same_is_found_as_in_their_bytes():
 
 def test_what_is_not_as_its_definition_says_is_passed_over():
     marked = marks(catalog().message("MetadataResponse"))
-    body = {
-        "errorCode": True,
-        "topics": [
-            None,
-            [[{"errorCode": 3, "name": ["a", "", 3], "topicId": 5}]],
-            {"partitions": {"errorCode": 4.5}},
-            "x",
-        ],
-    }
+    odd = [[{"errorCode": 3, "name": ["a", "", 3], "topicId": 5}]]
+    body = {"errorCode": True, "topics": [None, odd, {"partitions": {"errorCode": 4.5}}, "x"]}
     assert found_in(marked, body, [], "x") == Found(topics=["a"], errors=[3])
 
 

@@ -19,27 +19,20 @@ class Part(bytes):
 PARTS = [Part(REQUEST[at : at + 16]) for at in (0, 16, 32)]
 
 
-def spaced(part, size):
-    return "  ".join(part[at : at + size].hex(" ") for at in range(0, len(part), size))
+def spaced(part):
+    return "  ".join(part[at : at + 8].hex(" ") for at in range(0, len(part), 8))
 
 
 def dump(row):
     return "\n".join(
-        row.format(at=at * 16, part=part, characters=characters, eight=spaced(part, 8), four=spaced(part, 4))
+        row.format(at=at * 16, part=part, characters=characters, eight=spaced(part))
         for at, (part, characters) in enumerate(zip(PARTS, CHARACTERS, strict=True))
     )
 
 
 ROWS = {
-    "python hexdump": ("xxd", dump("{at:08X}: {eight:<48}  {characters}")),
     "python hexdump, not padded": ("xxd", dump("{at:08x}: {eight}  {characters}")),
-    "pretty-hex": ("xxd", "Length: 39 (0x27) bytes\n" + dump("{at:04x}:   {four:<50}   {characters}")),
-    "a tester": (
-        "hexdump",
-        "Idx  | Hex | ASCII\n-----+-----+------\n" + dump("{at:04x} | {part:<47} | {characters}"),
-    ),
     "a tester's rows": ("hexdump", dump("{at:04x} | {part:<47} | {characters}")),
-    "Netty": ("hexdump", "+---------+----+\n" + dump("|{at:08x}| {part:<47} |{characters:<16}|")),
     "PowerShell's Format-Hex": (
         "log",
         "   Label: String\n\n          Offset Bytes                       Ascii\n"

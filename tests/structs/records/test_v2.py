@@ -1,6 +1,7 @@
 """Record batches, by hand from DefaultRecordBatch and DefaultRecord."""
 
 import pytest
+from kit.logs import record
 
 from kwire_cli import EncodeError
 from kwire_cli.engine.fixed import fixed
@@ -179,15 +180,7 @@ def test_what_attributes_do_not_allow():
 
 
 def test_long_keys_of_headers(check):
-    key = "x" * 40000
-    record = {
-        "attributes": 0,
-        "timestampDelta": 0,
-        "offsetDelta": 0,
-        "key": None,
-        "value": None,
-        "headers": [{"key": key, "value": None}],
-    }
-    data = v2.RECORD.build(record)
+    long = record(value=None, headers=[("x" * 40000, None)])
+    data = v2.RECORD.build(long)
     length = v2.RECORDS.parse(data)["records"][0]["length"]
-    check(v2.RECORDS, data, {"records": [{"length": length} | record]})
+    check(v2.RECORDS, data, {"records": [{"length": length} | long]})

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from kit.logs import message, segments, wrapper
+from kit.logs import batch, message, record, segments, wrapper
 
 import kwire_cli as kwire
 from kwire_cli.message.roles import RecordsAs
@@ -39,14 +39,9 @@ def test_differences_are_added_up_as_the_reader_does(name):
 
 
 def test_with_log_append_time_no_timestamp_is_added_up():
-    [data] = [
-        kwire.write_records(
-            [{"timestampType": "LogAppendTime", "maxTimestamp": 9, "records": [{"key": None, "value": "dg=="}]}]
-        )
-    ]
-    text = [
-        line for event in explained(data) if isinstance(event, Step) for piece in event.pieces for line in piece.working
-    ]
+    data = batch(records=[record()], attributes=8, maxTimestamp=9)
+    steps = [event for event in explained(data) if isinstance(event, Step)]
+    text = [line for step in steps for piece in step.pieces for line in piece.working]
     assert any("bit 3 = 1: timestampType LogAppendTime" in line for line in text)
     assert not any("its timestamp" in line for line in text)
 
@@ -70,10 +65,8 @@ def test_unknown_attribute_bits_are_said_at_the_attributes():
 
 
 def test_batches_of_a_kind_are_counted_and_damaged_ones_shown():
-    one = kwire.write_records([{"records": [{"key": None, "value": "dg=="}]}])
-    bad = bytearray(one)
-    bad[-2] ^= 1
-    events = explained(one * 3 + bytes(bad) + one * 2, every=False)
+    one = batch(records=[record()])
+    events = explained(one * 3 + one[:-2] + b"w\0" + one * 2, every=False)
     assert [event.count for event in events if isinstance(event, Skipped) and event.part is None] == [2, 2]
     assert [event.part.tree.root.start for event in events if isinstance(event, Heading)] == [0, 3 * len(one)]
 
@@ -85,7 +78,7 @@ def test_a_compressed_message_in_a_compressed_message_is_not_opened():
 
 
 def test_what_is_between_batches_has_no_layout():
-    one = kwire.write_records([{"records": [{"key": None, "value": "dg=="}]}])
+    one = batch(records=[record()])
     events = explained(one + b"\0" * 40)
     assert [event.text.split(" ")[0] for event in events if isinstance(event, Remark)] == ["PADDING"]
     assert (events[-1].part, events[-1].start, events[-1].end) == (None, len(one), len(one) + 40)

@@ -316,20 +316,10 @@ REPORTS = [
     ("stats", CAPTURE),
     ("dump", "samples/segments/bitflip-0", "--verify"),
     ("dump", f"samples/{'../samples/' * 12}segments/__consumer_offsets-0", "--state"),
+    ("compare", CAPTURE, "--by-field"),
+    ("stats", "samples/request-logs/kafka-request.log"),
+    ("stats", SPREAD),
 ]
-
-
-@pytest.mark.parametrize(
-    "arguments", REPORTS, ids=lambda arguments: f"{arguments[0]} {arguments[-1].removeprefix('samples/')}"
-)
-def test_reports_have_room_on_a_phone_and_all_they_say(look_at, arguments):
-    look = look_at(*arguments, **PHONE, scheme="dark")
-    assert look.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert "[object" not in look.said("main")
-    words = kwire(*arguments, "--format", "table" if arguments[0] != "diff" else "text").out.split()
-    shown = look.said("main")
-    shown += shown.replace(",", "")  # numbers of facts have commas on a page
-    assert all(word in shown for word in words if word[0] not in "█▏▎▍▌▋▊▉")
 
 
 CUT_OFF = """() => {
@@ -351,21 +341,20 @@ CUT_OFF = """() => {
   }
   return found;
 }"""  # noqa: E501
-WIDE = [
-    *REPORTS,
-    ("compare", CAPTURE, "--by-field"),
-    ("stats", "samples/request-logs/kafka-request.log"),
-    ("stats", SPREAD),
-]
 
 
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE["width"], "dark"), (1440, "light")])
 @pytest.mark.parametrize(
-    "arguments", WIDE, ids=lambda arguments: f"{arguments[0]} {arguments[-1].removeprefix('samples/')}"
+    "arguments", REPORTS, ids=lambda arguments: f"{arguments[0]} {arguments[-1].removeprefix('samples/')}"
 )
-def test_no_column_label_or_number_of_a_report_is_cut_off(look_at, arguments, width):
-    look = look_at(*arguments, width=width)
+def test_a_report_has_room_for_all_it_says(look_at, arguments, width, scheme):
+    look = look_at(*arguments, width=width, scheme=scheme)
     assert look.page.evaluate(CUT_OFF) == []
+    assert "[object" not in look.said("main")
+    words = kwire(*arguments, "--format", "table" if arguments[0] != "diff" else "text").out.split()
+    shown = look.said("main")
+    shown += shown.replace(",", "")  # numbers of facts have commas on a page
+    assert all(word in shown for word in words if word[0] not in "█▏▎▍▌▋▊▉")
 
 
 @pytest.mark.parametrize("width", [390, 1440])

@@ -112,5 +112,3 @@ def test_folds_have_functions():
     assert not kwire.verify(ROOT / "samples/logs").found
     assert kwire.verify(ROOT / "samples/segments/bitflip-0")["faults"].to_dicts()
     assert kwire.overhead(CAPTURE, by=["client"])["byClient"].rows
-    with pytest.raises(kwire.InputError, match="did you mean client"):
-        kwire.overhead(CAPTURE, by=["clients"])

@@ -4,9 +4,7 @@ import base64
 import json
 
 import pytest
-from kit.captures import spoken_capture
 from kit.commands import ROOT, kwire
-from kit.logs import batch, committed, record
 from kit.traffic import Wire
 from kit.views import bytes_of, entries, page, rows_of
 
@@ -72,17 +70,8 @@ def test_a_payload_of_one_field_is_that_field_once():
     generation = bytes.fromhex("00000007")
     metadata = base64.b64encode(bytes(6) + len(generation).to_bytes(4, "big") + generation).decode()
     protocols = [{"name": "cooperative-sticky", "metadata": metadata}]
-    value = {
-        "groupId": "g",
-        "sessionTimeoutMs": 1,
-        "rebalanceTimeoutMs": 1,
-        "memberId": "",
-        "protocolType": "consumer",
-        "protocols": protocols,
-    }
-    header = bytes.fromhex("000b 0002 00000001 ffff")
-    frame = header + kwire_cli.encode(value, message="JoinGroupRequest", version=2)
-    (entry,) = entries(page("decode", frame.hex(), "--unframed"))
+    frame = Wire.request("JoinGroup", 2, protocolType="consumer", protocols=protocols)
+    (entry,) = entries(page("decode", frame.hex()))
     rows = [row for row in rows_of(entry) if row["path"].endswith("userData.generation")]
     assert [(row["path"], row["text"]) for row in rows] == [("protocols[0].metadata.userData.generation", "7")]
 
@@ -96,12 +85,6 @@ def test_pages_of_what_real_clients_and_brokers_wrote_have_every_byte(kind):
         for entry in entries(page("decode" if kind == "pcapng" else "dump", file, "--top", "60", *topic)):
             for number in range(len(entry["buffers"])):
                 assert None not in leaves(entry, number) or "leftOut" in entry
-
-
-def test_compressed_records_are_a_buffer_of_their_own():
-    entry = entries(page("dump", "samples/segments/orders-zstd-0"))[0]
-    assert [buffer["name"] for buffer in entry["buffers"]] == ["batch at 0", "decompressed records of the batch at 0"]
-    assert any(row["buffer"] == 1 and row["name"] == "value" for row in rows_of(entry))
 
 
 def test_gaps_of_a_segment_are_anomalies_with_their_bytes():
@@ -127,36 +110,9 @@ def test_a_list_row_says_what_the_json_line_does():
         assert row.get("odd", 0) == len(line["anomalies"])
 
 
-def test_the_messages_in_a_compressed_wrapper_are_a_buffer_of_their_own():
-    entry = entries(page("dump", "samples/segments/v1-kp-gzip-0"))[0]
+@pytest.mark.parametrize(("folder", "name", "count"), [("v1-kp-gzip-0", "crc", 10), ("orders-zstd-0", "value", 32)])
+def test_what_is_compressed_is_a_buffer_of_its_own(folder, name, count):
+    entry = entries(page("dump", f"samples/segments/{folder}"))[0]
     assert [buffer["name"] for buffer in entry["buffers"]] == ["batch at 0", "decompressed records of the batch at 0"]
-    inner = [row for row in rows_of(entry) if row["buffer"] == 1]
-    assert sum(row["name"] == "crc" for row in inner) == 10
+    assert sum(row["buffer"] == 1 and row["name"] == name for row in rows_of(entry)) == count
     assert None not in leaves(entry, 1)
-
-
-def test_anomalies_of_batches_and_records_in_a_capture_are_listed(tmp_path):
-    wrong = batch(records=[record(value=b"hello")])[:-2] + b"!\0"
-    trailing = committed(0, b"xx"), committed(2, b"xx", codec=1)
-    response = Wire.fetched(("orders", wrong), ("__consumer_offsets", b"".join(trailing)))
-    file = tmp_path / "fetch.pcap"
-    file.write_bytes(spoken_capture((0, Wire.request("Fetch", 12)), (1, response)))
-    found = page("decode", file)
-    first, second = entries(found)
-    assert first["anomalies"] == []
-    assert [row.get("odd") for row in found.data["page"]["rows"]] == [None, 3]
-    records = "responses[{}].partitions[0].records[{}]."
-    assert [(note["code"], note["path"]) for note in second["anomalies"]] == [
-        ("CRC_MISMATCH", records.format(0, 0) + "crc"),
-        ("TRAILING_BYTES", records.format(1, 0) + "records[1].value"),
-        ("TRAILING_BYTES", records.format(1, 1) + "records[1].value"),
-    ]
-    rows, data = rows_of(second), bytes_of(second["buffers"][0])
-    at = [note["offset"] - second["buffers"][0]["at"] for note in second["anomalies"][:2]]
-    assert data[at[0] - 17 :].startswith(wrong)
-    assert data[at[1] :].startswith(b"xx")
-    assert second["anomalies"][2]["offset"] == -1
-    for note, buffer in zip(
-        second["anomalies"], (0, 0, 1), strict=True
-    ):  # paths name rows, in decompressed records too
-        assert {row["buffer"] for row in rows if row["path"] == note["path"]} == {buffer}

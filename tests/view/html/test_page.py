@@ -22,21 +22,8 @@ def digest(text):
 
 def test_a_page_has_no_element_but_its_own():
     found = parsed(head("t") + data("page", {"text": HOSTILE}) + tail())
-    assert [tag for tag, _ in found.elements] == [
-        "html",
-        "head",
-        "meta",
-        "meta",
-        "meta",
-        "meta",
-        "meta",
-        "title",
-        "style",
-        "body",
-        "noscript",
-        "script",
-        "script",
-    ]
+    before = ["html", "head", *["meta"] * 5, "title", "style"]
+    assert [tag for tag, _ in found.elements] == [*before, "body", "noscript", "script", "script"]
     assert found.data["page"]["text"] == HOSTILE
 
 

@@ -10,10 +10,11 @@ from collections import Counter
 import cramjam
 import pytest
 from kit import peers
+from kit.captures import capture_of_all
 from kit.commands import ROOT, kwire
 from kit.logs import b64, batch, message, record, wrapper
 from kit.messages import EARLY_PACKET, SHARED, damaged, early_capture, exchanges
-from kit.traffic import FrameCapture
+from kit.traffic import Wire
 
 import kwire_cli
 from kwire_cli.message.encode import encode_document
@@ -76,18 +77,15 @@ def test_values_of_real_captures_are_those_of_kwire(lua, path):
 # Every version of every message
 
 
+def write_pairs(path, frames):
+    """Write a capture with a connection for each pair of a request and a response."""
+    said = [[(0, frames[at]), (1, frames[at + 1])] for at in range(0, len(frames), 2)]
+    path.write_bytes(capture_of_all(said, piece=65_000))
+
+
 def test_every_version_of_every_message_has_the_values_of_kwire(lua, tmp_path):
     path = tmp_path / "all.pcap"
-    with path.open("wb") as file:
-        capture = FrameCapture(file.write)
-        for number, document in enumerate(exchanges(random.Random(1))):
-            data = encode_document(kwire_cli.catalog(), document)
-            capture.add(
-                data,
-                10000 + number // 2,
-                to_broker=document["kind"] == "request",
-                time=1_700_000_000_000_000_000 + number,
-            )
+    write_pairs(path, [encode_document(kwire_cli.catalog(), document) for document in exchanges(random.Random(1))])
     frames, fields = hold(lua, path)
     assert frames > 1400
     assert fields > 20_000
@@ -98,15 +96,11 @@ def test_every_version_of_every_message_has_the_values_of_kwire(lua, tmp_path):
 
 def produced(path, batches, topic="orders"):
     """Write a capture with a Produce request for each of these batches."""
-    with path.open("wb") as file:
-        capture = FrameCapture(file.write)
-        for number, data in enumerate(batches):
-            partition = {"index": 0, "records": b64(data)}
-            topics = [{"name": topic, "partitionData": [partition]}]
-            body = {"transactionalId": None, "acks": 0, "timeoutMs": 1, "topicData": topics}
-            header = {"correlationId": number, "clientId": "kwire"}
-            document = {"kind": "request", "api": "Produce", "apiVersion": 3, "header": header, "body": body}
-            capture.add(encode_document(kwire_cli.catalog(), document), to_broker=True, time=number)
+    said = []
+    for number, data in enumerate(batches):
+        topics = [{"name": topic, "partitionData": [{"index": 0, "records": b64(data)}]}]
+        said.append((0, Wire.request("Produce", 3, number, "kwire", acks=0, timeoutMs=1, topicData=topics)))
+    path.write_bytes(capture_of_all([said], piece=65_000))
 
 
 def test_records_are_shown_where_wireshark_can_decompress_them(lua, tmp_path):
@@ -194,13 +188,13 @@ INSIDE = {"EnvelopeRequest", "EnvelopeResponse", "PushTelemetryRequest"}
 
 def all_damaged(path, dice):
     """Write a capture with a damaged request or response of every version, and return its lines."""
-    with path.open("wb") as file:
-        capture = FrameCapture(file.write)
-        for number, document in enumerate(exchanges(dice)):
-            data = encode_document(kwire_cli.catalog(), document)
-            if number % 4 > 1:
-                data = damaged(dice, data, 23 if document["kind"] == "request" else 9)
-            capture.add(data, 10000 + number // 2, to_broker=document["kind"] == "request", time=number)
+    frames = []
+    for number, document in enumerate(exchanges(dice)):
+        data = encode_document(kwire_cli.catalog(), document)
+        if number % 4 > 1:
+            data = damaged(dice, data, 23 if document["kind"] == "request" else 9)
+        frames.append(data)
+    write_pairs(path, frames)
     return [line for line in lines_of(path) if line["kind"] in {"request", "response"}]
 
 
@@ -256,16 +250,7 @@ def test_no_damage_is_an_error_of_lua(lua, tmp_path, name):
 
 def test_more_fields_than_wireshark_takes_end_in_a_remark(lua, tmp_path):
     path, topic = tmp_path / "large.pcap", {"errorCode": 3, "name": "t", "isInternal": False, "partitions": []}
-    body = {"brokers": [], "controllerId": 1, "topics": [topic] * 120_000}
-    with path.open("wb") as file:
-        capture = FrameCapture(file.write)
-        for kind, header, content in (
-            ("request", {"clientId": "kwire"}, {"topics": None}),
-            ("response", {}, body),
-        ):
-            document = {"kind": kind, "api": "Metadata", "apiVersion": 1, "header": {"correlationId": 1} | header}
-            data = encode_document(kwire_cli.catalog(), document | {"body": content})
-            capture.add(data, to_broker=kind == "request")
+    write_pairs(path, [Wire.request("Metadata", 1), Wire.response("Metadata", 1, topics=[topic] * 120_000)])
     text = peers.run(lua, path, "-O", "kwire", "-Y", "kwire.MetadataResponse")
     assert "(only 250000 of its fields are shown)" in text
     assert "dissector failed" not in text

@@ -13,8 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kwire_cli.answer import Column, Table
-from kwire_cli.cli.column_types import of_captures, of_logs
-from kwire_cli.spec.catalog import catalog
 from kwire_cli.view import arrow
 from kwire_cli.view.arrow import FORMATS, Field, Rows, write_batches, write_table
 
@@ -138,34 +136,3 @@ def test_numbers_that_no_integer_holds_are_null():
     assert written([(1 << 63,), (2.0,), (2.5,), ("x",)], "arrow", (Column("n", "count"),))["n"].to_pylist() == [
         *(None, 2, None, None)
     ]
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("frame", "int"),
-        ("time", "time"),
-        ("topic", "[]text"),
-        ("client", "text"),
-        ("throttle", "float"),
-        ("maxWaitMs", "int"),
-        ("header.correlationId", "int"),
-        ("partitionIndex", "[]int"),
-        ("body.topics.partitions.partitionIndex", "[]int"),
-        ("controllerId", "int"),
-        ("isInternal", "[]flag"),
-        ("records.offset", "[]int"),
-        ("records.key", "[]text"),
-        ("crcValid", "[]flag"),
-        ('header."trace-id"', "[]text"),
-        ("unknownTaggedFields", "text"),
-    ],
-)
-def test_columns_of_captures_have_the_types_of_fields(name, kind):
-    [field] = of_captures([name], catalog())
-    assert (field.name, field.type) == ("throttleSeconds" if name == "throttle" else name, kind)
-
-
-def test_columns_of_logs_have_types():
-    names = ("position", "maxTimestamp", "isControl", "headers", "compression")
-    assert [field.type for field in of_logs(names)] == ["int", "time", "flag", "headers", "text"]

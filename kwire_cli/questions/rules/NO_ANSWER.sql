@@ -1,0 +1,43 @@
+-- One row for each client and broker that did not answer for longer than the request allows, or until the client gave up.
+with ends as (select max(coalesce(response_time, request_time)) as last_time from calls),
+answering as (select distinct broker_address from calls where is_answered),
+answered_later as (
+    select connection, max(frame) as last_answered from calls where is_answered group by connection
+),
+tried_again as (
+    select client, api, max(request_time) as last_request from calls group by client, api
+),
+waiting as (
+    select
+        c.client, c.broker_address, c.software, c.api, c.api_version, c.connection, c.request_place as place,
+        coalesce(c.allowed_ms, 0) / 1000 as allowed_s,
+        seconds_between(c.request_time, coalesce(c.response_time, t.closed_time, e.last_time)) as waited_s,
+        c.response_time is null and t.closed_by = 'client' and a.last_request > t.closed_time as is_given_up
+    from calls c
+    cross join ends e
+    left join connection_places t on t.connection = c.connection
+    left join answered_later l on l.connection = c.connection
+    left join tried_again a on a.client = c.client and a.api = c.api
+    where c.expects_answer and not c.delayed
+        and (c.response_time is not null or l.last_answered is null or c.frame > l.last_answered)
+        and (c.response_time is not null or coalesce(t.closed_by, 'client') = 'client')
+        and coalesce(t.broker_heard, true) and coalesce(t.broker_lost_bytes, 0) = 0
+),
+late as (
+    select *, row_number() over (partition by connection order by waited_s desc) as nth
+    from waiting
+    where waited_s >= allowed_s + case when is_given_up then $least_given_up_s else $least_s end
+)
+select
+    w.client,
+    max(w.software) as software,
+    w.broker_address,
+    list_sort(list(distinct w.api || ' ' || w.api_version)) as apis,
+    count(*) as requests,
+    max(w.waited_s) as waited_s,
+    case when bool_or(w.is_given_up) then true end as is_given_up,
+    case when w.broker_address not in (select broker_address from answering) then true end as is_silent,
+    count(*) as weight,
+    evidence(w.place) as evidence
+from late w
+group by w.client, w.broker_address

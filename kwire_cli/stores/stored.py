@@ -1,0 +1,342 @@
+"""Files and folders that URLs name, and the file systems of fsspec that have them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qsl
+
+from kwire_cli.errors import URL_PASSWORD, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+OBJECTS = {"s3", "gs", "abfs"}
+"""Schemes of object stores, in which the names of files make folders, and which cannot move files."""
+_SAME = {"s3a": "s3", "gcs": "gs", "abfss": "abfs", "az": "abfs"}
+"""Other names of schemes, as Hadoop and the stores' own tools write them."""
+_ACCESS = {
+    "s3": "credentials, region and endpoint are those of AWS's tools: AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
+    "AWS_SECRET_ACCESS_KEY; AWS_REGION; AWS_ENDPOINT_URL",
+    "gs": "credentials are those of Google's tools: GOOGLE_APPLICATION_CREDENTIALS, or gcloud auth "
+    "application-default login",
+    "abfs": "credentials are AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN, or those of Azure's tools with "
+    "AZURE_STORAGE_ANON=false",
+    "hdfs": "it takes pyarrow and Hadoop's libhdfs: set JAVA_HOME, HADOOP_HOME, and CLASSPATH to what hadoop classpath "
+    "--glob prints; or webhdfs://namenode:9870/…, which takes requests alone",
+}
+"""Hints, by scheme, at the places where its library looks for credentials and settings."""
+_LONGEST = 400
+"""Characters of an error of a library that are shown."""
+FIRST = 1 << 17
+"""Bytes of the first request for a file that is read from its beginning on; each request doubles them."""
+MOST = 8 << 20
+"""Bytes of such a request at most."""
+_PARTS = re.compile(r"(?P<root>[^:]+://[^/?]*)/?(?P<path>.*?)/*(?P<query>\?[A-Za-z_][\w.-]*=.*)?", re.DOTALL)
+"""Of a URL; a question mark that no query begins with is a character of a glob."""
+_TIMES = ("mtime", "LastModified", "last_modified")
+"""Names of the time of the last change in the file systems of fsspec."""
+
+
+@contextlib.contextmanager
+def reading(url: str) -> Iterator[None]:
+    """Raise any error of a store as an InputError about this URL, with a hint at credentials and settings."""
+    try:
+        yield
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError("there is no such file or folder", file=url) from None
+    except Exception as error:  # noqa: BLE001 - the libraries of stores raise what they like
+        raise refusal("cannot be read", error, url) from None
+
+
+def refusal(what: str, error: Exception, path: str) -> InputError:
+    """Return an error of a store or of this machine as an InputError about this path."""
+    text = " ".join((getattr(error, "strerror", None) or str(error)).split())[:_LONGEST] or type(error).__name__
+    access = _ACCESS.get(_scheme(path)) if "://" in path else None
+    return InputError(f"{what}: {text}{f' ({access})' if access else ''}", file=path)
+
+
+@cache
+def _filesystem(root: str, query: str, _process: int) -> Any:
+    """Return fsspec's file system of a URL without its path: one for each process, as none survives a fork.
+
+    Raises:
+        InputError: fsspec does not know the scheme, a library is missing, or the store refuses access.
+
+    """
+    try:
+        import fsspec  # noqa: PLC0415 - only for URLs
+    except ImportError:
+        text = "fsspec is needed to read from stores, and it is not installed: pip install 'kwire[stores]'"
+        raise InputError(text, file=root) from None
+    scheme = root.partition(":")[0].lower()
+    if scheme not in fsspec.available_protocols():
+        raise InputError(f"fsspec does not know {scheme}://, as it does s3://, gs://, abfs://, hdfs://", file=root)
+    options = _s3_options(root, query) if _scheme(root) == "s3" else {}
+    if _scheme(root) in OBJECTS:
+        options["use_listings_cache"] = False  # other processes write there
+    url = f"{scheme}:{root.partition(':')[2]}{'' if _scheme(root) == 's3' else query}"
+    with reading(root):
+        try:
+            files, _ = fsspec.url_to_fs(url, **options)
+        except ImportError as error:
+            text = f"{scheme}:// needs one more library: {error}"
+            if scheme in {"s3", "s3a"}:
+                text += ": pip install 'kwire[stores]'"
+            raise InputError(text, file=root) from None
+    return files
+
+
+def _s3_options(root: str, query: str) -> dict[str, Any]:
+    """Return the options of s3fs for the server that the query of a URL and the environment name.
+
+    Raises:
+        InputError: The query has another name.
+
+    """
+    given = dict(parse_qsl(query[1:]))
+    endpoint = given.pop("endpoint_override", "")
+    scheme = given.pop("scheme", "https")
+    region = given.pop("region", os.environ.get("AWS_REGION"))
+    if given:
+        text = f"an s3:// URL takes endpoint_override, scheme and region behind its question mark, not {min(given)}"
+        raise InputError(text, file=root)
+    options: dict[str, Any] = {}
+    if endpoint:
+        options["endpoint_url"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
+    if region:
+        options["client_kwargs"] = {"region_name": region}
+    return options
+
+
+def _scheme(url: str) -> str:
+    scheme = url.partition(":")[0].lower()
+    return _SAME.get(scheme, scheme)
+
+
+class Status(NamedTuple):
+    """Bytes and seconds since 1970 as in `os.stat_result`; 0 seconds if a store has no time."""
+
+    st_size: int
+    st_mtime: float
+
+
+class Stored(os.PathLike[str]):
+    """A file or folder of a store, with those methods of pathlib.Path that reading needs; the text of it is its URL.
+
+    `root` is the URL before the path, and `query` the URL after it. Methods that send a request raise InputError if
+    the store does not answer.
+    """
+
+    __slots__ = ("_seen", "path", "query", "root")
+
+    def __init__(self, root: str, path: str, query: str = "", seen: dict[str, Any] | None = None) -> None:
+        self.root = root
+        self.path = path
+        self.query = query
+        self._seen = seen
+
+    @classmethod
+    def of(cls, url: str) -> Stored:
+        """Return the file or folder that a URL names."""
+        if URL_PASSWORD.match(url):
+            raise InputError(
+                "a URL must not contain a password; set it in the environment, or as the store's tools take it",
+                file=url,
+            )
+        match = _PARTS.fullmatch(url)
+        assert match is not None  # noqa: S101 - for the type checker: all URLs do
+        return cls(match["root"], match["path"], match["query"] or "")
+
+    def __str__(self) -> str:
+        return f"{self.root}{'/' if self.path else ''}{self.path}{self.query}"
+
+    __fspath__ = __str__
+
+    def __repr__(self) -> str:
+        return f"Stored({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stored) and str(self) == str(other)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Stored.of, (str(self),)  # without what the store answered
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __truediv__(self, name: str) -> Stored:
+        return self._under(name, None)
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The root and the names between the slashes of the path."""
+        return (self.root, *self.path.split("/"))
+
+    @property
+    def parent(self) -> Stored:
+        """The folder that it is in."""
+        return Stored(self.root, self.path.rpartition("/")[0], self.query)
+
+    def with_suffix(self, suffix: str) -> Stored:
+        """Return the file in the same folder with this suffix in place of the present one."""
+        return self.parent / f"{self.name.rpartition('.')[0] or self.name}{suffix}"
+
+    def resolve(self) -> Stored:
+        """Itself: a URL is absolute."""
+        return self
+
+    absolute = resolve
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the store needs no folders."""
+        return _scheme(self.root) in OBJECTS
+
+    def exists(self) -> bool:
+        """Return whether there is a file or folder."""
+        return self.is_file() or self.is_dir()
+
+    def is_file(self) -> bool:
+        """Return whether there is a file."""
+        return bool(self._info["type"] == "file")
+
+    def is_dir(self) -> bool:
+        """Return whether there is a folder. On most stores: whether any file's name begins so."""
+        return bool(self._info["type"] == "directory")
+
+    def is_symlink(self) -> bool:
+        """Return False: stores have no links."""
+        return False
+
+    is_fifo = is_symlink
+
+    def stat(self) -> Status:
+        """Size and time of a file, as they were when this was first looked at."""
+        self._refuse_folder()
+        if not self.is_file():
+            raise FileNotFoundError(2, "there is no such file", str(self))
+        if self._info["size"] is None:
+            text = "cannot be read: the server does not say how long it is; download it first"
+            raise InputError(text, file=str(self))
+        times = [time for name in _TIMES if isinstance(time := self._info.get(name), datetime)]
+        return Status(self._info["size"], times[0].timestamp() if times else 0)
+
+    def iterdir(self) -> Iterator[Stored]:
+        """Yield the files and folders in the folder."""
+        with reading(str(self)):
+            files, name = self.place()
+            infos = files.ls(name, detail=True)
+        yield from self._entries(name, infos)
+
+    def everything(self) -> Iterator[Stored]:
+        """Yield the files and folders at any depth in the folder; an object store takes one request for them."""
+        with reading(str(self)):
+            files, name = self.place()
+            infos = files.find(name, withdirs=True, detail=True).values()
+        yield from self._entries(name, infos)
+
+    def glob(self) -> list[str]:
+        """Return the paths that the path matches as a glob of fsspec, sorted. `*` does not match hidden names."""
+        root = Stored(self.root, "", self.query)
+        with reading(str(self)):
+            files, name = self.place()
+            infos = files.glob(name, detail=True).values()
+        entries = [
+            entry for entry in root._entries(root.place()[1], infos) if _hidden(entry.path) <= _hidden(self.path)
+        ]
+        return [str(entry) for entry in sorted(entries, key=lambda entry: entry.parts)]
+
+    def open(self, mode: str = "rb", buffering: int = -1) -> io.BufferedReader:  # noqa: ARG002 - as pathlib's
+        """Return the file, to be read from the first byte to the last."""
+        self._refuse_folder()
+        with reading(str(self)):
+            files, name = self.place()
+            return io.BufferedReader(_Stream(files.open(name, "rb", cache_type="none"), str(self)))
+
+    def read_bytes(self) -> bytes:
+        """Return the content of the file."""
+        with reading(str(self)):
+            files, name = self.place()
+            data: bytes = files.cat_file(name)
+        return data
+
+    def place(self) -> tuple[Any, str]:
+        """Return the file system of fsspec, and its name for this file or folder."""
+        files = _filesystem(self.root, self.query, os.getpid())
+        url = str(Stored(self.root, self.path)) if _scheme(self.root) == "s3" else str(self)
+        return files, str(files._strip_protocol(url))  # noqa: SLF001 - fsspec's own name for it
+
+    def _refuse_folder(self) -> None:
+        if self.is_dir():
+            raise InputError("cannot be read: it is a folder", file=str(self))
+
+    @property
+    def _info(self) -> dict[str, Any]:
+        if self._seen is None:
+            with reading(str(self)):
+                files, name = self.place()
+                try:
+                    self._seen = files.info(name)
+                except FileNotFoundError as error:
+                    if error.__cause__ and self.root.startswith("http"):  # where fsspec calls every failure so
+                        raise error.__cause__ from None
+                    self._seen = {"type": "nothing"}
+        return self._seen
+
+    def _entries(self, name: str, infos: Iterable[dict[str, Any]]) -> Iterator[Stored]:
+        """Yield what a store, which calls this folder `name`, lists in it; it may list the folder itself."""
+        size = len(name.rstrip("/"))
+        entries = {}
+        for info in infos:
+            if path := info["name"][size:].strip("/"):
+                entries[path] = {**info, "type": "directory"} if info["name"].endswith("/") else info
+        yield from (self._under(path, info) for path, info in entries.items())
+
+    def _under(self, path: str, seen: dict[str, Any] | None) -> Stored:
+        return Stored(self.root, f"{self.path}{'/' if self.path else ''}{path}", self.query, seen)
+
+
+def _hidden(path: str) -> int:
+    """Return how many names of a path begin with a dot."""
+    return sum(name.startswith(".") for name in path.split("/"))
+
+
+class _Stream(io.RawIOBase):
+    """A file of fsspec from its beginning on, with InputErrors."""
+
+    def __init__(self, file: Any, name: str) -> None:
+        self.name = name
+        self._file = file
+        self._held = memoryview(b"")
+        self._size = FIRST
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._held:
+            with reading(self.name):
+                self._held = memoryview(self._file.read(max(self._size, len(buffer))))
+            self._size = min(2 * self._size, MOST)
+        part = self._held[: len(buffer)]
+        buffer[: len(part)] = part
+        self._held = self._held[len(part) :]
+        return len(part)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()

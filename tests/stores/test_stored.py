@@ -1,0 +1,216 @@
+"""Paths of stores do what those of this machine do: the same trees on stores and on disk."""
+
+import os
+import pickle
+
+import pytest
+from kit.lakes import serving
+
+pytest.importorskip("fsspec")
+
+import fsspec
+
+import kwire_cli as kwire
+from kwire_cli.source.files import named
+from kwire_cli.stores import FileBytes, Stored, in_order, path_of, sizes
+from kwire_cli.stores.opening import tree
+from kwire_cli.stores.stored import _s3_options
+
+TREE = (
+    "logs/t-0/00000000000000000000.log",
+    "logs/t-0/.kafka_cleanshutdown",
+    "logs/t 1%20-1/x.log",
+    "caps/a.pcap",
+    "caps/a.pcapng",
+    "caps/deep/er/b.pcap",
+)
+GLOBS = (
+    "*",
+    "**",
+    "logs/*",
+    "logs/**",
+    "**/*.pcap",
+    "caps/*.pcap*",
+    "caps/?.pcap",
+    "caps/[ab].pcap",
+    "logs/*-?/*.log",
+    "logs/t-0/.*",
+    "none/*",
+    "caps/a.pcap/*",
+)
+
+
+@pytest.fixture(scope="module")
+def s3():
+    pytest.importorskip("moto")
+    pytest.importorskip("s3fs")
+    with serving() as store:
+        yield store
+
+
+@pytest.fixture(params=["memory", "s3"])
+def trees(request, tmp_path):
+    """The same files in a folder and on a store."""
+    for name in TREE:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(name.encode())
+    if request.param == "s3":
+        store = request.getfixturevalue("s3")
+        yield tmp_path, path_of(store.copy(tmp_path, "tree"))
+        return
+    memory = fsspec.filesystem("memory")
+    for name in TREE:
+        memory.pipe(f"/kwire-tree/{name}", name.encode())
+    yield tmp_path, path_of("memory://kwire-tree")
+    memory.rm("/kwire-tree", recursive=True)
+
+
+def below(paths, root):
+    """The paths below a root, without the query of a URL."""
+    query = getattr(root, "query", "")
+    start = str(root).removesuffix(query)
+    return [f"{path}".removesuffix(query).removeprefix(start).strip("/") for path in paths]
+
+
+def test_folders_and_files(trees):
+    here, there = trees
+    assert below(in_order(there.everything()), there) == below(in_order(here.rglob("*")), here)
+    assert below(tree(there).files(), there) == below(tree(here).files(), here)
+    folders = [below([folder.path for folder in tree(root).folders], root) for root in (here, there)]
+    assert sorted(folders[0]) == sorted(folders[1])
+    for one, other in ((here, there), *((here / name, there / name) for name in ("logs", "caps/deep", *TREE))):
+        assert (one.exists(), one.is_dir(), one.is_file()) == (other.exists(), other.is_dir(), other.is_file())
+        if one.is_dir():
+            assert below(in_order(other.iterdir()), there) == below(in_order(one.iterdir()), here)
+        else:
+            assert (other.name, other.parent.name, other.stat().st_size) == (
+                one.name,
+                one.parent.name,
+                one.stat().st_size,
+            )
+            assert other.read_bytes() == one.read_bytes()
+            assert other.with_suffix(".index").name == one.with_suffix(".index").name
+            assert os.fspath(other) == str(other) == str(there / one.relative_to(here).as_posix())
+            assert path_of(str(other)) == pickle.loads(pickle.dumps(other)) == other
+    assert sizes([there / TREE[0], there / "nothing", there]) == [len(TREE[0]), 0, 0]
+
+
+@pytest.mark.parametrize("pattern", GLOBS)
+def test_globs_match_what_they_match_here(trees, pattern):
+    here, there = trees
+
+    def found(root):
+        try:
+            names = below(named(str(root / pattern)), root)
+        except kwire.InputError as error:
+            return error.reason
+        return sorted(name for name in names if name)  # in memory, ** is not the folder itself
+
+    assert found(there) == found(here)
+
+
+@pytest.mark.parametrize(
+    ("url", "parts"),
+    [
+        ("s3://bucket", ("s3://bucket", "", "")),
+        ("s3://bucket/logs/", ("s3://bucket", "logs", "")),
+        ("s3://bucket/a-?/b.log", ("s3://bucket", "a-?/b.log", "")),
+        (
+            "s3://bucket/a-?/b.log?region=eu-west-1&scheme=http",
+            ("s3://bucket", "a-?/b.log", "?region=eu-west-1&scheme=http"),
+        ),
+        (
+            "s3://bucket?endpoint_override=http://127.0.0.1:1/",
+            ("s3://bucket", "", "?endpoint_override=http://127.0.0.1:1/"),
+        ),
+        ("hdfs://node:8020/logs/x y.log", ("hdfs://node:8020", "logs/x y.log", "")),
+        ("hdfs:///logs", ("hdfs://", "logs", "")),
+    ],
+)
+def test_parts_of_urls(url, parts):
+    found = Stored.of(url)
+    assert (found.root, found.path, found.query) == parts
+    assert Stored.of(str(found)) == found
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("nosuch://x/y", "fsspec does not know nosuch://"),
+        ("s3://key:secret@bucket/x", "a URL must not contain a password"),
+        ("memory://nowhere-at-all", "there is no such file or folder"),
+        ("memory://nowhere-at-all/*", "there is no such file or folder"),
+    ],
+)
+def test_what_is_wrong_is_said(url, says):
+    with pytest.raises(kwire.InputError, match=says) as caught:
+        named(url)
+    assert "secret" not in str(caught.value)
+
+
+def test_missing_libraries_are_named(monkeypatch):
+    import sys
+
+    from fsspec.registry import _registry, known_implementations
+
+    for url, says in (
+        ("s3://a-bucket-of-its-own/x", r"s3:// needs one more library: Install s3fs.*pip install 'kwire\[stores\]'"),
+        ("gs://a-bucket-of-its-own/x", "gs:// needs one more library: .*gcsfs"),
+        ("abfs://a-container-of-its-own/x", "abfs:// needs one more library: .*adlfs"),
+    ):
+        implementation = known_implementations[url.partition(":")[0]]["class"]
+        _registry.pop(url.partition(":")[0], None)
+        monkeypatch.setitem(sys.modules, implementation.partition(".")[0], None)
+        with pytest.raises(kwire.InputError, match=says):
+            named(url)
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(kwire.InputError, match=r"fsspec is needed to read from stores.*pip install 'kwire\[stores\]'"):
+        named("memory://a-store-of-its-own/else")
+
+
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        ("", {}),
+        (
+            "?endpoint_override=127.0.0.1:9000&scheme=http&region=eu-west-1",
+            {"endpoint_url": "http://127.0.0.1:9000", "client_kwargs": {"region_name": "eu-west-1"}},
+        ),
+        ("?endpoint_override=http://127.0.0.1:9000", {"endpoint_url": "http://127.0.0.1:9000"}),
+        ("?endpoint_override=store.example", {"endpoint_url": "https://store.example"}),
+    ],
+)
+def test_the_query_of_a_url_names_the_server(monkeypatch, query, options):
+    monkeypatch.delenv("AWS_REGION", raising=False)
+    assert _s3_options("s3://bucket", query) == options
+    monkeypatch.setenv("AWS_REGION", "eu-north-1")
+    region = {"client_kwargs": {"region_name": "eu-north-1"}} | options
+    assert _s3_options("s3://bucket", query) == region
+
+
+def test_other_names_in_the_query_are_refused():
+    with pytest.raises(kwire.InputError, match=r"takes endpoint_override, scheme and region .* not token") as caught:
+        named("s3://bucket/x?token=hidden")
+    assert "hidden" not in str(caught.value)
+
+
+def test_a_folder_is_not_read_as_a_file(trees):
+    _, there = trees
+    for read in (there.open, there.stat, lambda: FileBytes(there)):
+        with pytest.raises(kwire.InputError, match="cannot be read: it is a folder"):
+            read()
+
+
+def test_objects_that_stand_for_folders_are_folders(s3):
+    s3.put("marked/a.log", b"a")
+    s3.files.call_s3("put_object", Bucket=s3.bucket, Key="marked/empty/", Body=b"")
+    there = path_of(s3.url("marked"))
+    for entries in (there.iterdir(), there.everything()):
+        assert [(entry.name, entry.is_dir()) for entry in entries] == [("a.log", False), ("empty", True)]
+    assert named(s3.url("marked/*")) == [s3.url("marked/a.log"), s3.url("marked/empty")]
+
+
+def test_a_server_that_does_not_answer_is_an_error():
+    pytest.importorskip("aiohttp")
+    with pytest.raises(kwire.InputError, match=r"cannot be read: .*127.0.0.1"):
+        named("http://127.0.0.1:1/x")
