@@ -8,7 +8,6 @@ from kwire_cli.analysis.diagnosis.authentication import Authentication
 from kwire_cli.analysis.diagnosis.authorization import Authorization
 from kwire_cli.analysis.diagnosis.batches import Batches
 from kwire_cli.analysis.diagnosis.closing import ClosedAtRequest
-from kwire_cli.analysis.diagnosis.consumers import Consumers
 from kwire_cli.analysis.diagnosis.coordinators import Coordinators
 from kwire_cli.analysis.diagnosis.damage import DamagedLogs
 from kwire_cli.analysis.diagnosis.elections import Elections
@@ -48,7 +47,6 @@ RULES: tuple[type[Rule], ...] = (
     Packets,
     DamagedLogs,
     TransactionTrouble,
-    Consumers,
     GroupTrouble,
     Producers,
     Batches,
