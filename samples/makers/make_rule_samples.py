@@ -14,13 +14,15 @@ from kit.captures import Wire, spoken_capture
 START = 1_790_000_000
 SECOND = 1_000_000_000
 SUBSCRIPTION = base64.b64encode(b"\0\1\0\0\0\1\0\6orders\xff\xff\xff\xff\0\0\0\0").decode()
-TOPIC_ID, NO_ID = "Wg6nBlB7TIOaMoA5IIT1cA", "A" * 22
+TOPIC_ID = "Wg6nBlB7TIOaMoA5IIT1cA"
+NO_ID = "A" * 22
 GROUP = {"groupId": "inventory", "memberId": "worker-1-9f1c2a", "groupInstanceId": None}
 
 
 def write(path, client, calls):
     """Write a capture of calls: api, version, request, response, seconds from the start, and seconds that it took."""
-    said, times = [], []
+    said = []
+    times = []
     for number, (api, version, request, response, at, took) in enumerate(calls, 1):
         said.append((0, Wire.request(api, version, number, client, **request)))
         said.append((1, Wire.response(api, version, number, **response)))
@@ -34,7 +36,8 @@ def fetch(number):
     asked["partitionMaxBytes"] = 1 << 20
     answered = {"errorCode": 0, "highWatermark": 5, "lastStableOffset": 5, "logStartOffset": 0}
     answered |= {"abortedTransactions": [], "preferredReadReplica": -1, "records": None}
-    topics, responses = [], []
+    topics = []
+    responses = []
     for topic in ("orders", "returns"):
         topics.append({"topic": topic, "partitions": [asked | {"partition": index} for index in (0, 1)]})
         responses.append({"topic": topic, "partitions": [answered | {"partitionIndex": index} for index in (0, 1)]})
@@ -87,9 +90,9 @@ def main():
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
     write(folder / "fetch-sessions-ignored.pcap", "billing", [fetch(number) for number in range(8)])
-    rounds = [
-        call for number in range(3) for call in (join(3 * number, number + 1), sync(3 * number + 0.1, number + 1))
-    ]
+    rounds = []
+    for number in range(3):
+        rounds += [join(3 * number, number + 1), sync(3 * number + 0.1, number + 1)]
     write(folder / "sync-failed.pcap", "worker", rounds)
     known = [metadata(at, is_known=True) for at in (0, 5)]
     unknown = [metadata(at, is_known=False) for at in (7, 7.1, 7.3, 8.4)]

@@ -69,7 +69,7 @@ def found(code, calls, connections=()):
 
 
 def fetch(at, offset, end, *, size=100, error=0, start=0, stable=None, took=0.001, key="orders", **more):
-    """Return a Fetch of partition 0, answered with so many bytes of records and a high watermark."""
+    """Return a Fetch of partition 0, answered with `size` bytes of records and a high watermark."""
     names = {"who", "host", "broker", "throttle", "connection"}
     call = {name: more.pop(name) for name in [*more] if name in names}
     request = {
@@ -95,8 +95,8 @@ def commit(at, offset, group="billing", **call):
 def find_offset(at, offset, group="billing", **call):
     """Return an OffsetFetch that is answered with an offset of partition 0 of orders."""
     topics = [{"name": "orders", "partitions": [{"partitionIndex": 0, "committedOffset": offset, "errorCode": 0}]}]
-    request, response = {"groups": [{"groupId": group}]}, {"groups": [{"groupId": group, "topics": topics}]}
-    return MadeCall("OffsetFetch", request, response, at=at, **call)
+    response = {"groups": [{"groupId": group, "topics": topics}]}
+    return MadeCall("OffsetFetch", {"groups": [{"groupId": group}]}, response, at=at, **call)
 
 
 def list_offset(at, time, offset, **call):

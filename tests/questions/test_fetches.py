@@ -17,9 +17,9 @@ def test_a_consumer_that_waits_for_bytes_is_slow_by_itself():
     [
         (2000, 2.0, 50, ["warning"]),
         (500, 0.5, 50, ["info"]),
-        (2000, 0.1, 50, []),  # enough was there
-        (2000, 2.0, 0, []),  # nothing was there
-        (100, 0.1, 50, []),  # nobody minds
+        (2000, 0.1, 50, []),  # the bytes were present
+        (2000, 2.0, 0, []),  # no records
+        (100, 0.1, 50, []),  # a short wait
     ],
 )
 def test_waits_for_bytes(wait, took, size, levels):

@@ -40,7 +40,6 @@ def test_a_group_that_stops_to_commit_lags():
 
 
 def test_a_commit_that_was_found_counts():
-    """The last end that a member saw counts, though nobody commits after it."""
     calls = [call for step in range(4) for call in (fetch(step, 100 * step, 100 * step), find_offset(step + 0.5, 5))]
     ((_, subject, text, _),) = found("LAG", [*calls, fetch(9, 900, 900)])
     assert subject == "group billing"
@@ -63,7 +62,6 @@ def test_two_clusters_with_topics_of_one_name():
 
 
 def test_the_offset_of_a_fetch_session_stands_until_it_changes():
-    """A request that moves the offset may be answered without the partition."""
     calls = [fetch(0, 10, 10, size=0, sessionId=0, sessionEpoch=0), fetch(1, 500, 500, sessionId=7, sessionEpoch=1)]
     calls[1].response["responses"] = []
     for step in range(2, 9):

@@ -62,7 +62,7 @@ def test_a_member_id_that_was_given_and_not_used():
     row = rows["MEMBER_ID_UNUSED"]
     assert row["severity"] == "warning"
     assert row["text"] == (
-        "rdkafka got 1 id that it never used (id-154b45), and joined anew; then a JoinGroup took 45.0 s "
+        "rdkafka got 1 id that it never used (id-154b45), and joined again; then a JoinGroup took 45.0 s "
         "(session.timeout.ms is 45.0 s)"
     )
     assert [place["frame"] for place in row["evidence"]] == [4]

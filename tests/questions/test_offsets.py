@@ -1,7 +1,7 @@
 """Offsets that consumers commit, ask for, lose or never get past."""
 
 import pytest
-from kit.calls import first
+from kit.calls import MadeCall, first, sample_findings
 from kit.rules import commit, fetch, find_offset, found, list_offset
 
 
@@ -15,7 +15,7 @@ def test_records_deleted_before_they_were_read():
     assert frames == [58, 60]
 
 
-def test_a_reset_to_latest_skips_what_is_left():
+def test_a_reset_to_latest_skips_records():
     calls = [fetch(0, 50, -1, error=1, size=0), list_offset(1, -1, 900), fetch(2, 900, 900, size=0, start=100)]
     ((severity, _, text, _),) = found("OFFSET_OUT_OF_RANGE", calls)
     assert severity == "error"
@@ -58,7 +58,7 @@ def test_a_record_that_stops_a_group():
     assert (code, severity, subject) == ("STUCK_AT_OFFSET", "error", "group payments")
     assert text == (
         "client payments-worker read payments-0 from offset 7 5 times in 7.0 s, over 5 connections, got records each "
-        "time and committed nothing beyond: offset 7 stands"
+        "time and committed nothing beyond offset 7"
     )
 
 
@@ -72,14 +72,24 @@ def test_a_group_that_never_committed_can_be_stuck():
 @pytest.mark.parametrize(
     "more",
     [
-        [commit(9, 8)],  # somebody got past it
+        [commit(9, 8)],  # its own commit
         [commit(9, 8, who="other")],
+        [MadeCall("TxnOffsetCommit", commit(9, 8).request, {"topics": []}, at=9, who="producer")],
     ],
 )
 def test_a_group_that_gets_past_an_offset(more):
     calls = [find_offset(0, 7), find_offset(0, 7, who="other"), *(fetch(at, 7, 100) for at in range(4))]
     assert len(found("STUCK_AT_OFFSET", calls)) == 1
     assert found("STUCK_AT_OFFSET", [*calls, *more]) == []
+
+
+def test_a_group_that_is_stuck_at_several_partitions():
+    """One finding names all of them."""
+    row = next(
+        row for row in sample_findings("incidents/rebalancing-consumer.pcap") if row["code"] == "STUCK_AT_OFFSET"
+    )
+    assert row["text"].startswith("client worker-2 read payments-3 from offset 0 3 times in 16.0 s")
+    assert row["text"].endswith("; likewise payments-2")
 
 
 def test_a_client_without_a_group_may_read_again():

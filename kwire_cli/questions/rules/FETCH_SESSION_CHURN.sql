@@ -1,4 +1,4 @@
--- One row for each client and broker where fetch sessions end or are refused again and again.
+-- One row for each client and broker where fetch sessions often end or are refused.
 with marked as (
     select
         *,

@@ -1,4 +1,4 @@
--- One row for each group, or client outside these groups, and topic at whose partitions it is behind.
+-- One row for each group, or client outside these groups, and topic whose partitions lag.
 with numbered as (
     select
         *,

@@ -1,4 +1,4 @@
--- One row for each member of the consumer protocol that kept partitions long after it was told to give them up.
+-- One row for each member of the consumer protocol that kept partitions long after the coordinator took them away.
 with assignments as (
     select
         *,

@@ -1,4 +1,4 @@
--- One row for each group and client that reads partitions from the same offset again and again.
+-- One row for each group and client that reads partitions from the same offset each time.
 with reads as (
     select
         client, client_host, topic_partition, fetch_offset, max(software) as software, count(*) as reads,
@@ -31,7 +31,7 @@ stuck as (
 ),
 ranked as (
     select
-        s.group_id, s.committed_offset, r.*, count(*) over (of_client) - 1 as others,
+        s.group_id, s.committed_offset, r.*, list(r.topic_partition) over (of_client) as all_partitions,
         row_number() over (of_client order by r.reads desc, r.span_s desc, r.topic_partition, r.fetch_offset) as nth
     from stuck s
     join reads r using (client, client_host, topic_partition, fetch_offset)
@@ -47,7 +47,7 @@ select
     connections,
     span_s,
     nullif(committed_offset, -1) as committed_offset,
-    nullif(others, 0) as more_offsets,
+    list_sort(list_filter(list_distinct(all_partitions), lambda p: p <> topic_partition)) as others,
     reads as weight,
     evidence
 from ranked

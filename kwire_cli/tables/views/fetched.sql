@@ -1,5 +1,5 @@
 -- One row for each partition that a Fetch request or its response names. In a fetch session a request names only the
--- partitions that changed, so the last offset that the session named stands (KIP-227): `fetch_offset` is that offset,
+-- partitions that changed, so the last offset that the session named counts (KIP-227): `fetch_offset` is that offset,
 -- `asked_offset` the one in the request. Columns of the response are null for a partition that it does not name.
 with asked_topics as (select connection, frame, unnest(body.topics) as t from bodies_fetch_request),
 asked as (

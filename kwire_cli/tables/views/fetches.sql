@@ -1,6 +1,6 @@
 -- One row for each Fetch request, with its response if there is one. A Fetch that names a replica is a broker's or a
--- controller's (`is_internal`). `nth` counts the Fetch requests of a connection, and `had_session` says that the
--- response before gave a fetch session (KIP-227).
+-- controller's (`is_internal`). `nth` counts the Fetch requests of a connection, and `had_session` is
+-- true if the response before gave a fetch session (KIP-227).
 with requests as (
     select
         connection,

@@ -1,4 +1,4 @@
--- One row for each ConsumerGroupHeartbeat (KIP-848). `owned` are the partitions that the member says it has, `assigned`
+-- One row for each ConsumerGroupHeartbeat (KIP-848). `owned` are the partitions that the member reports, `assigned`
 -- those that the coordinator wants it to have; null where the message leaves them as they were.
 with lists as (
     select connection, frame, 'request' as kind, body.topicPartitions as topics

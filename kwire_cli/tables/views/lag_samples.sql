@@ -1,5 +1,5 @@
--- One row for each moment at which the lag at a partition is known: of a group, by what its members committed, or of a
--- client, by what it asked for (`group_id` is null). A position is compared with the last high watermark before it.
+-- One row for each moment at which the lag at a partition is known: of a group, from its commits, or of a client,
+-- from the offsets in its requests (`group_id` is null). A position is compared with the last high watermark before it.
 with ends as (
     select
         client, client_host, broker_address, topic, partition, topic_partition, software, response_time as time,

@@ -1,5 +1,5 @@
--- One row for each offset in a ListOffsets response of a consumer, with the time that was asked for: -2 is the start of
--- the log, -1 its end.
+-- One row for each offset in a ListOffsets response of a consumer, with the requested time: -2 is the start of the log,
+-- -1 its end.
 with asked_topics as (
     select connection, frame, unnest(body.topics) as t
     from bodies_list_offsets_request
