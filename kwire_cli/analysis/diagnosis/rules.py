@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.diagnosis.authentication import Authentication
 from kwire_cli.analysis.diagnosis.authorization import Authorization
 from kwire_cli.analysis.diagnosis.batches import Batches
-from kwire_cli.analysis.diagnosis.consumers import Consumers
 from kwire_cli.analysis.diagnosis.coordinators import Coordinators
 from kwire_cli.analysis.diagnosis.damage import DamagedLogs
 from kwire_cli.analysis.diagnosis.elections import Elections
@@ -39,7 +38,6 @@ RULES: tuple[type[Rule], ...] = (
     Packets,
     DamagedLogs,
     TransactionTrouble,
-    Consumers,
     GroupTrouble,
     LogSequences,
     Batches,

@@ -8,7 +8,6 @@ from kit.calls import INCIDENTS, REAL, RULES, codes, survives
 
 from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.diagnosis.authorization import KINDS_OF_RESOURCE
-from kwire_cli.analysis.diagnosis.consumers import Consumers
 from kwire_cli.analysis.diagnosis.coordinators import Coordinators
 from kwire_cli.analysis.diagnosis.elections import Elections
 from kwire_cli.analysis.diagnosis.metadata import UnknownTopics
@@ -99,7 +98,6 @@ class Hostile:
 @pytest.mark.parametrize(
     ("rule_type", "errors"),
     [
-        (Consumers, ["OFFSET_OUT_OF_RANGE"]),
         (Coordinators, ["NOT_COORDINATOR", 7]),
         (Elections, []),
         (Replicas, []),
