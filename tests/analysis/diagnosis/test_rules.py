@@ -8,9 +8,7 @@ from kit.calls import INCIDENTS, REAL, RULES, codes, survives
 
 from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.diagnosis.authorization import KINDS_OF_RESOURCE
-from kwire_cli.analysis.diagnosis.consumers import Consumers
 from kwire_cli.analysis.diagnosis.elections import Elections
-from kwire_cli.analysis.diagnosis.leadership import Leadership
 from kwire_cli.source.kafka.traffic import TcpConnection
 
 WELL = (
@@ -96,9 +94,7 @@ class Hostile:
 @pytest.mark.parametrize(
     ("rule_type", "errors"),
     [
-        (Consumers, ["OFFSET_OUT_OF_RANGE"]),
         (Elections, []),
-        (Leadership, ["NOT_LEADER_OR_FOLLOWER"]),
     ],
 )
 def test_bodies_of_wrong_types(rule_type, errors):
