@@ -3,7 +3,7 @@ select
     broker_address,
     count(*) as connections,
     sum(client_bytes + broker_bytes)::bigint as size,
-    list_sort(list(distinct split_part(reason, ' for client random', 1))) as reasons,
+    array_to_string(list_sort(list(distinct split_part(reason, ' for client random', 1)))[:$most_reasons], '; ') as reasons,
     count(*) as weight,
     evidence(place) as evidence
 from tls
