@@ -1,4 +1,4 @@
-"""All rules at once over bodies of request logs that hold anything: no rule fails, and no sentence grows with the input."""
+"""All rules at once over bodies that hold anything: no rule fails, and no sentence grows with the input."""
 
 from itertools import islice
 
