@@ -8,10 +8,8 @@ from kit.calls import INCIDENTS, REAL, RULES, codes, survives
 
 from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.diagnosis.authorization import KINDS_OF_RESOURCE
-from kwire_cli.analysis.diagnosis.consumers import Consumers
 from kwire_cli.analysis.diagnosis.coordinators import Coordinators
 from kwire_cli.analysis.diagnosis.elections import Elections
-from kwire_cli.analysis.diagnosis.leadership import Leadership
 from kwire_cli.analysis.diagnosis.metadata import UnknownTopics
 from kwire_cli.analysis.diagnosis.replicas import Replicas
 from kwire_cli.analysis.diagnosis.speed import Speed
@@ -100,10 +98,8 @@ class Hostile:
 @pytest.mark.parametrize(
     ("rule_type", "errors"),
     [
-        (Consumers, ["OFFSET_OUT_OF_RANGE"]),
         (Coordinators, ["NOT_COORDINATOR", 7]),
         (Elections, []),
-        (Leadership, ["NOT_LEADER_OR_FOLLOWER"]),
         (Replicas, []),
         (Speed, ["REQUEST_TIMED_OUT"]),
         (UnknownTopics, ["UNKNOWN_TOPIC_OR_PARTITION"]),
