@@ -84,9 +84,6 @@ class GroupTrouble(Rule):
         """Take a batch of a coordinator's log."""
         self._state.log_item(item)
 
-    def merge(self, other: GroupTrouble) -> None:
-        self._state.merge(other._state)
-
     def findings(self) -> Iterator[Finding]:
         for timeline in self._state.timelines():
             subject, command = f"group {timeline.group}", f"groups --group {quote(timeline.group)}"

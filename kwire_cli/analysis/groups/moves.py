@@ -1,4 +1,4 @@
-"""Moves of group members: calls and records of coordinators in one small form, which can be merged and replayed."""
+"""Moves of group members: calls and records of coordinators in one small form, which can be replayed."""
 
 from __future__ import annotations
 
@@ -176,13 +176,6 @@ class Signs:
                 before += [time for time in (heard.first, heard.last) if time <= move.time][-1:]
         return move.time - max(before) if before else None
 
-    def merge(self, other: Signs) -> None:
-        """Take in when the member was heard of elsewhere."""
-        self.heard += other.heard
-        self._bound()
-        self.accepted |= other.accepted
-        self.learn(other.instance, other.interval, other.rebalance_timeout, other.session_timeout)
-
 
 def _by_time(heard: Heard) -> tuple[float, str]:
     return heard.first, str(heard.connection)
@@ -213,19 +206,6 @@ class GroupMoves:
         """Note a coordinator, and its node id if that is known."""
         nodes = [number for number in (self.coordinators.get(broker), node) if number is not None]
         self.coordinators[broker] = max(nodes, default=None)
-
-    def merge(self, other: GroupMoves) -> None:
-        """Take in the moves of another part."""
-        self.moves.merge(other.moves)
-        for member, signs in other.members.items():
-            if own := self.members.get(member):
-                own.merge(signs)
-            elif len(self.members) < MOST_MEMBERS:
-                self.members[member] = signs
-        for broker, node in other.coordinators.items():
-            self.meet(broker, node)
-        self.connections |= other.connections
-        self.types |= other.types
 
 
 def text(value: Any) -> str:

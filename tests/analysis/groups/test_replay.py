@@ -359,14 +359,6 @@ def test_a_group_that_cannot_be_kept_is_counted(monkeypatch):
     assert "2 later events are not counted" in groups.answer().blocks[-1].text
 
 
-def test_moves_of_a_group_that_cannot_be_kept_are_counted_when_parts_are_merged(monkeypatch):
-    monkeypatch.setattr("kwire_cli.analysis.groups.groups.MOST_GROUPS", 1)
-    other = groups_of([call("Heartbeat", second, {"groupId": "h"}, {"errorCode": 25}) for second in (3, 4, 5)])
-    whole = groups_of([beat(1, "a", 1)])
-    whole.merge(other)
-    assert "3 later events are not counted" in whole.answer().blocks[-1].text
-
-
 def test_texts():
     assert names([("b", 2), ("a", 0), ("b", 10), ("b", 3)]) == "a-0, b-2, 3 and 1 more"
     assert (short("worker-1-85503186-d35e", "worker-1"), short("abc")) == ("85503186", "abc")
