@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.groups.answer import answer_of
 from kwire_cli.analysis.groups.logged import logged_moves, topic_names
-from kwire_cli.analysis.groups.moves import MOST_MEMBERS, GroupMoves, span_of
+from kwire_cli.analysis.groups.moves import MOST_MEMBERS, GroupMoves, span_of, text
 from kwire_cli.analysis.groups.reading import APIS, HEARTBEATS, SHARES, moves_of
 from kwire_cli.analysis.groups.replay import replay
 from kwire_cli.analysis.subjects import CallFold
@@ -49,6 +49,7 @@ class GroupState:
             if move.kind != "commit":
                 group.types.add(protocol)
                 group.meet(call.broker, call.node)
+                group.protocol_type = text(call.request.get("protocolType")) or group.protocol_type
             kept = _with_member(group, move)
             if kept.member:
                 kept = self._sign(group, kept, call)

@@ -21,6 +21,8 @@ MOST_PARTITIONS = 1 << 14
 """Partitions of an assignment that are kept."""
 UNTIMED = 1e6
 """Seconds below which a time is none: calls without a time are put in order by frame or line, a microsecond each."""
+CONNECT = "connect"
+"""The protocol type of workers of Kafka Connect."""
 Partition = tuple[str, int]
 """A topic and a partition; a connector and a task of Connect, a subtopology and a task of Streams."""
 Assignment = frozenset[Partition]
@@ -46,7 +48,8 @@ class Move(NamedTuple):
     records. `time` is when it was asked or written, `until` when it was answered, in seconds. `generation` is the
     member's own, `reached` the one in the answer: generations of classic groups, member epochs of others.
 
-    `assignment` is what the member was given, `owned` what it says that it has; both None if the message does not say.
+    `assignment` is what the member was given, `owned` what it says that it has, `revoked` what it has to give up; all
+    None if the message does not say. Where `revoked` is there, `assignment` is what comes to what the member has.
     `everybody` are the members as the leader gets them, None for whoever is not the leader.
     """
 
@@ -70,9 +73,12 @@ class Move(NamedTuple):
     topics: tuple[str, ...] | None = None
     assignment: Assignment | None = None
     owned: Assignment | None = None
+    revoked: Assignment | None = None
     everybody: tuple[str, ...] | None = None
-    leader_assignments: tuple[tuple[str, Assignment], ...] = ()
-    """The assignments that the leader of a classic group sends, by member."""
+    everybody_owned: tuple[tuple[str, Assignment | None], ...] = ()
+    """What the members say that they have, as the leader gets it."""
+    leader_assignments: tuple[tuple[str, Assignment, Assignment | None], ...] = ()
+    """What the leader of a classic group sends: each member with its `assignment` and `revoked`."""
     listed: tuple[LoggedMember, ...] | None = None
     times: int = 0
     """The delivery count of a `share` move, or the number of records that it gives back."""
@@ -192,6 +198,8 @@ class GroupMoves:
     """The member on each connection: librdkafka forgets its id before the answer that fences it has come."""
     types: set[str] = field(default_factory=set)
     """Protocols that the group was seen to speak: classic, consumer, share, streams."""
+    protocol_type: str = ""
+    """What the members of a classic group do together: consumer, connect, or another word of theirs."""
 
     def signs(self, member: str) -> Signs:
         """Return the signs of a member, which is new the first time."""
@@ -206,6 +214,11 @@ class GroupMoves:
         """Note a coordinator, and its node id if that is known."""
         nodes = [number for number in (self.coordinators.get(broker), node) if number is not None]
         self.coordinators[broker] = max(nodes, default=None)
+
+
+def lapse(first: float, last: float) -> float | None:
+    """Return the seconds between two moments; None if one of them has an order and no time."""
+    return None if min(first, last) < UNTIMED else last - first
 
 
 def text(value: Any) -> str:
