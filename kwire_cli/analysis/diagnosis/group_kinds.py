@@ -36,7 +36,7 @@ REBALANCE_OF_OTHERS = REBALANCE._replace(
     "their logs.",
     see=("KIP-415",),
 )
-"""REBALANCE of a group whose members are no consumers."""
+"""REBALANCE of a group whose members do not consume."""
 UNCHANGED = FindingKind(
     "ASSIGNMENT_UNCHANGED",
     "info",

@@ -47,7 +47,7 @@ LEAST: dict[Cause, int] = {
 BAD: frozenset[Cause] = frozenset({"poll", "session", "fenced"})
 """Causes that a healthy group does not have even once."""
 BY_DESIGN: frozenset[Cause] = frozenset({"metadata", "subscription", "resubscribed"})
-"""Causes that say nothing of members that are no consumers: workers of Connect join again for each connector."""
+"""Causes that are ordinary where members do not consume: workers of Connect join again for each connector."""
 SLOW = 10.0
 """Seconds from which on a rebalance is slow: members wait for one that is at work and does not poll."""
 IDLE_SECONDS = 10.0
@@ -158,7 +158,8 @@ def _rebalances(timeline: Timeline, *, loops: bool) -> Iterator[Finding]:
         bad = next((row for row in again if any(trigger.cause in BAD for trigger in row.triggers)), None)
         slow = max(again, key=lambda rebalance: rebalance.seconds if rebalance.timed else 0.0)
         severity: Severity = "warning" if (bad and not loops) or _waits(slow) >= SLOW else "info"
-        kind, about = REBALANCE if timeline.consumes else REBALANCE_OF_OTHERS, slow
+        kind = REBALANCE if timeline.consumes else REBALANCE_OF_OTHERS
+        about = slow
         if bad and not loops:
             about = bad
             if timeline.consumes:

@@ -230,7 +230,8 @@ class ClassicReplay:
 
     def _empty(self, number: int) -> Generation | None:
         """Return the generation without members before another one: all had left, and its number was passed over."""
-        current, left = self._current, self._next.left
+        current = self._current
+        left = self._next.left
         if current is None or not current.whole or not current.members or not {*left} >= current.members:
             return None
         if number < current.number + PASSED_OVER:

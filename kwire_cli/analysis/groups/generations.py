@@ -27,11 +27,11 @@ class Generation:
     joins: dict[str, Move] = field(default_factory=dict)
     syncs: dict[str, Move] = field(default_factory=dict)
     given: list[Move] = field(default_factory=list)
-    """All answers to SyncGroup with an assignment: those of `syncs`, and those of members that were replaced."""
+    """All answers to SyncGroup with an assignment. `syncs` lacks members that were replaced."""
     assignments: dict[str, Assignment] = field(default_factory=dict)
-    """The partitions of each member: those of the leader's request, or of the answer to its own SyncGroup."""
+    """The partitions of each member, by the leader's request or by the answer to the member's SyncGroup."""
     owned: dict[str, Assignment] = field(default_factory=dict)
-    """What members had when they joined, as they say."""
+    """The partitions that members had when they joined, by their JoinGroup."""
     members: set[str] = field(default_factory=set)
     whole: bool = False
     """Whether all members are known, which the leader's answer and records tell."""
@@ -55,7 +55,7 @@ class Generation:
         return self.broken and not self.syncs
 
     def give(self, member: str, assignment: Assignment, revoked: Assignment | None, before: Assignment) -> Assignment:
-        """Note what a member is given, and return what it has then; `before` is what it had, if it did not say so."""
+        """Note an assignment of a member and return its partitions. `before` counts if JoinGroup does not name any."""
         if revoked is not None:
             assignment |= self.owned.get(member, before) - revoked
         self.assignments[member] = assignment
@@ -114,7 +114,7 @@ class Absence:
         rebalance.stopped = _stopped(rebalance, current, stays, stopped)
 
     def finish(self) -> None:
-        """Add up the absences of members that have none at their end, or at the last sign of them."""
+        """Add up absences that last until a member's end, or until the last sign of it."""
         for member, since in self._since.items():
             own = self._timeline.member(member)
             until = own.ended if own.ended is not None else own.last
@@ -123,27 +123,29 @@ class Absence:
 
 
 def _gives_up(join: Move, assignor: str, had: Assignment | None) -> bool:
-    """Return whether a member that joins again has given up its partitions: it says so (KIP-429), or is eager."""
+    """Return whether a member that joins again has given up its partitions: by KIP-429, or because it is eager."""
     if join.owned is not None:
         return not join.owned
     return not had or COOPERATIVE not in assignor
 
 
 def _stopped(rebalance: Rebalance, current: Generation, stays: set[str], given_up: list[float]) -> float:
-    """Return the seconds in which nobody had partitions; 0 if that cannot be told.
+    """Return the seconds in which no member had partitions; 0 if they are not known.
 
-    Whoever is answered knows that all have joined. Members that went on with their work count until they were removed.
+    An answer to JoinGroup shows that all members have joined. A member that went on with its work had its partitions
+    until it was removed.
     """
     starts = [sync.at for member, sync in current.syncs.items() if current.assignments.get(member)]
-    rejoin = [join for member, join in current.joins.items() if member in stays]
+    joins = {member: join for member, join in current.joins.items() if member in current.members}
+    rejoin = stays & joins.keys()
     if not starts or not given_up or len(given_up) < len(rejoin):
         return 0.0
-    if current.whole and current.members <= current.joins.keys():
+    if current.whole and current.members <= joins.keys():
         end = max(given_up + [trigger.time for trigger in rebalance.triggers if trigger.cause == "poll"])
     elif COOPERATIVE in current.assignor or current.assignor == STREAMS:
         return 0.0
     else:
-        end = min(join.at for join in current.joins.values())
+        end = min(join.at for join in joins.values())
     return max(min(starts) - end, 0.0)
 
 

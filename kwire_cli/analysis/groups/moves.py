@@ -48,8 +48,8 @@ class Move(NamedTuple):
     records. `time` is when it was asked or written, `until` when it was answered, in seconds. `generation` is the
     member's own, `reached` the one in the answer: generations of classic groups, member epochs of others.
 
-    `assignment` is what the member was given, `owned` what it says that it has, `revoked` what it has to give up; all
-    None if the message does not say. Where `revoked` is there, `assignment` is what comes to what the member has.
+    `assignment` are the partitions that the member was given, `owned` those in its request, `revoked` those that it has
+    to give up; all None if the message has no such field. With `revoked`, `assignment` is added to `owned`.
     `everybody` are the members as the leader gets them, None for whoever is not the leader.
     """
 
@@ -76,7 +76,7 @@ class Move(NamedTuple):
     revoked: Assignment | None = None
     everybody: tuple[str, ...] | None = None
     everybody_owned: tuple[tuple[str, Assignment | None], ...] = ()
-    """What the members say that they have, as the leader gets it."""
+    """The partitions that the members have, in the answer to the leader."""
     leader_assignments: tuple[tuple[str, Assignment, Assignment | None], ...] = ()
     """What the leader of a classic group sends: each member with its `assignment` and `revoked`."""
     listed: tuple[LoggedMember, ...] | None = None

@@ -143,7 +143,7 @@ def _join(call: Call) -> Move:
 
 
 def _owned_in(message: dict[str, Any]) -> Assignment | None:
-    """Return what a member that joins says that it has: partitions (KIP-429), or connectors and tasks (KIP-415)."""
+    """Return the partitions (KIP-429), or the connectors and tasks (KIP-415), of a member that joins."""
     allocation = message.get("allocation")
     if isinstance(allocation, str):
         return tasks_in(decoded(allocation, "assignment", CONNECT))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.call import Evidence
-    from kwire_cli.analysis.groups.moves import GroupMoves, Move, Partition
+    from kwire_cli.analysis.groups.moves import Move, Partition
 
 Cause = Literal[
     "join",
@@ -33,7 +33,7 @@ Cause = Literal[
 
 restart: a client that left in good order is there again; poll: max.poll.interval.ms exceeded; session: the broker heard
 nothing of the member for its session timeout; resubscribed: left and came back at once; fenced: thrown out, and back;
-metadata: a member joins again by itself; unknown: what is in the input does not show the cause.
+metadata: a member joins again by itself; unknown: the input does not show the cause.
 """
 FENCED = frozenset({"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_MEMBER_EPOCH", "STALE_MEMBER_EPOCH"})
 """Errors that tell a member that it is none, or not of this generation."""
@@ -131,10 +131,10 @@ class Rebalance:
     It lasts from the first JoinGroup since the group was stable or empty to the last answer to SyncGroup. Where the
     coordinator assigns, it lasts from the first trigger to the last member that followed.
 
-    `moved` are partitions that another client has now; it is `compared` if what members had before is known. `forms`
-    says that nobody was in the group before. `away` are seconds without partitions by member, `stopped` the seconds in
-    which no member of the group had any. A rebalance is not `timed` if no JoinGroup of it is in the input: its record
-    alone, for example, is written at its end.
+    `moved` are partitions that another client has now; it is `compared` if the assignments before are known. A group
+    `forms` if it had no members. `away` are seconds without partitions by member, `stopped` the seconds in which no
+    member of the group had any. A rebalance is not `timed` if no JoinGroup of it is in the input: a record is written
+    at its end.
     """
 
     start: float
@@ -201,7 +201,7 @@ class Timeline:
     group: str
     protocol: str = ""
     protocol_type: str = ""
-    """What the members of a classic group do together, such as consumer or connect; empty if no call says it."""
+    """The protocol type of a classic group, such as consumer or connect; empty if no call has it."""
     assignor: str = ""
     coordinators: dict[str, int | None] = field(default_factory=dict)
     members: dict[str, Member] = field(default_factory=dict)
@@ -230,7 +230,7 @@ class Timeline:
 
     @property
     def consumes(self) -> bool:
-        """Whether the members are consumers, as far as the input says it."""
+        """Whether the members are consumers, which they are if the input has no other protocol type."""
         return self.protocol_type in {"", "consumer"}
 
     @property
@@ -295,35 +295,6 @@ def _at_once(members: Iterable[Member]) -> dict[str, int]:
     return most
 
 
-def begin(group: str, moves: GroupMoves, ordered: Iterable[Move]) -> Timeline:
-    """Return the timeline of a group before its moves are replayed: the members that were heard of.
-
-    `ordered` are the moves in the order of their times, with the silence before each.
-    """
-    timeline = Timeline(
-        group,
-        protocol_type=moves.protocol_type,
-        coordinators=dict(moves.coordinators),
-        dropped=moves.moves.dropped,
-    )
-    for member, signs in sorted(moves.members.items()):
-        times = [time for heard in signs.own() for time in (heard.first, heard.last)]
-        timeline.members[member] = Member(
-            member,
-            *signs.caller,
-            signs.instance,
-            rebalance_timeout=signs.rebalance_timeout,
-            session_timeout=signs.session_timeout,
-            first=min(times),
-            last=max(times),
-            accepted=signs.accepted,
-        )
-    for move in ordered:
-        if move.silence is not None and move.member in timeline.members:
-            timeline.members[move.member].gaps.append((move.time - move.silence, move.time))
-    return timeline
-
-
 def in_effect(moves: Sequence[Move]) -> Iterator[tuple[Move, float | None]]:
     """Yield moves by when they count, each with the time when the member came back, if it is one that left."""
     back = _returns(moves)
@@ -357,7 +328,7 @@ def why_left(
 ) -> tuple[Cause, str]:
     """Return the cause of a member's leaving, and its text.
 
-    `back` is when it came back, `since` are the seconds since it got its assignment, `timeout` its
+    `back` is the time at which it came back, `since` are the seconds since it got its assignment, `timeout` its
     max.poll.interval.ms. `by_admin` says that it is taken out by somebody else (its request names other members).
     """
     reason = move.reason
