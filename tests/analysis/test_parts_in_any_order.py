@@ -11,10 +11,8 @@ import pytest
 from kit.calls import subjects
 from kit.commands import ROOT
 
-from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.dimensions import OF_LINES
 from kwire_cli.analysis.stats import Stats
-from kwire_cli.analysis.summary import Summary
 from kwire_cli.analysis.timeline import Timeline
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.view.answers import answer_document
@@ -43,10 +41,8 @@ class WithoutConnections:
 
 
 FOLDS = {
-    "diagnosis": Diagnosis,
     "stats": lambda: WithoutConnections(Stats({kind: {} for kind in OF_LINES})),
     "timeline": lambda: WithoutConnections(Timeline(100, [*OF_LINES])),
-    "summary": Summary,
 }
 
 

@@ -91,15 +91,16 @@ class Absence:
         """Add up the absences that end in a generation, and note those that begin in it."""
         before = previous.assignments if previous else {}
         stays = previous.members if previous else set()
-        stopped: list[float] = []
+        given_up: list[float] = []
+        keepers = 0
         for member, join in current.joins.items():
             had = before.get(member)
-            if member not in stays:
-                self._since.setdefault(member, join.time)
-            elif _gives_up(join, current.assignor, had):
-                self._since.setdefault(member, join.time)
-                if had is None or had:
-                    stopped.append(join.time)
+            if member in stays and not _gives_up(join, current.assignor, had):
+                keepers += 1
+                continue
+            self._since.setdefault(member, join.time)
+            if member in stays and had != NOTHING:
+                given_up.append(join.time)
         for member, assignment, place in current.rows():
             if not assignment:
                 self._since.setdefault(member, place.at)
@@ -111,7 +112,8 @@ class Absence:
             self._timeline.member(member).without += away
             if place is not current.place and member in stays and before.get(member) != NOTHING:
                 rebalance.away[member] = away
-        rebalance.stopped = _stopped(rebalance, current, stays, stopped)
+        if given_up and not keepers:
+            rebalance.stopped = _stopped(rebalance, current, given_up)
 
     def finish(self) -> None:
         """Add up absences that last until a member's end, or until the last sign of it."""
@@ -129,19 +131,20 @@ def _gives_up(join: Move, assignor: str, had: Assignment | None) -> bool:
     return not had or COOPERATIVE not in assignor
 
 
-def _stopped(rebalance: Rebalance, current: Generation, stays: set[str], given_up: list[float]) -> float:
+def _stopped(rebalance: Rebalance, current: Generation, given_up: list[float]) -> float:
     """Return the seconds in which no member had partitions; 0 if they are not known.
 
-    An answer to JoinGroup shows that all members have joined. A member that went on with its work had its partitions
-    until it was removed.
+    `given_up` are the times at which members gave their partitions up. A member that left had its partitions until
+    then, and one that did not join again in time until it was removed. If JoinGroups of other members are not in the
+    input, an answer to JoinGroup shows that all have joined.
     """
     starts = [sync.at for member, sync in current.syncs.items() if current.assignments.get(member)]
     joins = {member: join for member, join in current.joins.items() if member in current.members}
-    rejoin = stays & joins.keys()
-    if not starts or not given_up or len(given_up) < len(rejoin):
+    if not starts:
         return 0.0
     if current.whole and current.members <= joins.keys():
-        end = max(given_up + [trigger.time for trigger in rebalance.triggers if trigger.cause == "poll"])
+        removed = [trigger.time for trigger in rebalance.triggers if trigger.cause == "poll"]
+        end = max([*given_up, *current.left.values(), *removed])
     elif COOPERATIVE in current.assignor or current.assignor == STREAMS:
         return 0.0
     else:

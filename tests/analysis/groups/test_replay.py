@@ -201,6 +201,23 @@ def test_nobody_has_partitions_from_the_last_join_to_the_first_assignment():
     assert "rebalanced in 7.5 s: 2 members, nobody had partitions for 4.0 s" in text
 
 
+def test_some_member_has_partitions_while_one_keeps_them_or_has_not_left():
+    def second_generation(*calls, **more):
+        return timeline_of(
+            join(1, "a", 1, members=["a", "b"]),
+            join(1, "b", 1, leader="a"),
+            sync(2, "a", 1, ORDERS_0),
+            sync(2, "b", 1, ORDERS_1),
+            join(5, "a", 2, members=["a", "b"] if more else ["a"]),
+            *calls,
+            sync(9, "a", 2, ORDERS_0),
+        ).rebalances[-1]
+
+    keeps = says("range", OWNS_0)
+    assert second_generation(join(5, "b", 2, leader="a", **keeps), sync(9, "b", 2, ORDERS_1), b=True).stopped == 0.0
+    assert second_generation(leave(8, "b")).stopped == pytest.approx(1.0, abs=0.01)
+
+
 def test_a_member_without_partitions_is_named_apart_from_those_that_waited_for_round_trips():
     calls = [
         modern(1, "a", 0, 1, given=[]),
