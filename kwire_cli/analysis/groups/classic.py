@@ -121,6 +121,10 @@ class ClassicReplay:
         if move.until is None or move.reached is None:
             return
         current = self._generation(move.reached, move)
+        if self._previous is None and move.reached > 1 and move.has_id and move.member not in self._given_ids:
+            self._previous = Generation(-1)
+        if self._previous is not None and self._previous.number < 0 and move.has_id:
+            self._previous.members |= {move.member} - self._given_ids.keys()
         stays = self._previous is not None and move.member in self._previous.members
         replaces = self._replaced(move, current) if move.instance else ""
         reason = "" if move.reason.startswith(UNSAID) else move.reason
@@ -309,7 +313,7 @@ class ClassicReplay:
         rebalance = Rebalance(
             min(joins, default=end),
             end,
-            previous.number if previous else None,
+            previous.number if previous and previous.number >= 0 else None,
             current.number,
             triggers,
             place.place,
@@ -346,7 +350,7 @@ class ClassicReplay:
                 triggers.append(Trigger(join.time, "subscription", text, join.place, member, client))
             elif reason and told is None:
                 triggers.append(Trigger(join.time, "metadata", f"joins again: {reason}", join.place, member, client))
-            elif told is None and previous is not None and join.time < first:
+            elif told is None and previous is not None and previous.number >= 0 and join.time < first:
                 text = "joins again by itself"
                 triggers.append(Trigger(join.time, "metadata", text, join.place, member, client))
         for member, join in current.joins.items():

@@ -75,6 +75,8 @@ class Move(NamedTuple):
     owned: Assignment | None = None
     revoked: Assignment | None = None
     everybody: tuple[str, ...] | None = None
+    has_id: bool = False
+    """Whether a JoinGroup has a member id: the member was in the group before, or was given the id."""
     everybody_owned: tuple[tuple[str, Assignment | None], ...] = ()
     """The partitions that the members have, in the answer to the leader."""
     leader_assignments: tuple[tuple[str, Assignment, Assignment | None], ...] = ()

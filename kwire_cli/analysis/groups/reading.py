@@ -134,6 +134,7 @@ def _join(call: Call) -> Move:
         assignor=text(response.get("protocolName")),
         topics=topics,
         owned=_owned_in(subscription),
+        has_id=bool(text(request.get("memberId"))),
         everybody=tuple(text(row.get("memberId")) for row in everybody) if leads else None,
         everybody_owned=tuple(
             (text(row.get("memberId")), _owned_in(decoded(text(row.get("metadata")), "metadata", protocol_type)))

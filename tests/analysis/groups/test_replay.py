@@ -218,6 +218,21 @@ def test_some_member_has_partitions_while_one_keeps_them_or_has_not_left():
     assert second_generation(leave(8, "b")).stopped == pytest.approx(1.0, abs=0.01)
 
 
+def test_members_that_the_group_had_before_the_capture_join_again():
+    timeline = timeline_of(join(2, "a", 7, members=["a"]), sync(5, "a", 7, ORDERS_0))
+    (rebalance,) = timeline.rebalances
+    assert (rebalance.forms, rebalance.before, rebalance.compared, rebalance.triggers) == (False, None, False, [])
+    assert kinds(timeline, "join", "rejoin") == [("rejoin", "a")]
+    new = call(
+        "JoinGroup",
+        2,
+        {"memberId": ""},
+        {"errorCode": 0, "generationId": 7, "memberId": "a", "leader": "a"},
+        client="a",
+    )
+    assert timeline_of(new, sync(5, "a", 7, ORDERS_0)).rebalances[0].forms
+
+
 def test_a_member_without_partitions_is_named_apart_from_those_that_waited_for_round_trips():
     calls = [
         modern(1, "a", 0, 1, given=[]),
