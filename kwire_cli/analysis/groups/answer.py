@@ -274,6 +274,7 @@ def _events(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
 
 def _members(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
     for member in sorted(timeline.members.values(), key=lambda row: (row.joined or row.first or 0.0, row.member)):
+        is_known = timeline.timed and (member.partitions is not None or member.without > 0)
         yield (
             timeline.group,
             short(member.member) if member.label == member.member else member.label,
@@ -283,7 +284,7 @@ def _members(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
             _instant(member.joined),
             _instant(member.ended),
             None if member.partitions is None else len(member.partitions),
-            to_microseconds(member.without) if timeline.timed else None,
+            to_microseconds(member.without) if is_known else None,
             member.end,
             member.rebalance_timeout,
             member.session_timeout,

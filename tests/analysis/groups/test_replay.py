@@ -577,6 +577,14 @@ def test_a_group_that_cannot_be_kept_is_counted(monkeypatch):
     assert "2 later events are not counted" in groups.answer().blocks[-1].text
 
 
+def test_without_an_assignment_the_time_without_partitions_is_not_known():
+    (members,) = [
+        table for table in groups_of([beat(1, "a", 1), beat(2, "a", 1)]).answer().tables if table.name == "members"
+    ]
+    (row,) = members.rows
+    assert dict(zip([column.name for column in members.columns], row, strict=True))["withoutSeconds"] is None
+
+
 def test_texts():
     assert names([("b", 2), ("a", 0), ("b", 10), ("b", 3)]) == "a-0, b-2, 3 and 1 more"
     assert (short("worker-1-85503186-d35e", "worker-1"), short("abc")) == ("85503186", "abc")
