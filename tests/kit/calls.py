@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import itertools
 import pickle
 
 import kwire_cli
@@ -285,17 +284,6 @@ def found_in(rule, given):
     """Return the severity, the code and the subject of what one rule finds in subjects."""
     own = {kind.code for kind in rule.KINDS}
     return [(row["severity"], row["code"], row["subject"]) for row in rows(given) if row["code"] in own]
-
-
-def merged_in_all_orders(make, given, parts=3):
-    """Yield folds of the same subjects, each put together from parts in another order, by way of other processes."""
-    size = -(-len(given) // parts)
-    pieces = [pickle.dumps(asked(make(), given[at : at + size])) for at in range(0, len(given), size)]
-    for order in itertools.permutations(pieces):
-        whole = make()
-        for piece in order:
-            whole.merge(pickle.loads(piece))
-        yield whole
 
 
 def exchanges(*bodies, client="c"):
