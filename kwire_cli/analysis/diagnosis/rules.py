@@ -15,13 +15,10 @@ from kwire_cli.analysis.diagnosis.mangling import Mangling
 from kwire_cli.analysis.diagnosis.metadata import UnknownTopics
 from kwire_cli.analysis.diagnosis.model import FindingKind, kind_of
 from kwire_cli.analysis.diagnosis.old_clients import OldClients
-from kwire_cli.analysis.diagnosis.packets import Packets
 from kwire_cli.analysis.diagnosis.replicas import Replicas
 from kwire_cli.analysis.diagnosis.sequences import LogSequences
 from kwire_cli.analysis.diagnosis.speed import Speed
-from kwire_cli.analysis.diagnosis.tls import TlsMismatch
 from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
-from kwire_cli.analysis.diagnosis.transport import Transport
 from kwire_cli.analysis.diagnosis.versions import Versions
 from kwire_cli.questions import rule_files
 
@@ -29,13 +26,10 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.diagnosis.model import Rule
 
 RULES: tuple[type[Rule], ...] = (
-    TlsMismatch,
     Authentication,
     Authorization,
-    Transport,
     Versions,
     OldClients,
-    Packets,
     DamagedLogs,
     TransactionTrouble,
     GroupTrouble,
