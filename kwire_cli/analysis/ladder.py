@@ -128,11 +128,11 @@ class Ladder:
                 call.latency if is_reply else None,
             )
         )
-        self._cut(slack=2)
+        self._cut()
 
-    def _cut(self, slack: int = 1) -> None:
-        """Keep the first arrows alone if there are `slack` times as many as the limit."""
-        if self.limit is None or len(self._events) < max(slack * self.limit, 1):
+    def _cut(self) -> None:
+        """Keep the first arrows alone if there are twice as many as the limit."""
+        if self.limit is None or len(self._events) < max(2 * self.limit, 1):
             return
         self._events = self._first()
         if len(self._events) == self.limit:
@@ -140,14 +140,6 @@ class Ladder:
 
     def _first(self) -> list[_Event]:
         return sorted(self._events, key=lambda event: event.order)[: self.limit]
-
-    def merge(self, other: Ladder) -> None:
-        """Take in the arrows of another ladder."""
-        self.count += other.count
-        self._events += other._events
-        for broker, node in other._nodes.items():
-            self._nodes[broker] = max(self._nodes.get(broker, node), node)
-        self._cut()
 
     def chart(self) -> Chart:
         """Return the ladder: participants with clients first, and the first arrows in the order of time."""
@@ -261,16 +253,6 @@ class LadderCalls:
         self._taken: set[Captured] = set()
         """Requests that were chosen and whose calls are not complete."""
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what another process needs: everything but calls that wait for answers."""
-        self._finish()
-        names = ("ladder", "_groups", "_ids", "_about")
-        return {name: getattr(self, name) for name in names} | {"_takes": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._calls, self._taken = Calls(), set()
-
     def add(self, subject: Traffic | TcpConnection) -> None:
         """Take in a line of a capture, a TCP connection, or an exchange of a request log."""
         if isinstance(subject, TcpConnection):
@@ -303,12 +285,6 @@ class LadderCalls:
     def _finish(self) -> None:
         for call in self._calls.end():
             self._add(call)
-
-    def merge(self, other: LadderCalls) -> None:
-        """Take in the calls that another one was given."""
-        self._finish()
-        other._finish()
-        self.ladder.merge(other.ladder)
 
     def answer(self, nothing: str = "") -> Answer:
         """Return the ladder, or the note `nothing` if there is no call."""

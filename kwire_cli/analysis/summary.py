@@ -6,21 +6,17 @@ counted here.
 
 from __future__ import annotations
 
-from collections import Counter
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.analysis.summary_answer import summary_answer
-from kwire_cli.analysis.summary_parts import InputFacts, Logs, facts_of
+from kwire_cli.analysis.summary_parts import Contents, facts_of
 from kwire_cli.source.request_log.reading import LineFault
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
     from kwire_cli.answer import Answer
-    from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection
     from kwire_cli.source.reading import Opened
@@ -29,23 +25,11 @@ if TYPE_CHECKING:
     Subject = Captured | TcpConnection | Exchange | LineFault | LogItem
 
 
-def queries() -> Mapping[str, str]:
-    """Return the queries of the summary by name."""
-    folder = files("kwire_cli.questions") / "summary"
-    return {file.name.removesuffix(".sql"): file.read_text("utf-8") for file in folder.iterdir()}
-
-
-class Summary:
+class Summary(Contents):
     """The contents of inputs, and what matters most in them: a fold.
 
     The inputs themselves are told by `end_input`.
     """
-
-    def __init__(self, redaction: Redaction) -> None:
-        self.inputs: list[InputFacts] = []
-        self.logs = Logs()
-        self.line_faults: Counter[str] = Counter()
-        self.diagnosis = Diagnosis(redaction, also=queries())
 
     def end_input(self, opened: Opened) -> None:
         """Take in what is known of an input as a whole, when it was read."""
@@ -58,11 +42,6 @@ class Summary:
             self.logs.add(subject)
         elif isinstance(subject, LineFault):
             self.line_faults[subject.code] += 1
-
-    def rows(self, query: str) -> list[dict[str, Any]]:
-        """Return the rows of a query; none if there was no traffic."""
-        self.diagnosis.findings()
-        return self.diagnosis.answers.get(query, [])
 
     def answer(self, arguments: str = "INPUT", commands: Collection[str] | None = None) -> Answer:
         """Return the summary.

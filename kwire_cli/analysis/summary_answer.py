@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.diagnosis.model import Finding
-    from kwire_cli.analysis.summary import Summary
-    from kwire_cli.analysis.summary_parts import InputFacts
+    from kwire_cli.analysis.summary_parts import Contents, InputFacts
     from kwire_cli.answer import Block, Level
 
 MOST_FINDINGS = 5
@@ -50,7 +49,7 @@ _WHAT = {"capture": "packet capture", "request-log": "request log", "folder": "l
 _NEXT = (Column("command"),)
 
 
-def summary_answer(summary: Summary, arguments: str, commands: Collection[str] | None) -> Answer:
+def summary_answer(summary: Contents, arguments: str, commands: Collection[str] | None) -> Answer:
     """Return the answer: what the input is, what is in it, the findings, and what to type next."""
     findings = summary.diagnosis.findings()
     following = proposals(summary, findings, arguments, commands)
@@ -72,7 +71,7 @@ def summary_answer(summary: Summary, arguments: str, commands: Collection[str] |
 # For people: a line or two for each part.
 
 
-def _sentences(summary: Summary) -> Iterator[tuple[str, str, Level]]:
+def _sentences(summary: Contents) -> Iterator[tuple[str, str, Level]]:
     yield from _inputs(summary)
     if when := _when(summary):
         yield "time", when, ""
@@ -85,7 +84,7 @@ def _sentences(summary: Summary) -> Iterator[tuple[str, str, Level]]:
         yield "missing", text, "warning"
 
 
-def _inputs(summary: Summary) -> Iterator[tuple[str, str, Level]]:
+def _inputs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
     by_kind: dict[str, list[InputFacts]] = {}
     for facts in summary.inputs:
         by_kind.setdefault(facts.kind, []).append(facts)
@@ -105,7 +104,7 @@ def _inputs(summary: Summary) -> Iterator[tuple[str, str, Level]]:
         yield _KINDS.get(kind, "input"), ", ".join(words), ""
 
 
-def _when(summary: Summary) -> str:
+def _when(summary: Contents) -> str:
     first, last, seconds = moments_of(summary)
     if first is None or last is None:
         return ""
@@ -118,7 +117,7 @@ def _clock(text: str, *, day: bool = True) -> str:
     return text[:23].replace("T", " ") if day else text[11:23]
 
 
-def _logs(summary: Summary) -> Iterator[tuple[str, str, Level]]:
+def _logs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
     logs, total = summary.logs, summary.logs.total()
     sizes = Counter({_partition(*key): partition.bytes for key, partition in logs.partitions.items()})
     topics = Counter({topic: 0 for topic, _ in logs.partitions})
@@ -140,7 +139,7 @@ def _logs(summary: Summary) -> Iterator[tuple[str, str, Level]]:
         yield "codecs", f"{_some(codecs, MOST_NAMES)}; format {', '.join(formats)}", ""
 
 
-def _traffic(summary: Summary) -> Iterator[tuple[str, str, Level]]:
+def _traffic(summary: Contents) -> Iterator[tuple[str, str, Level]]:
     if brokers := summary.rows("brokers"):
         names = [_broker(row["broker"] or "", row["node"], one_sided=not row["responses"]) for row in brokers]
         yield "brokers", f"{len(names)}: {_some(names, MOST_NAMES)}", ""
@@ -197,7 +196,7 @@ def _client(client_id: str | None, software: Sequence[str], addresses: Sequence[
     return f"{_cut(client_id or 'without id')} ({', '.join(filter(None, words))})"
 
 
-def _rates(summary: Summary) -> Iterator[str]:
+def _rates(summary: Contents) -> Iterator[str]:
     course = course_of(summary)
     _, _, seconds = moments_of(summary)
     if course is None or not seconds or not course["requests"]:
@@ -211,7 +210,7 @@ def _rates(summary: Summary) -> Iterator[str]:
         yield f"{_size(course['peak_bytes'])}/s at the peak"
 
 
-def _slowest(summary: Summary) -> str:
+def _slowest(summary: Contents) -> str:
     """Return the call for which its broker took longest."""
     for row in summary.rows("slowest")[:1]:
         broker = row["broker"] if row["node"] is None else f"node {row['node']}"

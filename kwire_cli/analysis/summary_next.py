@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from kwire_cli.analysis.diagnosis.model import Finding
-    from kwire_cli.analysis.summary import Summary
+    from kwire_cli.analysis.summary_parts import Contents
 
 MOST = 4
 """Commands that are proposed."""
@@ -17,7 +17,7 @@ _TRANSACTIONS = frozenset({"AddPartitionsToTxn", "EndTxn", "AddOffsetsToTxn", "T
 
 
 def proposals(
-    summary: Summary, findings: Sequence[Finding], arguments: str, commands: Collection[str] | None
+    summary: Contents, findings: Sequence[Finding], arguments: str, commands: Collection[str] | None
 ) -> list[str]:
     """Return the commands that go on from here, with the inputs as they are typed: each command once.
 
@@ -43,7 +43,7 @@ def _of_findings(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
             proposed.add(name)
 
 
-def _of_contents(summary: Summary) -> Iterator[tuple[str, str]]:
+def _of_contents(summary: Contents) -> Iterator[tuple[str, str]]:
     apis = {row["api"]: row["timed"] for row in summary.rows("apis")}
     if summary.logs.partitions:
         yield "dump", "--verify"

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import MAGIC_V2
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.stores import is_file, sizes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kwire_cli.analysis.diagnosis.model import LogItem
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.reading import Opened
 
 
@@ -116,3 +121,24 @@ def facts_of(opened: Opened) -> InputFacts:
     name = opened.recognised.name
     size = sum(sizes([name])) if name is not None and is_file(name) else None
     return InputFacts(opened.label, opened.kind, 1, size)
+
+
+def queries() -> Mapping[str, str]:
+    """Return the queries of the summary by name."""
+    folder = files("kwire_cli.questions") / "summary"
+    return {file.name.removesuffix(".sql"): file.read_text("utf-8") for file in folder.iterdir()}
+
+
+class Contents:
+    """The contents of inputs: the inputs themselves, batches of logs, and rows of queries about traffic."""
+
+    def __init__(self, redaction: Redaction) -> None:
+        self.inputs: list[InputFacts] = []
+        self.logs = Logs()
+        self.line_faults: Counter[str] = Counter()
+        self.diagnosis = Diagnosis(redaction, also=queries())
+
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        """Return the rows of a query; none if there was no traffic."""
+        self.diagnosis.findings()
+        return self.diagnosis.answers.get(query, [])

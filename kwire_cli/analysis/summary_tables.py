@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
-    from kwire_cli.analysis.summary import Summary
+    from kwire_cli.analysis.summary_parts import Contents
 
 _INPUTS = (
     Column("name"),
@@ -91,23 +91,23 @@ _PARTITIONS = (
 )
 
 
-def course_of(summary: Summary) -> Mapping[str, Any] | None:
+def course_of(summary: Contents) -> Mapping[str, Any] | None:
     """Return the row of times, requests, bytes and latencies; None if there is no traffic."""
     rows = summary.rows("course")
     return rows[0] if (rows and rows[0]["last_time"] is not None) or (rows and rows[0]["requests"]) else None
 
 
-def is_logged(summary: Summary) -> bool:
+def is_logged(summary: Contents) -> bool:
     """Return whether the traffic is that of request logs."""
     return any(facts.kind == "request-log" for facts in summary.inputs)
 
 
-def _instant(summary: Summary, time: datetime | None) -> str | None:
+def _instant(summary: Contents, time: datetime | None) -> str | None:
     """Return a time of a table as text. Clocks of request logs have no known zone."""
     return None if time is None else instant(time.timestamp(), is_local=is_logged(summary))
 
 
-def moments_of(summary: Summary) -> tuple[str | None, str | None, float | None]:
+def moments_of(summary: Contents) -> tuple[str | None, str | None, float | None]:
     """Return the first and the last time of traffic, or of records, and the seconds between them."""
     course, total = course_of(summary), summary.logs.total()
     if course is not None and course["first_time"] is not None:
@@ -118,7 +118,7 @@ def moments_of(summary: Summary) -> tuple[str | None, str | None, float | None]:
     return None, None, None
 
 
-def missing(summary: Summary) -> Iterator[tuple[str, int, int | None]]:
+def missing(summary: Contents) -> Iterator[tuple[str, int, int | None]]:
     """Yield what is not in the inputs: what it is in words, how many of it, and their bytes."""
     rows = summary.rows("missing")
     for row in sorted(rows, key=lambda row: row["name"] != "LOST"):
@@ -149,7 +149,7 @@ def missing(summary: Summary) -> Iterator[tuple[str, int, int | None]]:
             yield notice, len(facts.notices), None
 
 
-def anomalies_of(summary: Summary) -> list[tuple[str, int]]:
+def anomalies_of(summary: Contents) -> list[tuple[str, int]]:
     """Return the anomalies of frames and of batches in them, the most frequent first. `missing` has gaps and cuts."""
     gaps = {row["name"] for row in summary.rows("missing")} | {"TRUNCATED"}
     rows = summary.rows("anomalies")
@@ -160,7 +160,7 @@ def _seconds(microseconds: int | None) -> float | None:
     return None if microseconds is None else microseconds / 1e6
 
 
-def numbers_of(summary: Summary) -> Iterator[Fact]:
+def numbers_of(summary: Contents) -> Iterator[Fact]:
     """Yield the numbers of all inputs together."""
     first, last, seconds = moments_of(summary)
     total = summary.logs.total()
@@ -191,14 +191,14 @@ def numbers_of(summary: Summary) -> Iterator[Fact]:
         yield Fact("codecs", dict(by_count(total.codecs)), "map", wide=True)
 
 
-def apis_of(summary: Summary) -> list[tuple[str, int, float, int | None]]:
+def apis_of(summary: Contents) -> list[tuple[str, int, float, int | None]]:
     """Return each api with its requests, their share, and the bytes of requests and responses."""
     rows = summary.rows("apis")
     total = sum(row["requests"] for row in rows)
     return [(row["api"], row["requests"], round(row["requests"] / total, 6), row["bytes"]) for row in rows]
 
 
-def tables_of(summary: Summary) -> Iterator[Table]:
+def tables_of(summary: Contents) -> Iterator[Table]:
     """Yield the tables that programs get."""
     inputs = [(*facts[:2], facts.files, facts.size, [*facts.notices]) for facts in summary.inputs]
     yield Table("inputs", _INPUTS, inputs, wide=True)
@@ -212,14 +212,14 @@ def tables_of(summary: Summary) -> Iterator[Table]:
     yield Table("missing", _MISSING, [*missing(summary)], wide=True)
 
 
-def _slowest(summary: Summary) -> Iterator[tuple[Any, ...]]:
+def _slowest(summary: Contents) -> Iterator[tuple[Any, ...]]:
     for row in summary.rows("slowest"):
         times = _seconds(row["served_us"]), _seconds(row["latency_us"])
         names = ("frame", "line", "api", "client", "broker", "node")
         yield (*times, *(row[name] for name in names), _instant(summary, row["time"]), row["capture"])
 
 
-def _partitions(summary: Summary) -> Iterator[tuple[Any, ...]]:
+def _partitions(summary: Contents) -> Iterator[tuple[Any, ...]]:
     for (topic, number), part in sorted(
         summary.logs.partitions.items(), key=lambda item: (item[0][0], item[0][1] or 0)
     ):

@@ -21,37 +21,32 @@ from kwire_cli.analysis.costs.advice import drawn
 from kwire_cli.analysis.costs.advice_values import named
 from kwire_cli.analysis.costs.overhead_answer import Overhead
 from kwire_cli.analysis.costs.tallies import Tallies
-from kwire_cli.analysis.groups.groups import Groups
-from kwire_cli.analysis.ladder import LadderCalls
 from kwire_cli.analysis.state.answer import state_answer
 from kwire_cli.analysis.state.lag import logs_beside
 from kwire_cli.analysis.stats import GROUPS, Stats
 from kwire_cli.analysis.timeline import Timeline
-from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.answer import together
 from kwire_cli.cli.capture_inputs import tell_of_logs
 from kwire_cli.cli.clients import BESIDE
 from kwire_cli.cli.compare_advice import APART, Advising, write
 from kwire_cli.cli.completers import complete_api, complete_message, complete_release
-from kwire_cli.cli.diagnose import Severe
 from kwire_cli.cli.dump import verifiable
-from kwire_cli.cli.options import OfGroups, OfTransactions, Top, record_format_option
+from kwire_cli.cli.options import Top, record_format_option
 from kwire_cli.cli.overhead import DEFAULTS, Tables, grouping, tables_of
-from kwire_cli.cli.transactions import Open
 from kwire_cli.cli.typed_options import Printing, flag, given, milliseconds_of, option
 from kwire_cli.errors import InputError, counted as number_of
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.pipeline.model import CAPTURES, REQUEST_LOGS, SEGMENTS, found, numbered
+from kwire_cli.pipeline.model import CAPTURES, SEGMENTS, numbered
 from kwire_cli.records.formats import AUTO
 from kwire_cli.spec.accepted import accepted_by
 from kwire_cli.spec.kafka import RELEASE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.pipeline.model import Faults, Found
+    from kwire_cli.pipeline.model import Faults
     from kwire_cli.pipeline.reports import Counted, Inputs
     from kwire_cli.records.codecs import Limits
     from kwire_cli.spec.catalog import Catalog
@@ -119,9 +114,7 @@ class AdvisedMessages(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class ReportOptions(
-    Upgrading, Verifying, Severe, Intervals, OfGroups, OfTransactions, Open, Tables, Top, AdvisedMessages, Advising
-):
+class ReportOptions(Upgrading, Verifying, Intervals, Tables, Top, AdvisedMessages, Advising):
     """The options of all reports. --help says which reports each of them goes with.
 
     Options that commands for one machine declare are listed in their help, and in that of scan under --help-all.
@@ -159,8 +152,6 @@ def check(options: ReportOptions) -> None:
 
 # Reports at work.
 
-TRAFFIC_KINDS = (CAPTURES, REQUEST_LOGS)
-ALL_KINDS = (*TRAFFIC_KINDS, SEGMENTS)
 _SIDES = 2
 """Paths that --report diff compares."""
 
@@ -230,34 +221,13 @@ def _traffic(run: Run, make: Callable[[], Any], beside: str) -> dict[str, Any]:
     If there are both, a note says so, and `beside` how their answers stand beside each other. Raises InputError if
     nothing could be read.
     """
-    return _folds(run, on_spark().traffic(run.inputs, make), "capture or request log", beside)
-
-
-def _asked(
-    run: Run,
-    make: Callable[[], Any],
-    *,
-    logs: bool = True,
-    connections: bool = False,
-    given: Sequence[Found] = (),
-) -> dict[str, Any]:
-    """Return the folds of a question: of request logs, and of captures and with `logs` of segments.
-
-    `given` are the files if they were looked for already. Raises InputError if nothing could be read.
-    """
-    given = given or found(run.inputs.paths, *(ALL_KINDS if logs else TRAFFIC_KINDS))
-    counted = on_spark().asked(run.inputs, given, make, connections=connections)
-    what = "capture, request log or segment" if logs else "capture or request log"
-    return _folds(run, counted, what, "they are asked apart, request logs first")
-
-
-def _folds(run: Run, counted: dict[str, Counted], what: str, beside: str) -> dict[str, Any]:
+    counted: dict[str, Counted] = on_spark().traffic(run.inputs, make)
     run.sum_up(*counted.values())
     if len(counted) > 1:
         tell_of_logs(run.environment, counted["request logs"].files, beside)
     folds = {name: one.by for name, one in counted.items() if one.subjects}
     if not folds:
-        raise InputError(f"no {what} in this could be read")
+        raise InputError("no capture or request log in this could be read")
     return folds
 
 
@@ -266,14 +236,10 @@ def _diff(run: Run) -> Answer:
     paths = [*run.inputs.paths]
     if len(paths) != _SIDES:
         raise click.UsageError(f"--report diff compares two paths, and there are {len(paths)}")
-    sides = [_asked(replace(run, inputs=replace(run.inputs, paths=[path])), Profiles, logs=False) for path in paths]
+    beside = "they are asked apart, request logs first"
+    sides = [_traffic(replace(run, inputs=replace(run.inputs, paths=[path])), Profiles, beside) for path in paths]
     merged = [next(iter(folds.values())) for folds in sides]
     return replace(traffic_answer(merged[0], merged[1], (paths[0], paths[1])), found=False)
-
-
-def _groups(run: Run) -> Answer:
-    folds: dict[str, Groups] = _asked(run, Groups)
-    return together("groups", {name: fold.answer(run.options.group) for name, fold in folds.items()})
 
 
 def _state(run: Run) -> Answer:
@@ -285,18 +251,6 @@ def _state(run: Run) -> Answer:
         raise InputError("no log of Kafka's own topics in this could be read")
     beside = logs_beside(catalog, files, topics, limits=run.limits)
     return state_answer(topics, hide=Redaction(catalog).record, beside=beside)
-
-
-def _transactions(run: Run) -> Answer:
-    folds: dict[str, Transactions] = _asked(run, Transactions)
-    ids, only_open = run.options.transactional_id, run.options.open
-    return together("transactions", {name: fold.answer(ids, only_open=only_open) for name, fold in folds.items()})
-
-
-def _sequence(run: Run) -> Answer:
-    make = partial(LadderCalls, frozenset(run.options.group), frozenset(run.options.transactional_id))
-    folds: dict[str, LadderCalls] = _asked(run, make, logs=False, connections=True)
-    return together("sequence", {name: fold.answer() for name, fold in folds.items()})
 
 
 def _stats(run: Run, kinds: tuple[str, ...] = GROUPS, *, errors: bool = False) -> Answer:
@@ -395,16 +349,11 @@ REPORTS = {
     "clients": Report("who speaks to the brokers, as kwire clients", _clients),
     "diff": Report("what two captures or request logs have apart, as kwire diff A B", _diff),
     "errors": Report("the apis that answered with errors", partial(_stats, errors=True)),
-    "groups": Report("who joins and leaves groups, and why, as kwire groups", _groups, (OfGroups,)),
     "latency": Report("how long brokers took, by api and broker", partial(_stats, kinds=("api", "broker"))),
     "overhead": Report("where the bytes go, as kwire overhead", _overhead, (Tables,)),
-    "sequence": Report("the first requests and responses, as kwire sequence", _sequence, (OfGroups, OfTransactions)),
     "state": Report("what Kafka's own topics say, as kwire dump --state", _state),
     "stats": Report("by api, client, topic and broker, as kwire stats", _stats, (Intervals,)),
     "topics": Report("what went to and from each topic", partial(_stats, kinds=("topic",))),
-    "transactions": Report(
-        "when transactions began and how they ended, as kwire transactions", _transactions, (OfTransactions, Open)
-    ),
     "upgrade": Report("whom a newer release would refuse, as kwire clients --to", _clients, (Upgrading,)),
     "verify": Report("what is wrong in log directories, as kwire dump --verify", _verify, (Verifying,)),
 }

@@ -37,7 +37,7 @@ from kwire_cli.pipeline.parts import MADE_SCHEMA, MOST_TASKS, folded, gathered, 
 from kwire_cli.source.captures import Replay
 from kwire_cli.source.files import Naming
 from kwire_cli.source.kafka.captured import Names
-from kwire_cli.source.kafka.traffic import TcpConnection, traffic
+from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.packets.descriptors import outlined, runs, schedule
 from kwire_cli.source.packets.files import captures_of
 from kwire_cli.source.packets.parts import PART_SIZE, PartReader
@@ -80,18 +80,14 @@ def lines(
     catalog: Catalog,
     names: Mapping[int, Names],
     port: int | None,
-    *,
-    connections: bool = False,
-) -> Iterator[Captured | TcpConnection]:
-    """The lines of the connections in sorted descriptors, and with `connections` these themselves behind their lines.
-    `stream` of each is the packet that its connection began with.
+) -> Iterator[Captured]:
+    """The lines of the connections in sorted descriptors. `stream` of a line is the first packet of its connection.
 
     `names` are what was learnt of all connections of each capture point beforehand.
     """
     for point, replay in owned(batches, secrets):
         point_names = names.get(point) or Names()
         own = Names({**point_names.topics}, {**point_names.brokers}, {**point_names.sessions})
-        ended: list[TcpConnection] = []
         for line in traffic(
             catalog,
             replay,
@@ -99,13 +95,9 @@ def lines(
             waiting_since=replay.waiting_since,
             names=own,
             layouts=layouts(catalog),
-            ended=ended.append if connections else None,
         ):
-            yield from (each._replace(stream=replay.starts[each.stream]) for each in ended)
-            ended.clear()
             line.stream = replay.starts[line.stream]
             yield line
-        yield from (each._replace(stream=replay.starts[each.stream]) for each in ended)
 
 
 def learn(catalog: Catalog, port: int | None, connections: Iterable[tuple[int, Replay]]) -> dict[int, Learnt]:
@@ -224,22 +216,21 @@ class Captures:
 
     def folded(
         self,
-        fold: Callable[[Iterator[Captured | TcpConnection]], Any],
+        fold: Callable[[Iterator[Captured]], Any],
         merge: Merge,
         *,
         learnt: bool = True,
-        connections: bool = False,
     ) -> list[Any]:
         """Return the results of `fold` over the lines of a task's connections, for each task or several tasks.
 
-        `learnt` says that `fold` needs names, `connections` that it takes TCP connections too.
+        `learnt` says that `fold` needs names.
         """
         port, catalog = self._port, self._catalog
         names = self.spark.sparkContext.broadcast(self.learnt if learnt else {})
 
         def folding(batches: Batches, secrets: tuple[Secrets, ...]) -> Iterator[pa.RecordBatch]:
             known = {number: each.names for number, each in names.value.items()}
-            yield made_by(_task(), fold(lines(batches, secrets, catalog, known, port, connections=connections)))
+            yield made_by(_task(), fold(lines(batches, secrets, catalog, known, port)))
 
         return gathered(self._owned(folding), self._tasks, merge)
 

@@ -47,9 +47,8 @@ class Kind(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A file of a kind, by its absolute path, as tasks run elsewhere; `given` is the path or glob that names it."""
+    """A file of a kind, by its absolute path, as tasks run elsewhere."""
 
-    given: str
     kind: Kind
     file: str
 
@@ -73,7 +72,7 @@ def found(paths: Sequence[str], *kinds: Kind) -> list[Found]:
                 some = kind.within(folder) if folder else [name] if kind.is_one(name, itself) else []
                 for file in some:
                     named_as = location(file) if folder and not is_text(file) else file
-                    files.setdefault((kind, named_as), Found(path, kind, named_as))
+                    files.setdefault((kind, named_as), Found(kind, named_as))
     if not files:
         raise InputError(f"there is no {' and no '.join(kind.what for kind in kinds)} in this", file=", ".join(paths))
     for file_of_kind in files.values():

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.analysis.costs.advice_folds import NotWritten, Pricing, Seeing
 from kwire_cli.analysis.costs.advice_values import Message, in_batches, in_exchanges, in_lines, place_of
 from kwire_cli.analysis.state.parts import States, parts_of as parts_of_state, units_of
-from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.analysis.verify import Verification, parts_to_verify
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.capture_faults import UNREADABLE
@@ -23,7 +22,6 @@ from kwire_cli.pipeline.model import (
     Reading,
     by_kind,
     numbered,
-    of_kind,
 )
 from kwire_cli.pipeline.parts import folded
 from kwire_cli.pipeline.request_logs import parts_of_all, place_of as place_in, read_part
@@ -31,9 +29,8 @@ from kwire_cli.records.formats import AUTO
 from kwire_cli.records.kafka_topics import OWN_TOPICS
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.files import named as named_paths
-from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.log_inputs import LogFile, log_file
-from kwire_cli.source.logs.files import Segment, files_in, partition_of, segments_of
+from kwire_cli.source.logs.files import Segment, files_in, segments_of
 from kwire_cli.source.logs.model import BATCH_KINDS
 from kwire_cli.source.request_log.exchange import Bodies, Exchange
 from kwire_cli.source.request_log.reading import LogPart, parts_of
@@ -47,8 +44,6 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.costs.advice import Plans, Prices
     from kwire_cli.analysis.costs.overhead_answer import Overhead
     from kwire_cli.analysis.fold import Merged, Traffic
-    from kwire_cli.pipeline.model import Found
-    from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
 
     Make = Callable[[], Merged[Any]]
@@ -133,15 +128,14 @@ def over_captures(
     read: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     *,
     learnt: bool = True,
-    connections: bool = False,
 ) -> Counted:
     """Count the subjects that `read` makes of the lines of captures, connection by connection: by default these.
 
-    `learnt` says that names are needed, `connections` that TCP connections are subjects too.
+    `learnt` says that names are needed.
     """
     counted = Counted(make(), [*files], captures.size)
     task = partial(_task_of_lines, make, read)
-    for some in captures.folded(task, Counted.merge, learnt=learnt, connections=connections):
+    for some in captures.folded(task, Counted.merge, learnt=learnt):
         counted.merge(some)
     counted.faults.add(*captures.unread())
     return counted
@@ -185,52 +179,6 @@ def traffic(inputs: Inputs, make: Callable[[], Merged[Traffic]]) -> dict[str, Co
 def _exchanges(catalog: Catalog, part: LogPart, faults: Faults) -> Iterable[Any]:
     entries = read_part(part, catalog, faults)
     return (entry for entry in entries if isinstance(entry, Exchange) or entry.code != UNREADABLE)
-
-
-# Questions about traffic and logs, as the commands for one machine ask them.
-
-
-def asked(inputs: Inputs, given: Sequence[Found], make: Make, *, connections: bool) -> dict[str, Counted]:
-    """Count the subjects of a question: those of request logs, and those of captures and segments.
-
-    A capture and a broker's log may show the same exchanges, so the two are not added. With `connections` the TCP
-    connections of captures are subjects too. Frames have no numbers here, as connections are read apart.
-    """
-    files, request_logs, segments = (of_kind(given, kind) for kind in (CAPTURES, REQUEST_LOGS, SEGMENTS))
-    counted = {}
-    if request_logs:
-        read = partial(_exchanges, inputs.catalog)
-        counted["request logs"] = over_units(inputs, make, parts_of_all(request_logs), read, request_logs)
-    if files or segments:
-        units = segments_of(segments) if segments else []
-        some = over_units(inputs, make, units, partial(_log_items, inputs.reading, inputs.names), segments)
-        if files:
-            lines = over_captures(make, inputs.captures(files), files, _unnumbered, connections=connections)
-            some.merge(lines)
-        counted["captures and logs" if segments else "captures"] = some
-    return counted
-
-
-def _unnumbered(subjects: Iterable[Captured | TcpConnection]) -> Iterator[Captured | TcpConnection]:
-    """Yield the lines of captures without numbers, and TCP connections."""
-    for subject in subjects:
-        if not isinstance(subject, TcpConnection):
-            subject.number = 0
-        yield subject
-
-
-def _log_items(reading: Reading, names: Sequence[tuple[str, str]], segment: Segment, faults: Faults) -> Iterator[Any]:
-    """Yield the batches and gaps of a segment, under the name that the command for one machine gives the file."""
-    try:
-        source = source_of(segment.path, topic=segment.topic, catalog=reading.catalog, limits=reading.limits)
-    except InputError as error:
-        faults.add(FileFault(segment.path, error.reason))
-        return
-    folder = partition_of(path_of(segment.path))
-    partition = folder.partition if folder else None
-    path = next((short + segment.path[len(long) :] for long, short in names if segment.path.startswith(long)), None)
-    for item in items(source):
-        yield LogItem(segment.topic, partition, path or segment.path, item)
 
 
 # The state of Kafka's own topics: each partition is folded in a task.

@@ -12,6 +12,7 @@ from construct import (
     GreedyRange,
     Int8ub,
     Int16ub,
+    Int24ub,
     Int32ub,
     Int32ul,
     Int64ub,
@@ -237,7 +238,7 @@ VERSIONS = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0", 0x0302: "TLS 1.1", TLS_1_2: "T
 
 MESSAGE = Struct("type" / Int8ub, "length" / Bytes(3))
 """The header of every handshake message."""
-CLIENT_HELLO, SERVER_HELLO, END_OF_EARLY_DATA, FINISHED, KEY_UPDATE = 1, 2, 5, 20, 24
+CLIENT_HELLO, SERVER_HELLO, END_OF_EARLY_DATA, CERTIFICATE, FINISHED, KEY_UPDATE = 1, 2, 5, 11, 20, 24
 MESSAGES = {
     0: "HelloRequest",
     CLIENT_HELLO: "ClientHello",
@@ -245,7 +246,7 @@ MESSAGES = {
     4: "NewSessionTicket",
     END_OF_EARLY_DATA: "EndOfEarlyData",
     8: "EncryptedExtensions",
-    11: "Certificate",
+    CERTIFICATE: "Certificate",
     12: "ServerKeyExchange",
     13: "CertificateRequest",
     14: "ServerHelloDone",
@@ -281,6 +282,11 @@ SELECTED_VERSION = Int16ub
 """The extension supported_versions in a ServerHello."""
 HELLO_RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 """The random of a ServerHello that asks for another ClientHello: the SHA-256 of "HelloRetryRequest"."""
+
+FIRST_CERTIFICATE = Struct("size" / Int24ub, "first" / Prefixed(Int24ub, GreedyBytes))
+"""The beginning of a list of certificates: that of the side itself (RFC 5246, 7.4.2)."""
+FIRST_CERTIFICATE_1_3 = Struct("context" / Prefixed(Int8ub, GreedyBytes), *FIRST_CERTIFICATE.subcons)
+"""The same in TLS 1.3 (RFC 8446, 4.4.2)."""
 
 ALERT_BODY = Struct("level" / Int8ub, "description" / Int8ub)
 ALERTS = {

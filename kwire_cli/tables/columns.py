@@ -353,6 +353,7 @@ IN_MEMORY: tuple[Column, ...] = (
     Column("source", "word", "capture or request-log", lambda _: "capture", lambda _: "request-log"),
     Column("missing_bytes", "int64", "bytes of the frame that are not captured", lambda line: line.seen.missing),
     Column("guess", "flag", "whether the layout was guessed from the bytes", lambda line: line.guess, lambda _: False),
+    Column("gap", "word", "why bytes are a gap: LOST or NOT_RECOGNISED", lambda line: line.seen.code),
     Column("reason", "text", "why TLS could not be decrypted", lambda line: line.seen.reason),
     Column("content", "texts", "what TLS records hold, as far as that is known", lambda line: [*line.seen.content]),
     Column(

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 MEMORY = "256MB"
-AT_ONCE = 4 << 20
+AT_ONCE = 1 << 20
 """Bytes of rows in JSON that are given to DuckDB at a time."""
 KEY = (("connection", "BIGINT"), ("ordinal", "BIGINT"))
 """The first columns of `frames`: the key of the connection, and the order in which rows came from the inputs."""

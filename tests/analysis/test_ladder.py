@@ -1,9 +1,7 @@
 """Ladders: the order of arrows, their participants, and what of many calls is kept."""
 
-import pickle
 import random
 
-import pytest
 from kit.calls import FakeCall
 from kit.traffic import Wire
 
@@ -67,20 +65,6 @@ def test_no_arrows_are_kept_with_a_limit_of_none_at_all():
     chart = ladder(calls(), 0)
     assert (chart.arrows, chart.participants) == ([], [])
     assert "20 more" in chart.note
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_parts_merge_in_any_order(seed):
-    dice = random.Random(seed)
-    parts = [Ladder(15) for _ in range(4)]
-    for number, call in enumerate(calls(60)):
-        parts[number % 4].add(call)
-    parts = [pickle.loads(pickle.dumps(part)) for part in parts]
-    dice.shuffle(parts)
-    merged = Ladder(15)
-    for part in parts:
-        merged.merge(part)
-    assert merged.chart() == ladder(calls(60), 15)
 
 
 def test_clients_stand_before_brokers_which_have_their_node_ids_once_these_are_known():

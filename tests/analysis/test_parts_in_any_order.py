@@ -11,15 +11,9 @@ import pytest
 from kit.calls import subjects
 from kit.commands import ROOT
 
-from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.dimensions import OF_LINES
-from kwire_cli.analysis.groups.groups import Groups
-from kwire_cli.analysis.ladder import Ladder
 from kwire_cli.analysis.stats import Stats
-from kwire_cli.analysis.subjects import CallFold
-from kwire_cli.analysis.summary import Summary
 from kwire_cli.analysis.timeline import Timeline
-from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.view.answers import answer_document
 
@@ -27,26 +21,6 @@ SAMPLES = sorted(ROOT.glob("samples/*/*.pcap*"))
 SHARED = sorted((ROOT.parent / "shared/real/own/captures").glob("*/*.pcap*"))[::3]
 TASKS = 3
 """Tasks that share the connections in the second way of cutting; in the first each has a connection."""
-
-
-class Rungs(CallFold):
-    """A ladder of all calls, shorter than most captures."""
-
-    def __init__(self):
-        super().__init__()
-        self.ladder = Ladder(30)
-
-    def call(self, call):
-        self.ladder.add(call)
-
-    def merge(self, other):
-        self.finish()
-        other.finish()
-        self.ladder.merge(other.ladder)
-
-    def answer(self):
-        self.finish()
-        return self.ladder.answer()
 
 
 class WithoutConnections:
@@ -67,13 +41,8 @@ class WithoutConnections:
 
 
 FOLDS = {
-    "diagnosis": Diagnosis,
-    "groups": Groups,
-    "transactions": Transactions,
     "stats": lambda: WithoutConnections(Stats({kind: {} for kind in OF_LINES})),
     "timeline": lambda: WithoutConnections(Timeline(100, [*OF_LINES])),
-    "summary": Summary,
-    "ladder": Rungs,
 }
 
 

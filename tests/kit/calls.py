@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import itertools
 import pickle
 
 import kwire_cli
@@ -14,9 +13,6 @@ from kwire_cli.analysis.diagnosis.authentication import Authentication
 from kwire_cli.analysis.diagnosis.authorization import Authorization
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.diagnosis.old_clients import OldClients
-from kwire_cli.analysis.diagnosis.packets import Packets
-from kwire_cli.analysis.diagnosis.tls import TlsMismatch
-from kwire_cli.analysis.diagnosis.transport import Transport
 from kwire_cli.analysis.diagnosis.versions import Versions
 from kwire_cli.analysis.subjects import LogItem, subjects_of
 from kwire_cli.message.redaction import Redaction
@@ -24,6 +20,7 @@ from kwire_cli.records.reading import read_items, source_of
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.reading import Reading
 from kwire_cli.source.request_log.exchange import Reader
 from kwire_cli.spec.kafka import FIND_COORDINATOR, WAITING
@@ -204,12 +201,14 @@ REAL = ROOT.parent / "shared" / "real" / "own" / "captures"
 """Captures that are not part of the project."""
 SECOND = 1_000_000_000
 RULES = (
-    Authentication, Authorization, OldClients, Packets, TlsMismatch, Transport, Versions,
+    Authentication, Authorization, OldClients, Versions,
 )  # fmt: skip
 CODES = {kind.code for rule in RULES for kind in rule.KINDS} | {
-    "BROKER_RESTARTED", "BROKER_STOOD_STILL", "BROKER_STOPPED", "CLOSED_IN_PLACE_OF_ANSWER", "CONNECTION_LIMIT",
-    "CONNECTION_REFUSED", "NO_ANSWER", "NO_LOGIN", "RECONNECT_STORM", "STALE_CONNECTION", "UNREACHABLE_LISTENER",
-    "WRONG_LISTENER",
+    "BROKER_RESTARTED", "BROKER_STOOD_STILL", "BROKER_STOPPED", "CERTIFICATE", "CLOCKS_DISAGREE",
+    "CLOSED_IN_PLACE_OF_ANSWER", "CONNECTION_LIMIT", "CONNECTION_REFUSED", "CUT_SHORT", "DUPLICATED_PACKETS",
+    "LOST_PACKETS", "NOT_KAFKA", "NO_ANSWER", "NO_LOGIN", "ONE_SIDE_ONLY", "PLAIN_TO_TLS_PORT", "RECONNECT_STORM",
+    "RETRANSMISSIONS", "STALE_CONNECTION", "TLS_HANDSHAKE_FAILED", "TLS_TO_PLAIN_PORT", "UNDECRYPTED_TLS",
+    "UNREACHABLE_LISTENER", "WRONG_LISTENER", "ZERO_WINDOW",
 }  # fmt: skip
 
 
@@ -247,6 +246,11 @@ def rewritten(path, made, change):
     return made
 
 
+def with_payload(there):
+    """The segments with payload of packets, by the number of the packet."""
+    return {segment.packet: segment for segment in Segments()(there) if segment.payload}
+
+
 def is_connection(subject):
     return isinstance(subject, TcpConnection)
 
@@ -280,17 +284,6 @@ def found_in(rule, given):
     """Return the severity, the code and the subject of what one rule finds in subjects."""
     own = {kind.code for kind in rule.KINDS}
     return [(row["severity"], row["code"], row["subject"]) for row in rows(given) if row["code"] in own]
-
-
-def merged_in_all_orders(make, given, parts=3):
-    """Yield folds of the same subjects, each put together from parts in another order, by way of other processes."""
-    size = -(-len(given) // parts)
-    pieces = [pickle.dumps(asked(make(), given[at : at + size])) for at in range(0, len(given), size)]
-    for order in itertools.permutations(pieces):
-        whole = make()
-        for piece in order:
-            whole.merge(pickle.loads(piece))
-        yield whole
 
 
 def exchanges(*bodies, client="c"):

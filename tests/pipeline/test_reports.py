@@ -41,21 +41,16 @@ ANSWERS = [
     ("advise", [CAPTURE], ("--half", "--top", "2", "--histograms", "1")),
     ("advise", [LOG, CAPTURE, SEGMENTS], ("--top", "20")),
     ("clients", [CAPTURE], ()),
-    ("diagnose", [SEGMENTS, str(INCIDENTS / "advertised.pcap")], ()),
     ("diff", [CAPTURE, MIDSTREAM], ()),
-    ("groups", [str(INCIDENTS / "rebalancing.pcap")], ()),
     ("overhead", [CAPTURE], (*BY, "--top", "30", "--no-limits")),
     ("overhead", [MIDSTREAM, SEGMENTS], ()),
     ("overhead", [SEGMENTS, LOGS], ("--by", "topic,partition", "--by", "file", "--by", "kind")),
     ("overhead", [TLS], (*KEYS, "--no-limits")),
-    ("sequence", [str(INCIDENTS / "sasl.pcap")], ()),
     ("state", [LOGS, str(INCIDENTS / "hanging-transaction")], ()),
     ("stats", [CAPTURE], ("--every", "1s")),
     ("stats", [LOG], ()),
     ("stats", [MIDSTREAM], ()),
     ("stats", [TLS], KEYS),
-    ("summary", [str(INCIDENTS / "out-of-order.pcap")], ()),
-    ("transactions", [str(INCIDENTS / "hanging-transaction")], ()),
     ("upgrade", [LOG], ("--to", "4.4")),
     ("verify", [SEGMENTS, LOGS], ()),
     ("verify", [SEGMENTS], ("--deep",)),
@@ -171,15 +166,3 @@ def test_what_does_not_go_together_is_refused():
     none = kwire("scan", "--report", "advise", "samples/segments/orders-zstd-0")
     assert (none.code, "this holds no message that is certain" in none.err) == (2, True)
     assert kwire("scan", CAPTURE, "--report", "diff").code == 2
-
-
-def test_a_summary_names_the_paths_that_hold_something():
-    paths = [str(INCIDENTS / "sasl.pcap"), str(ROOT / "pyproj*.toml"), str(INCIDENTS / "out-of-order"), CAPTURE]
-    done = kwire("scan", *paths, "--report", "summary", "--format", "json")
-    assert done.code == 0, done.err
-    inputs = json.loads(done.out)["tables"]["inputs"]
-    assert [(row["name"], row["kind"], row["files"]) for row in inputs] == [
-        (paths[0], "capture", 1),
-        (paths[2], "folder", 1),
-        (paths[3], "capture", 1),
-    ]

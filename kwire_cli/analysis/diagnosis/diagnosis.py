@@ -273,9 +273,9 @@ def places(evidence: Sequence[Evidence]) -> str:
     """Return the places of evidence as text: `LeaveGroup request 88, 131; JoinGroup response 90`."""
     named: dict[str, list[str]] = {}
     for place in _by_time(evidence)[:_SHOWN_PLACES]:
-        numbers = (place.frame, place.offset, place.line, place.packet, place.stream)
-        at = next((number for number in numbers if number is not None), None)
-        what = f"{place.what}, packet" if at is not None and at is place.packet else place.what
+        own = next((number for number in (place.frame, place.offset, place.line) if number is not None), None)
+        at = next((number for number in (own, place.packet, place.stream) if number is not None), None)
+        what = f"{place.what}, packet" if own is None and place.packet is not None else place.what
         named.setdefault(what, []).append("" if at is None else str(at))
     texts = [f"{what} {', '.join(filter(None, at))}".rstrip() for what, at in named.items()]
     more = len(evidence) - _SHOWN_PLACES

@@ -13,7 +13,7 @@ LOOP = FindingKind(
     "GROUP_REBALANCE_LOOP",
     "error",
     "A group rebalances again and again for the same reason.",
-    "The same client leaves, or is removed, and comes back each time. Its partitions move to other members and back.",
+    "The same client leaves, or is removed, and comes back each time. Its work moves to other members and back.",
     "See the reason of each rebalance with kwire groups.",
     ("KIP-62", "KIP-800"),
     rank=15,
@@ -29,6 +29,14 @@ REBALANCE = FindingKind(
     ("KIP-345", "KIP-429", "KIP-848"),
     rank=60,
 )
+REBALANCE_OF_OTHERS = REBALANCE._replace(
+    meaning="Members join or leave, or what they share changes. Workers of Kafka Connect rebalance once or twice for "
+    "each connector that is created, changed or deleted; connectors and tasks that do not move go on meanwhile.",
+    advice="Nothing, if members are started and stopped on purpose. If workers of Connect leave by themselves, see "
+    "their logs.",
+    see=("KIP-415",),
+)
+"""REBALANCE of a group whose members do not consume."""
 UNCHANGED = FindingKind(
     "ASSIGNMENT_UNCHANGED",
     "info",
@@ -39,6 +47,13 @@ UNCHANGED = FindingKind(
     ("KIP-345", "KIP-429"),
     rank=61,
 )
+UNCHANGED_KEPT = UNCHANGED._replace(
+    meaning="Members waited for nothing: a member that came back got what it had, or nothing had changed. Nobody was "
+    "without partitions meanwhile.",
+    advice="Set group.instance.id where members restart. If new topics are the trigger, subscribe to names instead of "
+    "a pattern.",
+)
+"""UNCHANGED where members had their partitions all the time."""
 IDLE = FindingKind(
     "IDLE_MEMBER",
     "info",

@@ -11,8 +11,10 @@ from kwire_cli.analysis.diagnosis.group_kinds import (
     LOOP,
     NOT_READY,
     REBALANCE,
+    REBALANCE_OF_OTHERS,
     REFUSED,
     UNCHANGED,
+    UNCHANGED_KEPT,
     WHY,
 )
 from kwire_cli.analysis.diagnosis.model import Finding, Rule
@@ -41,6 +43,8 @@ LEAST: dict[Cause, int] = {
 """Times from which on a cause is a loop. What never happens in a healthy group counts from the second time on."""
 BAD: frozenset[Cause] = frozenset({"poll", "session", "fenced"})
 """Causes that a healthy group does not have even once."""
+BY_DESIGN: frozenset[Cause] = frozenset({"metadata", "subscription", "resubscribed"})
+"""Causes that are ordinary where members do not consume: workers of Connect join again for each connector."""
 SLOW = 10.0
 """Seconds from which on a rebalance is slow: members wait for one that is at work and does not poll."""
 IDLE_SECONDS = 10.0
@@ -110,15 +114,20 @@ def _loops(timeline: Timeline) -> Iterator[Finding]:
         removed = len(grouped.get((client, "session"), ())) >= LEAST["session"]
         if len(triggers) < LEAST[cause] or (cause == "fenced" and removed):
             continue
+        if not timeline.consumes and cause in BY_DESIGN:
+            continue
         what, meaning, advice = WHY[cause]
         span = f" in {duration(last - first)}" if timeline.timed else ""
-        text = f"{counted(len(again), 'rebalance')}{span}: {client} {what} {len(triggers)} times"
+        happened = counted(len(again), "rebalance") if again else f"formed {len(timeline.rebalances)} times"
+        text = f"{happened}{span}: {client} {what} {len(triggers)} times"
         timeout = timeline.member(triggers[0].member).rebalance_timeout
-        detail = _detail(triggers[0].text) if cause != "poll" else duration(timeout) if timeout else ""
+        detail = "" if cause == "restart" else _detail(triggers[0].text)
+        if cause == "poll":
+            detail = duration(timeout) if timeout else ""
         text += f" ({detail})" if detail else ""
         if cause == "session" and (records := _most_delivered(timeline)):
             text += f"; {records}"
-        kind = LOOP._replace(meaning=meaning, advice=advice)
+        kind = LOOP._replace(meaning=meaning, advice=advice) if timeline.consumes else LOOP
         severity: Severity = "error" if cause in BAD else "warning"
         yield Finding(kind, "", text, [trigger.place for trigger in triggers], len(triggers), severity)
 
@@ -142,18 +151,22 @@ def _rebalances(timeline: Timeline, *, loops: bool) -> Iterator[Finding]:
     again = [rebalance for rebalance in timeline.rebalances if not rebalance.forms]
     if again:
         bad = next((row for row in again if any(trigger.cause in BAD for trigger in row.triggers)), None)
-        slow = max(again, key=lambda rebalance: rebalance.seconds)
+        slow = max(again, key=lambda rebalance: rebalance.seconds if rebalance.timed else 0.0)
         severity: Severity = "warning" if (bad and not loops) or _waits(slow) >= SLOW else "info"
-        kind, about = REBALANCE, slow
+        kind = REBALANCE if timeline.consumes else REBALANCE_OF_OTHERS
+        about = slow
         if bad and not loops:
-            cause = next(trigger.cause for trigger in bad.triggers if trigger.cause in BAD)
-            kind, about = REBALANCE._replace(meaning=WHY[cause].meaning, advice=WHY[cause].advice), bad
+            about = bad
+            if timeline.consumes:
+                why = WHY[next(trigger.cause for trigger in bad.triggers if trigger.cause in BAD)]
+                kind = REBALANCE._replace(meaning=why.meaning, advice=why.advice)
         yield Finding(kind, "", _told(timeline, again, about), _places(again), len(again), severity)
     same = [rebalance for rebalance in again if rebalance.unchanged and timeline.protocol != "share"]
-    if same:
+    if same and timeline.consumes:
         text = f"{counted(len(same), 'rebalance')} of {len(again)} changed nothing; the first one: {_cause(same[0])}"
         severity = "warning" if len(same) >= MANY and not loops else "info"
-        yield Finding(UNCHANGED, "", text, _places(same), len(same), severity)
+        kind = UNCHANGED if any(rebalance.away for rebalance in same) else UNCHANGED_KEPT
+        yield Finding(kind, "", text, _places(same), len(same), severity)
 
 
 def _waits(rebalance: Rebalance) -> float:
@@ -166,10 +179,16 @@ def _told(timeline: Timeline, again: Sequence[Rebalance], slow: Rebalance) -> st
     which = "it" if len(again) == 1 else "the longest" if slow.seconds == max(row.seconds for row in again) else "one"
     took = f"; {which} took {duration(slow.seconds)}" if slow.timed else ""
     text = f"{count}{took}: {_cause(slow)}"
+    stopped = max(rebalance.stopped for rebalance in again)
     away = [(seconds, member) for rebalance in again for member, seconds in rebalance.away.items()]
-    if away and max(away)[0] >= SHOWN_AWAY:
+    if away and max(away)[0] >= stopped + SHOWN_AWAY:
         seconds, member = max(away)
-        text += f"; {timeline.name(member)} had no partitions for {duration(seconds)}"
+        text += f"; {timeline.name(member)} had no {timeline.unit}s for {duration(seconds)}"
+    if stopped >= SHOWN_AWAY:
+        text += f"; nobody had {timeline.unit}s for {duration(stopped)}"
+    unused = [event for event in timeline.events if event.kind == "unused"]
+    if unused:
+        text += f"; {unused[0].client} {unused[0].reason} ({unused[0].detail})"
     return text
 
 
@@ -209,7 +228,7 @@ def _idle(timeline: Timeline) -> Iterator[Finding]:
         for member in timeline.members.values()
         if member.partitions is not None and not member.held and member.without >= IDLE_SECONDS
     ]
-    if not idle:
+    if not idle or not timeline.consumes:
         return
     held = [member for member in timeline.members.values() if member.held and member.ended is None]
     partitions = {partition for member in held for partition in member.partitions or ()}

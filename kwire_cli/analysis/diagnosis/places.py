@@ -5,14 +5,12 @@ from __future__ import annotations
 from bisect import insort
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.call import Evidence, instant, seconds
 from kwire_cli.analysis.diagnosis.limits import MOST_EVIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kwire_cli.analysis.call import Call
-    from kwire_cli.source.kafka.traffic import TcpConnection
+    from kwire_cli.analysis.call import Call, Evidence
 
 
 def host_of(address: str) -> str:
@@ -23,12 +21,6 @@ def host_of(address: str) -> str:
 def client_of(call: Call) -> str:
     """Return the id of the client, or its host: what stays the same over its connections."""
     return call.client_id or host_of(call.client)
-
-
-def place_of(connection: TcpConnection, what: str = "connection") -> Evidence:
-    """Return a TCP connection as evidence."""
-    time = instant(seconds(connection.first))
-    return Evidence(what, time, stream=connection.stream, capture=connection.capture, file=connection.file)
 
 
 class Places:

@@ -13,11 +13,8 @@ from kwire_cli.analysis.diagnosis.groups import GroupTrouble
 from kwire_cli.analysis.diagnosis.mangling import Mangling
 from kwire_cli.analysis.diagnosis.model import FindingKind, kind_of
 from kwire_cli.analysis.diagnosis.old_clients import OldClients
-from kwire_cli.analysis.diagnosis.packets import Packets
 from kwire_cli.analysis.diagnosis.sequences import LogSequences
-from kwire_cli.analysis.diagnosis.tls import TlsMismatch
 from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
-from kwire_cli.analysis.diagnosis.transport import Transport
 from kwire_cli.analysis.diagnosis.versions import Versions
 from kwire_cli.questions import rule_files
 
@@ -25,13 +22,10 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.diagnosis.model import Rule
 
 RULES: tuple[type[Rule], ...] = (
-    TlsMismatch,
     Authentication,
     Authorization,
-    Transport,
     Versions,
     OldClients,
-    Packets,
     DamagedLogs,
     TransactionTrouble,
     GroupTrouble,

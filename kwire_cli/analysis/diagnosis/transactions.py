@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from shlex import quote
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from kwire_cli.analysis.call import Evidence, between, earlier, instant, later, parts
+from kwire_cli.analysis.call import Evidence, between, instant, parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.tallies import Recent
 from kwire_cli.analysis.transactions.model import ABORTED, OPEN, UNKNOWN
@@ -117,14 +117,6 @@ class _Held:
     clients: set[str] = field(default_factory=set)
     evidence: Bounded = field(default_factory=Bounded)
 
-    def merge(self, its: _Held) -> None:
-        self.high = max(self.high, its.high)
-        self.first = earlier(self.first, its.first)
-        self.last = later(self.last, its.last)
-        self.responses += its.responses
-        self.clients |= its.clients
-        self.evidence.merge(its.evidence)
-
     @property
     def seconds(self) -> float:
         return between(self.first, self.last)
@@ -211,15 +203,6 @@ class TransactionTrouble(Rule):
         if len(self._held) >= MOST_HELD:
             self._held = {key: own for key, own in self._held.items() if own.seconds >= HELD_SECONDS}
         return len(self._held) < MOST_HELD
-
-    def merge(self, other: TransactionTrouble) -> None:
-        self._transactions.merge(other._transactions)
-        for place, its in other._held.items():
-            if place in self._held:
-                self._held[place].merge(its)
-            elif self._has_room():
-                self._held[place] = its
-        self._readers.merge(other._readers)
 
     def findings(self) -> Iterator[Finding]:
         events, _, _, transactions, rows = self._transactions.found()

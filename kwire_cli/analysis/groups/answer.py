@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import instant, to_microseconds
 from kwire_cli.analysis.groups.moves import UNTIMED
-from kwire_cli.analysis.groups.timeline import Timeline, names, short
+from kwire_cli.analysis.groups.timeline import Timeline, name_of, names, short
 from kwire_cli.answer import Answer, Column, Item, Note, Outline, Table
 from kwire_cli.errors import counted
 from kwire_cli.questions.sentence import duration
@@ -29,6 +29,7 @@ MOST_CHOSEN = 1000
 GROUPS = (
     Column("group"),
     Column("protocol", keep=2),
+    Column("protocolType", wide=True),
     Column("assignor", keep=5),
     Column("coordinator", keep=9),
     Column("members", "count", keep=1),
@@ -92,7 +93,13 @@ ASSIGNMENTS = (
     Column("lost", "list"),
     *PLACE,
 )
-_LEVELS: dict[str, Level] = {"fenced": "error", "error": "error", "removed": "warning", "redelivery": "warning"}
+_LEVELS: dict[str, Level] = {
+    "fenced": "error",
+    "error": "error",
+    "removed": "warning",
+    "redelivery": "warning",
+    "unused": "warning",
+}
 
 
 def answer_of(timelines: Sequence[Timeline], *, lost: int = 0, chosen: bool = False) -> Answer:
@@ -120,7 +127,8 @@ def _instant(time: float | None) -> str | None:
 
 
 def _title(timeline: Timeline) -> str:
-    texts = [", ".join(part for part in (timeline.protocol, timeline.assignor) if part)]
+    protocol = timeline.protocol if timeline.consumes else f"{timeline.protocol} ({timeline.protocol_type})"
+    texts = [", ".join(part for part in (protocol, timeline.assignor) if part)]
     if timeline.coordinators:
         texts.append(f"coordinator {', '.join(_coordinators(timeline))}")
     members = counted(len(timeline.members), "member")
@@ -172,14 +180,14 @@ def _text(timeline: Timeline, event: Event, rebalance: Rebalance | None) -> str:
             return ": ".join(part for part in (", ".join(p for p in (text, event.detail) if p), reason) if part)
         case "leave":
             return f"{name} leaves" if event.reason == "leaves" else f"{name} leaves: {event.reason}"
-        case "removed" | "subscription":
-            return f"{name} {event.reason}"
+        case "removed" | "subscription" | "unused":
+            return f"{name} {event.reason}" + (f": {event.detail}" if event.detail else "")
         case "redelivery":
             return f"{name} gets {event.detail}" if name else f"again {event.detail}"
         case "fenced" | "error":
             refused = event.kind == "error" or event.reason == "UNRELEASED_INSTANCE_ID"
             return f"{name} {'refused' if refused else 'fenced'}: {event.reason} {event.detail}"
-        case "removed group":
+        case "removed group" | "empty":
             return event.detail
         case "status":
             return f"{name} is told: {event.reason}" + (f": {event.detail}" if event.detail else "")
@@ -196,15 +204,20 @@ def _rebalance(timeline: Timeline, rebalance: Rebalance) -> str:
         parts[0] = f"{timeline.name(first.member)} {first.text}, {parts[0]}"
     if rebalance.unchanged:
         parts.append("nothing changed")
-    elif not rebalance.forms:
+    elif rebalance.compared and not rebalance.forms:
         parts.append(
-            f"{counted(moved, 'partition')} moved ({names(rebalance.moved)})" if moved else "no partition moved"
+            f"{counted(moved, timeline.unit)} moved ({names(rebalance.moved)})"
+            if moved
+            else f"no {timeline.unit} moved"
         )
-    if rebalance.away and max(rebalance.away.values()) >= SHOWN_AWAY:
-        member, longest = max(rebalance.away.items(), key=lambda pair: (pair[1], pair[0]))
-        more_members = len(rebalance.away) - 1
-        more = f" and {more_members} more" if more_members else ""
-        parts.append(f"{timeline.name(member)}{more} without partitions for {duration(longest)}")
+    away = sorted((-seconds, member) for member, seconds in rebalance.away.items() if seconds >= SHOWN_AWAY)
+    if away and -away[0][0] >= rebalance.stopped + SHOWN_AWAY:
+        longest, member = away[0]
+        more, limit = (f" and {len(away) - 1} more", "up to ") if len(away) > 1 else ("", "")
+        without = f"without {timeline.unit}s for {limit}{duration(-longest)}"
+        parts.append(f"{timeline.name(member)}{more} {without}")
+    if rebalance.stopped >= SHOWN_AWAY:
+        parts.append(f"nobody had {timeline.unit}s for {duration(rebalance.stopped)}")
     return ", ".join(parts)
 
 
@@ -224,6 +237,7 @@ def _group(timeline: Timeline) -> tuple[Any, ...]:
     return (
         timeline.group,
         timeline.protocol,
+        timeline.protocol_type or None,
         timeline.assignor,
         ", ".join(_coordinators(timeline)),
         len(timeline.members),
@@ -260,16 +274,17 @@ def _events(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
 
 def _members(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
     for member in sorted(timeline.members.values(), key=lambda row: (row.joined or row.first or 0.0, row.member)):
+        is_known = timeline.timed and (member.partitions is not None or member.without > 0)
         yield (
             timeline.group,
-            member.client or short(member.member),
+            short(member.member) if member.label == member.member else member.label,
             member.member,
             member.host,
             member.instance,
             _instant(member.joined),
             _instant(member.ended),
             None if member.partitions is None else len(member.partitions),
-            to_microseconds(member.without) if timeline.timed else None,
+            to_microseconds(member.without) if is_known else None,
             member.end,
             member.rebalance_timeout,
             member.session_timeout,
@@ -295,4 +310,4 @@ def _assignments(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
 
 
 def _list(partitions: Assignment) -> list[str]:
-    return [f"{topic}-{number}" for topic, number in sorted(partitions)]
+    return [name_of(topic, number) for topic, number in sorted(partitions)]

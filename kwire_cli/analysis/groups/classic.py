@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.groups.generations import Generation, add_assignments, add_away, add_idle
-from kwire_cli.analysis.groups.moves import NOTHING
+from kwire_cli.analysis.groups.generations import Absence, Generation, add_assignments
+from kwire_cli.analysis.groups.moves import NOTHING, lapse
 from kwire_cli.analysis.groups.reading import MEMBER_ID_REQUIRED
 from kwire_cli.analysis.groups.timeline import (
     FENCED,
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.groups.moves import Move
 
 
+PASSED_OVER = 2
+"""How many numbers the next generation is ahead if the group was without members in between."""
+
+
 class ClassicReplay:
     """Replays the moves of a classic group into its timeline."""
 
@@ -43,7 +47,11 @@ class ClassicReplay:
         self._previous: Generation | None = None
         self._next = Generation(-1)
         """The generation to come, as far as it is known."""
-        self._first_asked: dict[str, float] = {}
+        self._given_ids: dict[str, Move] = {}
+        """First JoinGroups of members, which were answered with a member id (KIP-394), by this."""
+        self._used_ids: set[str] = set()
+        self._last_joins: dict[Hashable, float] = {}
+        """When a member joined last, by connection."""
         self._gone = Gone()
         self._fenced: dict[Hashable, str] = {}
         """Errors of members that were fenced, by connection."""
@@ -52,6 +60,7 @@ class ClassicReplay:
         """The member that has a group.instance.id."""
         self._subscribed: dict[str, tuple[str, ...]] = {}
         self._clients: dict[str, str] = {}
+        self._absence = Absence(timeline)
 
     def run(self, moves: Sequence[Move]) -> None:
         """Replay moves, which are in the order of their times."""
@@ -74,7 +83,8 @@ class ClassicReplay:
                 case _:
                     self._heartbeat(move)
         self._complete()
-        add_idle(self.timeline)
+        self._absence.finish()
+        self._name_unused()
 
     def _event(
         self,
@@ -100,19 +110,25 @@ class ClassicReplay:
         self._event(move, *refusal(move), seconds=move.silence)
 
     def _join(self, move: Move) -> None:
+        self._last_joins[move.connection] = move.time
         if move.error == MEMBER_ID_REQUIRED:
-            self._first_asked[move.member] = move.time
+            self._given_ids[move.member] = move
             return
+        self._used_ids.add(move.member)
         if move.error:
             self._error(move)
             return
         if move.until is None or move.reached is None:
             return
         current = self._generation(move.reached, move)
+        if self._previous is None and move.reached > 1 and move.has_id and move.member not in self._given_ids:
+            self._previous = Generation(-1)
+        if self._previous is not None and self._previous.number < 0 and move.has_id:
+            self._previous.members |= {move.member} - self._given_ids.keys()
         stays = self._previous is not None and move.member in self._previous.members
         replaces = self._replaced(move, current) if move.instance else ""
         reason = "" if move.reason.startswith(UNSAID) else move.reason
-        began = self._first_asked.pop(move.member, move.time)
+        began = self._given_ids.pop(move.member, move).time
         if stays:
             self._event(move, "rejoin", reason, minor=not reason)
         elif move.member not in current.joins:
@@ -122,9 +138,13 @@ class ClassicReplay:
             self._comings[move.member] = coming
             self._event(move._replace(time=began), "join", reason, replaces or coming.detail)
         if not replaces:
-            current.joins[move.member] = move._replace(time=began)
+            first = current.joins.get(move.member)
+            current.joins[move.member] = move._replace(time=began if first is None else min(began, first.time))
             current.join_times.append(began)
         current.members.add(move.member)
+        current.owned |= {member: owned for member, owned in move.everybody_owned if owned is not None}
+        if move.owned is not None:
+            current.owned[move.member] = move.owned
         current.assignor = move.assignor or current.assignor
         if move.everybody is not None:
             current.members, current.whole = {*move.everybody}, True
@@ -140,7 +160,7 @@ class ClassicReplay:
         for members in (current, self._previous):
             if members is not None:
                 members.members.discard(old)
-        current.assigned.pop(old, None)
+        current.assignments.pop(old, None)
         current.syncs.pop(old, None)
         return f"replaces {member.client} as {move.instance}"
 
@@ -148,17 +168,23 @@ class ClassicReplay:
         if move.error:
             if move.error == REBALANCING:
                 self._next.told.setdefault(move.member, move.at)
+                if self._current is not None and self._current.number == move.generation:
+                    self._current.broken = True
             self._error(move)
             return
         if move.until is None or move.generation is None:
             return
         current = self._generation(move.generation, move)
-        current.assigned.update(move.leader_assignments)
+        before = self._previous.assignments if self._previous is not None else {}
+        for member, assignment, revoked in move.leader_assignments:
+            current.give(member, assignment, revoked, before.get(member, NOTHING))
         if move.assignment is not None:
+            has = current.give(move.member, move.assignment, move.revoked, before.get(move.member, NOTHING))
+            if move.member not in current.syncs and (move.member in current.joins or not current.joins):
+                current.last = move
             current.syncs[move.member] = move
+            current.given.append(move._replace(assignment=has))
             current.members.add(move.member)
-            if move.member in current.joins or not current.joins:
-                current.end = move.at
 
     def _leave(self, move: Move, back: float | None) -> None:
         if move.error:
@@ -168,7 +194,7 @@ class ClassicReplay:
         current = self._current
         sync = current.syncs.get(move.member) if current else None
         timeout = member.rebalance_timeout
-        since = move.time - sync.at if sync else None
+        since = lapse(sync.at, move.time) if sync else None
         by_admin = move.client != member.client and bool(member.client)
         cause, text = why_left(move, back, since, timeout, by_admin=by_admin)
         member.ended, member.end = move.time, text.partition(" (")[0]
@@ -197,10 +223,36 @@ class ClassicReplay:
             if self._previous is not None and self._previous.number == number and move.kind != "join":
                 return self._previous  # an answer that comes late
             self._complete()
-            self._previous, self._current = self._current, self._next
+            if self._current is not None and self._current.is_unfinished:
+                self._next.begin_with(self._current)
+            else:
+                self._previous = self._empty(number) or self._current
+            self._current = self._next
             self._current.number, self._current.place, self._next = number, move, Generation(-1)
             self.timeline.reach(number)
         return self._current
+
+    def _empty(self, number: int) -> Generation | None:
+        """Return the generation without members before another one: all had left, and its number was passed over."""
+        current = self._current
+        left = self._next.left
+        if current is None or not current.whole or not current.members or not {*left} >= current.members:
+            return None
+        if number < current.number + PASSED_OVER:
+            return None
+        last = max(left, key=lambda member: left[member])
+        place = next(trigger.place for trigger in self._next.triggers if trigger.member == last)
+        self.timeline.events.append(Event(left[last], "empty", place, current.number + 1, detail="the group is empty"))
+        return Generation(current.number + 1, whole=True)
+
+    def _name_unused(self) -> None:
+        """Add the member ids that clients were given, and did not use when they joined again."""
+        for member, move in self._given_ids.items():
+            if member not in self._used_ids and self._last_joins[move.connection] > move.at:
+                self.timeline.members.pop(member, None)
+                reason = "does not use the member id that it was given"
+                event = Event(move.at, "unused", move.place, None, "", move.client, reason, member)
+                self.timeline.events.append(event)
 
     def _record(self, move: Move) -> None:
         """Take the record of a generation: all of its members, with their assignments."""
@@ -211,7 +263,7 @@ class ClassicReplay:
         before = self._previous.members if self._previous else set()
         already = current.members
         current.members, current.whole, current.assignor = {*rows}, True, move.assignor
-        current.assigned = {row.member: row.assignment for row in move.listed}
+        current.assignments = {row.member: row.assignment for row in move.listed}
         for row in move.listed:
             member = self.timeline.member(row.member)
             member.client, member.host, member.instance = row.client, row.host, row.instance
@@ -240,36 +292,41 @@ class ClassicReplay:
     def _complete(self) -> None:
         """End the current generation: it is known what changed."""
         current, previous = self._current, self._previous
-        if current is None or (not current.joins and not current.syncs and not current.assigned):
+        if current is None or current.is_unfinished:
+            return
+        if not current.joins and not current.syncs and not current.assignments:
             return
         timeline = self.timeline
         timeline.assignor = current.assignor or timeline.assignor
         joins = current.join_times
         logged = current.place.time if current.place is not None else 0.0
-        end = max((join.at for join in current.joins.values()), default=logged) if current.end is None else current.end
+        end = current.last.at if current.last else max((join.at for join in current.joins.values()), default=logged)
         triggers = self._causes(current, previous, min(joins, default=end))
-        start = min([trigger.time for trigger in triggers] + joins, default=end)
         after = current.assignments
         before = previous.assignments if previous else {}
-        place = max(current.syncs.values(), key=lambda sync: sync.at, default=current.place)
+        place = current.last or current.place
         if place is None:
             return
+        stay = previous.members - {*current.left} if previous else set()
+        if not stay:
+            triggers.sort(key=lambda trigger: trigger.member in current.left)  # who comes makes a group form
         rebalance = Rebalance(
-            start,
+            min(joins, default=end),
             end,
-            previous.number if previous else None,
+            previous.number if previous and previous.number >= 0 else None,
             current.number,
             triggers,
             place.place,
             len(current.members),
-            moved_between(before, after, self._clients) if before or after else NOTHING,
-            forms=previous is None or not previous.members or {*current.left} >= previous.members,
-            timed=bool(current.joins or current.syncs),
+            moved_between(before, after, self._clients) if before or not stay else NOTHING,
+            forms=not stay,
+            timed=bool(joins),
         )
         whole = bool(after) and set(after) >= current.members and (previous is None or {*before} >= previous.members)
+        rebalance.compared = not stay or bool(before)
         rebalance.unchanged = bool(before) and any(after.values()) and whole and not rebalance.moved
-        add_away(timeline, rebalance, current, before)
-        add_assignments(timeline, current, before, after, self._clients)
+        self._absence.add(rebalance, current, previous)
+        add_assignments(timeline, current, before, self._clients)
         timeline.rebalanced(rebalance)
 
     def _causes(self, current: Generation, previous: Generation | None, first_join: float) -> list[Trigger]:
@@ -293,7 +350,7 @@ class ClassicReplay:
                 triggers.append(Trigger(join.time, "subscription", text, join.place, member, client))
             elif reason and told is None:
                 triggers.append(Trigger(join.time, "metadata", f"joins again: {reason}", join.place, member, client))
-            elif told is None and previous is not None and join.time < first:
+            elif told is None and previous is not None and previous.number >= 0 and join.time < first:
                 text = "joins again by itself"
                 triggers.append(Trigger(join.time, "metadata", text, join.place, member, client))
         for member, join in current.joins.items():
@@ -310,14 +367,17 @@ class ClassicReplay:
         member = self.timeline.member(gone)
         place = next(iter(current.joins.values())).place
         heard = member.heard(time)
-        silence = time - heard if heard is not None else None
+        silence = lapse(heard, time) if heard is not None else None
         timeout = member.session_timeout
-        if silence is not None and timeout is not None and silence >= LATE * timeout:
+        if member.last is None:
+            text = "is not in the group any more; its calls are not in the input"
+            trigger = Trigger(time, "unknown", text, place, gone, member.label)
+        elif silence is not None and timeout is not None and silence >= LATE * timeout:
             text = f"removed without leaving: silent for {duration(silence)}, session.timeout.ms is {duration(timeout)}"
             trigger = Trigger(time, "session", text, place, gone, member.client)
-        elif member.last is not None and member.last > time:
+        elif member.last > time:
             text = f"removed: it did not join again in time ({POLL})"
-            trigger = Trigger(max(time, member.last or time), "poll", text, place, gone, member.client)
+            trigger = Trigger(member.last, "poll", text, place, gone, member.client)
         else:
             text = "removed without leaving"
             trigger = Trigger(time, "session", text, place, gone, member.client)
@@ -325,6 +385,6 @@ class ClassicReplay:
         current.left[gone] = time
         self._gone.add(member.client, member.host, time, trigger.cause)
         self.timeline.events.append(
-            Event(time, "removed", place, current.number, gone, member.client, text, seconds=silence)
+            Event(time, "removed", place, current.number, gone, member.label, text, seconds=silence)
         )
         return trigger

@@ -9,10 +9,14 @@ from kwire_cli.analysis.groups.moves import NOTHING, Assignment
 from kwire_cli.analysis.groups.timeline import Assigned, Event, Rebalance, Timeline, Trigger, names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kwire_cli.analysis.groups.moves import Move
 
 COOPERATIVE = "cooperative"
 """Part of the names of assignors whose members keep their partitions while they rebalance (KIP-429)."""
+STREAMS = "stream"
+"""The assignor of Kafka Streams, which is cooperative from 2.4 on."""
 
 
 @dataclass
@@ -22,7 +26,12 @@ class Generation:
     number: int
     joins: dict[str, Move] = field(default_factory=dict)
     syncs: dict[str, Move] = field(default_factory=dict)
-    assigned: dict[str, Assignment] = field(default_factory=dict)
+    given: list[Move] = field(default_factory=list)
+    """All answers to SyncGroup with an assignment. `syncs` lacks members that were replaced."""
+    assignments: dict[str, Assignment] = field(default_factory=dict)
+    """The partitions of each member, by the leader's request or by the answer to the member's SyncGroup."""
+    owned: dict[str, Assignment] = field(default_factory=dict)
+    """The partitions that members had when they joined, by their JoinGroup."""
     members: set[str] = field(default_factory=set)
     whole: bool = False
     """Whether all members are known, which the leader's answer and records tell."""
@@ -35,57 +44,132 @@ class Generation:
     """When members left, between the generation before and this one."""
     join_times: list[float] = field(default_factory=list)
     """When members asked to join. Static members that take another's place later are not among them."""
-    end: float | None = None
+    last: Move | None = None
     """The last answer to a SyncGroup of those."""
+    broken: bool = False
+    """Whether a SyncGroup was refused because the group rebalances again."""
 
     @property
-    def assignments(self) -> dict[str, Assignment]:
-        """The partitions of each member: those of the leader's request, or of the answer to its own SyncGroup."""
-        return self.assigned | {member: sync.assignment or NOTHING for member, sync in self.syncs.items()}
+    def is_unfinished(self) -> bool:
+        """Whether the next rebalance began before anybody got an assignment in this one."""
+        return self.broken and not self.syncs
+
+    def give(self, member: str, assignment: Assignment, revoked: Assignment | None, before: Assignment) -> Assignment:
+        """Note an assignment of a member and return its partitions. `before` counts if JoinGroup does not name any."""
+        if revoked is not None:
+            assignment |= self.owned.get(member, before) - revoked
+        self.assignments[member] = assignment
+        return assignment
+
+    def rows(self) -> Iterator[tuple[str, Assignment, Move]]:
+        """Yield what each member has: from answers to SyncGroup, then of other members at the generation's place."""
+        for move in self.given:
+            yield move.member, move.assignment or NOTHING, move
+        known = {move.member for move in self.given}
+        for member, assignment in sorted(self.assignments.items()):
+            if member not in known and self.place is not None:
+                yield member, assignment, self.place
+
+    def begin_with(self, unfinished: Generation) -> None:
+        """Take over what happened since the group was stable, from a generation that came to nothing."""
+        self.joins |= unfinished.joins
+        self.triggers = unfinished.triggers + self.triggers
+        self.told = unfinished.told | self.told
+        self.left = unfinished.left | self.left
+        self.join_times = unfinished.join_times + self.join_times
 
 
-def add_away(timeline: Timeline, rebalance: Rebalance, current: Generation, before: dict[str, Assignment]) -> None:
-    """Add up how long members had no partitions: eager ones give theirs up before they join."""
-    eager = COOPERATIVE not in current.assignor
-    stops, starts = [], []
-    for member, sync in current.syncs.items():
-        join = current.joins.get(member)
-        if join is None or not (eager or not before.get(member)):
-            continue
-        away = max(sync.at - join.time, 0.0)
-        if before.get(member):
-            rebalance.away[member] = away
-            stops.append(join.time)
-        if sync.assignment:
-            starts.append(sync.at)
-        timeline.member(member).without += away
-    if eager and stops and starts:
-        rebalance.stopped = max(min(starts) - max(stops), 0.0)
+class Absence:
+    """The time that each member of a classic group is without partitions."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._since: dict[str, float] = {}
+        """When members that have no partitions had some last, or joined."""
+
+    def add(self, rebalance: Rebalance, current: Generation, previous: Generation | None) -> None:
+        """Add up the absences that end in a generation, and note those that begin in it."""
+        before = previous.assignments if previous else {}
+        stays = previous.members if previous else set()
+        given_up: list[float] = []
+        keepers = 0
+        for member, join in current.joins.items():
+            had = before.get(member)
+            if member in stays and not _gives_up(join, current.assignor, had):
+                keepers += 1
+                continue
+            self._since.setdefault(member, join.time)
+            if member in stays and had != NOTHING:
+                given_up.append(join.time)
+        for member, assignment, place in current.rows():
+            if not assignment:
+                self._since.setdefault(member, place.at)
+                continue
+            since = self._since.pop(member, None)
+            if since is None:
+                continue
+            away = max(place.at - since, 0.0)
+            self._timeline.member(member).without += away
+            if place is not current.place and member in stays and before.get(member) != NOTHING:
+                rebalance.away[member] = away
+        if given_up and not keepers:
+            rebalance.stopped = _stopped(rebalance, current, given_up)
+
+    def finish(self) -> None:
+        """Add up absences that last until a member's end, or until the last sign of it."""
+        for member, since in self._since.items():
+            own = self._timeline.member(member)
+            until = own.ended if own.ended is not None else own.last
+            if own.partitions is not None and until is not None:
+                own.without += max(until - since, 0.0)
+
+
+def _gives_up(join: Move, assignor: str, had: Assignment | None) -> bool:
+    """Return whether a member that joins again has given up its partitions: by KIP-429, or because it is eager."""
+    if join.owned is not None:
+        return not join.owned
+    return not had or COOPERATIVE not in assignor
+
+
+def _stopped(rebalance: Rebalance, current: Generation, given_up: list[float]) -> float:
+    """Return the seconds in which no member had partitions; 0 if they are not known.
+
+    `given_up` are the times at which members gave their partitions up. A member that left had its partitions until
+    then, and one that did not join again in time until it was removed. If JoinGroups of other members are not in the
+    input, an answer to JoinGroup shows that all have joined.
+    """
+    starts = [sync.at for member, sync in current.syncs.items() if current.assignments.get(member)]
+    joins = {member: join for member, join in current.joins.items() if member in current.members}
+    if not starts:
+        return 0.0
+    if current.whole and current.members <= joins.keys():
+        removed = [trigger.time for trigger in rebalance.triggers if trigger.cause == "poll"]
+        end = max([*given_up, *current.left.values(), *removed])
+    elif COOPERATIVE in current.assignor or current.assignor == STREAMS:
+        return 0.0
+    else:
+        end = min(join.at for join in joins.values())
+    return max(min(starts) - end, 0.0)
 
 
 def add_assignments(
-    timeline: Timeline,
-    current: Generation,
-    before: dict[str, Assignment],
-    after: dict[str, Assignment],
-    clients: dict[str, str],
+    timeline: Timeline, current: Generation, before: dict[str, Assignment], clients: dict[str, str]
 ) -> None:
     """Add what each member has in a generation, and how that differs from what it had."""
-    for member, assignment in sorted(after.items()):
-        sync = current.syncs.get(member, current.place)
-        if sync is None:
-            continue
-        had = before.get(member, NOTHING)
+    had = dict(before)
+    for member, assignment, place in current.rows():
+        held = had.get(member, NOTHING)
         row = Assigned(
-            sync.at,
+            place.at,
             current.number,
             member,
             clients.get(member, ""),
             assignment,
-            assignment - had,
-            had - assignment,
-            sync.place,
+            assignment - held,
+            held - assignment,
+            place.place,
         )
+        had[member] = assignment
         timeline.assigned.append(row)
         own = timeline.member(member)
         own.partitions, own.held = assignment, own.held or bool(assignment)
@@ -93,9 +177,9 @@ def add_assignments(
         detail = changes(row)
         timeline.events.append(
             Event(
-                sync.at,
+                place.at,
                 "assignment",
-                sync.place,
+                place.place,
                 current.number,
                 member,
                 row.client,
@@ -106,16 +190,6 @@ def add_assignments(
                 minor=True,
             )
         )
-
-
-def add_idle(timeline: Timeline) -> None:
-    """Count the time without partitions up to the last sign of members whose assignment is empty."""
-    last = {row.member: row for row in timeline.assigned}
-    for member, row in last.items():
-        own = timeline.member(member)
-        until = own.ended if own.ended is not None else own.last
-        if not row.partitions and until is not None:
-            own.without += max(until - row.time, 0.0)
 
 
 def changes(row: Assigned) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.groups.answer import answer_of
 from kwire_cli.analysis.groups.logged import logged_moves, topic_names
-from kwire_cli.analysis.groups.moves import MOST_MEMBERS, GroupMoves, span_of
+from kwire_cli.analysis.groups.moves import MOST_MEMBERS, GroupMoves, span_of, text
 from kwire_cli.analysis.groups.reading import APIS, HEARTBEATS, SHARES, moves_of
 from kwire_cli.analysis.groups.replay import replay
 from kwire_cli.analysis.subjects import CallFold
@@ -29,7 +29,7 @@ MOST_NAMES = 1 << 16
 
 
 class GroupState:
-    """The moves of all groups so far. It can be pickled, and merged in any order."""
+    """The moves of all groups so far."""
 
     def __init__(self) -> None:
         self.groups: dict[str, GroupMoves] = {}
@@ -49,6 +49,7 @@ class GroupState:
             if move.kind != "commit":
                 group.types.add(protocol)
                 group.meet(call.broker, call.node)
+                group.protocol_type = text(call.request.get("protocolType")) or group.protocol_type
             kept = _with_member(group, move)
             if kept.member:
                 kept = self._sign(group, kept, call)
@@ -99,17 +100,6 @@ class GroupState:
             if (heard := signs.on(move.connection)) is not None:
                 heard.generation = reached
 
-    def merge(self, other: GroupState) -> None:
-        """Take in what another one was given."""
-        for name, moves in other.groups.items():
-            if own := self._group(name):
-                own.merge(moves)
-            else:  # which has counted one
-                self.lost_groups += len(moves.moves) + moves.moves.dropped - 1
-        self.topics |= other.topics
-        self.moves += other.moves
-        self.lost_groups += other.lost_groups
-
     def timelines(self, names: Collection[str] = ()) -> list[Timeline]:
         """Return the timelines of groups by name, by default of all."""
         return [
@@ -155,12 +145,6 @@ class Groups(CallFold):
     def log_item(self, item: LogItem) -> None:
         """Take a batch of a coordinator's log."""
         self.state.log_item(item)
-
-    def merge(self, other: Groups) -> None:
-        """Take in what another one was given, whichever came first."""
-        self.finish()
-        other.finish()
-        self.state.merge(other.state)
 
     def names(self) -> list[str]:
         """Return the names of the groups."""

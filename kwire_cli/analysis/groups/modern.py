@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.groups.generations import changes
-from kwire_cli.analysis.groups.moves import NOTHING, Assignment
+from kwire_cli.analysis.groups.moves import NOTHING, Assignment, lapse
 from kwire_cli.analysis.groups.timeline import (
     FENCED,
     Assigned,
@@ -163,7 +163,7 @@ class ModernReplay:
     def _leave(self, move: Move, back: float | None) -> None:
         member = self.timeline.member(move.member)
         state = self._members.get(move.member)
-        since = move.time - state.assigned_at if state and state.assigned_at else None
+        since = lapse(state.assigned_at, move.time) if state and state.assigned_at else None
         cause, text = why_left(move, back, since, member.rebalance_timeout, by_admin=False)
         self._leaves(move, cause, text)
 

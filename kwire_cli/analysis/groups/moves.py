@@ -1,4 +1,4 @@
-"""Moves of group members: calls and records of coordinators in one small form, which can be merged and replayed."""
+"""Moves of group members: calls and records of coordinators in one small form, which can be replayed."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ MOST_PARTITIONS = 1 << 14
 """Partitions of an assignment that are kept."""
 UNTIMED = 1e6
 """Seconds below which a time is none: calls without a time are put in order by frame or line, a microsecond each."""
+CONNECT = "connect"
+"""The protocol type of workers of Kafka Connect."""
 Partition = tuple[str, int]
 """A topic and a partition; a connector and a task of Connect, a subtopology and a task of Streams."""
 Assignment = frozenset[Partition]
@@ -46,7 +48,8 @@ class Move(NamedTuple):
     records. `time` is when it was asked or written, `until` when it was answered, in seconds. `generation` is the
     member's own, `reached` the one in the answer: generations of classic groups, member epochs of others.
 
-    `assignment` is what the member was given, `owned` what it says that it has; both None if the message does not say.
+    `assignment` are the partitions that the member was given, `owned` those in its request, `revoked` those that it has
+    to give up; all None if the message has no such field. With `revoked`, `assignment` is added to `owned`.
     `everybody` are the members as the leader gets them, None for whoever is not the leader.
     """
 
@@ -70,9 +73,14 @@ class Move(NamedTuple):
     topics: tuple[str, ...] | None = None
     assignment: Assignment | None = None
     owned: Assignment | None = None
+    revoked: Assignment | None = None
     everybody: tuple[str, ...] | None = None
-    leader_assignments: tuple[tuple[str, Assignment], ...] = ()
-    """The assignments that the leader of a classic group sends, by member."""
+    has_id: bool = False
+    """Whether a JoinGroup has a member id: the member was in the group before, or was given the id."""
+    everybody_owned: tuple[tuple[str, Assignment | None], ...] = ()
+    """The partitions that the members have, in the answer to the leader."""
+    leader_assignments: tuple[tuple[str, Assignment, Assignment | None], ...] = ()
+    """What the leader of a classic group sends: each member with its `assignment` and `revoked`."""
     listed: tuple[LoggedMember, ...] | None = None
     times: int = 0
     """The delivery count of a `share` move, or the number of records that it gives back."""
@@ -176,13 +184,6 @@ class Signs:
                 before += [time for time in (heard.first, heard.last) if time <= move.time][-1:]
         return move.time - max(before) if before else None
 
-    def merge(self, other: Signs) -> None:
-        """Take in when the member was heard of elsewhere."""
-        self.heard += other.heard
-        self._bound()
-        self.accepted |= other.accepted
-        self.learn(other.instance, other.interval, other.rebalance_timeout, other.session_timeout)
-
 
 def _by_time(heard: Heard) -> tuple[float, str]:
     return heard.first, str(heard.connection)
@@ -199,6 +200,8 @@ class GroupMoves:
     """The member on each connection: librdkafka forgets its id before the answer that fences it has come."""
     types: set[str] = field(default_factory=set)
     """Protocols that the group was seen to speak: classic, consumer, share, streams."""
+    protocol_type: str = ""
+    """What the members of a classic group do together: consumer, connect, or another word of theirs."""
 
     def signs(self, member: str) -> Signs:
         """Return the signs of a member, which is new the first time."""
@@ -214,18 +217,10 @@ class GroupMoves:
         nodes = [number for number in (self.coordinators.get(broker), node) if number is not None]
         self.coordinators[broker] = max(nodes, default=None)
 
-    def merge(self, other: GroupMoves) -> None:
-        """Take in the moves of another part."""
-        self.moves.merge(other.moves)
-        for member, signs in other.members.items():
-            if own := self.members.get(member):
-                own.merge(signs)
-            elif len(self.members) < MOST_MEMBERS:
-                self.members[member] = signs
-        for broker, node in other.coordinators.items():
-            self.meet(broker, node)
-        self.connections |= other.connections
-        self.types |= other.types
+
+def lapse(first: float, last: float) -> float | None:
+    """Return the seconds between two moments; None if one of them has an order and no time."""
+    return None if min(first, last) < UNTIMED else last - first
 
 
 def text(value: Any) -> str:

@@ -8,7 +8,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import host_of, parts
-from kwire_cli.analysis.groups.moves import NOTHING, Assignment, Move, number, offsets_in, partitions, span_of, text
+from kwire_cli.analysis.groups.moves import (
+    CONNECT,
+    NOTHING,
+    Assignment,
+    Move,
+    number,
+    offsets_in,
+    partitions,
+    span_of,
+    text,
+)
 from kwire_cli.records.payload_fields import member_payloads
 from kwire_cli.spec.catalog import catalog
 
@@ -110,14 +120,11 @@ def _error(call: Call) -> str:
 def _join(call: Call) -> Move:
     request, response = call.request, call.response or {}
     protocol_type = text(request.get("protocolType"))
-    topics: tuple[str, ...] | None = None
     protocols = [protocol for (protocol,) in parts(request, "protocols")]
-    for protocol in protocols:
-        subscription = decoded(text(protocol.get("metadata")), "metadata", protocol_type)
-        names = subscription.get("topics")
-        if isinstance(names, list):
-            topics = tuple(sorted(name for name in names if isinstance(name, str)))
-        break
+    subscription = decoded(text(protocols[0].get("metadata")), "metadata", protocol_type) if protocols else {}
+    names = subscription.get("topics")
+    topics = tuple(sorted(name for name in names if isinstance(name, str))) if isinstance(names, list) else None
+    everybody = [row for (row,) in parts(response, "members")]
     member = text(response.get("memberId")) or text(request.get("memberId"))
     leads = bool(member) and text(response.get("leader")) == member
     return _move("join", call, member)._replace(
@@ -126,8 +133,24 @@ def _join(call: Call) -> Move:
         detail=", ".join(filter(None, (text(protocol.get("name")) for protocol in protocols))),
         assignor=text(response.get("protocolName")),
         topics=topics,
-        everybody=tuple(text(row.get("memberId")) for (row,) in parts(response, "members")) if leads else None,
+        owned=_owned_in(subscription),
+        has_id=bool(text(request.get("memberId"))),
+        everybody=tuple(text(row.get("memberId")) for row in everybody) if leads else None,
+        everybody_owned=tuple(
+            (text(row.get("memberId")), _owned_in(decoded(text(row.get("metadata")), "metadata", protocol_type)))
+            for row in everybody
+        ),
     )
+
+
+def _owned_in(message: dict[str, Any]) -> Assignment | None:
+    """Return the partitions (KIP-429), or the connectors and tasks (KIP-415), of a member that joins."""
+    allocation = message.get("allocation")
+    if isinstance(allocation, str):
+        return tasks_in(decoded(allocation, "assignment", CONNECT))
+    if not isinstance(message.get("ownedPartitions"), list):
+        return None
+    return partitions((text(row.get("topic")), row.get("partitions")) for (row,) in parts(message, "ownedPartitions"))
 
 
 def _sync(call: Call) -> Move:
@@ -135,16 +158,26 @@ def _sync(call: Call) -> Move:
     protocol_type = text(response.get("protocolType") or request.get("protocolType"))
     move = _move("sync", call)
     assignment = response.get("assignment")
-    assignments = tuple(
-        (text(row.get("memberId")), tasks_in(decoded(text(row.get("assignment")), "assignment", protocol_type)))
+    move = move._replace(reached=move.generation)
+    if move.error:
+        return move
+    by_member = [
+        (text(row.get("memberId")), decoded(text(row.get("assignment")), "assignment", protocol_type))
         for (row,) in parts(request, "assignments")
-    )
-    own = tasks_in(decoded(assignment, "assignment", protocol_type)) if isinstance(assignment, str) else None
+    ]
+    own = decoded(assignment, "assignment", protocol_type) if isinstance(assignment, str) else None
     return move._replace(
-        reached=move.generation,
-        assignment=None if move.error else own,
-        leader_assignments=() if move.error else assignments,
+        assignment=None if own is None else tasks_in(own),
+        revoked=None if own is None else _revoked_in(own),
+        leader_assignments=tuple((member, tasks_in(message), _revoked_in(message)) for member, message in by_member),
     )
+
+
+def _revoked_in(message: dict[str, Any]) -> Assignment | None:
+    """Return the connectors and tasks that a worker of Connect has to give up; None if its assignment is whole."""
+    if not isinstance(message.get("revoked"), list):
+        return None
+    return partitions((text(row.get("connector")), row.get("tasks")) for (row,) in parts(message, "revoked"))
 
 
 def _leaves(call: Call) -> Iterator[Move]:

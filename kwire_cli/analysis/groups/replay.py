@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.groups.classic import ClassicReplay
 from kwire_cli.analysis.groups.modern import ModernReplay
 from kwire_cli.analysis.groups.moves import UNTIMED
-from kwire_cli.analysis.groups.timeline import Timeline, begin
+from kwire_cli.analysis.groups.timeline import Member, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from kwire_cli.analysis.groups.moves import Assignment, GroupMoves, Move
 
@@ -26,7 +26,7 @@ def replay(group: str, moves: GroupMoves, topics: Mapping[str, str]) -> Timeline
     members that are heard of in calls.
     """
     ordered = sorted((_named(_with_silence(move, moves), topics) for move in moves.moves), key=_order)
-    timeline = begin(group, moves, ordered)
+    timeline = _begin(group, moves, ordered)
     calls = [move for move in ordered if move.kind not in LOGGED]
     records = [move for move in ordered if move.kind in LOGGED]
     timeline.protocol = next((name for name in (*MODERN, "classic") if name in moves.types), "")
@@ -47,6 +47,35 @@ def replay(group: str, moves: GroupMoves, topics: Mapping[str, str]) -> Timeline
     timeline.events.sort(key=lambda event: (event.time, event.kind == "rebalance", event.place.frame or 0))
     for rebalance in timeline.rebalances:
         rebalance.timed &= rebalance.start >= UNTIMED
+    return timeline
+
+
+def _begin(group: str, moves: GroupMoves, ordered: Iterable[Move]) -> Timeline:
+    """Return the timeline of a group before its moves are replayed: the members that were heard of.
+
+    `ordered` are the moves in the order of their times, with the silence before each.
+    """
+    timeline = Timeline(
+        group,
+        protocol_type=moves.protocol_type,
+        coordinators=dict(moves.coordinators),
+        dropped=moves.moves.dropped,
+    )
+    for member, signs in sorted(moves.members.items()):
+        times = [time for heard in signs.own() for time in (heard.first, heard.last)]
+        timeline.members[member] = Member(
+            member,
+            *signs.caller,
+            signs.instance,
+            rebalance_timeout=signs.rebalance_timeout,
+            session_timeout=signs.session_timeout,
+            first=min(times),
+            last=max(times),
+            accepted=signs.accepted,
+        )
+    for move in ordered:
+        if move.silence is not None and move.member in timeline.members:
+            timeline.members[move.member].gaps.append((move.time - move.silence, move.time))
     return timeline
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from kwire_cli.analysis.groups.moves import NOTHING, UNTIMED, Assignment
+from kwire_cli.analysis.groups.moves import CONNECT, NOTHING, UNTIMED, Assignment, lapse
 from kwire_cli.errors import few
 from kwire_cli.questions.sentence import duration
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.call import Evidence
-    from kwire_cli.analysis.groups.moves import GroupMoves, Move, Partition
+    from kwire_cli.analysis.groups.moves import Move, Partition
 
 Cause = Literal[
     "join",
@@ -32,7 +33,7 @@ Cause = Literal[
 
 restart: a client that left in good order is there again; poll: max.poll.interval.ms exceeded; session: the broker heard
 nothing of the member for its session timeout; resubscribed: left and came back at once; fenced: thrown out, and back;
-metadata: a member joins again by itself.
+metadata: a member joins again by itself; unknown: the input does not show the cause.
 """
 FENCED = frozenset({"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_MEMBER_EPOCH", "STALE_MEMBER_EPOCH"})
 """Errors that tell a member that it is none, or not of this generation."""
@@ -44,6 +45,8 @@ REBALANCING = "REBALANCE_IN_PROGRESS"
 POLL = "max.poll.interval.ms exceeded"
 LATE = 0.9
 """The part of a timeout behind which it counts as over: clients and brokers look at clocks at other moments."""
+UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+"""What a coordinator adds to the client id, or to the group.instance.id, for a member id."""
 UNSAID = ("group is already rebalancing", "need to re-join with the given member-id")
 """Beginnings of reasons in JoinGroup requests that say nothing about the cause of a rebalance."""
 
@@ -99,7 +102,8 @@ class Gone:
         detail = ""
         if time is not None and began >= time:
             went = "was removed" if cause == "session" else "left"
-            detail = f"comes back {duration(began - time)} after it {went}"
+            after = lapse(time, began)
+            detail = f"comes back {'' if after is None else f'{duration(after)} '}after it {went}"
         if fenced:
             return Coming("fenced", f"joins anew, as it was fenced: {fenced}", detail)
         if detail and cause in {"closed", "leave"}:
@@ -122,11 +126,15 @@ class Assigned(NamedTuple):
 
 @dataclass
 class Rebalance:
-    """A rebalance: from its first trigger to the last answer to SyncGroup, or to the last member that followed.
+    """A rebalance of a group.
 
-    `moved` are partitions that another client has now; `forms` says that nobody was in the group before. `away` are
-    seconds without partitions by member, `stopped` the seconds in which no member of the group had any. A rebalance is
-    not `timed` if its record alone is known, which is written at its end.
+    It lasts from the first JoinGroup since the group was stable or empty to the last answer to SyncGroup. Where the
+    coordinator assigns, it lasts from the first trigger to the last member that followed.
+
+    `moved` are partitions that another client has now; it is `compared` if the assignments before are known. A group
+    `forms` if it had no members. `away` are seconds without partitions by member, `stopped` the seconds in which no
+    member of the group had any. A rebalance is not `timed` if no JoinGroup of it is in the input: a record is written
+    at its end.
     """
 
     start: float
@@ -139,6 +147,7 @@ class Rebalance:
     moved: Assignment = NOTHING
     forms: bool = False
     unchanged: bool = False
+    compared: bool = True
     away: dict[str, float] = field(default_factory=dict)
     stopped: float = 0.0
     timed: bool = True
@@ -173,6 +182,11 @@ class Member:
     gaps: list[tuple[float, float]] = field(default_factory=list)
     """Times without a call of it, each up to a call with news."""
 
+    @property
+    def label(self) -> str:
+        """The client id; of a member whose calls are not in the input its member id, without the UUID at its end."""
+        return self.client or UUID.sub("", self.member)
+
     def heard(self, before: float) -> float | None:
         """Return when it was last heard of before a time, None if that is not known."""
         if self.last is None or self.last <= before:
@@ -186,6 +200,8 @@ class Timeline:
 
     group: str
     protocol: str = ""
+    protocol_type: str = ""
+    """The protocol type of a classic group, such as consumer or connect; empty if no call has it."""
     assignor: str = ""
     coordinators: dict[str, int | None] = field(default_factory=dict)
     members: dict[str, Member] = field(default_factory=dict)
@@ -202,10 +218,20 @@ class Timeline:
 
     def name(self, member: str) -> str:
         """Return a member's name for people: its client id, with its member id if several have that client id."""
-        client = self.member(member).client
-        if not client:
+        label = self.member(member).label
+        if label == member:
             return short(member)
-        return client if self.clients.get(client, 1) <= 1 else f"{client} ({short(member, client)})"
+        return label if self.clients.get(label, 1) <= 1 else f"{label} ({short(member, label)})"
+
+    @property
+    def unit(self) -> str:
+        """What members are given."""
+        return "task" if self.protocol_type == CONNECT else "partition"
+
+    @property
+    def consumes(self) -> bool:
+        """Whether the members are consumers, which they are if the input has no other protocol type."""
+        return self.protocol_type in {"", "consumer"}
 
     @property
     def clients(self) -> dict[str, int]:
@@ -230,7 +256,7 @@ class Timeline:
                 first.client if first else "",
                 first.text if first else "",
                 seconds=rebalance.seconds if rebalance.timed else None,
-                partitions=len(rebalance.moved),
+                partitions=len(rebalance.moved) if rebalance.compared else None,
             )
         )
 
@@ -259,7 +285,7 @@ def _at_once(members: Iterable[Member]) -> dict[str, int]:
         start = member.joined if member.joined is not None else member.first
         end = member.ended if member.ended is not None else member.last
         if start is not None and end is not None:
-            points.setdefault(member.client, []).extend(((start, 1), (max(end, start), -1)))
+            points.setdefault(member.label, []).extend(((start, 1), (max(end, start), -1)))
     most: dict[str, int] = {}
     for client, steps in points.items():
         now = 0
@@ -269,32 +295,8 @@ def _at_once(members: Iterable[Member]) -> dict[str, int]:
     return most
 
 
-def begin(group: str, moves: GroupMoves, ordered: Iterable[Move]) -> Timeline:
-    """Return the timeline of a group before its moves are replayed: the members that were heard of.
-
-    `ordered` are the moves in the order of their times, with the silence before each.
-    """
-    timeline = Timeline(group, coordinators=dict(moves.coordinators), dropped=moves.moves.dropped)
-    for member, signs in sorted(moves.members.items()):
-        times = [time for heard in signs.own() for time in (heard.first, heard.last)]
-        timeline.members[member] = Member(
-            member,
-            *signs.caller,
-            signs.instance,
-            rebalance_timeout=signs.rebalance_timeout,
-            session_timeout=signs.session_timeout,
-            first=min(times),
-            last=max(times),
-            accepted=signs.accepted,
-        )
-    for move in ordered:
-        if move.silence is not None and move.member in timeline.members:
-            timeline.members[move.member].gaps.append((move.time - move.silence, move.time))
-    return timeline
-
-
 def in_effect(moves: Sequence[Move]) -> Iterator[tuple[Move, float | None]]:
-    """Yield moves by when they count, each with the seconds until the member came back, if it is one that left."""
+    """Yield moves by when they count, each with the time when the member came back, if it is one that left."""
     back = _returns(moves)
     points = sorted(enumerate(moves), key=lambda point: point[1].time if point[1].kind == "leave" else point[1].at)
     for at, move in points:
@@ -307,17 +309,17 @@ def _returns(moves: Iterable[Move]) -> dict[int, float]:
     The process of a member that comes back on the connection on which it left was not restarted.
     """
     back: dict[int, float] = {}
-    open_: dict[object, list[tuple[int, Move]]] = {}
+    open_: dict[object, list[int]] = {}
     for at, move in enumerate(moves):
         keys = [move.member] if move.member else []
         keys += [move.connection] if move.connection not in {None, ""} else []  # type: ignore[list-item] # any key
         if move.kind == "leave":
             for key in keys:
-                open_.setdefault(key, []).append((at, move))
+                open_.setdefault(key, []).append(at)
         elif move.kind == "join":
             for key in keys:
-                for number, left in open_.pop(key, ()):
-                    back.setdefault(number, move.time - left.time)
+                for number in open_.pop(key, ()):
+                    back.setdefault(number, move.time)
     return back
 
 
@@ -326,7 +328,7 @@ def why_left(
 ) -> tuple[Cause, str]:
     """Return the cause of a member's leaving, and its text.
 
-    `back` are the seconds until it came back, `since` those since it got its assignment, `timeout` its
+    `back` is the time at which it came back, `since` are the seconds since it got its assignment, `timeout` its
     max.poll.interval.ms. `by_admin` says that it is taken out by somebody else (its request names other members).
     """
     reason = move.reason
@@ -336,9 +338,12 @@ def why_left(
         return ("closed" if "clos" in reason else "resubscribed" if back is not None else "leave"), reason
     if back is None:
         return ("leave", "taken out by an admin client") if by_admin else ("closed", "leaves")
+    away = lapse(move.time, back)
+    if away is None:
+        return "unknown", "left and came back, without a restart"
     if timeout is not None and since is not None and since >= LATE * timeout:
         return "poll", f"{POLL}, probably ({duration(since)} of {duration(timeout)})"
-    return "resubscribed", f"left and came back after {duration(back)}, without a restart"
+    return "resubscribed", f"left and came back after {duration(away)}, without a restart"
 
 
 def subscribes(topics: Sequence[str], before: Sequence[str]) -> str:
@@ -357,9 +362,14 @@ def names(partitions: Iterable[Partition], most: int = 3) -> str:
     texts: list[str] = []
     last = None
     for topic, number in sorted(partitions):
-        texts.append(f"{number}" if topic == last else f"{topic}-{number}")
-        last = topic
+        texts.append(f"{number}" if topic == last else name_of(topic, number))
+        last = topic if number >= 0 else None
     return few(texts, most)
+
+
+def name_of(topic: str, number: int) -> str:
+    """Return the name of a partition or a task; that of a connector, which has the number -1, is its own."""
+    return f"{topic}-{number}" if number >= 0 else topic
 
 
 def moved_between(

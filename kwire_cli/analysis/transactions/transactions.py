@@ -141,17 +141,6 @@ class Transactions(CallFold):
         self.finish()
         return joined(self._events)
 
-    def merge(self, other: Transactions) -> None:
-        """Take in what another one was given, in whatever order the parts come."""
-        self.finish()
-        other.finish()
-        self._events += other._events
-        self.dropped += other.dropped
-        self._bound()
-        for producer, name in other.names.items():
-            self._name(producer, name)
-        self.logs.merge(other.logs)
-
     def _producers(self) -> dict[int, str]:
         by_records = {record.producer_id: record.transactional_id for record in self.logs.records}
         latest = {record.producer_id: record.transactional_id for record in self.logs.latest.values()}

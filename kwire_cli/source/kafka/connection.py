@@ -56,12 +56,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.message.known_layout import Layouts, Plain
+    from kwire_cli.source.tls.clear import Clear
 
 MOST_WAITING, MOST_WAITING_BYTES = 64, 1 << 20
 """Frames, and bytes, that wait for a client to be found; then it is guessed."""
 
 NO_KEY_LOG = "there is no key log for it"
 """Why TLS is not decrypted that comes here; where there is one it is taken out of the stream before (`source.tls`)."""
+
+MOST_NAMES = 32
+"""Different things that bytes of TLS are called at most."""
 
 _WAITING = frozenset(WAITING.values())
 
@@ -171,6 +175,7 @@ class Connection:
 
     __slots__ = (
         "_begun",
+        "_clear",
         "_doubtful",
         "_early",
         "_foreign",
@@ -214,6 +219,7 @@ class Connection:
         )
         self._heard = False  # the broker has said something
         self._foreign: Seen | None = None
+        self._clear: Clear | None = None
         self._strange = _NO_SIDE  # the sides that speak another protocol on a connection of Kafka's
         if self.client is not None:
             self.state = State.KAFKA
@@ -280,6 +286,7 @@ class Connection:
         """Yield what ends with the loss of the next `count` bytes from `side`."""
         if self.state is State.FOREIGN or self._strange & _SIDES[side]:
             yield from self._flush_foreign()
+            self._clear = None
             yield Seen("gap", side, Cut("lost", b"", packet, time, count))
             return
         yield from self._force_begin(side)
@@ -357,6 +364,12 @@ class Connection:
             own.reason = NO_KEY_LOG if encrypted else None
         own.size += len(data)
         own.packet, own.time = packet, time
+        if protocol == "tls":
+            from kwire_cli.source.tls.clear import Clear  # noqa: PLC0415 - most captures have none
+
+            self._clear = self._clear or Clear()
+        if self._clear and (names := [*self._clear.feed(side, data)]):
+            own.content = tuple(dict.fromkeys((*own.content, *names)))[:MOST_NAMES]
 
     def _flush_foreign(self) -> Iterator[Seen]:
         if piece := self._foreign:

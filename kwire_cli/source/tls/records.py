@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from construct import ConstructError
@@ -197,16 +198,16 @@ class Records:
 
 # Handshake messages, put together from records; what the hellos say.
 
-LONGEST_HELLO = 1 << 16
-"""Bytes of a hello that is read. Of no other message more than its type is kept."""
+LONGEST_READ = 1 << 16
+"""Bytes of a hello, or of certificates, that are read. Of no other message more than its type is kept."""
 
 
 _HANDSHAKE_HEADER = fixed(network.MESSAGE)
-_READ = frozenset((network.CLIENT_HELLO, network.SERVER_HELLO))
+_READ = frozenset((network.CLIENT_HELLO, network.SERVER_HELLO, network.CERTIFICATE))
 
 
 class Message(NamedTuple):
-    """A handshake message; `body` is that of a hello, None of others and of one that is too long."""
+    """A handshake message; `body` is that of a hello or of certificates, None of others and of one that is too long."""
 
     type: int
     body: bytes | None
@@ -239,7 +240,7 @@ class Messages:
                     return
                 self._type, length = _HANDSHAKE_HEADER.unpack(self._kept)
                 self._rest = int.from_bytes(length)
-                self._skip = self._type not in _READ or self._rest > LONGEST_HELLO
+                self._skip = self._type not in _READ or self._rest > LONGEST_READ
                 self._kept.clear()
             taken = text[at : at + self._rest]
             at += len(taken)
@@ -311,6 +312,29 @@ def _parsed(layout: Any, data: bytes) -> Any:
 
 def _extensions(hello: Any) -> dict[int, bytes]:
     return {extension.type: extension.data for extension in hello.extensions or ()}
+
+
+def message_name(message: Message, *, is_1_3: bool = False) -> str:
+    """Return the name of a handshake message; of a certificate also the times between which it is valid."""
+    name = network.MESSAGES.get(message.type, f"handshake message {message.type}")
+    if message.type != network.CERTIFICATE or message.body is None:
+        return name
+    parsed = _parsed(network.FIRST_CERTIFICATE_1_3 if is_1_3 else network.FIRST_CERTIFICATE, message.body)
+    return " ".join(filter(None, (name, _validity(parsed.first) if parsed else "")))
+
+
+def _validity(certificate: bytes) -> str:
+    """Return between which times a certificate is valid; nothing if it cannot be read, or cryptography is missing."""
+    if find_spec("cryptography") is None:
+        return ""
+    from cryptography import x509  # noqa: PLC0415 - few captures have a certificate that can be read
+
+    try:
+        read = x509.load_der_x509_certificate(certificate)
+        first, last = read.not_valid_before_utc, read.not_valid_after_utc
+    except (ValueError, x509.InvalidVersion):
+        return ""
+    return f"valid from {first:%Y-%m-%dT%H:%M:%SZ} to {last:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def alert_name(text: bytes) -> str:

@@ -18,6 +18,7 @@ from kwire_cli.source.tls.records import (
     ServerHello,
     alert_name,
     client_hello,
+    message_name,
     server_hello,
 )
 from kwire_cli.source.tls.scheduler import Place, Turns
@@ -416,7 +417,7 @@ class Session:
 
     def _message(self, side: Side, message: Message) -> str:
         """Return the name of a handshake message, and apply what the message changes."""
-        name = network.MESSAGES.get(message.type, f"handshake message {message.type}")
+        name = message_name(message, is_1_3=self._hellos.is_1_3)
         if message.type == network.CLIENT_HELLO:
             name = self._hellos.asked(side.number, message.body) or name
             if self._hellos.version != network.TLS_1_2:

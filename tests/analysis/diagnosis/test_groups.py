@@ -75,6 +75,39 @@ def test_a_client_that_is_started_anew_again_and_again_is_a_warning():
     assert "x left and was started anew 3 times" in loop.text
 
 
+def test_a_group_of_one_that_restarts_forms_again_and_again():
+    calls = []
+    for number in range(4):
+        options = {"client": "x", "port": 50100 + number}
+        second, name = 1 + 10 * number, f"x{number}"
+        joined = join(second, name, 2 * number + 1, members=[name], reason="rebalance failed", **options)
+        calls += [
+            joined,
+            sync(second + 0.1, name, 2 * number + 1, ORDERS_0, **options),
+            leave(second + 5, name, **options),
+        ]
+    loop = findings_of(*calls)["GROUP_REBALANCE_LOOP"]
+    assert loop.text == "formed 4 times in 35.0 s: x left and was started anew 3 times"
+
+
+def test_workers_of_connect_that_join_by_themselves_are_no_loop_and_get_no_advice_for_consumers():
+    rows = sample_findings("incidents/connect-workers.pcapng.gz")
+    assert [(row["severity"], row["code"]) for row in rows] == [("info", "REBALANCE")]
+    (row,) = rows
+    assert row["text"] == "8 rebalances; the longest took 2.9 s: connect-worker joins again by itself"
+    assert "consumer" not in row["meaning"] + row["advice"]
+
+
+def test_a_member_id_that_is_not_used_is_in_the_text_of_the_rebalance():
+    unused = call("JoinGroup", 2, {"memberId": ""}, {"errorCode": 79, "memberId": "id-1"}, client="b")
+    finding = findings_of(
+        *generation(1, 1, a=ORDERS_0),
+        unused,
+        *generation(20, 2, a=ORDERS_0, b=ORDERS_1),
+    )["REBALANCE"]
+    assert finding.text.endswith("; b does not use the member id that it was given (id-1)")
+
+
 def test_a_client_that_is_not_let_in_is_an_error_unless_it_comes_in_later():
     refused = call("JoinGroup", 1, {"memberId": "", "protocols": []}, {"errorCode": 23, "memberId": ""}, client="a")
     assert (

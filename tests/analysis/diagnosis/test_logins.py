@@ -1,9 +1,7 @@
-"""Logins that are refused, logins out of place, missing permissions, and TLS."""
+"""Logins that are refused, logins out of place, and missing permissions."""
 
 import pytest
-from kit.calls import INCIDENTS, REAL, SAMPLES, codes, diagnosed, frames, rewritten, texts
-
-from kwire_cli.source.packets.segments import Segments
+from kit.calls import INCIDENTS, REAL, diagnosed, frames, texts
 
 
 def test_a_wrong_password_and_a_mechanism_that_is_not_enabled():
@@ -68,56 +66,3 @@ def test_missing_permissions():
             "1 response with TRANSACTIONAL_ID_AUTHORIZATION_FAILED for transactional id payments: FindCoordinator",
         ),
     ]
-
-
-def test_tls_on_one_side():
-    assert codes(INCIDENTS / "tls-to-plain.pcap") == ["TLS_TO_PLAIN_PORT"]
-    assert codes(INCIDENTS / "plain-to-tls.pcap") == ["PLAIN_TO_TLS_PORT"]
-    both = codes(SAMPLES / "captures" / "not-kafka.pcapng", severity="error")
-    assert both[:2] == ["PLAIN_TO_TLS_PORT", "TLS_TO_PLAIN_PORT"]
-
-
-def test_tls_on_both_sides_is_only_dark():
-    """Decrypted or not: the broker's handshake is no answer to a client without TLS."""
-    (row,) = diagnosed(SAMPLES / "tls" / "cases.pcapng")
-    assert (row["code"], row["severity"]) == ("UNDECRYPTED_TLS", "info")
-    assert "TLS 1.1 is not supported" in row["text"]
-    assert "client random" not in row["text"]
-    (row,) = diagnosed(SAMPLES / "tls" / "broker.pcapng")
-    assert row["text"] == "10 connections with 49.4 kB: there is no key log for it"
-    assert diagnosed(SAMPLES / "tls" / "broker.pcapng", "--tls-keylog", SAMPLES / "tls" / "broker.keys") == []
-
-
-def test_tls_of_a_broker_alone_is_no_alert(tmp_path):
-    """One direction of a capture of TLS says nothing about the other."""
-
-    def from_broker(there):
-        return [
-            packet for packet, segment in zip(there, Segments()(there), strict=True) if segment.source.port == 19195
-        ]
-
-    made = rewritten(SAMPLES / "tls" / "broker.pcapng", tmp_path / "half.pcap", from_broker)
-    assert codes(made, severity="warning") == ["ONE_SIDE_ONLY"]
-
-
-def test_a_certificate_that_the_client_does_not_trust():
-    path = INCIDENTS / "untrusted.pcap"
-    (row,) = diagnosed(path, "--tls-keylog", INCIDENTS / "untrusted.keys")
-    assert (row["code"], row["severity"]) == ("TLS_HANDSHAKE_FAILED", "error")
-    assert row["text"] == "3 connections to 127.0.0.1:29092 ended in the handshake: 3 with unknown_ca from the client"
-    (row,) = diagnosed(path)
-    assert row["text"].endswith("ended in the handshake: 3 with an encrypted alert from the client")
-
-
-def test_a_certificate_that_the_client_does_not_have():
-    """The client connects again and again, which is the symptom."""
-    (row,) = diagnosed(INCIDENTS / "certificate.pcap")
-    assert row["code"] == "TLS_HANDSHAKE_FAILED"
-    assert row["text"].endswith("ended in the handshake: 10 with an encrypted alert from the broker")
-
-
-@pytest.mark.parametrize("name", ["java-tls", "librdkafka-tls"])
-def test_tls_that_works(name):
-    keys = ("--tls-keylog", INCIDENTS / f"{name}.keys")
-    for more in (), keys:
-        assert codes(INCIDENTS / f"{name}.pcap", *more, severity="warning") == []

@@ -84,13 +84,6 @@ def test_a_fetch_session_does_not_repeat_what_has_not_changed():
         assert of(fetch(0, 5, 9, session=3), fetch(1, 5, 9, session=3, silent=True, **more), *silent[1:]) == []
 
 
-def asked_rule(*bodies):
-    rule = TransactionTrouble()
-    for api, version, request, response, _ in bodies:
-        rule.call(FakeCall(api, version, request=request, response=response))
-    return rule
-
-
 def test_fetch_sessions_of_readers_are_forgotten_with_their_connection():
     rule = TransactionTrouble()
     for port in range(3):
@@ -100,19 +93,7 @@ def test_fetch_sessions_of_readers_are_forgotten_with_their_connection():
     assert [*rule._readers] == [(None, 0), (None, 2)]
     rule._readers.most = 2
     rule.call(FakeCall("Fetch", request=fetch(0, 5, 9)[2], response=fetch(0, 5, 9)[3], connection=(None, 4)))
-    other = TransactionTrouble()
-    other.call(FakeCall("Fetch", request=fetch(0, 5, 9)[2], response=fetch(0, 5, 9)[3], connection=(None, 5)))
-    rule.merge(other)
-    assert [*rule._readers] == [(None, 4), (None, 5)]
-
-
-def test_places_that_are_merged_are_bounded(monkeypatch):
-    monkeypatch.setattr("kwire_cli.analysis.diagnosis.transactions.MOST_HELD", 2)
-    whole = TransactionTrouble()
-    for first in range(0, 6, 2):
-        part = asked_rule(*(fetch(0, 5, 9, partition=first + more) for more in range(2)))
-        whole.merge(part)
-        assert len(whole._held) <= 2
+    assert [*rule._readers] == [(None, 2), (None, 4)]
 
 
 def test_readers_that_go_on_are_not_held_back():

@@ -3,7 +3,21 @@
 from dataclasses import replace
 
 import pytest
-from kit.calls import ORDERS_0, ORDERS_1, beat, call, join, leave, logged, logged_pair, modern, sync
+from kit.calls import (
+    INCIDENTS,
+    ORDERS_0,
+    ORDERS_1,
+    asked,
+    beat,
+    call,
+    join,
+    leave,
+    logged,
+    logged_pair,
+    modern,
+    subjects,
+    sync,
+)
 from kit.logs import keyed
 from kit.messages import ID, body_of
 
@@ -87,6 +101,201 @@ def test_cooperative_members_keep_their_partitions():
     timeline = timeline_of(*round_(1, 1), *round_(10, 2))
     assert timeline.rebalances[-1].away == {}
     assert timeline.members["a"].without == pytest.approx(3.0, abs=0.01)
+
+
+# ConsumerProtocolSubscription 1 for orders: a member that owns orders-0, and one that owns nothing (KIP-429).
+OWNS_0 = "AAEAAAABAAZvcmRlcnP/////AAAAAQAGb3JkZXJzAAAAAQAAAAA="
+OWNS_NOTHING = "AAEAAAABAAZvcmRlcnP/////AAAAAA=="
+
+
+def says(name, metadata):
+    return {"protocols": [{"name": name, "metadata": metadata}]}
+
+
+@pytest.mark.parametrize(("metadata", "away"), [(OWNS_0, {}), (OWNS_NOTHING, {"a": 3.0})])
+def test_a_member_that_says_what_it_owns_has_it_meanwhile_whatever_the_assignor(metadata, away):
+    timeline = timeline_of(
+        join(1, "a", 1, members=["a"], assignor="stream"),
+        sync(2, "a", 1, ORDERS_0),
+        join(10, "a", 2, members=["a"], assignor="stream", **says("stream", metadata)),
+        sync(13, "a", 2, ORDERS_0),
+    )
+    rebalance = timeline.rebalances[-1]
+    assert rebalance.away == pytest.approx(away, abs=0.01)
+    assert rebalance.stopped == pytest.approx(sum(away.values()), abs=0.01)
+    assert timeline.members["a"].without == pytest.approx(1 + sum(away.values()), abs=0.01)
+
+
+def test_a_member_that_waits_over_two_rebalances_is_without_partitions_in_between():
+    timeline = timeline_of(
+        join(1, "a", 1, members=["a", "b"], assignor="cooperative-sticky"),
+        join(1, "b", 1, leader="a", assignor="cooperative-sticky"),
+        sync(2, "a", 1, ORDERS_0),
+        sync(2, "b", 1),
+        join(5, "a", 2, members=["a", "b"], assignor="cooperative-sticky"),
+        join(5, "b", 2, leader="a", assignor="cooperative-sticky"),
+        sync(6, "a", 2, ORDERS_0),
+        sync(6, "b", 2, ORDERS_1),
+    )
+    assert timeline.members["a"].without == pytest.approx(1.0, abs=0.01)
+    assert timeline.members["b"].without == pytest.approx(5.0, abs=0.01)
+
+
+def test_a_group_that_forms_again_takes_as_long_as_its_joins_and_was_empty_in_between():
+    timeline = timeline_of(
+        join(1, "a", 1, members=["a"]),
+        sync(1.5, "a", 1, ORDERS_0),
+        leave(5, "a"),
+        join(60, "b", 3, members=["b"]),
+        sync(60.5, "b", 3, ORDERS_0),
+    )
+    first, second = timeline.rebalances
+    assert (second.forms, second.before, second.after) == (True, 2, 3)
+    assert second.seconds == pytest.approx(first.seconds) == pytest.approx(0.5, abs=0.01)
+    (empty,) = [event for event in timeline.events if event.kind == "empty"]
+    assert (empty.generation, empty.detail) == (2, "the group is empty")
+    assert empty.time == pytest.approx(timeline.members["a"].ended)
+
+
+def test_a_group_whose_next_generation_follows_at_once_was_not_empty():
+    timeline = timeline_of(
+        join(1, "a", 1, members=["a"]),
+        sync(1.5, "a", 1, ORDERS_0),
+        leave(5, "a"),
+        join(60, "b", 2, members=["b"]),
+    )
+    assert kinds(timeline, "empty") == []
+
+
+def test_a_rebalance_that_begins_again_before_it_is_over_is_one():
+    refused = call("SyncGroup", 5, {"memberId": "a", "generationId": 2}, {"errorCode": 27}, client="a")
+    timeline = timeline_of(
+        join(1, "a", 1, members=["a"]),
+        sync(1.5, "a", 1, ORDERS_0),
+        join(4, "a", 2, members=["a"]),
+        refused,
+        join(7, "a", 3, members=["a", "b"]),
+        join(7, "b", 3, leader="a"),
+        sync(8, "a", 3, ORDERS_0),
+        sync(8, "b", 3, ORDERS_1),
+    )
+    rebalance = timeline.rebalances[-1]
+    assert len(timeline.rebalances) == 2
+    assert (rebalance.before, rebalance.after) == (1, 3)
+    assert rebalance.seconds == rebalance.away["a"] == pytest.approx(4.0, abs=0.01)
+    assert rebalance.moved == {("orders", 1)}
+
+
+def test_nobody_has_partitions_from_the_last_join_to_the_first_assignment():
+    calls = [
+        beat(1, "a", 1),
+        join(2, "b", 2, leader="a"),
+        join(5, "a", 2, members=["a", "b"]),
+        sync(9, "a", 2, ORDERS_0),
+        sync(9.5, "b", 2, ORDERS_1),
+    ]
+    (rebalance,) = timeline_of(*calls).rebalances
+    assert rebalance.stopped == rebalance.away["a"] == pytest.approx(4.0, abs=0.01)
+    assert (rebalance.compared, rebalance.moved) == (False, set())
+    text = answer_text(groups_of(calls).answer(), 200)
+    assert "rebalanced in 7.5 s: 2 members, nobody had partitions for 4.0 s" in text
+
+
+def test_some_member_has_partitions_while_one_keeps_them_or_has_not_left():
+    def second_generation(*calls, **more):
+        return timeline_of(
+            join(1, "a", 1, members=["a", "b"]),
+            join(1, "b", 1, leader="a"),
+            sync(2, "a", 1, ORDERS_0),
+            sync(2, "b", 1, ORDERS_1),
+            join(5, "a", 2, members=["a", "b"] if more else ["a"]),
+            *calls,
+            sync(9, "a", 2, ORDERS_0),
+        ).rebalances[-1]
+
+    keeps = says("range", OWNS_0)
+    assert second_generation(join(5, "b", 2, leader="a", **keeps), sync(9, "b", 2, ORDERS_1), b=True).stopped == 0.0
+    assert second_generation(leave(8, "b")).stopped == pytest.approx(1.0, abs=0.01)
+
+
+def test_members_that_the_group_had_before_the_capture_join_again():
+    timeline = timeline_of(join(2, "a", 7, members=["a"]), sync(5, "a", 7, ORDERS_0))
+    (rebalance,) = timeline.rebalances
+    assert (rebalance.forms, rebalance.before, rebalance.compared, rebalance.triggers) == (False, None, False, [])
+    assert kinds(timeline, "join", "rejoin") == [("rejoin", "a")]
+    new = call(
+        "JoinGroup",
+        2,
+        {"memberId": ""},
+        {"errorCode": 0, "generationId": 7, "memberId": "a", "leader": "a"},
+        client="a",
+    )
+    assert timeline_of(new, sync(5, "a", 7, ORDERS_0)).rebalances[0].forms
+
+
+def test_a_member_without_partitions_is_named_apart_from_those_that_waited_for_round_trips():
+    calls = [
+        modern(1, "a", 0, 1, given=[]),
+        modern(2, "b", 0, 3, given=[1]),
+        modern(6, "a", 1, 3, given=[0]),
+        modern(6.01, "b", 3, 3),
+    ]
+    assert "2 members, a without partitions for 5.0 s" in answer_text(groups_of(calls).answer(), 200)
+
+
+def test_each_answer_to_sync_group_with_an_assignment_is_listed():
+    timelines = asked(Groups(), subjects(INCIDENTS / "static-member.pcap"))
+    timelines.finish()
+    (timeline,) = timelines.state.timelines()
+    assert [row.place.frame for row in timeline.assigned] == [28, 61, 100, 135]
+    assert [rebalance.place.frame for rebalance in timeline.rebalances] == [28]
+    assert {row.member for row in timeline.assigned} == {*timeline.members}
+
+
+def test_a_member_id_that_was_given_and_not_used_is_no_member():
+    def given(second, name):
+        body = {"errorCode": 79, "memberId": name, "generationId": -1}
+        return call("JoinGroup", second, {"memberId": "", "protocolType": "consumer"}, body, client="a")
+
+    joined = [join(3, "id-2", 1, members=["id-2"], client="a"), sync(4, "id-2", 1, ORDERS_0, client="a")]
+    timeline = timeline_of(given(1, "id-1"), given(2, "id-2"), *joined)
+    (unused,) = [event for event in timeline.events if event.kind == "unused"]
+    assert (unused.client, unused.detail, [*timeline.members]) == ("a", "id-1", ["id-2"])
+    assert kinds(timeline_of(given(2, "id-2"), *joined), "unused") == []
+
+
+def connect_timeline():
+    groups = asked(Groups(), subjects(INCIDENTS / "connect-workers.pcapng.gz"))
+    groups.finish()
+    (timeline,) = groups.state.timelines()
+    return timeline
+
+
+def test_workers_of_connect_keep_what_they_do_not_have_to_give_up():
+    timeline = connect_timeline()
+    assert (timeline.protocol_type, timeline.unit) == ("connect", "task")
+    source = {("src", -1), ("src", 0), ("src", 1)}
+    sink = {("snk", -1), ("snk", 0), ("snk", 1)}
+    worker, other = "connect-worker", "connect-worker-b"
+    rows = [(timeline.members[row.member].label, {*row.partitions}) for row in timeline.assigned]
+    assert rows[4:] == [
+        (worker, source | sink),
+        (worker, source),
+        (other, set()),
+        (worker, source),
+        (other, sink),
+        (worker, source),
+        (worker, source),
+    ]
+    assert all(rebalance.away == {} for rebalance in timeline.rebalances)
+    assert names(source) == "src, src-0, 1"
+
+
+def test_a_member_whose_calls_are_not_in_the_input_is_not_said_to_have_vanished():
+    (removed,) = [event for event in connect_timeline().events if event.kind == "removed"]
+    assert removed.client == "connect-worker-b"
+    assert removed.reason == "is not in the group any more; its calls are not in the input"
+    assert removed.seconds is None
 
 
 def test_what_the_client_says_comes_before_what_is_inferred():
@@ -352,6 +561,15 @@ def test_calls_without_a_time_have_an_order():
     assert {row["time"] for row in rows} == {row["seconds"] for row in rows} == {None}
 
 
+def test_without_times_a_member_that_comes_back_has_no_cause_and_no_duration():
+    calls = [join(1, "a", 1, members=["a"]), sync(2, "a", 1, ORDERS_0), leave(33, "a", client="a")]
+    calls += [join(34, "b", 3, members=["b"], client="a"), sync(35, "b", 3, ORDERS_0, client="a")]
+    timeline = timeline_of(*(replace(exchange, time=None) for exchange in calls))
+    assert timeline.members["a"].end == "left and came back, without a restart"
+    assert [event.detail for event in timeline.events if event.kind == "join"][-1] == "comes back after it left"
+    assert [trigger.cause for trigger in timeline.rebalances[-1].triggers] == ["join", "unknown"]
+
+
 def test_a_group_that_cannot_be_kept_is_counted(monkeypatch):
     monkeypatch.setattr("kwire_cli.analysis.groups.groups.MOST_GROUPS", 1)
     monkeypatch.setattr("kwire_cli.analysis.groups.groups.MOST_MOVES", 1)
@@ -359,12 +577,12 @@ def test_a_group_that_cannot_be_kept_is_counted(monkeypatch):
     assert "2 later events are not counted" in groups.answer().blocks[-1].text
 
 
-def test_moves_of_a_group_that_cannot_be_kept_are_counted_when_parts_are_merged(monkeypatch):
-    monkeypatch.setattr("kwire_cli.analysis.groups.groups.MOST_GROUPS", 1)
-    other = groups_of([call("Heartbeat", second, {"groupId": "h"}, {"errorCode": 25}) for second in (3, 4, 5)])
-    whole = groups_of([beat(1, "a", 1)])
-    whole.merge(other)
-    assert "3 later events are not counted" in whole.answer().blocks[-1].text
+def test_without_an_assignment_the_time_without_partitions_is_not_known():
+    (members,) = [
+        table for table in groups_of([beat(1, "a", 1), beat(2, "a", 1)]).answer().tables if table.name == "members"
+    ]
+    (row,) = members.rows
+    assert dict(zip([column.name for column in members.columns], row, strict=True))["withoutSeconds"] is None
 
 
 def test_texts():

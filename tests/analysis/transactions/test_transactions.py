@@ -4,7 +4,7 @@ import base64
 import json
 
 import pytest
-from kit.calls import asked, deformed_exchanges, exchanges, log_batch, log_items, merged_in_all_orders, subjects
+from kit.calls import asked, deformed_exchanges, exchanges, log_batch, log_items, subjects
 from kit.commands import ROOT, kwire
 from kit.logs import document
 
@@ -159,17 +159,6 @@ def test_a_transaction_over_several_partitions_is_one():
         assert [row["result"] for row in rows(fold)] == ["committed", "open"]
         assert [row["partitions"] for row in rows(fold)] == [["a-0", "a-1"]] * 2
         assert [(row["records"], row["durationSeconds"]) for row in rows(fold)] == [(4, 0.5), (2, None)]
-
-
-@pytest.mark.parametrize(
-    "inputs",
-    [("hanging-transaction",), ("fenced-producer.pcap", "fenced-producer")],
-)
-def test_parts_that_are_merged_in_any_order_say_the_same(inputs):
-    given = subjects(*(INCIDENTS / name for name in inputs))
-    expected = rows(asked(Transactions(), given))
-    for fold in merged_in_all_orders(Transactions, given):
-        assert rows(fold) == expected
 
 
 @pytest.mark.parametrize("body", [INIT, ADD, BATCHED, OFFSETS, SEND, PRODUCE, end(), MARKERS])

@@ -1,0 +1,50 @@
+"""What TLS says in the clear: the handshake up to the first keys, and alerts that no key hides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.source.tls.records import Messages, Record, Records, alert_name, message_name
+from kwire_cli.structs import network
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Clear:
+    """Both sides of a connection of which no byte is missing so far.
+
+    A side is read until its first application data, or until its bytes are no records.
+    """
+
+    def __init__(self) -> None:
+        self._sides: list[_Side | None] = [_Side(), _Side()]
+
+    def feed(self, side: int, data: bytes) -> Iterator[str]:
+        """Yield the names of the messages and alerts that are whole with the next bytes of a side."""
+        reader = self._sides[side]
+        if reader is None:
+            return
+        yield from reader.feed(data)
+        if reader.is_over:
+            self._sides[side] = None
+
+
+class _Side:
+    def __init__(self) -> None:
+        self._records, self._messages = Records(), Messages()
+        self._has_keys = self.is_over = False
+
+    def feed(self, data: bytes) -> Iterator[str]:
+        self._records.feed(data)
+        while isinstance(record := self._records.next(), Record):
+            if record.type == network.APPLICATION_DATA:
+                self.is_over = True
+                return
+            if record.type == network.CHANGE_CIPHER_SPEC:
+                self._has_keys = True
+            elif record.type == network.ALERT and len(record.data) == network.ALERT_BODY.sizeof():
+                yield alert_name(record.data)
+            elif record.type == network.HANDSHAKE and not self._has_keys:
+                yield from map(message_name, self._messages.feed(record.data))
+        self.is_over = self._records.broken

@@ -1,0 +1,100 @@
+"""Segments that are sent again, and receivers that do not read."""
+
+import pytest
+from kit.calls import (
+    INCIDENTS,
+    REAL,
+    SECOND,
+    codes,
+    diagnosed,
+    is_connection,
+    rewritten,
+    texts,
+    traffic_of,
+    with_payload,
+)
+
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.segments import Segments
+from kwire_cli.structs.network import ZERO_WINDOW
+
+BUSY = INCIDENTS / "throttled.pcap"
+
+
+def test_a_consumer_that_is_stopped():
+    assert [text for text in texts(INCIDENTS / "window.pcap") if text[0] != "COORDINATOR_LATE"] == [
+        ("ZERO_WINDOW", "client 127.0.0.1", "it took no bytes from 127.0.0.1:29092 for up to 4.0 s, on 1 connection")
+    ]
+    (shut,) = [one.shut for one in traffic_of(INCIDENTS / "window.pcap") if is_connection(one) and any(one.shut)]
+    assert 3 * SECOND < shut[0] < 5 * SECOND
+    assert shut[1] == 0
+
+
+def test_a_reset_announces_no_window():
+    """A RST has a window of 0 by nature, and so have some packets that are not TCP's own."""
+    for path in (INCIDENTS / "refused.pcap", INCIDENTS / "out-of-order.pcap"):
+        there = [one for one in traffic_of(path) if is_connection(one)]
+        assert any(one.reset for one in there)
+        assert not any(any(one.shut) for one in there)
+    segments = list(Segments()(packets(str(INCIDENTS / "window.pcap"))))
+    assert sum(bool(segment.flags & ZERO_WINDOW) for segment in segments) == 4
+
+
+def test_segments_that_are_sent_again(tmp_path):
+    """Each fifth one comes once more, a quarter of a second later, on a link on which all takes ten times as long."""
+
+    def again(there):
+        first = there[0].time
+        there = [packet._replace(time=first + 10 * (packet.time - first)) for packet in there]
+        segments = with_payload(there)
+        copies = [packet._replace(time=packet.time + SECOND // 4) for packet in there if packet.number in segments][::5]
+        return sorted([*there, *copies], key=lambda packet: packet.time)
+
+    made = rewritten(INCIDENTS / "rebalancing.pcap", tmp_path / "again.pcap", again)
+    rows = [row for row in diagnosed(made) if row["code"] == "RETRANSMISSIONS"]
+    assert rows
+    assert all("segments from" in row["text"] and "% of all" in row["text"] for row in rows)
+    assert any("the slowest answer on these connections took" in row["text"] for row in rows)
+
+
+def test_a_link_that_loses_packets():
+    """The capture is of the broker's side, which shows an answer before it arrives: its latency says nothing."""
+    (row,) = [row for row in diagnosed(INCIDENTS / "loss.pcap") if row["code"] == "RETRANSMISSIONS"]
+    assert (row["severity"], row["subject"]) == ("warning", "client 10.90.92.2")
+    assert row["text"] == "13 segments from 10.90.92.1:29092 to 10.90.92.2 sent again, 741 bytes or 11.1 % of all bytes"
+
+
+def test_keep_alives_are_no_retransmissions(tmp_path):
+    """A probe repeats the last byte alone, or none."""
+
+    def probed(there):
+        out = []
+        segments = with_payload(there)
+        for packet in there:
+            out.append(packet)
+            segment = segments.get(packet.number)
+            if segment is not None:
+                data = bytearray(packet.data[: len(packet.data) - len(segment.payload) + 1])
+                data[16:18] = (len(data) - 14).to_bytes(2, "big")
+                sequence = segment.sequence + len(segment.payload) - 1
+                data[38:42] = (sequence & 0xFFFFFFFF).to_bytes(4, "big")
+                data[-1] = segment.payload[-1]
+                out.append(packet._replace(data=bytes(data), wire_length=len(data)))
+        return out
+
+    made = rewritten(BUSY, tmp_path / "probed.pcap", probed)
+    assert codes(made, severity="warning") == codes(BUSY, severity="warning")
+    assert "DUPLICATED_PACKETS" not in codes(made)
+
+
+@pytest.mark.shared
+def test_two_retransmissions_are_nothing():
+    there = codes(REAL / "java44-produce-consume" / "capture.pcapng")
+    assert not {*there} & {
+        "RETRANSMISSIONS",
+        "ZERO_WINDOW",
+        "DUPLICATED_PACKETS",
+        "LOST_PACKETS",
+        "CUT_SHORT",
+        "ONE_SIDE_ONLY",
+    }
