@@ -1,5 +1,5 @@
--- One row for each state of a partition (leader, epoch, in-sync and all replicas) that differs from the one before, with
--- the first response that names it. Answers of brokers that do not know the newest epoch yet are left out.
+-- One row for each state of a partition (leader, epoch, in-sync and all replicas) that differs from the one before,
+-- with the first response that names it. Answers of brokers that do not know the newest epoch yet are left out.
 -- `time_before` is when the partition was last named before, `last_named` when a response last named it at all,
 -- and `last_replicas` are its newest replicas.
 with altered_topics as (select connection, frame, unnest(body.topics) as t from bodies_alter_partition_response),
