@@ -183,6 +183,15 @@ def within(value: Any, kind: str) -> int | None:
     return value if type(value) is int and low <= value <= high else None
 
 
+def _logged_names(half: Half, name: str) -> list[str]:
+    """Return the entities that half an exchange names in a field of the message, or of its groups."""
+    body = (half.exchange.response if half.is_response else half.exchange.request) or {}
+    groups = body.get("groups")
+    parts = [body, *(groups if isinstance(groups, list) else ())]
+    names = [part.get(name) for part in parts if isinstance(part, dict)]
+    return [*dict.fromkeys(text for text in names if isinstance(text, str) and text)]
+
+
 def _logged_error_codes(half: Half) -> list[int]:
     if not half.is_response:
         return []
@@ -284,12 +293,19 @@ FRAMES: tuple[Column, ...] = (
         lambda line: line.topics,
         lambda half: half.exchange.topics,
     ),
-    Column("groups", "texts", "the groups that the frame names", lambda line: _named(line, GROUP)),
+    Column(
+        "groups",
+        "texts",
+        "the groups that the frame names",
+        lambda line: _named(line, GROUP),
+        lambda half: _logged_names(half, GROUP),
+    ),
     Column(
         "transactional_id",
         "text",
         "the first transactional id in the frame",
         lambda line: next(iter(_named(line, TRANSACTIONAL_ID)), None),
+        lambda half: next(iter(_logged_names(half, TRANSACTIONAL_ID)), None),
     ),
     Column("latency_us", "int64", "microseconds from the request to the response", _latency_us, _logged_latency),
     Column(

@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.diagnosis.authentication import Authentication
 from kwire_cli.analysis.diagnosis.authorization import Authorization
 from kwire_cli.analysis.diagnosis.batches import Batches
-from kwire_cli.analysis.diagnosis.coordinators import Coordinators
 from kwire_cli.analysis.diagnosis.damage import DamagedLogs
 from kwire_cli.analysis.diagnosis.elections import Elections
 from kwire_cli.analysis.diagnosis.groups import GroupTrouble
 from kwire_cli.analysis.diagnosis.mangling import Mangling
-from kwire_cli.analysis.diagnosis.metadata import UnknownTopics
 from kwire_cli.analysis.diagnosis.model import FindingKind, kind_of
 from kwire_cli.analysis.diagnosis.old_clients import OldClients
-from kwire_cli.analysis.diagnosis.replicas import Replicas
 from kwire_cli.analysis.diagnosis.sequences import LogSequences
-from kwire_cli.analysis.diagnosis.speed import Speed
 from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
 from kwire_cli.analysis.diagnosis.versions import Versions
 from kwire_cli.questions import rule_files
@@ -35,11 +31,7 @@ RULES: tuple[type[Rule], ...] = (
     GroupTrouble,
     LogSequences,
     Batches,
-    UnknownTopics,
-    Coordinators,
-    Replicas,
     Elections,
-    Speed,
     Mangling,
 )
 

@@ -1,17 +1,17 @@
-"""Bounded counts of calls with their times and first places, and walks of the parts of bodies, for rules."""
+"""Bounded counts of calls with their times and first places, for rules."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from kwire_cli.analysis.call import between, earlier, later, parts
+from kwire_cli.analysis.call import between, earlier, later
 from kwire_cli.analysis.diagnosis.limits import MOST_EVIDENCE
 from kwire_cli.analysis.diagnosis.places import in_time
 from kwire_cli.errors import few
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from kwire_cli.analysis.call import Call, Evidence
 
@@ -19,13 +19,9 @@ MOST_KEYS = 1 << 14
 """Clients, groups or partitions that a rule keeps apart. Later ones share one entry that no finding is made of."""
 MOST_OPEN = 1 << 16
 """Connections of which a rule keeps something until they end."""
-_PATHS = {"Produce": ("responses", "partitionResponses"), "Fetch": ("responses", "partitions")}
-PARTITIONS = ("topics", "partitions")
-
 
 K = TypeVar("K")
 V = TypeVar("V")
-E = TypeVar("E", bound=tuple[Any, ...])
 
 
 class Book(dict[K, V]):
@@ -75,14 +71,14 @@ class Tally:
     last: float | None = None
     places: list[Evidence] = field(default_factory=list)
 
-    def add(self, call: Call, *, of_request: bool = False) -> None:
+    def add(self, call: Call) -> None:
         """Count a call."""
         self.count += 1
-        time = call.asked if of_request or call.answered is None else call.answered
+        time = call.asked if call.answered is None else call.answered
         self.first = earlier(self.first, time)
         self.last = later(self.last, time)
         if len(self.places) < MOST_EVIDENCE:
-            self.places.append(call.evidence(of_request=of_request))
+            self.places.append(call.evidence())
 
     def merge(self, other: Tally) -> None:
         """Add what another part counted."""
@@ -96,11 +92,6 @@ class Tally:
         """Seconds from the first call to the last one."""
         return between(self.first, self.last)
 
-    @property
-    def rate(self) -> float:
-        """Calls per second over the span, which counts as a second at least."""
-        return self.count / max(self.span, 1.0)
-
 
 def merge_all(own: Book[Any, Any], other: dict[Any, Any]) -> None:
     """Merge the entries of another part, which have a method `merge`, into those of the same keys."""
@@ -108,37 +99,9 @@ def merge_all(own: Book[Any, Any], other: dict[Any, Any]) -> None:
         own[key].merge(entry)
 
 
-def merge_events(own: Book[K, list[E]], other: dict[K, list[E]], most: int, order: Callable[[E], Any] = tuple) -> None:
-    """Add the events of another part to those of the same keys, and keep the first ones of each in an order."""
-    for key, events in other.items():
-        kept = own[key]
-        kept[:] = sorted([*kept, *events], key=order)[:most]
-
-
 def earliest(places: Iterable[Evidence]) -> list[Evidence]:
     """Return the first places by time, as many as a finding keeps."""
     return in_time(places)[:MOST_EVIDENCE]
-
-
-class PartError(NamedTuple):
-    """An error code of a response: of which topic and partition, and the part of the body with the code."""
-
-    topic: str
-    partition: int | None
-    code: int
-    part: dict[str, Any]
-
-
-def part_errors(call: Call) -> Iterator[PartError]:
-    """Yield the errors of topics and of partitions in a response."""
-    path = _PATHS.get(call.api, PARTITIONS)
-    for (topic,) in parts(call.response, path[0]):
-        if code := whole(topic.get("errorCode")):
-            yield PartError(call.topic(topic), None, code, topic)
-        for (part,) in parts(topic, path[1]):
-            if code := whole(part.get("errorCode")):
-                index = whole(part.get("partitionIndex", part.get("index")))
-                yield PartError(call.topic(topic), index, code, part)
 
 
 def whole(value: Any) -> int | None:
@@ -149,8 +112,3 @@ def whole(value: Any) -> int | None:
 def some(names: Iterable[Any], most: int = 3) -> str:
     """Return the first names, sorted, and how many more there are."""
     return few(sorted({str(name) for name in names}), most)
-
-
-def rate(per_second: float) -> str:
-    """Return a rate for people: `0.4`, `23`."""
-    return f"{per_second:.0f}" if per_second >= 9.95 else f"{per_second:.1f}"

@@ -1,5 +1,6 @@
 -- One row for each time at which a broker stopped (it ended all its connections at once) or stood still (it answered
--- nothing while requests waited, then all of them). `ended` is when it answered again, null if it did not.
+-- nothing while requests waited, then all of them). `ended` is when it answered again, null if it did not;
+-- `broker` is the node id.
 with closings as (
     select broker_address, closed_time as time, connection, client, place, null::timestamptz as answer_time
     from connection_places
@@ -72,14 +73,18 @@ standstills as (
         and latency_us / 1000 > coalesce(allowed_ms, 0) + 1000
     group by broker_address, pause, pause_began, pause_ended
     having count(distinct connection) >= 2
-)
+),
+events as (
+    select *
+    from stops
+    where seconds_between(began, last_time) < 0.5 and (ended is null or seconds_between(last_time, ended) > 1)
+        and connections >= 2
+    union all
+    select * from standstills
+),
+nodes as (select broker_address, max(broker) as broker from connections group by broker_address)
 select
-    broker_address, event, began, last_time, ended, connections, clients, waiting, evidence,
-    seconds_between(began, ended) as lasted_s
-from stops
-where seconds_between(began, last_time) < 0.5 and (ended is null or seconds_between(last_time, ended) > 1) and connections >= 2
-union all
-select
-    broker_address, event, began, last_time, ended, connections, clients, waiting, evidence,
-    seconds_between(began, ended) as lasted_s
-from standstills
+    e.broker_address, n.broker, e.event, e.began, e.last_time, e.ended, e.connections, e.clients, e.waiting, e.evidence,
+    seconds_between(e.began, e.ended) as lasted_s
+from events e
+left join nodes n on n.broker_address = e.broker_address

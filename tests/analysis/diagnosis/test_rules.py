@@ -8,11 +8,7 @@ from kit.calls import INCIDENTS, REAL, RULES, codes, survives
 
 from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.diagnosis.authorization import KINDS_OF_RESOURCE
-from kwire_cli.analysis.diagnosis.coordinators import Coordinators
 from kwire_cli.analysis.diagnosis.elections import Elections
-from kwire_cli.analysis.diagnosis.metadata import UnknownTopics
-from kwire_cli.analysis.diagnosis.replicas import Replicas
-from kwire_cli.analysis.diagnosis.speed import Speed
 from kwire_cli.source.kafka.traffic import TcpConnection
 
 WELL = (
@@ -98,11 +94,7 @@ class Hostile:
 @pytest.mark.parametrize(
     ("rule_type", "errors"),
     [
-        (Coordinators, ["NOT_COORDINATOR", 7]),
         (Elections, []),
-        (Replicas, []),
-        (Speed, ["REQUEST_TIMED_OUT"]),
-        (UnknownTopics, ["UNKNOWN_TOPIC_OR_PARTITION"]),
     ],
 )
 def test_bodies_of_wrong_types(rule_type, errors):

@@ -1,6 +1,6 @@
 import pickle
 
-from kwire_cli.analysis.diagnosis.tallies import Book, Recent, merge_events
+from kwire_cli.analysis.diagnosis.tallies import Recent
 
 
 def recent(*keys, most=3):
@@ -21,14 +21,3 @@ def test_what_is_merged_is_bounded_too():
     assert [*whole] == [1, 2, 3]
     whole.merge(recent(2, 4, 5))
     assert [*whole] == [3, 4, 5]
-
-
-def test_events_are_merged_in_order_and_up_to_the_bound_of_the_book():
-    own, other = Book(list, 1), Book(list, 2)
-    own["a"] += [(5,), (7,)]
-    other["a"] += [(6,), (1,)]
-    other["b"] += [(0,)]
-    merge_events(own, other, 3)
-    assert own == {"a": [(1,), (5,), (6,)]}
-    merge_events(own, other, 2, lambda event: -event[0])
-    assert own == {"a": [(6,), (6,)]}

@@ -1,0 +1,89 @@
+"""Slow brokers and controllers."""
+
+from kit.calls import MadeCall, first
+from kit.rules import found
+
+
+def produce(took, broker, count=60, pause=0.3, api="Produce", **call):
+    return [MadeCall(api, {}, {}, at=pause * step, took=took, broker=broker, **call) for step in range(count)]
+
+
+def test_a_broker_slower_than_its_peers():
+    calls = [*produce(0.2, "b1:9092", node=1), *produce(0.005, "b2:9092"), *produce(0.006, "b3:9092")]
+    calls += [*produce(0.1, "b1:9092", api="Metadata", node=1), *produce(0.001, "b2:9092", api="Metadata")]
+    (row,) = found("SLOW_BROKER", calls)
+    assert row[:3] == (
+        "warning", "broker b1:9092 (node 1)",
+        "Metadata: it takes up to 100 ms for 95 % of 60 calls, the others 1 ms; also slower at Produce",
+    )  # fmt: skip
+
+
+def test_a_broker_that_stands_still_in_short_turns():
+    code, severity, subject, text, frames = first("incidents/slow-broker.pcap")
+    assert (code, severity, subject) == ("SLOW_BROKER", "warning", "broker 127.0.0.1:29094")
+    assert text == "Produce: it takes up to 70 ms for 95 % of 51 calls, the others 21 ms"
+    assert frames[:4] == [30, 60, 84, 102]
+
+
+def test_brokers_alone_or_with_few_calls_have_no_peers():
+    assert found("SLOW_BROKER", produce(0.2, "b1:9092")) == []
+    assert found("SLOW_BROKER", [*produce(0.2, "b1:9092"), *produce(0.005, "b2:9092", 20)]) == []
+
+
+def test_a_few_milliseconds_are_no_finding():
+    assert found("SLOW_BROKER", [*produce(0.010, "b1:9092"), *produce(0.001, "b2:9092")]) == []
+
+
+def test_waiting_on_purpose_is_not_slow():
+    calls = [*produce(0.25, "b1:9092", api="Metadata"), *produce(0.001, "b2:9092", api="Metadata")]
+    assert len(found("SLOW_BROKER", calls)) == 1
+    for call in calls:
+        call.values["delayed"] = True
+    assert found("SLOW_BROKER", calls) == []
+
+
+def test_the_time_behind_other_requests_does_not_count():
+    behind = produce(6, "b1:9092", pause=0.01)
+    for number, call in enumerate(behind):
+        call.values["answered"] = behind[0].answered + 0.001 * number
+    assert found("SLOW_BROKER", [*behind, *produce(0.001, "b2:9092")]) == []
+
+
+def test_the_time_that_a_quota_takes_does_not_count():
+    held = [MadeCall("Produce", {}, {}, at=3 * step, took=2.0, broker="b1:9092", throttle=2.995) for step in range(60)]
+    assert found("SLOW_BROKER", [*held, *produce(0.001, "b2:9092")]) == []
+
+
+def test_a_controller_that_is_late():
+    calls = [MadeCall("BrokerHeartbeat", {}, {}, at=3 * step, took=2.5, broker="c1:9093") for step in range(3)]
+    calls += [MadeCall("CreatePartitions", {}, {}, at=20, took=1, broker="c1:9093", errors=["REQUEST_TIMED_OUT"])]
+    calls[-1].values["delayed"] = False
+    (row,) = found("CONTROLLER_OVERLOAD", calls)
+    assert row[:3] == (
+        "warning", "controller c1:9093",
+        "4 requests (BrokerHeartbeat 3, CreatePartitions 1) were slow or late, 2.5 s at most; 1 REQUEST_TIMED_OUT",
+    )  # fmt: skip
+
+
+def test_a_controller_that_stands_still_has_another_finding():
+    assert first("incidents/slow-controller.pcap")[0] == "BROKER_STOOD_STILL"
+    calls = produce(5, "c1:9093", count=30, pause=0.1, api="AlterPartition")
+    (row,) = found("CONTROLLER_OVERLOAD", calls)
+    assert row[2] == "30 requests (AlterPartition 30) were slow or late, 5.0 s at most; 30 waited at a time"
+    other = [MadeCall("Metadata", {}, {}, at=at, took=3 - at, broker="c1:9093", connection=at) for at in (0.5, 0.7)]
+    late = [
+        MadeCall("BrokerHeartbeat", {}, {}, at=0.1 * at, took=2.7, broker="c1:9093", connection=at) for at in range(3)
+    ]
+    before = MadeCall("Metadata", {}, {}, at=0, broker="c1:9093")
+    assert found("CONTROLLER_OVERLOAD", [before, *late, *other]) == []
+
+
+def test_a_broker_that_forwards_is_not_called_a_controller():
+    calls = produce(20, "b1:9092", count=3, pause=1, api="IncrementalAlterConfigs")
+    assert [row[1] for row in found("CONTROLLER_OVERLOAD", calls)] == ["broker b1:9092"]
+    calls += [MadeCall("Envelope", {}, {}, at=1, took=20, broker="b1:9092")]
+    assert [row[1] for row in found("CONTROLLER_OVERLOAD", calls)] == ["controller b1:9092"]
+
+
+def test_topics_may_take_a_while():
+    assert found("CONTROLLER_OVERLOAD", produce(3, "b1:9092", count=9, pause=1, api="IncrementalAlterConfigs")) == []
