@@ -10,7 +10,6 @@ from kit.commands import ROOT, json_of
 from kit.logs import batch, document, keyed, record
 from kit.traffic import pcap_file
 from kwire_cli.analysis.call import Call, Evidence, instant, named_topic
-from kwire_cli.analysis.diagnosis.authentication import Authentication
 from kwire_cli.analysis.diagnosis.authorization import Authorization
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.diagnosis.old_clients import OldClients
@@ -204,12 +203,12 @@ REAL = ROOT.parent / "shared" / "real" / "own" / "captures"
 """Captures that are not part of the project."""
 SECOND = 1_000_000_000
 RULES = (
-    Authentication, Authorization, OldClients, Packets, TlsMismatch, Transport, Versions,
+    Authorization, OldClients, Packets, TlsMismatch, Transport, Versions,
 )  # fmt: skip
 CODES = {kind.code for rule in RULES for kind in rule.KINDS} | {
-    "BROKER_RESTARTED", "BROKER_STOOD_STILL", "BROKER_STOPPED", "CLOSED_IN_PLACE_OF_ANSWER", "CONNECTION_LIMIT",
-    "CONNECTION_REFUSED", "NO_ANSWER", "NO_LOGIN", "RECONNECT_STORM", "STALE_CONNECTION", "UNREACHABLE_LISTENER",
-    "WRONG_LISTENER",
+    "AUTHENTICATION_FAILED", "BROKER_RESTARTED", "BROKER_STOOD_STILL", "BROKER_STOPPED", "CLOSED_IN_PLACE_OF_ANSWER",
+    "CONNECTION_LIMIT", "CONNECTION_REFUSED", "NO_ANSWER", "NO_LOGIN", "REAUTHENTICATION_FAILED", "RECONNECT_STORM",
+    "SASL_MECHANISM_REFUSED", "SASL_NOT_EXPECTED", "STALE_CONNECTION", "UNREACHABLE_LISTENER", "WRONG_LISTENER",
 }  # fmt: skip
 
 

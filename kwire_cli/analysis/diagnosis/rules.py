@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.diagnosis.authentication import Authentication
 from kwire_cli.analysis.diagnosis.authorization import Authorization
 from kwire_cli.analysis.diagnosis.batches import Batches
 from kwire_cli.analysis.diagnosis.consumers import Consumers
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 RULES: tuple[type[Rule], ...] = (
     TlsMismatch,
-    Authentication,
     Authorization,
     Transport,
     Versions,

@@ -54,7 +54,7 @@ STRANGE = [
     {"topics": [{"errorCode": 29, "name": None, "topicId": 7, "partitions": [{"errorCode": 29, "topic": {}}]}],
      "groups": {"errorCode": 30}, "errorCode": 53, "timeoutMs": True, "maxWaitMs": "soon"},
 ]  # fmt: skip
-APIS = ["SaslHandshake", "SaslAuthenticate", "Metadata", "ApiVersions", "Produce", "Fetch", "api 999"]
+APIS = ["Metadata", "ApiVersions", "Produce", "Fetch", "api 999"]
 
 
 class Hostile:
@@ -69,7 +69,6 @@ class Hostile:
         self.asked, self.answered = times
         self.connection = (None, 1)
         self.errors = [
-            "ILLEGAL_SASL_STATE",
             77,
             *[name for name, _ in KINDS_OF_RESOURCE.values()],
             "UNSUPPORTED_VERSION",
