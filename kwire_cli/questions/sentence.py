@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import string
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import counted
@@ -49,6 +50,7 @@ def size_text(size: int) -> str:
 
 
 _FORMATS: dict[str, Callable[[Any], str]] = {
+    "quoted": quote,
     "s": duration,
     "us": lambda value: duration(value / 1e6),
     "bytes": size_text,

@@ -11,6 +11,7 @@ folder.
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import tempfile
@@ -32,9 +33,10 @@ from kwire_cli.tables.batches import BATCHES, batch_rows
 from kwire_cli.tables.bodies import duckdb_type, structure_of, table_of
 from kwire_cli.tables.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, Half
 from kwire_cli.tables.connections import CONNECTIONS, connection_row
+from kwire_cli.tables.errors import ERRORS, error_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.captured import Names
@@ -110,7 +112,7 @@ class _Buffer:
         self._size = 0
 
     def add(self, values: Sequence[Any]) -> None:
-        row = orjson.dumps(dict(zip(self._names, values, strict=True)))
+        row = _json(dict(zip(self._names, values, strict=True)))
         self._rows.append(row)
         self._size += len(row)
         if self._size > AT_ONCE:
@@ -121,6 +123,14 @@ class _Buffer:
             text = b"[" + b",".join(self._rows) + b"]"
             self._rows, self._size = [], 0
             self._connection.execute(self._insert, [text.decode(), self._structure])
+
+
+def _json(row: dict[str, Any]) -> bytes:
+    """Return a row as JSON, also with the integers of more than 64 bits that a request log may hold."""
+    try:
+        return orjson.dumps(row)
+    except TypeError:
+        return json.dumps(row).encode()
 
 
 class Tables:
@@ -152,6 +162,7 @@ class Tables:
         self._frames = self._buffer("frames", frames)
         self._connections = self._buffer("connections", CONNECTIONS)
         self._batches = self._buffer("batches", BATCHES) if "batches" in wanted else None
+        self._errors = self._buffer("errors", ERRORS) if "errors" in wanted else None
         self._names = self._buffer("names", NAMES)
         if "accepted_versions" in wanted:
             self._fill_accepted_versions()
@@ -212,6 +223,16 @@ class Tables:
         if self._batches is not None:
             for row in batch_rows(line):
                 self._batches.add([connection, line.number, *row])
+        if self._errors is not None and line.kind == "response" and line.read is not None and line.error_codes:
+            self._add_errors(connection, line.number, line.api, self._body(line), line.names.topic)
+
+    def _add_errors(
+        self, connection: int, frame: int, api: str | None, body: dict[str, Any], topic_of: Callable[[str], str]
+    ) -> None:
+        message = self._catalog.api(api).response if api else None
+        if self._errors is not None and message is not None:
+            for row in error_rows(self._catalog.message(message), body, topic_of, self._catalog):
+                self._errors.add([connection, frame, *row])
 
     def _connection_of(self, capture: str | None, stream: int) -> int:
         """Return the key of a connection of a capture."""
@@ -233,6 +254,11 @@ class Tables:
             self._frames.add([connection, self._at, *(column.of_half(half) for column in _FRAME_COLUMNS)])
             if buffer := self._bodies.get((exchange.api or "", kind)):
                 buffer.add([connection, exchange.start, exchange.api_version, body])
+        if exchange.errors and exchange.response is not None:
+            self._add_errors(connection, exchange.start, exchange.api, exchange.response, self._logged_name)
+
+    def _logged_name(self, topic_id: str) -> str:
+        return self._logged_names.get(topic_id, topic_id)
 
     def finish(self) -> None:
         """Give DuckDB all rows. Queries may be asked then."""
@@ -244,7 +270,7 @@ class Tables:
         for topic_id, name in self._logged_names.items():
             self._names.add((None, "topic", topic_id, name))
         buffers = [self._frames, self._connections, self._names, *self._bodies.values()]
-        for buffer in [*buffers, *([self._batches] if self._batches else [])]:
+        for buffer in [*buffers, *filter(None, (self._batches, self._errors))]:
             buffer.flush()
 
     def rows(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:

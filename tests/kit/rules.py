@@ -6,7 +6,9 @@ import kwire_cli
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.questions.diagnose import findings as query_findings
 from kwire_cli.questions.rule_files import rules
+from kwire_cli.tables.batches import BATCHES
 from kwire_cli.tables.columns import FRAMES, IN_MEMORY
+from kwire_cli.tables.errors import error_rows
 from kwire_cli.tables.memory import Tables
 
 CATALOG = kwire_cli.catalog()
@@ -20,15 +22,19 @@ def error_codes():
     return {row.name: row.code for row in CATALOG.errors}
 
 
-def fill(tables, calls, connections=()):
-    """Put calls (kit.calls.MadeCall, in the order of frames) and rows of connections into tables."""
+def fill(tables, calls, connections=(), batches=()):
+    """Put calls (kit.calls.MadeCall, in the order of frames), rows of connections, and batches into tables.
+
+    A batch is the number of its call and the columns that matter.
+    """
     keys = {}
     for number, call in enumerate(calls):
         key = keys.setdefault(call.connection, len(keys))
         codes = [error_codes().get(error, error) for error in call.errors]
         request = {
             "src": call.client, "dst": call.broker, "time": call.asked, "kind": "request", "expects_answer": True,
-            "frame": 2 * number + 1, "groups": [group] if (group := call.request.get("groupId")) else [],
+            "frame": 2 * number + 1, "transactional_id": call.request.get("transactionalId"),
+            "groups": [group] if (group := call.request.get("groupId")) else [],
         }  # fmt: skip
         response = {
             "src": call.broker, "dst": call.client, "time": call.answered, "kind": "response",
@@ -50,17 +56,24 @@ def fill(tables, calls, connections=()):
             tables._frames.add([key, 2 * number + (frame is response), *(row[name] for name in COLUMNS)])
             if buffer := tables._bodies.get((call.api, frame["kind"])):
                 buffer.add([key, frame["frame"], call.version, body])
+            if tables._errors and frame is response:
+                message = CATALOG.message(CATALOG.api(call.api).response)
+                for error in error_rows(message, body, str, CATALOG):
+                    tables._errors.add([key, frame["frame"], *error])
     for row in connections:
         tables._connections.add(row)
+    for number, known in batches:
+        row = {"connection": keys[calls[number].connection], "frame": 2 * number + 1, "crc_valid": True} | known
+        tables._batches.add([row.get(name) for name, _ in BATCHES])
     tables.finish()
 
 
-def found(code, calls, connections=()):
+def found(code, calls, connections=(), batches=()):
     """Return the severity, subject, text and frames of what a rule finds in calls."""
     rule = RULES[code]
     tables = Tables(Redaction(CATALOG), [rule.query])
     try:
-        fill(tables, calls, connections)
+        fill(tables, calls, connections, batches)
         rows = sorted(query_findings(tables, [rule]), key=lambda row: -row.weight)
         return [(row.severity, row.subject, row.text, [place["frame"] for place in row.places]) for row in rows]
     finally:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.calls import Calls
 from kwire_cli.analysis.diagnosis.limits import MOST_EVIDENCE
-from kwire_cli.analysis.diagnosis.model import SEVERITIES, Finding, takes
-from kwire_cli.analysis.diagnosis.rules import RULES, kind_of
+from kwire_cli.analysis.diagnosis.model import SEVERITIES, Finding, kind_of, takes
+from kwire_cli.analysis.diagnosis.rules import RULES
 from kwire_cli.analysis.diagnosis.tracks import Track
 from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table

@@ -5,16 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
 
 from kwire_cli.analysis.subjects import Bounded, LogItem
+from kwire_cli.questions.rule_files import rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kwire_cli.analysis.call import Call, Evidence
     from kwire_cli.analysis.diagnosis.tracks import Track
+    from kwire_cli.questions.rule_files import Rule as QueryRule
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection
 
-__all__ = ["SEVERITIES", "Bounded", "Finding", "FindingKind", "LogItem", "Rule", "Severity", "takes"]
+__all__ = [
+    "SEVERITIES",
+    "Bounded",
+    "Finding",
+    "FindingKind",
+    "LogItem",
+    "Rule",
+    "Severity",
+    "kind_of",
+    "kind_of_query",
+    "takes",
+]
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -37,6 +50,19 @@ class FindingKind(NamedTuple):
     see: tuple[str, ...] = ()
     rank: int = 50
     advice_by_client: tuple[tuple[str, str], ...] = ()
+
+
+def kind_of(rule: QueryRule) -> FindingKind:
+    """Return the kind of the findings of a rule that is a query."""
+    by_client = tuple((family, text) for family, text in rule.advice.items() if family != "any")
+    return FindingKind(
+        rule.code, rule.severity, rule.title, rule.meaning, rule.advice["any"], rule.see, rule.rank, by_client
+    )
+
+
+def kind_of_query(code: str) -> FindingKind:
+    """Return the kind of a rule that is a query, for findings of the same kind in log directories."""
+    return next(kind_of(rule) for rule in rules() if rule.code == code)
 
 
 class Finding(NamedTuple):

@@ -11,14 +11,13 @@ from kwire_cli.analysis.diagnosis.coordinators import Coordinators
 from kwire_cli.analysis.diagnosis.damage import DamagedLogs
 from kwire_cli.analysis.diagnosis.elections import Elections
 from kwire_cli.analysis.diagnosis.groups import GroupTrouble
-from kwire_cli.analysis.diagnosis.leadership import Leadership
 from kwire_cli.analysis.diagnosis.mangling import Mangling
 from kwire_cli.analysis.diagnosis.metadata import UnknownTopics
-from kwire_cli.analysis.diagnosis.model import FindingKind
+from kwire_cli.analysis.diagnosis.model import FindingKind, kind_of
 from kwire_cli.analysis.diagnosis.old_clients import OldClients
 from kwire_cli.analysis.diagnosis.packets import Packets
-from kwire_cli.analysis.diagnosis.producers import Producers
 from kwire_cli.analysis.diagnosis.replicas import Replicas
+from kwire_cli.analysis.diagnosis.sequences import LogSequences
 from kwire_cli.analysis.diagnosis.speed import Speed
 from kwire_cli.analysis.diagnosis.tls import TlsMismatch
 from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
@@ -40,9 +39,8 @@ RULES: tuple[type[Rule], ...] = (
     TransactionTrouble,
     Consumers,
     GroupTrouble,
-    Producers,
+    LogSequences,
     Batches,
-    Leadership,
     UnknownTopics,
     Coordinators,
     Replicas,
@@ -56,11 +54,3 @@ def kinds() -> list[FindingKind]:
     """Return the kinds of findings of all rules, by code."""
     of_queries = [kind_of(rule) for rule in rule_files.rules()]
     return sorted((*of_queries, *(kind for rule in RULES for kind in rule.KINDS)), key=lambda kind: kind.code)
-
-
-def kind_of(rule: rule_files.Rule) -> FindingKind:
-    """Return the kind of the findings of a rule that is a query."""
-    by_client = tuple((family, text) for family, text in rule.advice.items() if family != "any")
-    return FindingKind(
-        rule.code, rule.severity, rule.title, rule.meaning, rule.advice["any"], rule.see, rule.rank, by_client
-    )

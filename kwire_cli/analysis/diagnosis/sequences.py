@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.call import Evidence
+from kwire_cli.analysis.diagnosis.model import Finding, Rule, kind_of_query
 from kwire_cli.message.roles import is_internal
 from kwire_cli.records.batch import Batch, sequence_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from kwire_cli.analysis.diagnosis.model import Severity
     from kwire_cli.analysis.subjects import LogItem
 
 MOST_RUNS = 1 << 14
@@ -58,13 +60,13 @@ class _Log:
     crowded: bool = False
 
 
-class LogSequences:
-    """Sequences in logs, whatever the order in which their parts come."""
+class LogSequences(Rule):
+    """Sequences in logs. The kinds of these findings are those of rules that are queries over captures."""
 
     def __init__(self) -> None:
         self._logs: dict[tuple[str, str], _Log] = {}
 
-    def add(self, item: LogItem) -> None:
+    def log_item(self, item: LogItem) -> None:
         """Take a batch of a log. Brokers write to their own topics without sequences that go on."""
         batch = item.item
         if (
@@ -107,21 +109,15 @@ class LogSequences:
         if log.count + len(log.ranges) > MOST_RUNS:  # a compacted log, which has gaps anyway
             log.runs, log.ranges, log.crowded = {}, [], True
 
-    def merge(self, other: LogSequences) -> None:
-        """Take in other logs, or other parts of the same ones."""
-        for key, its in other._logs.items():
-            own = self._logs.setdefault(key, _Log(its.name))
-            own.crowded = own.crowded or its.crowded
-            own.count += its.count
-            own.ranges += [[*pair] for pair in its.ranges]
-            for producer, runs in its.runs.items():
-                own.runs.setdefault(producer, []).extend(runs)
-
-    def faults(self) -> Iterator[Fault]:
-        """Yield the places where sequences do not go on, log by log."""
+    def findings(self) -> Iterator[Finding]:
+        """Yield the places where sequences do not continue, log by log."""
+        gap = kind_of_query("SEQUENCE_GAP")
+        duplicate = kind_of_query("DUPLICATE_BATCH")
         for _, log in sorted(self._logs.items()):
-            if not log.crowded:
-                yield from _faults(log)
+            for fault in () if log.crowded else _faults(log):
+                kind = duplicate if fault.is_duplicate else gap
+                severity: Severity | None = "warning" if fault.is_duplicate or fault.is_restart else None
+                yield Finding(kind, f"partition {fault.partition}", fault.text, fault.evidence, fault.records, severity)
 
 
 def _faults(log: _Log) -> Iterator[Fault]:

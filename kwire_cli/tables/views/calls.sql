@@ -11,6 +11,7 @@ with requests as (
                 'BrokerRegistration', 'ControllerRegistration', 'EndQuorumEpoch', 'FetchSnapshot', 'Vote', 'WriteTxnMarkers'
             )
             or coalesce(regexp_matches(client_id, '^(broker-[0-9]+-fetcher-[0-9]+|raft-client-.+)$'), false)
+            or coalesce(regexp_matches(client_id, '^(Persister|AddPartitionsManager)-client-[0-9]+$'), false)
             or coalesce(list_contains(topics, '__cluster_metadata') and api = 'Fetch', false)
         ) over (partition by connection) as of_broker,
         max(software) over (partition by connection) as software_of_connection,
@@ -80,6 +81,7 @@ select
     q.broker,
     q.of_broker as is_internal,
     q.topics,
+    coalesce(a.topics, []) as answered_topics,
     q.groups[1] as group_id,
     q.transactional_id,
     q.time as request_time,

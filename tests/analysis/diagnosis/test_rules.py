@@ -11,7 +11,6 @@ from kwire_cli.analysis.diagnosis.authorization import KINDS_OF_RESOURCE
 from kwire_cli.analysis.diagnosis.consumers import Consumers
 from kwire_cli.analysis.diagnosis.coordinators import Coordinators
 from kwire_cli.analysis.diagnosis.elections import Elections
-from kwire_cli.analysis.diagnosis.leadership import Leadership
 from kwire_cli.analysis.diagnosis.metadata import UnknownTopics
 from kwire_cli.analysis.diagnosis.replicas import Replicas
 from kwire_cli.analysis.diagnosis.speed import Speed
@@ -102,7 +101,6 @@ class Hostile:
         (Consumers, ["OFFSET_OUT_OF_RANGE"]),
         (Coordinators, ["NOT_COORDINATOR", 7]),
         (Elections, []),
-        (Leadership, ["NOT_LEADER_OR_FOLLOWER"]),
         (Replicas, []),
         (Speed, ["REQUEST_TIMED_OUT"]),
         (UnknownTopics, ["UNKNOWN_TOPIC_OR_PARTITION"]),

@@ -6,11 +6,11 @@ from typing import get_args
 from kit.commands import EVERYWHERE, ROOT, hold_page
 
 from kwire_cli.analysis.diagnosis.batches import Batches
-from kwire_cli.analysis.diagnosis.producers import Producers
 from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
 from kwire_cli.analysis.transactions.model import What
 from kwire_cli.analysis.transactions.transactions import EVENTS, HELD_BACK, TRANSACTIONS
 from kwire_cli.cli.transactions import command
+from kwire_cli.questions.rule_files import rules
 
 PAGE = ROOT / "docs" / "transactions.md"
 
@@ -23,7 +23,16 @@ def test_commands_print_what_the_page_says(monkeypatch, updating):
 def test_the_page_names_all_columns_events_and_findings():
     named = {*re.findall(r"`([\w]+)`", PAGE.read_text("utf-8"))}
     columns = {column.name for column in (*TRANSACTIONS, *EVENTS, *HELD_BACK)}
-    codes = {kind.code for rule in (Batches, Producers, TransactionTrouble) for kind in rule.KINDS}
+    codes = {kind.code for rule in (Batches, TransactionTrouble) for kind in rule.KINDS}
+    of_producers = {
+        "ACKS_0",
+        "DUPLICATE_BATCH",
+        "FENCED_PRODUCER",
+        "MESSAGE_TOO_LARGE",
+        "RECORDS_NEAR_LIMIT",
+        "SEQUENCE_GAP",
+    }
+    codes |= of_producers & {rule.code for rule in rules()}
     assert {*columns, *codes, *get_args(What)} - named == set()
 
 

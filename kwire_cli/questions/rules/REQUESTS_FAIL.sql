@@ -1,0 +1,79 @@
+-- One row for each client of which requests fail with errors that no other finding accounts for. An error is cured if
+-- the client's next request with the same api, about the same topic, succeeds within the patience of clients.
+with failures as (
+    select distinct
+        c.client,
+        c.api,
+        coalesce(e.topic, '') as topic,
+        c.connection,
+        c.frame,
+        e.error,
+        e.is_retriable or list_contains($retried, e.error) as is_retriable
+    from errors e
+    join calls c on c.connection = e.connection and c.response_frame = e.frame
+    where not c.is_internal and not list_contains($ordinary, e.error)
+        and not (c.api = 'ApiVersions' and e.error = 'UNSUPPORTED_VERSION')
+        and not exists (from explained x where x.error = e.error and coalesce(x.client = c.client, true))
+),
+failed_topics as (
+    select connection, frame, list(distinct topic) as failed from failures group by connection, frame
+),
+attempts as (
+    select
+        client, api, connection, frame, software, request_time, response_time, place,
+        unnest(list_distinct(topics || answered_topics || coalesce(failed, ['']))) as topic
+    from calls
+    left join failed_topics using (connection, frame)
+    where is_answered and not is_internal and (client, api) in (select (client, api) from failures)
+),
+outcomes as (
+    select
+        a.*,
+        f.error,
+        f.is_retriable,
+        min(case when f.error is null then a.request_time end) over (
+            partition by a.client, a.api, a.topic order by a.request_time, a.frame
+            rows between 1 following and unbounded following
+        ) as success_time
+    from attempts a
+    left join failures f
+        on f.connection = a.connection and f.frame = a.frame and (f.topic = a.topic or f.topic = '')
+    where (a.client, a.api, a.topic) in (select (client, api, topic) from failures)
+),
+by_error as (
+    select
+        client,
+        api,
+        topic,
+        error,
+        is_retriable,
+        max(software) as software,
+        count(*) as failed,
+        count(*) filter (
+            where not (is_retriable and coalesce(seconds_between(response_time, success_time) <= $patience_s, false))
+        ) as lasting,
+        evidence(place) as places
+    from outcomes
+    where error is not null
+    group by client, api, topic, error, is_retriable
+),
+totals as (
+    select client, api, topic, count(distinct (connection, frame)) as total
+    from outcomes
+    group by client, api, topic
+)
+select
+    client,
+    max(software) as software,
+    list(
+        concat_ws(' ', api, nullif(topic, '')) || ': ' || failed || ' of ' || total || ' ' || error
+        order by failed desc, api, topic, error
+    ) as failures,
+    bool_or(failed = total and total >= $least and not list_contains($passing || $harmless, error)) as is_total,
+    bool_and(list_contains($harmless, error)) as is_harmless,
+    cast(sum(failed) as bigint) as weight,
+    list_distinct(flatten(list(places))) as evidence
+from by_error
+join totals using (client, api, topic)
+where lasting > 0
+group by client

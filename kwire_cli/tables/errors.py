@@ -1,0 +1,103 @@
+"""The table `errors`: one row for each error code in a response that is not 0, with the topic that it is about."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID
+from kwire_cli.source.request_log.exchange import NO_ID, Marks, marks
+from kwire_cli.tables.columns import TRANSACTIONAL_ID, within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import MessageSpec
+
+ERRORS = (
+    ("connection", "BIGINT"),
+    ("frame", "BIGINT"),
+    ("topic", "VARCHAR"),
+    ("partition", "INTEGER"),
+    ("code", "INTEGER"),
+    ("error", "VARCHAR"),
+    ("is_retriable", "BOOLEAN"),
+    ("current_leader", "INTEGER"),
+    ("transactional_id", "VARCHAR"),
+)
+"""Names and types.
+
+`frame` is the response. A topic is null if the error is about no topic. `current_leader` is the leader that a broker
+names because it is not the leader itself. `transactional_id` is null if the response is about the one of its request.
+"""
+_PARTITION_FIELDS = ("partitionIndex", "index", "partition", "partitionId")
+
+
+class _Subject(NamedTuple):
+    topic: str | None = None
+    partition: int | None = None
+    transactional_id: str | None = None
+
+
+def error_rows(
+    spec: MessageSpec, body: Mapping[str, Any], topic_of: Callable[[str], str], catalog: Catalog
+) -> Iterator[list[Any]]:
+    """Yield the errors in the body of a response as rows of ERRORS, without the key.
+
+    `topic_of` returns the name of a topic id.
+    """
+    known = {row.code: row for row in catalog.errors}
+    waiting = [(body, _marks_of(spec), _Subject())]
+    while waiting:
+        part, marked, around = waiting.pop()
+        subject = _subject(part, marked, topic_of, around)
+        for name, role in marked.roles.items():
+            code = within(part.get(name), "int32") if role == ERROR else 0
+            if code:
+                row = known.get(code)
+                is_retriable = row is not None and row.retriable
+                error = row.name if row else str(code)
+                yield [
+                    subject.topic,
+                    subject.partition,
+                    code,
+                    error,
+                    is_retriable,
+                    _leader(part),
+                    subject.transactional_id,
+                ]
+        for name, inner in marked.inner.items():
+            value = part.get(name)
+            parts = value if isinstance(value, list) else [value]
+            waiting.extend((item, inner, subject) for item in parts if isinstance(item, dict))
+
+
+@lru_cache(maxsize=512)
+def _marks_of(spec: MessageSpec) -> Marks:
+    return marks(spec)
+
+
+def _subject(part: Mapping[str, Any], marked: Marks, topic_of: Callable[[str], str], around: _Subject) -> _Subject:
+    """Return what a part of a body is about: what the part names, else what the parts around it name."""
+    topic = around.topic
+    for name, role in marked.roles.items():
+        value = part.get(name)
+        if isinstance(value, str) and value and value != NO_ID and role in {TOPIC, TOPIC_ID}:
+            topic = value if role == TOPIC else topic_of(value)
+            break
+    partition = around.partition
+    for name in _PARTITION_FIELDS:
+        number = within(part.get(name), "int32")
+        if number is not None:
+            partition = number
+    transactional_id = part.get(TRANSACTIONAL_ID)
+    if not isinstance(transactional_id, str):
+        transactional_id = around.transactional_id
+    return _Subject(topic, partition, transactional_id)
+
+
+def _leader(part: Mapping[str, Any]) -> int | None:
+    leader = part.get("currentLeader")
+    node = within(leader.get("leaderId"), "int32") if isinstance(leader, dict) else None
+    return node if node is not None and node >= 0 else None

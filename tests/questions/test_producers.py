@@ -1,0 +1,159 @@
+"""Producers that are fenced, out of sequence, send batches again, do not wait for answers, or prefer a partition."""
+
+import pytest
+from kit.calls import MadeCall, first, sample_findings
+from kit.rules import found
+
+OUT_OF_ORDER, OLD_EPOCH = 45, 47
+ERRORS = {OUT_OF_ORDER: "OUT_OF_ORDER_SEQUENCE_NUMBER", OLD_EPOCH: "INVALID_PRODUCER_EPOCH"}
+IDEMPOTENT = {"topic": "a", "partition": 0, "records": 1, "size": 70, "magic": 2, "producer_id": 4, "producer_epoch": 0}
+
+
+def produce(at, error=0, *, offset=-1, acks=-1, took=0.001, size=80, index=0, **call):
+    part = {"index": index, "recordsSizeInBytes": size}
+    request = {"acks": acks, "topicData": [{"name": "a", "partitionData": [part]}]}
+    result = {"index": index, "errorCode": error, "baseOffset": offset}
+    response = {"responses": [{"name": "a", "partitionResponses": [result]}]} if acks else None
+    return MadeCall("Produce", request, response, at=at, took=took, errors=[ERRORS[error]] if error else [], **call)
+
+
+def batches(*sequences, **known):
+    """Return a batch for each call, of an idempotent producer unless `known` says otherwise."""
+    return [
+        (number, IDEMPOTENT | {"base_sequence": sequence, "last_sequence": sequence, "crc": 1000 + sequence} | known)
+        for number, sequence in enumerate(sequences)
+    ]
+
+
+def texts(code, *arguments, **more):
+    return [text for _, _, text, _ in found(code, *arguments, **more)]
+
+
+def test_a_broker_that_lost_what_it_acknowledged():
+    code, _, _, text, frames = first("incidents/out-of-order.pcap")
+    assert code == "SEQUENCE_GAP"
+    assert text == (
+        "meters-0 refused 1 batch: OUT_OF_ORDER_SEQUENCE_NUMBER; sequence 6 of producer 0, epoch 0, was refused though "
+        "5 was acknowledged: the broker has lost records that it acknowledged"
+    )
+    assert frames == [30]
+
+
+def test_a_refusal_is_judged_by_what_earlier_connections_show():
+    calls = [produce(0, connection="one"), produce(10, OUT_OF_ORDER, connection="two"), produce(20, connection="three")]
+    (text,) = texts("SEQUENCE_GAP", calls, batches=batches(5, 6, 8))
+    assert "sequence 6 of producer 4, epoch 0, was refused though 5 was acknowledged" in text
+    (text,) = texts("SEQUENCE_GAP", calls, batches=batches(4, 6, 8))
+    assert text.endswith("was refused; the last one that was acknowledged is 4")
+
+
+@pytest.mark.parametrize(
+    "sequences",
+    [(6, 5, 6), (6, 5)],
+    ids=["the refused batch is acknowledged later", "the missing batch is acknowledged later"],
+)
+def test_a_gap_that_is_closed_is_no_finding(sequences):
+    calls = [produce(at, 0 if at else OUT_OF_ORDER) for at in range(len(sequences))]
+    assert texts("SEQUENCE_GAP", calls, batches=batches(*sequences)) == []
+
+
+def test_sequences_wrap():
+    calls = [produce(0), produce(1, OUT_OF_ORDER)]
+    (text,) = texts("SEQUENCE_GAP", calls, batches=batches(2**31 - 1, 0))
+    assert "sequence 0 of producer 4, epoch 0, was refused though 2147483647 was acknowledged" in text
+
+
+def test_request_logs_show_errors_without_batches():
+    assert texts("SEQUENCE_GAP", [produce(0, OUT_OF_ORDER)]) == ["a-0 refused 1 batch: OUT_OF_ORDER_SEQUENCE_NUMBER"]
+    assert [subject for _, subject, *_ in found("FENCED_PRODUCER", [produce(0, OLD_EPOCH)])] == ["client billing"]
+
+
+def test_both_instances_of_a_fenced_producer_are_named():
+    code, _, subject, text, _ = first("incidents/fenced-producer.pcap")
+    assert (code, subject) == ("FENCED_PRODUCER", "transactional id checkout")
+    assert "checkout-0 got 1 Produce INVALID_PRODUCER_EPOCH; 2 clients initialised it: checkout-0 at" in text
+    assert sample_findings("incidents/fenced-producer.pcap")[0]["command"] == (
+        "transactions --transactional-id checkout"
+    )
+
+
+IDS = {"transactionalId": "t", "producerId": 7, "producerEpoch": 0}
+FENCED_END = MadeCall("EndTxn", IDS | {"committed": True}, {"errorCode": 90}, at=1, errors=["PRODUCER_FENCED"], who="c")
+
+
+def test_errors_that_the_broker_got_for_a_producer_are_said_to_be_the_brokers():
+    results = [{"name": "a", "resultsByPartition": [{"partitionIndex": 0, "partitionErrorCode": 90}]}]
+    answer = {"errorCode": 0, "resultsByTransaction": [{"transactionalId": "t", "topicResults": results}]}
+    added = MadeCall("AddPartitionsToTxn", {}, answer, errors=["PRODUCER_FENCED"])
+    (text,) = texts("FENCED_PRODUCER", [added, FENCED_END])
+    assert text == "c got 1 AddPartitionsToTxn PRODUCER_FENCED (asked by the broker), 1 EndTxn PRODUCER_FENCED"
+
+
+def test_one_client_may_be_fenced_by_a_timeout():
+    begin = MadeCall("InitProducerId", {"transactionalId": "t"}, {"errorCode": 0, "producerId": 7}, who="c")
+    (text,) = texts("FENCED_PRODUCER", [begin, FENCED_END])
+    assert text == "c got 1 EndTxn PRODUCER_FENCED; only c at 10.0.0.1:50000 initialised it"
+
+
+def test_a_batch_comes_again_on_the_next_connection():
+    calls = [produce(at, connection=f"{at // 3}") for at in range(6)]
+    assert texts("DUPLICATE_BATCH", calls, batches=batches(1, 2, 3, 3, 4, 9)) == ["1 of 6 batches came again, to a-0"]
+
+
+def test_a_proxy_does_not_send_again():
+    calls = [produce(0), produce(0.01, host="10.0.0.7")]
+    assert texts("DUPLICATE_BATCH", calls, batches=batches(1, 1)) == []
+
+
+def test_many_batches_that_come_again_are_a_warning():
+    calls = [produce(at) for at in range(40)]
+    ((severity, *_),) = found("DUPLICATE_BATCH", calls, batches=batches(*(number // 2 for number in range(40))))
+    assert severity == "warning"
+
+
+def test_the_same_batch_at_two_offsets_was_written_twice():
+    code, severity, subject, text, frames = first("incidents/written-twice.pcap")
+    assert (code, severity, subject) == ("WRITTEN_TWICE", "error", "partition my-topic-0011-1")
+    assert text == (
+        "1 batch of client rdkafka-producer-11 written twice, at offsets 501 and 503; the producer is idempotent: its "
+        "id is 57024"
+    )
+    assert frames == [10]
+
+
+@pytest.mark.parametrize(
+    ("pause", "connection", "count"),
+    [(0.01, "same", 0), (0.01, "other", 1), (2.0, "same", 1)],
+)
+def test_equal_records_sent_one_after_the_other_are_two_batches(pause, connection, count):
+    calls = [produce(0, offset=1, connection="same"), produce(pause, offset=2, connection=connection)]
+    sent = batches(-1, -1, producer_id=-1, max_time_ms=1_000)
+    assert len(texts("WRITTEN_TWICE", calls, batches=sent)) == count
+
+
+def test_acks_0():
+    (row,) = [row for row in sample_findings("incidents/small-batches.pcap") if row["code"] == "ACKS_0"]
+    assert (row["subject"], row["text"]) == ("client probe", "3 requests with acks=0 to metrics")
+
+
+def test_a_connection_closed_instead_of_an_error():
+    code, severity, subject, text, frames = first("incidents/acks-0-refused.pcap")
+    assert (code, severity, subject, frames) == ("ACKS_0_REFUSED", "error", "client probe", [3])
+    assert text == (
+        "10.0.0.2:9092 closed 1 connection right after a request with acks=0, to metrics-0: the records were refused"
+    )
+
+
+def test_a_partition_with_most_of_the_bytes():
+    (row,) = [row for row in sample_findings("incidents/hot-partition.pcap.gz") if row["code"] == "HOT_PARTITION"]
+    assert (row["severity"], row["subject"]) == ("warning", "topic clicks")
+    assert row["text"] == (
+        "clicks-5 gets 92 % of the bytes of client clickstream, 5.5 times its share of 6 partitions; Produce takes "
+        "53 ms (95 %)"
+    )
+
+
+@pytest.mark.parametrize(("size", "count"), [(10_000, 1), (100, 0)])
+def test_a_partition_is_hot_only_if_others_could_have_had_a_full_batch(size, count):
+    calls = [produce(at, size=size, index=0 if at < 30 else at - 29) for at in range(33)]
+    assert len(found("HOT_PARTITION", calls)) == count

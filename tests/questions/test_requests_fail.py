@@ -1,0 +1,84 @@
+"""Errors that no other finding accounts for: one finding a client."""
+
+import pytest
+from kit.calls import MadeCall, first
+from kit.rules import found
+
+CODES = {
+    "INVALID_TIMESTAMP": 32, "KAFKA_STORAGE_ERROR": 56, "MEMBER_ID_REQUIRED": 79, "OUT_OF_ORDER_SEQUENCE_NUMBER": 45,
+    "TOPIC_ALREADY_EXISTS": 36, "UNKNOWN_TOPIC_OR_PARTITION": 3, "UNSUPPORTED_VERSION": 35,
+}  # fmt: skip
+
+
+def produce(at, error=None, topic="events", **call):
+    result = {"index": 0, "errorCode": CODES.get(error, 0)}
+    body = {"responses": [{"name": topic, "partitionResponses": [result]}]}
+    made = MadeCall("Produce", {}, body, at=at, errors=[error] if error else [], **call)
+    made.values["topics"] = [topic]
+    return made
+
+
+def answered(api, at, error=None, **body):
+    return MadeCall(api, {}, {"errorCode": CODES.get(error, 0)} | body, at=at, errors=[error] if error else [])
+
+
+def test_every_write_of_a_client_fails():
+    code, severity, subject, text, frames = first("incidents/invalid-timestamp.pcapng.gz")
+    assert (code, severity, subject) == ("REQUESTS_FAIL", "error", "client iot-gateway")
+    assert text == "Produce events: 5 of 5 INVALID_TIMESTAMP"
+    assert frames == [36, 54, 82, 84, 106]
+
+
+def test_one_client_has_one_finding():
+    calls = [
+        produce(0, "INVALID_TIMESTAMP"), produce(1), produce(2, "KAFKA_STORAGE_ERROR", topic="a"),
+        produce(3, "KAFKA_STORAGE_ERROR", topic="a"), produce(4, "INVALID_TIMESTAMP", who="other"),
+    ]  # fmt: skip
+    rows = found("REQUESTS_FAIL", calls)
+    assert [row[:3] for row in rows] == [
+        ("error", "client billing", "Produce a: 2 of 2 KAFKA_STORAGE_ERROR, Produce events: 1 of 2 INVALID_TIMESTAMP"),
+        ("warning", "client other", "Produce events: 1 of 1 INVALID_TIMESTAMP"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "pause", "count"),
+    [
+        ("UNKNOWN_TOPIC_OR_PARTITION", 5, 0),
+        ("UNKNOWN_TOPIC_OR_PARTITION", 60, 1),
+        ("OUT_OF_ORDER_SEQUENCE_NUMBER", 5, 0),
+        ("INVALID_TIMESTAMP", 5, 1),
+    ],
+)
+def test_a_retry_cures_an_error_within_the_patience_of_clients(error, pause, count):
+    assert len(found("REQUESTS_FAIL", [produce(0, error), produce(pause)])) == count
+
+
+def test_a_success_about_another_topic_cures_nothing():
+    ((severity, _, text, _),) = found(
+        "REQUESTS_FAIL", [produce(0, "UNKNOWN_TOPIC_OR_PARTITION"), produce(1, topic="other")]
+    )
+    assert (severity, text) == ("warning", "Produce events: 1 of 1 UNKNOWN_TOPIC_OR_PARTITION")
+
+
+@pytest.mark.parametrize(
+    ("api", "error"), [("JoinGroup", "MEMBER_ID_REQUIRED"), ("ApiVersions", "UNSUPPORTED_VERSION")]
+)
+def test_errors_that_are_a_part_of_the_protocol(api, error):
+    assert found("REQUESTS_FAIL", [answered(api, 0, error)]) == []
+
+
+def test_an_error_that_passes_with_time_is_a_warning():
+    calls = [produce(at, "UNKNOWN_TOPIC_OR_PARTITION") for at in range(5)]
+    assert [severity for severity, *_ in found("REQUESTS_FAIL", calls)] == ["warning"]
+
+
+def test_a_topic_that_exists_is_worth_a_note():
+    topics = [{"name": "a", "errorCode": CODES["TOPIC_ALREADY_EXISTS"]}]
+    calls = [answered("CreateTopics", at, "TOPIC_ALREADY_EXISTS", errorCode=0, topics=topics) for at in range(2)]
+    ((severity, _, text, _),) = found("REQUESTS_FAIL", calls)
+    assert (severity, text) == ("info", "CreateTopics a: 2 of 2 TOPIC_ALREADY_EXISTS")
+
+
+def test_requests_of_brokers_are_no_clients():
+    assert found("REQUESTS_FAIL", [produce(0, "INVALID_TIMESTAMP", who="broker-1-fetcher-0")]) == []
