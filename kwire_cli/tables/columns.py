@@ -155,6 +155,12 @@ def _digest(line: Captured) -> int | None:
     return zlib.crc32(line.seen.data) if line.is_frame else None
 
 
+def _fits_as(line: Captured) -> str | None:
+    """Return the detail of FITS_OTHERWISE."""
+    notes = line.frame.anomalies if line.frame and line.anomalies else ()
+    return next((note.detail for note in notes if note.code == "FITS_OTHERWISE"), None)
+
+
 # Of exchanges
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -336,6 +342,12 @@ IN_MEMORY: tuple[Column, ...] = (
     Column("source", "word", "capture or request-log", lambda _: "capture", lambda _: "request-log"),
     Column("missing_bytes", "int64", "bytes of the frame that are not captured", lambda line: line.seen.missing),
     Column("guess", "flag", "whether the layout was guessed from the bytes", lambda line: line.guess, lambda _: False),
+    Column(
+        "fits_as",
+        "text",
+        "what the bytes fit, if they do not fit the version in their label",
+        _fits_as,
+    ),
     Column("reason", "text", "why TLS could not be decrypted", lambda line: line.seen.reason),
     Column("content", "texts", "what TLS records hold, as far as that is known", lambda line: [*line.seen.content]),
     Column(
@@ -359,3 +371,9 @@ IN_MEMORY: tuple[Column, ...] = (
     ),
 )
 """Columns of `frames` that only tables in memory have."""
+
+OF_BODIES = frozenset(
+    {"topics", "groups", "transactional_id", "wait_ms", "throttle_ms", "error_codes", "errors", "allowed_ms"}
+)
+"""The columns of `frames` that come from fields of bodies. Tables in memory leave them empty for frames that do not fit
+their layout."""

@@ -10,13 +10,10 @@ from kit.commands import ROOT, json_of
 from kit.logs import batch, document, keyed, record
 from kit.traffic import pcap_file
 from kwire_cli.analysis.call import Call, Evidence, instant, named_topic
-from kwire_cli.analysis.diagnosis.authorization import Authorization
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
-from kwire_cli.analysis.diagnosis.old_clients import OldClients
 from kwire_cli.analysis.diagnosis.packets import Packets
 from kwire_cli.analysis.diagnosis.tls import TlsMismatch
 from kwire_cli.analysis.diagnosis.transport import Transport
-from kwire_cli.analysis.diagnosis.versions import Versions
 from kwire_cli.analysis.subjects import LogItem, subjects_of
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.reading import read_items, source_of
@@ -202,13 +199,13 @@ INCIDENTS = SAMPLES / "incidents"
 REAL = ROOT.parent / "shared" / "real" / "own" / "captures"
 """Captures that are not part of the project."""
 SECOND = 1_000_000_000
-RULES = (
-    Authorization, OldClients, Packets, TlsMismatch, Transport, Versions,
-)  # fmt: skip
+RULES = (Packets, TlsMismatch, Transport)
 CODES = {kind.code for rule in RULES for kind in rule.KINDS} | {
-    "AUTHENTICATION_FAILED", "BROKER_RESTARTED", "BROKER_STOOD_STILL", "BROKER_STOPPED", "CLOSED_IN_PLACE_OF_ANSWER",
-    "CONNECTION_LIMIT", "CONNECTION_REFUSED", "NO_ANSWER", "NO_LOGIN", "REAUTHENTICATION_FAILED", "RECONNECT_STORM",
-    "SASL_MECHANISM_REFUSED", "SASL_NOT_EXPECTED", "STALE_CONNECTION", "UNREACHABLE_LISTENER", "WRONG_LISTENER",
+    "AUTHENTICATION_FAILED", "AUTHORIZATION_FAILED", "BROKER_RESTARTED", "BROKER_STOOD_STILL", "BROKER_STOPPED",
+    "CLOSED_IN_PLACE_OF_ANSWER", "CONNECTION_LIMIT", "CONNECTION_REFUSED", "NO_ANSWER", "NO_LOGIN", "ODD_CLIENT_BYTES",
+    "OLD_CLIENT", "REAUTHENTICATION_FAILED", "RECONNECT_STORM", "SASL_MECHANISM_REFUSED", "SASL_NOT_EXPECTED",
+    "STALE_CONNECTION", "UNREACHABLE_LISTENER", "UNREADABLE_REQUEST", "UNREADABLE_RESPONSE", "UNSUPPORTED_VERSION",
+    "VERSION_BELOW_COMMON", "VERSION_NOT_OFFERED", "WRONG_LISTENER",
 }  # fmt: skip
 
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.diagnosis.authorization import Authorization
 from kwire_cli.analysis.diagnosis.batches import Batches
 from kwire_cli.analysis.diagnosis.consumers import Consumers
 from kwire_cli.analysis.diagnosis.coordinators import Coordinators
 from kwire_cli.analysis.diagnosis.damage import DamagedLogs
-from kwire_cli.analysis.diagnosis.elections import Elections
 from kwire_cli.analysis.diagnosis.groups import GroupTrouble
 from kwire_cli.analysis.diagnosis.mangling import Mangling
 from kwire_cli.analysis.diagnosis.metadata import UnknownTopics
 from kwire_cli.analysis.diagnosis.model import FindingKind, kind_of
-from kwire_cli.analysis.diagnosis.old_clients import OldClients
 from kwire_cli.analysis.diagnosis.packets import Packets
 from kwire_cli.analysis.diagnosis.replicas import Replicas
 from kwire_cli.analysis.diagnosis.sequences import LogSequences
@@ -22,7 +19,6 @@ from kwire_cli.analysis.diagnosis.speed import Speed
 from kwire_cli.analysis.diagnosis.tls import TlsMismatch
 from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
 from kwire_cli.analysis.diagnosis.transport import Transport
-from kwire_cli.analysis.diagnosis.versions import Versions
 from kwire_cli.questions import rule_files
 
 if TYPE_CHECKING:
@@ -30,10 +26,7 @@ if TYPE_CHECKING:
 
 RULES: tuple[type[Rule], ...] = (
     TlsMismatch,
-    Authorization,
     Transport,
-    Versions,
-    OldClients,
     Packets,
     DamagedLogs,
     TransactionTrouble,
@@ -44,7 +37,6 @@ RULES: tuple[type[Rule], ...] = (
     UnknownTopics,
     Coordinators,
     Replicas,
-    Elections,
     Speed,
     Mangling,
 )

@@ -48,6 +48,7 @@ facts as (
                 and c.closed_time between s.began - to_seconds(1) and s.last_time + to_seconds(1)
         ) as is_in_stop,
         q.broker_address in (select broker_address from controllers) as is_controller,
+        coalesce(q.api_version not between o.first_version and o.last_version, false) as is_not_offered,
         a.is_answered is not null as is_answered_elsewhere,
         (
             select count(*) from connection_places w
@@ -57,6 +58,7 @@ facts as (
     from first_unanswered f
     join ranked q using (connection, frame)
     join connection_places c on c.connection = q.connection
+    left join offered_versions o on o.broker_address = q.broker_address and o.api_key = q.api_key
     left join answered a
         on a.client = q.client and a.api = q.api and a.api_version = q.api_version
     where c.closed_by = 'broker' and len(c.protocols) = 0
@@ -67,6 +69,7 @@ select
     case
         when is_in_stop then 'stopped'
         when is_controller and not is_internal then 'controller'
+        when is_not_offered and api <> 'ApiVersions' then 'version'
         when reset and answers > 0 and idle_s >= 3 and is_answered_elsewhere then 'stale'
         when reset and idle_s >= 60 then 'stale'
         when opened and answers = 0 and working_connections > 0 and is_answered_elsewhere

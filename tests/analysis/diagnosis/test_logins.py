@@ -1,34 +1,9 @@
-"""Missing permissions, and TLS."""
+"""TLS on one side, handshakes that fail, and TLS that works."""
 
 import pytest
-from kit.calls import INCIDENTS, SAMPLES, codes, diagnosed, rewritten, texts
+from kit.calls import INCIDENTS, SAMPLES, codes, diagnosed, rewritten
 
 from kwire_cli.source.packets.segments import Segments
-
-
-def test_missing_permissions():
-    assert texts(INCIDENTS / "permissions.pcap") == [
-        (
-            "AUTHORIZATION_FAILED",
-            "client checkout",
-            "3 responses with TOPIC_AUTHORIZATION_FAILED for topic orders: Metadata",
-        ),
-        (
-            "AUTHORIZATION_FAILED",
-            "client reports",
-            "2 responses with GROUP_AUTHORIZATION_FAILED for group billing: FindCoordinator",
-        ),
-        (
-            "AUTHORIZATION_FAILED",
-            "client deploy",
-            "1 response with TOPIC_AUTHORIZATION_FAILED for topic invoices: CreateTopics",
-        ),
-        (
-            "AUTHORIZATION_FAILED",
-            "client payments",
-            "1 response with TRANSACTIONAL_ID_AUTHORIZATION_FAILED for transactional id payments: FindCoordinator",
-        ),
-    ]
 
 
 def test_tls_on_one_side():

@@ -7,10 +7,8 @@ import pytest
 from kit.calls import INCIDENTS, REAL, RULES, codes, survives
 
 from kwire_cli.analysis.call import Evidence
-from kwire_cli.analysis.diagnosis.authorization import KINDS_OF_RESOURCE
 from kwire_cli.analysis.diagnosis.consumers import Consumers
 from kwire_cli.analysis.diagnosis.coordinators import Coordinators
-from kwire_cli.analysis.diagnosis.elections import Elections
 from kwire_cli.analysis.diagnosis.metadata import UnknownTopics
 from kwire_cli.analysis.diagnosis.replicas import Replicas
 from kwire_cli.analysis.diagnosis.speed import Speed
@@ -67,11 +65,7 @@ class Hostile:
         self.api_key = {"ApiVersions": 18}.get(api, -1)
         self.asked, self.answered = times
         self.connection = (None, 1)
-        self.errors = [
-            77,
-            *[name for name, _ in KINDS_OF_RESOURCE.values()],
-            "UNSUPPORTED_VERSION",
-        ]
+        self.errors = [77, "UNSUPPORTED_VERSION"]
 
     @property
     def latency(self):
@@ -100,7 +94,6 @@ class Hostile:
     [
         (Consumers, ["OFFSET_OUT_OF_RANGE"]),
         (Coordinators, ["NOT_COORDINATOR", 7]),
-        (Elections, []),
         (Replicas, []),
         (Speed, ["REQUEST_TIMED_OUT"]),
         (UnknownTopics, ["UNKNOWN_TOPIC_OR_PARTITION"]),
