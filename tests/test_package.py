@@ -193,8 +193,9 @@ def test_the_wheel_holds_every_definition_and_nothing_strange(wheel):
     others = {name for name in names - specs - code - page - chapters if not re.match(r"kwire-[^/]*\.dist-info/", name)}
     assert specs | code | page | chapters <= names
     assert page
-    queries = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli" / "pipeline" / "sql").glob("*.sql")}
-    assert len(queries) > 5
+    queries = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli").rglob("*.sql")}
+    queries |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli" / "questions").rglob("*.toml")}
+    assert len(queries) > 40
     assert others == queries | {"kwire_cli/pipeline/log4j2.properties", "kwire_cli/py.typed"}
 
 

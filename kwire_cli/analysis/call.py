@@ -92,11 +92,6 @@ class Call:
         raise NotImplementedError
 
     @property
-    def point(self) -> str | None:
-        """The capture point, None if there is one alone."""
-        return None
-
-    @property
     def asked(self) -> float | None:
         """When the request was complete."""
         raise NotImplementedError

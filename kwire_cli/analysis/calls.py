@@ -88,10 +88,6 @@ class CapturedCall(Call):
         return self.line.broker
 
     @property
-    def point(self) -> str | None:
-        return self.line.origin.capture
-
-    @property
     def request(self) -> dict[str, Any]:
         if self._request is None:
             self._request = body_of(self.line)

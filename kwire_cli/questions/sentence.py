@@ -3,7 +3,7 @@
 `{n:# answer}` counts (`1 answer`, `3 answers`), and `{n:# retry|retries}` has a plural of its own. `{span_s:s}` is a
 duration from seconds, `{took_us:us}` one from microseconds, `{size:bytes}` a size, `{share:%}` a share. A list shows
 its first three values and how many more there are. `[...]` is left out if a column in it is null or an empty list;
-`{is_known:?}` shows nothing, for such a condition.
+`{is_known:?}` shows nothing, for such a condition. `{group_id:shell}` is a word of a command.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def size_text(size: int) -> str:
 
 
 _FORMATS: dict[str, Callable[[Any], str]] = {
-    "quoted": quote,
     "s": duration,
     "us": lambda value: duration(value / 1e6),
     "bytes": size_text,
     "%": lambda value: f"{100 * value:.0f} %",
     "?": lambda _: "",
+    "shell": lambda value: quote(str(value)),
 }
 
 

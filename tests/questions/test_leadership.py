@@ -19,7 +19,7 @@ def metadata(*brokers, at=0.0):
 def test_brokers_behind_one_address_are_the_cause():
     code, severity, subject, text, frames = first("incidents/not-leader.pcap")
     assert (code, severity, subject) == ("ALL_BROKERS_ONE_ADDRESS", "error", "address 127.0.0.1:29092")
-    assert text == "3 of 3 brokers (1, 2, 3) have the address 127.0.0.1:29092 in 4 responses to Metadata"
+    assert text == "3 of 3 brokers (1, 2, 3) have the address 127.0.0.1:29092 in 4 Metadata responses"
     assert frames == [4, 20, 28, 34]
     loop = sample_findings("incidents/not-leader.pcap")[1]
     assert (loop["code"], loop["severity"]) == ("LEADERSHIP_LOOP", "warning")
@@ -53,7 +53,7 @@ def test_several_brokers_share_an_address():
     )
     assert (subject, text) == (
         "address a:9092",
-        "2 of 3 brokers (1, 2) have the address a:9092 in 1 response to Metadata",
+        "2 of 3 brokers (1, 2) have the address a:9092 in 1 Metadata response",
     )
 
 

@@ -133,7 +133,7 @@ def test_equal_records_sent_one_after_the_other_are_two_batches(pause, connectio
 
 def test_acks_0():
     (row,) = [row for row in sample_findings("incidents/small-batches.pcap") if row["code"] == "ACKS_0"]
-    assert (row["subject"], row["text"]) == ("client probe", "3 requests with acks=0 to metrics")
+    assert (row["subject"], row["text"]) == ("client probe", "3 Produce requests with acks=0 to metrics")
 
 
 def test_a_connection_closed_instead_of_an_error():

@@ -82,3 +82,16 @@ def test_a_topic_that_exists_is_worth_a_note():
 
 def test_requests_of_brokers_are_no_clients():
     assert found("REQUESTS_FAIL", [produce(0, "INVALID_TIMESTAMP", who="broker-1-fetcher-0")]) == []
+
+
+def test_without_times_a_later_success_is_enough():
+    calls = [produce(0, "UNKNOWN_TOPIC_OR_PARTITION"), produce(1)]
+    for call in calls:
+        call.values |= {"asked": None, "answered": None}
+    assert found("REQUESTS_FAIL", calls) == []
+
+
+def test_another_failure_is_no_cure():
+    joins = [answered("JoinGroup", 0, "UNKNOWN_TOPIC_OR_PARTITION"), answered("JoinGroup", 1, "MEMBER_ID_REQUIRED")]
+    ((_, _, text, _),) = found("REQUESTS_FAIL", joins)
+    assert text == "JoinGroup: 1 of 2 UNKNOWN_TOPIC_OR_PARTITION"

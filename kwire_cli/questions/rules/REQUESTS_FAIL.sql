@@ -8,12 +8,16 @@ with failures as (
         c.connection,
         c.frame,
         e.error,
-        e.is_retriable or list_contains($retried, e.error) as is_retriable
+        e.is_retriable or list_contains($retried, e.error) as is_retriable,
+        list_contains($ordinary, e.error)
+            or (c.api = 'ApiVersions' and e.error = 'UNSUPPORTED_VERSION')
+            or exists (from explained x where x.error = e.error and coalesce(x.client = c.client, true)) as is_explained
     from errors e
     join calls c on c.connection = e.connection and c.response_frame = e.frame
-    where not c.is_internal and not list_contains($ordinary, e.error)
-        and not (c.api = 'ApiVersions' and e.error = 'UNSUPPORTED_VERSION')
-        and not exists (from explained x where x.error = e.error and coalesce(x.client = c.client, true))
+    where not c.is_internal and c.is_sound
+),
+unexplained as (
+    select distinct client, api, topic from failures where not is_explained
 ),
 failed_topics as (
     select connection, frame, list(distinct topic) as failed from failures group by connection, frame
@@ -24,21 +28,25 @@ attempts as (
         unnest(list_distinct(topics || answered_topics || coalesce(failed, ['']))) as topic
     from calls
     left join failed_topics using (connection, frame)
-    where is_answered and not is_internal and (client, api) in (select (client, api) from failures)
+    where is_answered and not is_internal and (client, api) in (select (client, api) from unexplained)
 ),
 outcomes as (
     select
         a.*,
         f.error,
         f.is_retriable,
-        min(case when f.error is null then a.request_time end) over (
-            partition by a.client, a.api, a.topic order by a.request_time, a.frame
-            rows between 1 following and unbounded following
-        ) as success_time
+        f.is_explained,
+        count(distinct (a.connection, a.frame)) over (partition by a.client, a.api, a.topic) as total,
+        min(case when f.error is null then a.request_time end) over later as success_time,
+        bool_or(f.error is null) over later as is_followed
     from attempts a
     left join failures f
         on f.connection = a.connection and f.frame = a.frame and (f.topic = a.topic or f.topic = '')
-    where (a.client, a.api, a.topic) in (select (client, api, topic) from failures)
+    where (a.client, a.api, a.topic) in (select (client, api, topic) from unexplained)
+    window later as (
+        partition by a.client, a.api, a.topic order by a.request_time, a.frame
+        rows between 1 following and unbounded following
+    )
 ),
 by_error as (
     select
@@ -46,21 +54,18 @@ by_error as (
         api,
         topic,
         error,
-        is_retriable,
+        total,
         max(software) as software,
         count(*) as failed,
         count(*) filter (
-            where not (is_retriable and coalesce(seconds_between(response_time, success_time) <= $patience_s, false))
+            where not is_retriable
+                or not coalesce(is_followed, false)
+                or seconds_between(response_time, success_time) > $patience_s
         ) as lasting,
         evidence(place) as places
     from outcomes
-    where error is not null
-    group by client, api, topic, error, is_retriable
-),
-totals as (
-    select client, api, topic, count(distinct (connection, frame)) as total
-    from outcomes
-    group by client, api, topic
+    where not is_explained
+    group by client, api, topic, error, total
 )
 select
     client,
@@ -74,6 +79,5 @@ select
     cast(sum(failed) as bigint) as weight,
     list_distinct(flatten(list(places))) as evidence
 from by_error
-join totals using (client, api, topic)
 where lasting > 0
 group by client

@@ -9,7 +9,6 @@ import pytest
 from kit.traffic import ACK, CLIENT, SERVER, Wire, ethernet, ipv4, packet, pcap_file, tcp
 
 import kwire_cli
-from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.stats import Stats
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
@@ -165,8 +164,8 @@ class Given(Endless):
         self.parts = iter(parts)
 
 
-FOLDS = {"lines": None, "stats": Stats, "diagnose": Diagnosis}
-"""What is made of the lines and of the connections that have ended: nothing, or the answer of a command."""
+FOLDS = {"lines": None, "stats": Stats}
+"""What is made of the lines: nothing, or the answer of a command."""
 
 
 def read_connections(count, *, ended, fold=None):
@@ -175,7 +174,7 @@ def read_connections(count, *, ended, fold=None):
     data = exchanges(count, ended=ended)
     pieces = Given(data[at : at + 4096] for at in range(0, len(data), 4096))
     capture = Capture(pieces, LIMITS._replace(connections=1 << 14))
-    for line in traffic(CATALOG, capture, ended=take if fold is Diagnosis else None):
+    for line in traffic(CATALOG, capture):
         take(line)
         yield line
 
@@ -208,8 +207,7 @@ def test_an_open_connection_costs_little():
 
 @pytest.mark.slow  # as above
 @pytest.mark.parametrize("fold", FOLDS.values(), ids=FOLDS)
-def test_a_closed_connection_leaves_nothing(fold, monkeypatch):
-    monkeypatch.setattr("kwire_cli.analysis.diagnosis.reconnecting.MOST_TIMES", 100)  # of which it keeps examples
+def test_a_closed_connection_leaves_nothing(fold):
     assert held_by_each(200, 1000, ended=True, fold=fold) < CLOSED_CONNECTION
 
 
