@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import zone_of
 from kwire_cli.analysis.diagnosis.diagnosis import COLUMNS as FINDINGS, count_facts, row_of
@@ -13,10 +13,7 @@ from kwire_cli.analysis.summary_next import proposals
 from kwire_cli.analysis.summary_tables import (
     anomalies_of,
     apis_of,
-    clients_of,
-    errors_of,
-    is_logged,
-    latency_of,
+    course_of,
     missing,
     moments_of,
     numbers_of,
@@ -28,18 +25,19 @@ from kwire_cli.questions.sentence import long_duration
 from kwire_cli.source.logs.model import file_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.diagnosis.model import Finding
-    from kwire_cli.analysis.stats import Group
-    from kwire_cli.analysis.summary_parts import Contents, InputFacts, Slow
+    from kwire_cli.analysis.summary import Summary
+    from kwire_cli.analysis.summary_parts import InputFacts
     from kwire_cli.answer import Block, Level
 
 MOST_FINDINGS = 5
 """Findings of a summary: the others are those of kwire diagnose."""
-MOST_NAMES, MOST_ERRORS, MOST_INPUTS = 4, 4, 2
-LONGEST_TEXT, LONGEST_NAME, LONGEST_PATH = 170, 40, 100
-"""Characters of a finding, which then takes two lines of 100 columns, of a name, and of the path of the only input."""
+MOST_NAMES, MOST_ERRORS, MOST_INPUTS = 4, 3, 2
+LONGEST_TEXT, LONGEST_NAME, LONGEST_PATH, LONGEST_WORD = 170, 40, 100, 24
+"""Characters of a finding, which then takes two lines of 100 columns, of a name, of the path of the only input, and of
+a word in an error."""
 _LEAST_AVERAGE = 2.0
 """Seconds of traffic that have an average beside a peak."""
 _LEAST_RATE = 0.001
@@ -52,7 +50,7 @@ _WHAT = {"capture": "packet capture", "request-log": "request log", "folder": "l
 _NEXT = (Column("command"),)
 
 
-def summary_answer(summary: Contents, arguments: str, commands: Collection[str] | None) -> Answer:
+def summary_answer(summary: Summary, arguments: str, commands: Collection[str] | None) -> Answer:
     """Return the answer: what the input is, what is in it, the findings, and what to type next."""
     findings = summary.diagnosis.findings()
     following = proposals(summary, findings, arguments, commands)
@@ -74,20 +72,20 @@ def summary_answer(summary: Contents, arguments: str, commands: Collection[str] 
 # For people: a line or two for each part.
 
 
-def _sentences(summary: Contents) -> Iterator[tuple[str, str, Level]]:
+def _sentences(summary: Summary) -> Iterator[tuple[str, str, Level]]:
     yield from _inputs(summary)
     if when := _when(summary):
         yield "time", when, ""
     if summary.logs.partitions:
         yield from _logs(summary)
-    if summary.stats.kinds:
+    if course_of(summary):
         yield from _traffic(summary)
     if lacks := [*missing(summary)]:
         text = "; ".join(f"{what}{f' ({_size(size)})' if size else ''}" for what, _, size in lacks)
         yield "missing", text, "warning"
 
 
-def _inputs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
+def _inputs(summary: Summary) -> Iterator[tuple[str, str, Level]]:
     by_kind: dict[str, list[InputFacts]] = {}
     for facts in summary.inputs:
         by_kind.setdefault(facts.kind, []).append(facts)
@@ -102,29 +100,25 @@ def _inputs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
         if sizes:
             words.append(_size(sum(sizes)))
         if kind == "capture":
-            kinds = summary.stats.kinds
-            words.append(counted(kinds["request"] + kinds["response"], "frame"))
+            kinds = {row["kind"]: row["lines"] for row in summary.rows("kinds")}
+            words.append(counted(kinds.get("request", 0) + kinds.get("response", 0), "frame"))
         yield _KINDS.get(kind, "input"), ", ".join(words), ""
 
 
-def _when(summary: Contents) -> str:
-    total = summary.logs.total()
-    first, last = moments_of(summary)
+def _when(summary: Summary) -> str:
+    first, last, seconds = moments_of(summary)
     if first is None or last is None:
         return ""
     day = last[:10] if last[:10] != first[:10] else ""
     ends = f"{_clock(first)} to {_clock(last, day=bool(day))}{zone_of(first, last)}"
-    span = summary.course.span.seconds
-    if span is None and total.first is not None and total.last is not None:
-        span = (total.last - total.first) / 1000
-    return f"{ends} ({_duration(span)})" if span is not None else ends
+    return f"{ends} ({_duration(seconds)})"
 
 
 def _clock(text: str, *, day: bool = True) -> str:
     return text[:23].replace("T", " ") if day else text[11:23]
 
 
-def _logs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
+def _logs(summary: Summary) -> Iterator[tuple[str, str, Level]]:
     logs, total = summary.logs, summary.logs.total()
     sizes = Counter({_partition(*key): partition.bytes for key, partition in logs.partitions.items()})
     topics = Counter({topic: 0 for topic, _ in logs.partitions})
@@ -146,32 +140,49 @@ def _logs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
         yield "codecs", f"{_some(codecs, MOST_NAMES)}; format {', '.join(formats)}", ""
 
 
-def _traffic(summary: Contents) -> Iterator[tuple[str, str, Level]]:
-    stats, course = summary.stats, summary.course
-    ranked = dict(stats.ranked())
-    brokers = ranked["broker"]
-    if brokers:
-        names = [_broker(name or "", group.node, one_sided=_is_one_sided(group)) for name, group in brokers]
+def _traffic(summary: Summary) -> Iterator[tuple[str, str, Level]]:
+    if brokers := summary.rows("brokers"):
+        names = [_broker(row["broker"] or "", row["node"], one_sided=not row["responses"]) for row in brokers]
         yield "brokers", f"{len(names)}: {_some(names, MOST_NAMES)}", ""
-    clients = [*clients_of(summary)]
-    if clients:
-        names = [_client(*client[:3]) for client in clients]
-        yield "clients", f"{len(names)}: {_some(names, MOST_NAMES)}", ""
+    if clients := summary.rows("clients"):
+        yield "clients", _clients(clients), ""
     if apis := apis_of(summary):
         shares = [f"{_cut(name)} {100 * share:.0f} %" for name, _, share, _ in apis]
         yield "traffic", "; ".join([_some(shares, MOST_NAMES, "apis"), *_rates(summary)]), ""
-    latency = latency_of(summary)
-    if latency.count:
-        text = f"p50 {_duration(latency.percentile(0.5))}, p99 {_duration(latency.percentile(0.99))}"
-        yield "latency", f"{text}{_slowest(course.slowest, 'line' if is_logged(summary) else 'frame')}", ""
-    if errors := errors_of(summary):
-        yield "errors", _some([f"{count} {name}" for name, count in errors], MOST_ERRORS), ""
+    course = course_of(summary)
+    if course is not None and course["timed"]:
+        text = f"p50 {_duration(course['p50_us'] / 1e6)}, p99 {_duration(course['p99_us'] / 1e6)}"
+        yield "latency", f"{text}{_slowest(summary)}", ""
+    if errors := summary.rows("errors"):
+        yield "errors", _some([_error(row) for row in errors], MOST_ERRORS), ""
+    if groups := summary.rows("groups"):
+        bad = any(row["state"] != "OK" for row in groups)
+        yield "groups", _some([_group(row) for row in groups], MOST_NAMES), "warning" if bad else ""
     if anomalies := anomalies_of(summary):
         yield "anomalies", _some([f"{count} {code}" for code, count in anomalies], MOST_ERRORS), "warning"
 
 
-def _is_one_sided(group: Group) -> bool:
-    return not group.responses and not group.logged
+def _clients(clients: Sequence[Mapping[str, Any]]) -> str:
+    """Return the applications by name, and how many brokers and controllers there are beside them."""
+    applications = [row for row in clients if not row["is_internal"]]
+    names = [_client(row["client_id"], row["software"], row["addresses"]) for row in applications]
+    internal = len(clients) - len(applications)
+    rest = f"{counted(internal, 'client')} in brokers and controllers"
+    return "; ".join(filter(None, [f"{len(names)}: {_some(names, MOST_NAMES)}" * bool(names), rest * bool(internal)]))
+
+
+def _error(row: Mapping[str, Any]) -> str:
+    client, api, error = (_cut(row[name], LONGEST_WORD) for name in ("client", "api", "error"))
+    topics = [_cut(topic, LONGEST_WORD) for topic in row["topics"]]
+    about = f" {_some(topics, 2)}" if topics else ""
+    return f"{client} {api}{about}: {row['occurrences']} of {row['calls']} {error}"
+
+
+def _group(row: Mapping[str, Any]) -> str:
+    words = [counted(row["members"], "member")]
+    words += [f"lag {row['lag']:,}"] if row["lag"] is not None else []
+    words += [f"{row['commits_per_s']:.3g} commits/s"] if row["commits_per_s"] else []
+    return f"{_cut(row['group_id'])} ({', '.join(words)}): {row['state']}"
 
 
 def _broker(name: str, node: int | None, *, one_sided: bool) -> str:
@@ -185,30 +196,28 @@ def _client(client_id: str | None, software: Sequence[str], addresses: Sequence[
     return f"{_cut(client_id or 'without id')} ({', '.join(filter(None, words))})"
 
 
-def _rates(summary: Contents) -> Iterator[str]:
-    course = summary.course
-    seconds = course.span.seconds
-    if not seconds or not course.requests:
+def _rates(summary: Summary) -> Iterator[str]:
+    course = course_of(summary)
+    _, _, seconds = moments_of(summary)
+    if course is None or not seconds or not course["requests"]:
         return
-    _, requests = course.peak(0)
-    _, size = course.peak(1)
-    rate = course.requests / seconds
+    rate = course["requests"] / seconds
     often, unit = (rate, "s") if rate >= _LEAST_RATE else (rate * 3600, "h")
     shown = f"{often:.0f}" if often >= _WHOLE else f"{often:.3g}"
     average = f", {shown}/{unit} on average" if seconds >= _LEAST_AVERAGE else ""
-    yield f"{counted(requests, 'request')} in the busiest second{average}"
-    if size:
-        yield f"{_size(size)}/s at the peak"
+    yield f"{counted(course['peak_requests'], 'request')} in the busiest second{average}"
+    if course["peak_bytes"]:
+        yield f"{_size(course['peak_bytes'])}/s at the peak"
 
 
-def _slowest(slowest: Sequence[Slow], place: str) -> str:
-    if not slowest:
-        return ""
-    slow = slowest[0]
-    broker = slow.broker if slow.node is None else f"node {slow.node}"
-    whose = f"{_cut(slow.client)} at {_cut(broker)}"
-    where = f"{place} {slow.number}, " if slow.number else ""
-    return f"; slowest: {where}{slow.api} {_duration(slow.latency)} by {whose}"
+def _slowest(summary: Summary) -> str:
+    """Return the call for which its broker took longest."""
+    for row in summary.rows("slowest")[:1]:
+        broker = row["broker"] if row["node"] is None else f"node {row['node']}"
+        place = f"line {row['line']}, " if row["line"] else f"frame {row['frame']}, "
+        whose = f"{_cut(row['client'])} at {_cut(broker)}"
+        return f"; slowest: {place}{row['api']} {_duration(row['served_us'] / 1e6)} by {whose}"
+    return ""
 
 
 def _spoken_findings(findings: Sequence[Finding], arguments: str) -> Iterator[Fact]:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from kwire_cli.analysis.diagnosis.model import Finding
-    from kwire_cli.analysis.summary_parts import Contents
+    from kwire_cli.analysis.summary import Summary
 
 MOST = 4
 """Commands that are proposed."""
@@ -17,7 +17,7 @@ _TRANSACTIONS = frozenset({"AddPartitionsToTxn", "EndTxn", "AddOffsetsToTxn", "T
 
 
 def proposals(
-    summary: Contents, findings: Sequence[Finding], arguments: str, commands: Collection[str] | None
+    summary: Summary, findings: Sequence[Finding], arguments: str, commands: Collection[str] | None
 ) -> list[str]:
     """Return the commands that go on from here, with the inputs as they are typed: each command once.
 
@@ -43,31 +43,29 @@ def _of_findings(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
             proposed.add(name)
 
 
-def _of_contents(summary: Contents) -> Iterator[tuple[str, str]]:
-    apis = {name.rpartition(" ")[0] for name in summary.stats.apis()}
-    kinds = {facts.kind for facts in summary.inputs}
+def _of_contents(summary: Summary) -> Iterator[tuple[str, str]]:
+    apis = {row["api"]: row["timed"] for row in summary.rows("apis")}
     if summary.logs.partitions:
         yield "dump", "--verify"
         yield "overhead", ""
         yield "dump", "--deep --top 10"
         return
-    is_capture = "request-log" not in kinds
-    if not summary.course.requests:
-        if summary.lacks.protocols["tls"]:
+    if not apis:
+        if any(row["what"] == "encrypted" for row in summary.rows("missing")):
             yield "summary", "--tls-keylog KEYLOG"
         yield "decode", ""
         return
-    groups = summary.stats.groups["api"].values()
-    has_errors = any(group.errors for group in groups)
+    is_capture = all(facts.kind != "request-log" for facts in summary.inputs)
+    has_errors = bool(summary.rows("errors"))
     if has_errors and is_capture:
         yield "decode", "--filter error --pairs"
-    if apis & _GROUPS:
+    if apis.keys() & _GROUPS:
         yield "groups", ""
-    if apis & _TRANSACTIONS:
+    if apis.keys() & _TRANSACTIONS:
         yield "transactions", ""
     if is_capture:
         yield "sequence", "--filter error" if has_errors else ""
-        if any(group.latency.count for group in groups):
+        if any(apis.values()):
             yield "decode", "--sort latency --top 10"
     yield "stats", ""
     yield "clients", ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import click
@@ -12,9 +13,10 @@ from kwire_cli.analysis.diagnosis.model import SEVERITIES, Severity
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import reading_of
-from kwire_cli.cli.questions import Asking, ask, typed
+from kwire_cli.cli.questions import Asking, ask, typed_inputs
 from kwire_cli.cli.typed_options import Printing, flag, option, takes
 from kwire_cli.message.redaction import Redaction
+from kwire_cli.questions.rule_files import read_rules, rules
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     ("kwire diagnose incident.pcap", "what is wrong, where it shows, and what to do"),
     ("kwire diagnose incident.pcap --severity error --exit-code", "fail a test on errors"),
+    ("kwire diagnose incident.pcap --rules our-rules", "ask rules of your own, written in SQL, too"),
     ("kwire diagnose kafka-logs -o findings.html", "a log directory, as a page for a ticket"),
 )
 
@@ -45,6 +48,13 @@ class Severe(Printing):
 class Options(Severe, Asking):
     """Options of `kwire diagnose`."""
 
+    rules: str | None = option(
+        "--rules",
+        section="Choose",
+        metavar="DIR",
+        type=click.Path(exists=True, file_okay=False),
+        help="Run the rules in this folder too: CODE.sql and CODE.toml each.",
+    )
     exit_code: bool = flag("--exit-code", help="Exit with 1 if a finding has severity error.")
 
 
@@ -56,8 +66,9 @@ def command(environment: Environment, options: Options) -> Exit:
     INPUT is files and folders, counted together, or - for standard input. Each finding says what was seen and
     where, what it means, and what to do. Causes come before their effects.
     """
-    diagnosis = Diagnosis(Redaction(reading_of(options).catalog))
     with environment.answering():
+        queries = [*rules(), *(read_rules(Path(options.rules)) if options.rules else ())]
+        diagnosis = Diagnosis(Redaction(reading_of(options).catalog), sorted(queries, key=lambda rule: rule.last))
         ask(environment, options, diagnosis, connections=True)
-        answer = diagnosis.answer(cast("Severity", options.severity), typed(options.source))
+        answer = diagnosis.answer(cast("Severity", options.severity), typed_inputs(options))
         return emit(environment, replace(answer, found=answer.found and options.exit_code), options)

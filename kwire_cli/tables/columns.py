@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.lower import entry_for
+from kwire_cli.source.kafka.line_records import line_record_notes
 from kwire_cli.spec.kafka import FETCH
 from kwire_cli.spec.model import fields_by_path
 from kwire_cli.structs.numbers import RANGES
@@ -350,6 +351,12 @@ IN_MEMORY: tuple[Column, ...] = (
     ),
     Column("reason", "text", "why TLS could not be decrypted", lambda line: line.seen.reason),
     Column("content", "texts", "what TLS records hold, as far as that is known", lambda line: [*line.seen.content]),
+    Column(
+        "batch_anomalies",
+        "texts",
+        "the codes of anomalies of the batches in the frame",
+        lambda line: [note.code for note in line_record_notes(line, deep=False)] if line.is_frame else [],
+    ),
     Column(
         "digest",
         "int64",

@@ -299,6 +299,9 @@ class Tables:
 
         """
         try:
+            statements = self.connection.extract_statements(query)
+            if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+                raise InputError("a query is one SELECT, and nothing else")
             self._make_views(query)
             used = {name: value for name, value in (parameters or {}).items() if f"${name}" in query}
             result = self.connection.execute(query, used)

@@ -55,16 +55,24 @@ class Diagnosis:
     """The findings of all rules in captures, request logs and log directories: a fold.
 
     Rules that are queries run over tables, which are filled beside the other rules in one pass. `queries` are these
-    rules; by default those that come with kwire.
+    rules; by default those that come with kwire. `also` are other queries over the tables: `answers` has their rows by
+    name when there are findings.
     """
 
-    def __init__(self, redaction: Redaction, queries: Sequence[QueryRule] | None = None) -> None:
+    def __init__(
+        self,
+        redaction: Redaction,
+        queries: Sequence[QueryRule] | None = None,
+        also: Mapping[str, str] | None = None,
+    ) -> None:
         self.rules: list[Rule] = [rule() for rule in RULES]
         self.subjects = 0
         self._queries = query_rules() if queries is None else queries
         self._redaction = redaction
         self._tables: Tables | None = None
         self._findings: list[Finding] | None = None
+        self._also = also or {}
+        self.answers: dict[str, list[dict[str, Any]]] = {}
         self._calls = Calls()
         self._by_api: dict[str, list[Callable[[Call], None]]] = {}
         self._unusual: dict[str, list[Callable[[Call], None]]] = {}
@@ -136,7 +144,7 @@ class Diagnosis:
 
     def _tabulate(self, subject: Subject) -> None:
         if self._tables is None:
-            self._tables = Tables(self._redaction, [rule.query for rule in self._queries])
+            self._tables = Tables(self._redaction, [*(rule.query for rule in self._queries), *self._also.values()])
         self._tables.add(subject)
 
     def _of_queries(self) -> list[Finding]:
@@ -145,7 +153,9 @@ class Diagnosis:
             return []
         try:
             self._tables.finish()
-            return [_finding(row) for row in query_findings(self._tables, self._queries)]
+            findings = [_finding(row) for row in query_findings(self._tables, self._queries)]
+            self.answers = {name: self._tables.rows(query) for name, query in self._also.items()}
+            return findings
         finally:
             self._tables.close()
 

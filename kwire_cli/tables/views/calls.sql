@@ -3,7 +3,7 @@
 with requests as (
     select
         *,
-        coalesce(client_id, host_of(src)) as client,
+        coalesce(client_id, host_of(src), 'unknown') as client,
         coalesce(api, 'api ' || api_key) as named_api,
         bool_or(
             api in (
@@ -29,21 +29,27 @@ timed as (
     from requests q
     left join answer_times a using (connection, frame)
 ),
+neighbours as (  -- the two requests with the same bytes before each one, which may be the same request further out
+    select *, lag(connection) over before as outer_connection, lag(src) over before as outer_src,
+        lag(dst) over before as outer_dst, lag(time) over before as outer_time,
+        lag(response_time) over before as outer_response_time
+    from timed
+    window before as (partition by digest, size order by time, connection)
+    union all
+    select *, lag(connection, 2) over before, lag(src, 2) over before, lag(dst, 2) over before, lag(time, 2) over before,
+        lag(response_time, 2) over before
+    from timed
+    window before as (partition by digest, size order by time, connection)
+),
 repeats as (
-    select inner_one.connection, outer_one.connection as outer_connection, count(distinct inner_one.frame) as requests
-    from timed inner_one
-    join timed outer_one
-        on outer_one.digest = inner_one.digest and outer_one.size = inner_one.size
-        and outer_one.connection <> inner_one.connection
-        and outer_one.time <= inner_one.time
+    select connection, outer_connection, count(distinct frame) as requests
+    from neighbours
+    where outer_connection <> connection and host_of(src) in (host_of(outer_dst), host_of(outer_src))
         and case
-            when outer_one.response_time is null or inner_one.response_time is null
-                then seconds_between(outer_one.time, inner_one.time) < 1
-            else inner_one.response_time <= outer_one.response_time
+            when outer_response_time is null or response_time is null then seconds_between(outer_time, time) < 1
+            else response_time <= outer_response_time
         end
-        and (outer_one.time < inner_one.time or outer_one.connection < inner_one.connection)
-        and host_of(inner_one.src) in (host_of(outer_one.dst), host_of(outer_one.src))
-    group by inner_one.connection, outer_one.connection
+    group by connection, outer_connection
 ),
 repeated as (
     select distinct r.connection
@@ -77,7 +83,7 @@ select
     coalesce(q.software, q.software_of_connection, q.software_of_client) as software,
     q.src as client_address,
     host_of(q.src) as client_host,
-    q.dst as broker_address,
+    coalesce(q.dst, 'unknown') as broker_address,
     q.broker,
     q.of_broker as is_internal,
     q.topics,

@@ -36,6 +36,14 @@ answered as (
     group by client, api, api_version
 ),
 stopped as (select broker_address, began, last_time from broker_events where event = 'stopped'),
+working as (
+    select
+        client_host, broker_address, count(*) as connections, min(first_time) as first_time,
+        case when count(*) = count(closed_time) then max(closed_time) end as last_time
+    from connection_places
+    where useful_answers > 0
+    group by client_host, broker_address
+),
 facts as (
     select
         q.client, q.software, q.broker_address, q.connection, q.api, q.api_key, q.api_version, q.request_size,
@@ -50,15 +58,13 @@ facts as (
         q.broker_address in (select broker_address from controllers) as is_controller,
         coalesce(q.api_version not between o.first_version and o.last_version, false) as is_not_offered,
         a.is_answered is not null as is_answered_elsewhere,
-        (
-            select count(*) from connection_places w
-            where w.client_host = c.client_host and w.broker_address = c.broker_address and w.useful_answers > 0
-                and w.first_time < c.closed_time and coalesce(w.closed_time > c.closed_time, true)
-        ) as working_connections
+        case when w.first_time < c.closed_time and coalesce(w.last_time > c.closed_time, true) then w.connections else 0
+            end as working_connections
     from first_unanswered f
     join ranked q using (connection, frame)
     join connection_places c on c.connection = q.connection
     left join offered_versions o on o.broker_address = q.broker_address and o.api_key = q.api_key
+    left join working w on w.client_host = c.client_host and w.broker_address = c.broker_address
     left join answered a
         on a.client = q.client and a.api = q.api and a.api_version = q.api_version
     where c.closed_by = 'broker' and len(c.protocols) = 0

@@ -1,0 +1,45 @@
+"""Rules that a user writes: the one in docs/findings.md works, and a rule reads tables and nothing else."""
+
+import json
+import re
+
+import pytest
+from kit.commands import ROOT, kwire
+
+CAPTURE = ROOT / "samples" / "incidents" / "lag.pcap"
+BLOCKS = re.findall(r"```(sql|toml)\n(.*?)```", (ROOT / "docs" / "findings.md").read_text("utf-8"), re.DOTALL)
+
+
+def write_rule(folder, **more):
+    files = dict(BLOCKS) | more
+    for suffix, text in files.items():
+        (folder / f"LARGE_RESPONSES.{suffix}").write_text(text, "utf-8")
+    return folder
+
+
+def test_the_rule_of_the_page_finds_something(tmp_path):
+    done = kwire("diagnose", CAPTURE, "--rules", write_rule(tmp_path), "--format", "json")
+    rows = [row for row in json.loads(done.out)["tables"]["findings"] if row["code"] == "LARGE_RESPONSES"]
+    assert {(row["severity"], row["subject"]) for row in rows} == {("info", "client counter"), ("info", "client site")}
+    assert all(re.fullmatch(r"\w+ responses of up to [\d.]+ (bytes|kB)", row["text"]) for row in rows)
+    assert len(rows[0]["evidence"]) <= 10
+    assert rows[0]["evidence"][0]["frame"]
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("select 1) as x; create table t as select 1; select * from (select 1", "is one SELECT, and nothing else"),
+        ("select * from read_csv('/etc/passwd')", "file system operations are disabled"),
+        ("select * from '/etc/hostname'", "does not exist"),
+        ("copy (select 1) to 'evil.csv'", "syntax error"),
+        ("select 1 as one", "its text names 'client'"),
+        ("select client from nowhere", "Table with name nowhere does not exist"),
+    ],
+)
+def test_a_rule_that_does_anything_else_is_an_error(tmp_path, query, reason):
+    done = kwire("diagnose", CAPTURE, "--rules", write_rule(tmp_path, sql=query))
+    assert done.code == 2
+    assert "rule LARGE_RESPONSES" in done.err
+    assert reason in done.err
+    assert not [*tmp_path.glob("*.csv")]
