@@ -210,8 +210,6 @@ def faults_among(notes: Iterable[Anomaly]) -> list[Anomaly]:
 
 REFUSED = frozenset({"COUNT_MISMATCH", "NULL_NOT_ALLOWED", "STRING_TOO_LONG", "TAG_NOT_VALID", "VARINT_TOO_LONG"})
 """Anomalies of messages at which Kafka's reader fails."""
-MISREAD = frozenset({"COUNT_MISMATCH", "FITS_OTHERWISE", "INVALID_LENGTH", "TRUNCATED", "VARINT_TOO_LONG"})
-"""Anomalies of messages that do not fit their layout, if no byte is missing: their fields say nothing."""
 STILL = sum(bit for bit, code in KERNEL_BITS.items() if code not in SHIFTS)
 """The kernel's bits of anomalies that move no byte."""
 

@@ -156,10 +156,18 @@ def _digest(line: Captured) -> int | None:
     return zlib.crc32(line.seen.data) if line.is_frame else None
 
 
+def is_misread(line: Captured) -> bool:
+    """Return whether the body of a frame that is captured whole does not fit its version, so that its fields may have
+    the bytes of others.
+    """
+    body = line.frame.body if line.frame and not line.plain and not line.seen.missing else None
+    return body is not None and (body.raw.lost > 0 or _fits_as(line) is not None)
+
+
 def _fits_as(line: Captured) -> str | None:
     """Return the detail of FITS_OTHERWISE."""
-    notes = line.frame.anomalies if line.frame and line.anomalies else ()
-    return next((note.detail for note in notes if note.code == "FITS_OTHERWISE"), None)
+    notes = line.frame.fits if line.frame and line.anomalies else ()
+    return notes[0].detail if notes else None
 
 
 # Of exchanges
@@ -343,6 +351,7 @@ IN_MEMORY: tuple[Column, ...] = (
     Column("source", "word", "capture or request-log", lambda _: "capture", lambda _: "request-log"),
     Column("missing_bytes", "int64", "bytes of the frame that are not captured", lambda line: line.seen.missing),
     Column("guess", "flag", "whether the layout was guessed from the bytes", lambda line: line.guess, lambda _: False),
+    Column("is_misread", "flag", "whether the body does not fit its version", is_misread, lambda _: False),
     Column(
         "fits_as",
         "text",
@@ -382,5 +391,4 @@ IN_MEMORY: tuple[Column, ...] = (
 OF_BODIES = frozenset(
     {"topics", "groups", "transactional_id", "wait_ms", "throttle_ms", "error_codes", "errors", "allowed_ms"}
 )
-"""The columns of `frames` that come from fields of bodies. Tables in memory leave them empty for frames that do not fit
-their layout."""
+"""The columns of `frames` that come from fields of bodies. Tables in memory leave them empty if a body does not fit."""

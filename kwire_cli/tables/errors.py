@@ -32,7 +32,7 @@ ERRORS = (
 
 `frame` is the response. A topic is null if the error is about no topic. `current_leader` is the leader that a broker
 names because it is not the leader itself. `transactional_id` is null if the response is about the one of its request.
-`name` is what the error is about, such as a group or a resource, and `message` is the broker's text.
+`name` is what else the error is about, such as a group or a resource, and `message` is the broker's text.
 """
 _NAME_FIELDS = ("groupId", "group", "key", "coordinatorKey", "resourceName", "topicName", "name")
 _PARTITION_FIELDS = ("partitionIndex", "index", "partition", "partitionId")
@@ -101,7 +101,8 @@ def _subject(part: Mapping[str, Any], marked: Marks, topic_of: Callable[[str], s
     transactional_id = part.get(TRANSACTIONAL_ID)
     if not isinstance(transactional_id, str):
         transactional_id = around.transactional_id
-    resource = next(filter(None, (_text(part, field) for field in _NAME_FIELDS)), around.name)
+    others = (_text(part, field) for field in _NAME_FIELDS if marked.roles.get(field) != TOPIC)
+    resource = next(filter(None, others), around.name)
     return _Subject(topic, partition, transactional_id, resource)
 
 

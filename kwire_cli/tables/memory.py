@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import orjson
 
-from kwire_cli.engine.codes import MEANING, MISREAD, REFUSED
+from kwire_cli.engine.codes import MEANING, REFUSED
 from kwire_cli.errors import InputError
 from kwire_cli.message.roles import can_hold_secrets
 from kwire_cli.source.kafka.captured import Captured, body_of
@@ -32,7 +32,7 @@ from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.spec.accepted import accepted_by, known_releases
 from kwire_cli.tables.batches import BATCHES, batch_rows
 from kwire_cli.tables.bodies import duckdb_type, structure_of, table_of
-from kwire_cli.tables.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, OF_BODIES, Half
+from kwire_cli.tables.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, OF_BODIES, Half, is_misread
 from kwire_cli.tables.connections import CONNECTIONS, connection_row
 from kwire_cli.tables.errors import ERRORS, error_rows
 
@@ -57,8 +57,8 @@ ACCEPTED_VERSIONS = (
     ("last_version", "INTEGER"),
 )
 """The versions of each api that the newest release of Kafka accepts."""
-ANOMALY_CODES = (("code", "VARCHAR"), ("meaning", "VARCHAR"), ("is_unreadable", "BOOLEAN"))
-"""The codes of anomalies. Kafka's reader fails at those that are unreadable, or misreads what follows."""
+ANOMALY_CODES = (("code", "VARCHAR"), ("meaning", "VARCHAR"), ("is_refused", "BOOLEAN"))
+"""The codes of anomalies. Kafka's reader fails at those that are refused."""
 NAMES = (("capture_point", "VARCHAR"), ("kind", "VARCHAR"), ("key", "VARCHAR"), ("name", "VARCHAR"))
 MACROS = (
     "create macro seconds_between(a, b) as date_diff('microsecond', a, b) / 1e6",
@@ -207,7 +207,7 @@ class Tables:
     def _fill_anomaly_codes(self) -> None:
         buffer = self._buffer("anomaly_codes", ANOMALY_CODES)
         for code, meaning in MEANING.items():
-            buffer.add([code, meaning, code in REFUSED | MISREAD])
+            buffer.add([code, meaning, code in REFUSED])
         buffer.flush()
 
     def add(self, subject: object) -> None:
@@ -223,17 +223,13 @@ class Tables:
 
     def _add_line(self, line: Captured) -> None:
         connection = self._connection_of(line.origin.capture, line.stream)
-        is_misread = not line.seen.missing and not MISREAD.isdisjoint(line.anomalies)
-        columns = (
-            (() if column.type.endswith("s") else None)
-            if is_misread and column.name in OF_BODIES
-            else column.of_line(line)
-            for column in _FRAME_COLUMNS
-        )
+        misread = is_misread(line)
+        skipped = OF_BODIES if misread else frozenset()
+        columns = (None if column.name in skipped else column.of_line(line) for column in _FRAME_COLUMNS)
         self._frames.add([connection, self._at, *columns])
         if id(line.names) not in self._seen_names:
             self._seen_names[id(line.names)] = line.origin.capture, line.names
-        if not line.is_frame or is_misread:
+        if not line.is_frame or misread:
             return
         buffer = self._bodies.get((line.api or "", line.kind))
         if buffer is not None and line.read is not None:

@@ -1,13 +1,11 @@
 -- One row for each broker, api and version whose responses do not fit their layout.
-with unreadable as (select list(code) as codes from anomaly_codes where is_unreadable),
-unread as (
+with unread as (
     select
         c.client, c.software, c.broker_address, c.api, c.api_version, c.response_place as place, f.fits_as,
         list_filter(f.anomalies, lambda code: code <> 'FITS_OTHERWISE') as codes
     from frames f
     join calls c on c.connection = f.connection and c.response_frame = f.frame
-    cross join unreadable u
-    where f.kind = 'response' and not f.guess and coalesce(f.missing_bytes, 0) = 0 and list_has_any(f.anomalies, u.codes)
+    where f.kind = 'response' and f.is_misread and not f.guess
 )
 select
     min(client) as client,
