@@ -1,5 +1,5 @@
--- One row for each client that uses versions below those that the newest release of Kafka accepts, if nothing shows that
--- it knows higher ones: it never asks which versions a broker offers, or stays below what a broker offers.
+-- One row for each client that uses versions below those that the newest release of Kafka accepts, if nothing shows
+-- that it knows higher ones: it never asks which versions a broker offers, or stays below what a broker offers.
 with uses as (
     select
         c.client, c.client_host, c.software, c.capture_point, c.broker_address, c.api_key, c.api, c.api_version,
@@ -28,7 +28,9 @@ accepted as (
     join accepted_versions v using (api_key)
 ),
 refused as (
-    select a.client, a.client_host, a.software, a.capture_point, a.release, a.api_key, a.api, a.api_version, a.versions, a.place
+    select
+        a.client, a.client_host, a.software, a.capture_point, a.release, a.api_key, a.api, a.api_version, a.versions,
+        a.place
     from accepted a
     join clients c
         on c.client = a.client and c.client_host = a.client_host

@@ -1,5 +1,5 @@
--- One row for each request with bytes that Kafka's own clients would not write. Requests that the capture cuts short, and
--- those of which the layout is not known, are left out.
+-- One row for each request with bytes that Kafka's own clients would not write. Requests that the capture cuts short,
+-- and requests of an unknown layout, are left out.
 with refused as (select list(code) as codes from anomaly_codes where is_refused),
 odd as (
     select connection, frame, list_filter(anomalies, lambda code: code <> 'FITS_OTHERWISE') as codes
@@ -7,7 +7,8 @@ odd as (
     where kind = 'request' and len(anomalies) > 0 and not guess and coalesce(missing_bytes, 0) = 0
 )
 select
-    coalesce(c.software, c.client) as writer, c.software, c.client, c.api, c.api_version, c.connection, c.frame, o.codes,
+    coalesce(c.software, c.client) as writer, c.software, c.client, c.api, c.api_version, c.connection, c.frame,
+    o.codes,
     not c.is_answered and list_has_any(o.codes, r.codes) as is_refused,
     c.request_place as place
 from odd o

@@ -1,5 +1,5 @@
--- One row for each api that a broker offers, with the versions over all its ApiVersions responses. An answer that refuses
--- the version of ApiVersions itself names no other api.
+-- One row for each api that a broker offers, with the versions over all its ApiVersions responses. An answer that
+-- refuses the version of ApiVersions itself names no other api.
 with offers as (
     select c.broker_address, unnest(r.body.apiKeys) as offer
     from bodies_api_versions_response r
