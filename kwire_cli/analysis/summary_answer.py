@@ -172,7 +172,8 @@ def _clients(clients: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _error(row: Mapping[str, Any]) -> str:
-    client, api, error = (_cut(row[name], LONGEST_WORD) for name in ("client", "api", "error"))
+    client, api = _cut(row["client"], LONGEST_WORD), _cut(row["api"], LONGEST_WORD)
+    error = _cut(row["error"])
     topics = [_cut(topic, LONGEST_WORD) for topic in row["topics"]]
     about = f" {_some(topics, 2)}" if topics else ""
     return f"{client} {api}{about}: {row['occurrences']} of {row['calls']} {error}"

@@ -33,7 +33,6 @@ from kwire_cli.cli.capture_inputs import tell_of_logs
 from kwire_cli.cli.clients import BESIDE
 from kwire_cli.cli.compare_advice import APART, Advising, write
 from kwire_cli.cli.completers import complete_api, complete_message, complete_release
-from kwire_cli.cli.diagnose import Severe
 from kwire_cli.cli.dump import verifiable
 from kwire_cli.cli.options import OfGroups, OfTransactions, Top, record_format_option
 from kwire_cli.cli.overhead import DEFAULTS, Tables, grouping, tables_of
@@ -120,7 +119,7 @@ class AdvisedMessages(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class ReportOptions(
-    Upgrading, Verifying, Severe, Intervals, OfGroups, OfTransactions, Open, Tables, Top, AdvisedMessages, Advising
+    Upgrading, Verifying, Intervals, OfGroups, OfTransactions, Open, Tables, Top, AdvisedMessages, Advising
 ):
     """The options of all reports. --help says which reports each of them goes with.
 

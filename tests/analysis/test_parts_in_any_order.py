@@ -11,13 +11,11 @@ import pytest
 from kit.calls import subjects
 from kit.commands import ROOT
 
-from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.dimensions import OF_LINES
 from kwire_cli.analysis.groups.groups import Groups
 from kwire_cli.analysis.ladder import Ladder
 from kwire_cli.analysis.stats import Stats
 from kwire_cli.analysis.subjects import CallFold
-from kwire_cli.analysis.summary import Summary
 from kwire_cli.analysis.timeline import Timeline
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.source.kafka.traffic import TcpConnection
@@ -67,12 +65,10 @@ class WithoutConnections:
 
 
 FOLDS = {
-    "diagnosis": Diagnosis,
     "groups": Groups,
     "transactions": Transactions,
     "stats": lambda: WithoutConnections(Stats({kind: {} for kind in OF_LINES})),
     "timeline": lambda: WithoutConnections(Timeline(100, [*OF_LINES])),
-    "summary": Summary,
     "ladder": Rungs,
 }
 

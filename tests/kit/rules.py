@@ -3,6 +3,7 @@
 from functools import cache
 
 import kwire_cli
+from kit.calls import MadeCall
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.questions.diagnose import findings as query_findings
 from kwire_cli.questions.rule_files import rules
@@ -49,7 +50,7 @@ def fill(tables, calls, connections=(), batches=()):
             row = dict.fromkeys(COLUMNS) | dict.fromkeys(LISTS, ()) | {
                 "api": call.api, "api_key": CATALOG.api(call.api).key, "api_version": call.version, "guess": False,
                 "client_id": call.client_id, "software": call.software, "broker": call.node, "source": "capture",
-                "topics": call.topics, "stream": key, "size": 10,
+                "topics": call.topics, "stream": key, "size": 10, "wait_ms": call.request.get("maxWaitMs"),
             } | frame  # fmt: skip
             if row["time"] is not None:
                 row["time"] = round(row["time"] * 1e6)
@@ -78,3 +79,41 @@ def found(code, calls, connections=(), batches=()):
         return [(row.severity, row.subject, row.text, [place["frame"] for place in row.places]) for row in rows]
     finally:
         tables.close()
+
+
+def fetch(at, offset, end, *, size=100, error=0, start=0, stable=None, took=0.001, key="orders", **more):
+    """Return a Fetch of partition 0, answered with `size` bytes of records and a high watermark."""
+    names = {"who", "host", "broker", "throttle", "connection"}
+    call = {name: more.pop(name) for name in [*more] if name in names}
+    request = {
+        "replicaId": -1, "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "isolationLevel": 0,
+        "topics": [{"topic": key, "partitions": [{"partition": 0, "fetchOffset": offset}]}],
+    } | more  # fmt: skip
+    part = {
+        "partitionIndex": 0, "errorCode": error, "highWatermark": end, "logStartOffset": start,
+        "recordsSizeInBytes": size, "lastStableOffset": end if stable is None else stable,
+    }  # fmt: skip
+    response = {"errorCode": 0, "sessionId": 0, "responses": [{"topic": key, "partitions": [part]}]}
+    errors = ["OFFSET_OUT_OF_RANGE"] if error == 1 else []
+    return MadeCall("Fetch", request, response, at=at, took=took, errors=errors, **call)
+
+
+def commit(at, offset, group="billing", **call):
+    """Return a commit of an offset of partition 0 of orders."""
+    partition = {"partitionIndex": 0, "committedOffset": offset}
+    body = {"groupId": group, "topics": [{"name": "orders", "partitions": [partition]}]}
+    return MadeCall("OffsetCommit", body, {"topics": []}, at=at, **call)
+
+
+def find_offset(at, offset, group="billing", **call):
+    """Return an OffsetFetch that is answered with an offset of partition 0 of orders."""
+    topics = [{"name": "orders", "partitions": [{"partitionIndex": 0, "committedOffset": offset, "errorCode": 0}]}]
+    response = {"groups": [{"groupId": group, "topics": topics}]}
+    return MadeCall("OffsetFetch", {"groups": [{"groupId": group}]}, response, at=at, **call)
+
+
+def list_offset(at, time, offset, **call):
+    """Return a ListOffsets of partition 0 of orders: the offset of a time, -2 for the start and -1 for the end."""
+    asked = [{"name": "orders", "partitions": [{"partitionIndex": 0, "timestamp": time}]}]
+    listed = [{"name": "orders", "partitions": [{"partitionIndex": 0, "offset": offset}]}]
+    return MadeCall("ListOffsets", {"replicaId": -1, "topics": asked}, {"topics": listed}, at=at, **call)

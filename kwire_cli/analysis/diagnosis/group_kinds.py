@@ -49,29 +49,6 @@ IDLE = FindingKind(
     ("KIP-932",),
     rank=62,
 )
-FENCED = FindingKind(
-    "MEMBER_FENCED",
-    "warning",
-    "A coordinator no longer accepts a member of a group.",
-    "The group went on without the member: its session timed out, it did not rejoin in time, or an admin removed it. "
-    "Other members read again what it read since its last commit, and its own commits are refused.",
-    "Compare the time since the member's previous call with the session timeout and max.poll.interval.ms. Look for "
-    "pauses of its process: garbage collection, CPU limits, lost packets.",
-    ("KIP-62", "KIP-848"),
-    rank=30,
-)
-CONFLICT = FindingKind(
-    "STATIC_MEMBER_CONFLICT",
-    "error",
-    "Two members have the same group.instance.id.",
-    "The coordinator lets the newer member in and fences the older one (FENCED_INSTANCE_ID), or refuses the newer one "
-    "until the older one has left (UNRELEASED_INSTANCE_ID). If both are restarted when they fail, they fence each "
-    "other again and again.",
-    "Give each process its own group.instance.id, such as the name of its pod. If a deployment starts the new process "
-    "before the old one ends, stop the old one first.",
-    ("KIP-345",),
-    rank=14,
-)
 AGAIN = FindingKind(
     "SHARE_RECORDS_DELIVERED_AGAIN",
     "warning",

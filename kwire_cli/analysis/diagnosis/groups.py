@@ -1,15 +1,12 @@
-"""Groups in trouble: rebalances that come again and again, members that are fenced, idle, or in each other's way."""
+"""Groups in trouble: rebalances that come again and again, and members that are idle or not let in."""
 
 from __future__ import annotations
 
-from collections import Counter
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.diagnosis.group_kinds import (
     AGAIN,
-    CONFLICT,
-    FENCED,
     IDLE,
     LOOP,
     NOT_READY,
@@ -21,7 +18,7 @@ from kwire_cli.analysis.diagnosis.group_kinds import (
 from kwire_cli.analysis.diagnosis.model import Finding, Rule
 from kwire_cli.analysis.groups.groups import GroupState
 from kwire_cli.analysis.groups.reading import APIS
-from kwire_cli.analysis.groups.timeline import FENCED as FENCING, INCONSISTENT, LATE, STATIC, names
+from kwire_cli.analysis.groups.timeline import INCONSISTENT, names
 from kwire_cli.errors import counted
 from kwire_cli.questions.sentence import duration
 
@@ -51,7 +48,7 @@ IDLE_SECONDS = 10.0
 SHOWN_AWAY = 0.1
 """Seconds without partitions that are worth a word: what is shorter is the round trips of any rebalance."""
 MANY = 3
-"""Rebalances without a change, and refusals of an instance id, that are more than a coincidence."""
+"""Rebalances without a change that are more than a coincidence."""
 NOT_LET_IN = frozenset(
     {
         INCONSISTENT,
@@ -68,9 +65,9 @@ MOST_SAID = 300
 
 
 class GroupTrouble(Rule):
-    """Groups that rebalance, and members that are fenced, idle or refused."""
+    """Groups that rebalance, and members that are idle or refused."""
 
-    KINDS = (LOOP, REBALANCE, UNCHANGED, IDLE, FENCED, CONFLICT, AGAIN, REFUSED, NOT_READY)
+    KINDS = (LOOP, REBALANCE, UNCHANGED, IDLE, AGAIN, REFUSED, NOT_READY)
     apis = APIS
 
     def __init__(self) -> None:
@@ -84,18 +81,13 @@ class GroupTrouble(Rule):
         """Take a batch of a coordinator's log."""
         self._state.log_item(item)
 
-    def merge(self, other: GroupTrouble) -> None:
-        self._state.merge(other._state)
-
     def findings(self) -> Iterator[Finding]:
         for timeline in self._state.timelines():
             subject, command = f"group {timeline.group}", f"groups --group {quote(timeline.group)}"
             findings = [
-                *_conflicts(timeline),
                 *_loops(timeline),
                 *_refused(timeline),
                 *_not_ready(timeline),
-                *_fenced(timeline),
                 *_again(timeline),
                 *_idle(timeline),
             ]
@@ -199,42 +191,6 @@ def _places(rebalances: Sequence[Rebalance]) -> list[Evidence]:
     return [trigger.place for rebalance in rebalances for trigger in rebalance.triggers[:1]] or [
         rebalance.place for rebalance in rebalances
     ]
-
-
-def _conflicts(timeline: Timeline) -> Iterator[Finding]:
-    events = [event for event in timeline.events if event.kind == "fenced" and event.reason in STATIC]
-    by_instance: dict[str, list[Event]] = {}
-    for event in events:
-        member = timeline.members.get(event.member)
-        by_instance.setdefault((member.instance if member else None) or "?", []).append(event)
-    for instance, rows in by_instance.items():
-        errors = Counter(event.reason for event in rows)
-        holders = {
-            f"{member.client} at {member.host}" for member in timeline.members.values() if member.instance == instance
-        }
-        what = " and ".join(f"{error}{_times(count)}" for error, count in sorted(errors.items()))
-        text = f"group.instance.id {instance}: {what}; members with it: {', '.join(sorted(holders)[:3])}"
-        severity: Severity = "error" if "FENCED_INSTANCE_ID" in errors or len(rows) >= MANY else "warning"
-        yield Finding(CONFLICT, "", text, [event.place for event in rows], len(rows), severity)
-
-
-def _fenced(timeline: Timeline) -> Iterator[Finding]:
-    """Yield members that were told that they are none, if they were members before."""
-    rows: dict[tuple[str, str], list[Event]] = {}
-    for event in timeline.events:
-        member = timeline.members.get(event.member)
-        if event.kind != "fenced" or event.reason not in FENCING or event.detail.startswith("at LeaveGroup"):
-            continue
-        if member is not None and member.accepted:
-            rows.setdefault((event.client, event.reason), []).append(event)
-    for (client, error), events in rows.items():
-        first = events[0]
-        text = f"{client} got {error}{_times(len(events))} {first.detail}"
-        timeout = timeline.members[first.member].session_timeout
-        silence = first.seconds
-        if timeout is not None and silence is not None and silence >= LATE * timeout:
-            text += f"; session.timeout.ms is {duration(timeout)}"
-        yield Finding(FENCED, "", text, [event.place for event in events], len(events))
 
 
 def _again(timeline: Timeline) -> Iterator[Finding]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.diagnosis.batches import Batches
-from kwire_cli.analysis.diagnosis.consumers import Consumers
 from kwire_cli.analysis.diagnosis.coordinators import Coordinators
 from kwire_cli.analysis.diagnosis.damage import DamagedLogs
 from kwire_cli.analysis.diagnosis.groups import GroupTrouble
@@ -30,7 +29,6 @@ RULES: tuple[type[Rule], ...] = (
     Packets,
     DamagedLogs,
     TransactionTrouble,
-    Consumers,
     GroupTrouble,
     LogSequences,
     Batches,

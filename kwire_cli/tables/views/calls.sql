@@ -34,11 +34,13 @@ neighbours as (  -- the two requests with the same bytes before each one, which 
         lag(dst) over before as outer_dst, lag(time) over before as outer_time,
         lag(response_time) over before as outer_response_time
     from timed
+    where digest is not null
     window before as (partition by digest, size order by time, connection)
     union all
     select *, lag(connection, 2) over before, lag(src, 2) over before, lag(dst, 2) over before, lag(time, 2) over before,
         lag(response_time, 2) over before
     from timed
+    where digest is not null
     window before as (partition by digest, size order by time, connection)
 ),
 repeats as (

@@ -1,9 +1,13 @@
--- One row for each offset that a member committed.
+-- One row for each offset that a member committed, by itself or in a transaction.
 with topics as (
     select
         connection, frame, body.groupId as of_group, body.memberId as member_id,
         body.generationIdOrMemberEpoch as generation, unnest(body.topics) as t
     from bodies_offset_commit_request
+    union all
+    select
+        connection, frame, body.groupId, body.memberId, body.generationIdOrMemberEpoch, unnest(body.topics)
+    from bodies_txn_offset_commit_request
 ),
 partitions as (
     select

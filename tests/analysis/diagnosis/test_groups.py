@@ -1,7 +1,7 @@
 """Findings about groups: what is one, what is none, and that parts and hostile bodies make no difference."""
 
 import pytest
-from kit.calls import ORDERS_0, ORDERS_1, beat, call, join, leave, modern, sample_findings, sync
+from kit.calls import ORDERS_0, ORDERS_1, beat, call, join, leave, sample_findings, sync
 from kit.commands import ROOT
 
 from kwire_cli.analysis.calls import LoggedCall
@@ -75,31 +75,6 @@ def test_a_client_that_is_started_anew_again_and_again_is_a_warning():
     assert "x left and was started anew 3 times" in loop.text
 
 
-def test_a_member_that_was_one_and_is_fenced_is_a_warning():
-    paused = beat(40, "a", 1, error=25)
-    findings = findings_of(*generation(1, 1, a=ORDERS_0), beat(2, "a", 1), paused)
-    assert findings["MEMBER_FENCED"].text == (
-        "a got UNKNOWN_MEMBER_ID at Heartbeat, 38.0 s after its call before; session.timeout.ms is 10.0 s"
-    )
-    assert findings_of(paused) == {}
-
-
-def test_two_members_with_one_instance_are_an_error():
-    own = {"groupInstanceId": "i"}
-    calls = [
-        join(1, "a", 1, members=["a"], **own),
-        sync(1.1, "a", 1, ORDERS_0),
-        join(2, "b", 1, **own),
-        call("Heartbeat", 3, {"memberId": "a", "generationId": 1} | own, {"errorCode": 82}, client="a"),
-    ]
-    finding = findings_of(*calls)["STATIC_MEMBER_CONFLICT"]
-    assert finding.level == "error"
-    assert finding.text == "group.instance.id i: FENCED_INSTANCE_ID; members with it: a at 10.0.0.1, b at 10.0.0.1"
-    refused = modern(2, "b", 0, 0, error=111, request={"instanceId": "i"})
-    first = modern(1, "a", 0, 1, given=[0], request={"instanceId": "i"})
-    assert findings_of(first, refused)["STATIC_MEMBER_CONFLICT"].level == "warning"
-
-
 def test_a_client_that_is_not_let_in_is_an_error_unless_it_comes_in_later():
     refused = call("JoinGroup", 1, {"memberId": "", "protocols": []}, {"errorCode": 23, "memberId": ""}, client="a")
     assert (
@@ -147,13 +122,6 @@ def test_an_update_to_an_assignor_that_the_group_does_not_have():
         "worker-2 is refused with INCONSISTENT_GROUP_PROTOCOL 5 times at JoinGroup with cooperative-sticky; "
         "the group has range"
     )
-
-
-def test_a_member_that_stood_still():
-    assert found_in("paused-member")[0] == (
-        "warning", "MEMBER_FENCED", "group payment-workers",
-        "worker-2 got UNKNOWN_MEMBER_ID at ConsumerGroupHeartbeat, 8.9 s after its call before",
-    )  # fmt: skip
 
 
 def test_topics_of_a_streams_group_with_different_numbers_of_partitions():

@@ -7,7 +7,6 @@ import pytest
 from kit.calls import INCIDENTS, REAL, RULES, codes, survives
 
 from kwire_cli.analysis.call import Evidence
-from kwire_cli.analysis.diagnosis.consumers import Consumers
 from kwire_cli.analysis.diagnosis.coordinators import Coordinators
 from kwire_cli.analysis.diagnosis.metadata import UnknownTopics
 from kwire_cli.analysis.diagnosis.replicas import Replicas
@@ -92,7 +91,6 @@ class Hostile:
 @pytest.mark.parametrize(
     ("rule_type", "errors"),
     [
-        (Consumers, ["OFFSET_OUT_OF_RANGE"]),
         (Coordinators, ["NOT_COORDINATOR", 7]),
         (Replicas, []),
         (Speed, ["REQUEST_TIMED_OUT"]),

@@ -1,0 +1,37 @@
+-- One row for each client and error by which a coordinator no longer accepts it as a member of a group.
+with numbered as (
+    select
+        *,
+        seconds_between(lag(request_time) over member, request_time) as silence_s,
+        last_value(session_timeout_ms ignore nulls) over until_now / 1000 as session_timeout_s,
+        count(*) filter (where is_answered and error is null) over until_now as accepted
+    from member_calls
+    where member_id is not null
+    window
+        member as (partition by group_id, member_id order by place.ordinal),
+        until_now as (member rows between unbounded preceding and current row)
+),
+fenced as (
+    select
+        group_id, client, error, max(software) as software, count(*) as times, evidence(place) as evidence,
+        arg_min(
+            {'api': api, 'silence_s': silence_s, 'session_timeout_s': session_timeout_s}, place.ordinal
+        ) as first_time
+    from numbered
+    where error in ('UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'FENCED_MEMBER_EPOCH', 'STALE_MEMBER_EPOCH')
+        and accepted > 0 and not (member_epoch < 0 or api = 'LeaveGroup')
+    group by group_id, client, error
+)
+select
+    group_id,
+    client,
+    error,
+    software,
+    case when times > 1 then times end as times,
+    first_time.api as api,
+    first_time.silence_s as silence_s,
+    case when first_time.silence_s >= $late_share * first_time.session_timeout_s then first_time.session_timeout_s end
+        as session_timeout_s,
+    fenced.times as weight,
+    evidence
+from fenced
