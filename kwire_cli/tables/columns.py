@@ -160,13 +160,14 @@ def is_misread(line: Captured) -> bool:
     """Return whether the body of a frame that is captured whole does not fit its version, so that its fields may have
     the bytes of others.
     """
-    body = line.frame.body if line.frame and not line.plain and not line.seen.missing else None
-    return body is not None and (body.raw.lost > 0 or _fits_as(line) is not None)
+    if line.plain or not line.frame or line.frame.body is None or line.seen.missing:
+        return False
+    return line.frame.body.raw.lost > 0 or _fits_as(line) is not None
 
 
 def _fits_as(line: Captured) -> str | None:
     """Return the detail of FITS_OTHERWISE."""
-    notes = line.frame.fits if line.frame and line.anomalies else ()
+    notes = line.frame.fits if line.anomalies and line.frame else ()
     return notes[0].detail if notes else None
 
 
