@@ -19,8 +19,9 @@ EXPLAINED = "create or replace temp table explained (code varchar, client varcha
 """The errors that findings account for. A null client stands for all clients."""
 _FACTS = """
 select
-    (select list(distinct api) from frames) as apis,
-    (select list(distinct e) from (select unnest(errors) as e from frames)) as errors
+    (select list(distinct coalesce(api, kind)) from frames) as apis,
+    (select list(distinct e) from (select unnest(errors) as e from frames)) as errors,
+    exists (select 1 from frames where len(anomalies) > 0) as has_anomalies
 """
 
 
@@ -50,6 +51,8 @@ def findings(tables: Tables, rules: Sequence[Rule]) -> Iterator[Row]:
     tables.connection.execute(EXPLAINED)
     for rule in rules:
         if (rule.apis and not rule.apis & apis) or (rule.errors and not rule.errors & errors):
+            continue
+        if rule.anomalies and not facts["has_anomalies"]:
             continue
         try:
             rows = tables.rows(rule.graded_query, rule.parameters)

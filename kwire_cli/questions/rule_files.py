@@ -39,6 +39,7 @@ _KEYS = {
     "command",
     "apis",
     "errors",
+    "anomalies",
     "explains",
     "last",
     "severity_when",
@@ -54,8 +55,9 @@ class Rule:
     """A rule: its query and its text.
 
     `severity_when` are conditions over a row by severity, the first that holds decides. `rank` orders findings of one
-    severity: causes (small numbers) before consequences. The rule runs only if one of `apis` was called and one of
-    `errors` was answered; empty means always. `explains` are the errors that a finding accounts for, and a rule that is
+    severity: causes (small numbers) before consequences. The rule runs only if one of `apis` was called (or is a
+    kind of frames, such as sasl-token) and one of `errors` was answered; empty means always. If `anomalies` is true, it
+    runs only if a frame has an anomaly. `explains` are the errors that a finding accounts for, and a rule that is
     `last` runs when all others have done so. `advice` is by family of clients, `any` for all. `finds` and `misses` are
     captures for the tests: one in which the rule finds something, and a similar one in which it must not.
     """
@@ -73,6 +75,7 @@ class Rule:
     command: str = ""
     apis: frozenset[str] = frozenset()
     errors: frozenset[str] = frozenset()
+    anomalies: bool = False
     explains: tuple[str, ...] = ()
     last: bool = False
     severity_when: Mapping[str, str] = field(default_factory=dict)
@@ -140,6 +143,7 @@ def _rule(code: str, query: Traversable, text: Traversable) -> Rule:
         said.get("command", ""),
         frozenset(said.get("apis", ())),
         frozenset(said.get("errors", ())),
+        bool(said.get("anomalies", False)),
         tuple(said.get("explains", ())),
         bool(said.get("last", False)),
         grades,

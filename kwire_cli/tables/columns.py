@@ -156,6 +156,21 @@ def _digest(line: Captured) -> int | None:
     return zlib.crc32(line.seen.data) if line.is_frame else None
 
 
+def is_misread(line: Captured) -> bool:
+    """Return whether the body of a frame that is captured whole does not fit its version, so that its fields may have
+    the bytes of others.
+    """
+    if line.plain or not line.frame or line.frame.body is None or line.seen.missing:
+        return False
+    return line.frame.body.raw.lost > 0 or _fits_as(line) is not None
+
+
+def _fits_as(line: Captured) -> str | None:
+    """Return the detail of FITS_OTHERWISE."""
+    notes = line.frame.fits if line.anomalies and line.frame else ()
+    return notes[0].detail if notes else None
+
+
 # Of exchanges
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -354,6 +369,13 @@ IN_MEMORY: tuple[Column, ...] = (
     Column("missing_bytes", "int64", "bytes of the frame that are not captured", lambda line: line.seen.missing),
     Column("guess", "flag", "whether the layout was guessed from the bytes", lambda line: line.guess, lambda _: False),
     Column("gap", "word", "why bytes are a gap: LOST or NOT_RECOGNISED", lambda line: line.seen.code),
+    Column("is_misread", "flag", "whether the body does not fit its version", is_misread, lambda _: False),
+    Column(
+        "fits_as",
+        "text",
+        "what the bytes fit, if they do not fit the version in their label",
+        _fits_as,
+    ),
     Column("reason", "text", "why TLS could not be decrypted", lambda line: line.seen.reason),
     Column("content", "texts", "what TLS records hold, as far as that is known", lambda line: [*line.seen.content]),
     Column(
@@ -383,3 +405,8 @@ IN_MEMORY: tuple[Column, ...] = (
     ),
 )
 """Columns of `frames` that only tables in memory have."""
+
+OF_BODIES = frozenset(
+    {"topics", "groups", "transactional_id", "wait_ms", "throttle_ms", "error_codes", "errors", "allowed_ms"}
+)
+"""The columns of `frames` that come from fields of bodies. Tables in memory leave them empty if a body does not fit."""

@@ -25,12 +25,16 @@ ERRORS = (
     ("is_retriable", "BOOLEAN"),
     ("current_leader", "INTEGER"),
     ("transactional_id", "VARCHAR"),
+    ("name", "VARCHAR"),
+    ("message", "VARCHAR"),
 )
 """Names and types.
 
 `frame` is the response. A topic is null if the error is about no topic. `current_leader` is the leader that a broker
 names because it is not the leader itself. `transactional_id` is null if the response is about the one of its request.
+`name` is what else the error is about, such as a group or a resource, and `message` is the broker's text.
 """
+_NAME_FIELDS = ("groupId", "group", "key", "coordinatorKey", "resourceName", "topicName", "name")
 _PARTITION_FIELDS = ("partitionIndex", "index", "partition", "partitionId")
 
 
@@ -38,6 +42,7 @@ class _Subject(NamedTuple):
     topic: str | None = None
     partition: int | None = None
     transactional_id: str | None = None
+    name: str | None = None
 
 
 def error_rows(
@@ -66,6 +71,8 @@ def error_rows(
                     is_retriable,
                     _leader(part),
                     subject.transactional_id,
+                    subject.name,
+                    _text(part, "errorMessage"),
                 ]
         for name, inner in marked.inner.items():
             value = part.get(name)
@@ -94,7 +101,14 @@ def _subject(part: Mapping[str, Any], marked: Marks, topic_of: Callable[[str], s
     transactional_id = part.get(TRANSACTIONAL_ID)
     if not isinstance(transactional_id, str):
         transactional_id = around.transactional_id
-    return _Subject(topic, partition, transactional_id)
+    others = (_text(part, field) for field in _NAME_FIELDS if marked.roles.get(field) != TOPIC)
+    resource = next(filter(None, others), around.name)
+    return _Subject(topic, partition, transactional_id, resource)
+
+
+def _text(part: Mapping[str, Any], field: str) -> str | None:
+    value = part.get(field)
+    return value if isinstance(value, str) and value else None
 
 
 def _leader(part: Mapping[str, Any]) -> int | None:

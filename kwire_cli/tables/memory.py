@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import orjson
 
+from kwire_cli.engine.codes import MEANING, REFUSED
 from kwire_cli.errors import InputError
 from kwire_cli.message.roles import can_hold_secrets
 from kwire_cli.source.kafka.captured import Captured, body_of
@@ -31,7 +32,7 @@ from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.spec.accepted import accepted_by, known_releases
 from kwire_cli.tables.batches import BATCHES, batch_rows
 from kwire_cli.tables.bodies import duckdb_type, structure_of, table_of
-from kwire_cli.tables.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, Half
+from kwire_cli.tables.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, OF_BODIES, Half, is_misread
 from kwire_cli.tables.connections import CONNECTIONS, connection_row
 from kwire_cli.tables.errors import ERRORS, error_rows
 
@@ -56,6 +57,8 @@ ACCEPTED_VERSIONS = (
     ("last_version", "INTEGER"),
 )
 """The versions of each api that the newest release of Kafka accepts."""
+ANOMALY_CODES = (("code", "VARCHAR"), ("meaning", "VARCHAR"), ("is_refused", "BOOLEAN"))
+"""The codes of anomalies. Kafka's reader fails at those that are refused."""
 NAMES = (("capture_point", "VARCHAR"), ("kind", "VARCHAR"), ("key", "VARCHAR"), ("name", "VARCHAR"))
 MACROS = (
     "create macro seconds_between(a, b) as date_diff('microsecond', a, b) / 1e6",
@@ -166,6 +169,8 @@ class Tables:
         self._names = self._buffer("names", NAMES)
         if "accepted_versions" in wanted:
             self._fill_accepted_versions()
+        if "anomaly_codes" in wanted:
+            self._fill_anomaly_codes()
         self._seen_names: dict[int, tuple[str | None, Names]] = {}
         self._logged_names: dict[str, str] = {}
         self._points: dict[str | None, int] = {}
@@ -199,6 +204,12 @@ class Tables:
             buffer.add([newest.release, api_key, versions.low, versions.high])
         buffer.flush()
 
+    def _fill_anomaly_codes(self) -> None:
+        buffer = self._buffer("anomaly_codes", ANOMALY_CODES)
+        for code, meaning in MEANING.items():
+            buffer.add([code, meaning, code in REFUSED])
+        buffer.flush()
+
     def add(self, subject: object) -> None:
         """Take a line or a TCP connection of a capture, or an exchange of a request log; pass over anything else."""
         self._at += 1
@@ -212,10 +223,13 @@ class Tables:
 
     def _add_line(self, line: Captured) -> None:
         connection = self._connection_of(line.origin.capture, line.stream)
-        self._frames.add([connection, self._at, *(column.of_line(line) for column in _FRAME_COLUMNS)])
+        misread = is_misread(line)
+        skipped = OF_BODIES if misread else frozenset()
+        columns = (None if column.name in skipped else column.of_line(line) for column in _FRAME_COLUMNS)
+        self._frames.add([connection, self._at, *columns])
         if id(line.names) not in self._seen_names:
             self._seen_names[id(line.names)] = line.origin.capture, line.names
-        if not line.is_frame:
+        if not line.is_frame or misread:
             return
         buffer = self._bodies.get((line.api or "", line.kind))
         if buffer is not None and line.read is not None:

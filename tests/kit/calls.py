@@ -9,11 +9,7 @@ from kit.commands import ROOT, json_of
 from kit.logs import batch, document, keyed, record
 from kit.traffic import pcap_file
 from kwire_cli.analysis.call import Call, Evidence, instant, named_topic
-from kwire_cli.analysis.diagnosis.authentication import Authentication
-from kwire_cli.analysis.diagnosis.authorization import Authorization
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
-from kwire_cli.analysis.diagnosis.old_clients import OldClients
-from kwire_cli.analysis.diagnosis.versions import Versions
 from kwire_cli.analysis.subjects import LogItem, subjects_of
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.reading import read_items, source_of
@@ -200,20 +196,19 @@ INCIDENTS = SAMPLES / "incidents"
 REAL = ROOT.parent / "shared" / "real" / "own" / "captures"
 """Captures that are not part of the project."""
 SECOND = 1_000_000_000
-RULES = (
-    Authentication, Authorization, OldClients, Versions,
-)  # fmt: skip
-CODES = {kind.code for rule in RULES for kind in rule.KINDS} | {
-    "BROKER_RESTARTED", "BROKER_STOOD_STILL", "BROKER_STOPPED", "CERTIFICATE", "CLOCKS_DISAGREE",
-    "CLOSED_IN_PLACE_OF_ANSWER", "CONNECTION_LIMIT", "CONNECTION_REFUSED", "CUT_SHORT", "DUPLICATED_PACKETS",
-    "LOST_PACKETS", "NOT_KAFKA", "NO_ANSWER", "NO_LOGIN", "ONE_SIDE_ONLY", "PLAIN_TO_TLS_PORT", "RECONNECT_STORM",
-    "RETRANSMISSIONS", "STALE_CONNECTION", "TLS_HANDSHAKE_FAILED", "TLS_TO_PLAIN_PORT", "UNDECRYPTED_TLS",
-    "UNREACHABLE_LISTENER", "WRONG_LISTENER", "ZERO_WINDOW",
+CODES = {
+    "AUTHENTICATION_FAILED", "AUTHORIZATION_FAILED", "BROKER_RESTARTED", "BROKER_STOOD_STILL", "BROKER_STOPPED",
+    "CERTIFICATE", "CLOCKS_DISAGREE", "CLOSED_IN_PLACE_OF_ANSWER", "CONNECTION_LIMIT", "CONNECTION_REFUSED",
+    "CUT_SHORT", "DUPLICATED_PACKETS", "LOST_PACKETS", "NOT_KAFKA", "NO_ANSWER", "NO_LOGIN", "ODD_CLIENT_BYTES",
+    "OLD_CLIENT", "ONE_SIDE_ONLY", "PLAIN_TO_TLS_PORT", "REAUTHENTICATION_FAILED", "RECONNECT_STORM",
+    "RETRANSMISSIONS", "SASL_MECHANISM_REFUSED", "SASL_NOT_EXPECTED", "STALE_CONNECTION", "TLS_HANDSHAKE_FAILED",
+    "TLS_TO_PLAIN_PORT", "UNDECRYPTED_TLS", "UNREACHABLE_LISTENER", "UNREADABLE_REQUEST", "UNREADABLE_RESPONSE",
+    "UNSUPPORTED_VERSION", "VERSION_BELOW_COMMON", "VERSION_NOT_OFFERED", "WRONG_LISTENER", "ZERO_WINDOW",
 }  # fmt: skip
 
 
 def diagnosed(*arguments):
-    """The findings of RULES in these inputs, as rows."""
+    """The findings about connections, versions and captures in these inputs, as rows."""
     return [row for row in json_of("diagnose", *arguments)["tables"]["findings"] if row["code"] in CODES]
 
 

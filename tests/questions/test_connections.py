@@ -182,6 +182,12 @@ def test_a_load_balancer_that_forgets_an_idle_connection():
     assert [place["frame"] for place in row["evidence"]] == [9]
 
 
+def test_a_host_with_more_connections_than_a_broker_takes():
+    (row,) = diagnosed(INCIDENTS / "connection-limit.pcap")
+    assert (row["code"], row["severity"], row["subject"]) == ("CONNECTION_LIMIT", "error", "client webshop")
+    assert row["text"] == ("127.0.0.1:29092 closed 4 connections of 127.0.0.1 before any answer, while 4 others worked")
+
+
 def test_a_producer_for_each_order():
     (row,) = [row for row in diagnosed(INCIDENTS / "storm.pcap") if row["severity"] != "info"]
     assert (row["code"], row["subject"]) == ("RECONNECT_STORM", "client webshop")

@@ -56,6 +56,16 @@ def test_transactions_that_a_broker_asks_about_together():
     ]  # fmt: skip
 
 
+def test_a_group_and_the_text_of_the_broker():
+    coordinator = {"key": "billing", "errorCode": 30, "errorMessage": "no ACL"}
+    assert errors_in("FindCoordinatorResponse", {"coordinators": [coordinator]}) == [
+        {
+            "code": 30, "error": "GROUP_AUTHORIZATION_FAILED", "is_retriable": False, "name": "billing",
+            "message": "no ACL",
+        }
+    ]  # fmt: skip
+
+
 def test_values_that_no_definition_has_are_passed_over():
     for wrong in (None, "x", 1 << 70, [None, 3]):
         assert errors_in("MetadataResponse", {"topics": wrong, "errorCode": wrong}) == []

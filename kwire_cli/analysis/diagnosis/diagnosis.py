@@ -10,7 +10,6 @@ from kwire_cli.analysis.calls import Calls
 from kwire_cli.analysis.diagnosis.limits import MOST_EVIDENCE
 from kwire_cli.analysis.diagnosis.model import SEVERITIES, Finding, kind_of, takes
 from kwire_cli.analysis.diagnosis.rules import RULES
-from kwire_cli.analysis.diagnosis.tracks import Track
 from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.errors import counted
@@ -21,7 +20,7 @@ from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.tables.memory import Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.diagnosis.model import Rule, Severity
@@ -47,8 +46,6 @@ COLUMNS = (
 _SHOWN_PLACES = 4
 FRAMES = frozenset({"request", "response"})
 """Kinds of lines that make calls."""
-MOST_TRACKS = 1 << 16
-"""Connections whose calls are counted at a time; beyond that the oldest ones count as ended."""
 
 
 class Diagnosis:
@@ -75,9 +72,6 @@ class Diagnosis:
         self.answers: dict[str, list[dict[str, Any]]] = {}
         self._calls = Calls()
         self._by_api: dict[str, list[Callable[[Call], None]]] = {}
-        self._unusual: dict[str, list[Callable[[Call], None]]] = {}
-        self._tracks: dict[Hashable, Track] = {}
-        self._take_tracks = [rule.track for rule in self.rules if takes(rule, "track")]
         self._lines = [rule.line for rule in self.rules if takes(rule, "line")]
         self._connections = [rule.connection for rule in self.rules if takes(rule, "connection")]
         self._log_items = [rule.log_item for rule in self.rules if takes(rule, "log_item")]
@@ -101,7 +95,6 @@ class Diagnosis:
             for call in self._calls.of(subject):
                 self._call(call)
             if isinstance(subject, TcpConnection):
-                self._end((subject.capture, subject.stream))
                 for take_connection in self._connections:
                     take_connection(subject)
 
@@ -112,35 +105,15 @@ class Diagnosis:
             takers = self._takers(api)
         for take in takers:
             take(call)
-        track = self._tracks.get(call.connection)
-        if track is None:
-            if len(self._tracks) >= MOST_TRACKS:
-                self._end(next(iter(self._tracks)))
-            track = self._tracks[call.connection] = Track(call)
-        if not track.add(call):
-            for take in self._unusual[api]:
-                take(call)
-
-    def _end(self, connection: Hashable) -> None:
-        """Tell the rules what the calls of a connection had in common."""
-        track = self._tracks.pop(connection, None)
-        if track is not None:
-            for take in self._take_tracks:
-                take(track)
 
     def _takers(self, api: str) -> list[Callable[[Call], None]]:
-        """Return what takes all calls of an api, and note what takes unusual ones besides."""
         rules = [rule for rule in self.rules if takes(rule, "call")]
-        always = [rule for rule in rules if (api in rule.apis if rule.apis or rule.unusual_only else True)]
-        self._unusual[api] = [rule.call for rule in rules if rule.unusual_only and rule not in always]
-        self._by_api[api] = [rule.call for rule in always]
+        self._by_api[api] = [rule.call for rule in rules if not rule.apis or api in rule.apis]
         return self._by_api[api]
 
     def _finish(self) -> None:
         for call in self._calls.end():
             self._call(call)
-        for connection in [*self._tracks]:
-            self._end(connection)
 
     def _tabulate(self, subject: Subject) -> None:
         if self._tables is None:

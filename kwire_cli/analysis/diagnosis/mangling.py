@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.call import host_of
 from kwire_cli.analysis.calls import CapturedCall, evidence_of
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.tallies import MOST_KEYS, Book, earliest, merge_all
+from kwire_cli.analysis.diagnosis.tallies import MOST_KEYS, earliest
 from kwire_cli.errors import counted
 from kwire_cli.message.frames import Hints, read
 
@@ -42,7 +43,7 @@ class Mangling(Rule):
 
     def __init__(self) -> None:
         self._rest: dict[Hashable, bytes] = {}
-        self._mangled: Book[tuple[str, str, str], Bounded] = Book(Bounded, 1 << 8)
+        self._mangled: defaultdict[tuple[str, str, str], Bounded] = defaultdict(Bounded)
 
     def line(self, line: Captured) -> None:
         """Take bytes that are no frame: the end of a frame that has become longer is among them."""
@@ -86,9 +87,6 @@ class Mangling(Rule):
         )
         places = self._mangled[side]
         places.append(evidence_of(line, what))
-
-    def merge(self, other: Mangling) -> None:
-        merge_all(self._mangled, other._mangled)
 
     def findings(self) -> Iterator[Finding]:
         for (src, dst, name), places in self._mangled.items():

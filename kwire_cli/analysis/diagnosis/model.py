@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from kwire_cli.analysis.subjects import Bounded, LogItem
 from kwire_cli.questions.rule_files import rules
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kwire_cli.analysis.call import Call, Evidence
-    from kwire_cli.analysis.diagnosis.tracks import Track
     from kwire_cli.questions.rule_files import Rule as QueryRule
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection
@@ -96,26 +95,15 @@ class Rule:
     """A rule: it takes in what it looks at, and finds in the end.
 
     A rule defines the methods whose subjects it looks at, and no others. `apis` are the apis whose calls it takes; all
-    calls if empty. Its state can be pickled, is bounded, and has no frames in it: tasks of `kwire scan` have rules of
-    their own, which are merged. Calls come when they are answered, those without an answer when their connection ends,
-    and connections behind their calls. Parts that are merged come in any order, so whatever depends on order is sorted
-    by time in `findings`.
+    calls if empty. Its state is bounded, and has no frames in it. Calls come when they are answered, those without an
+    answer when their connection ends, and connections behind their calls.
     """
 
     KINDS: ClassVar[tuple[FindingKind, ...]] = ()
     apis: ClassVar[frozenset[str]] = frozenset()
-    unusual_only: ClassVar[bool] = False
-    """Take of all apis only the first calls of a version on a connection, and calls that are odd: with errors, without
-    an answer or just behind such a one, late, or not well-formed.
-
-    Calls of `apis` are taken all the same. What the others have in common comes in a `track`.
-    """
 
     def call(self, call: Call, /) -> None:
         """Take a request with its response. Never raises, whatever the bodies hold."""
-
-    def track(self, track: Track, /) -> None:
-        """Take what the calls of a connection have in common, when it has ended (before `connection`), or all has."""
 
     def line(self, line: Captured, /) -> None:
         """Take a line of a capture that is neither a request nor a response: a token, another protocol, a gap."""
@@ -125,10 +113,6 @@ class Rule:
 
     def log_item(self, item: LogItem, /) -> None:
         """Take a batch of a log directory, or a gap."""
-
-    def merge(self, other: Self, /) -> None:
-        """Take in what another rule of this kind was given."""
-        raise NotImplementedError
 
     def findings(self) -> Iterator[Finding]:
         """Yield what was found."""

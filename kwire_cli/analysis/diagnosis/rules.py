@@ -4,34 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.diagnosis.authentication import Authentication
-from kwire_cli.analysis.diagnosis.authorization import Authorization
 from kwire_cli.analysis.diagnosis.batches import Batches
 from kwire_cli.analysis.diagnosis.damage import DamagedLogs
-from kwire_cli.analysis.diagnosis.elections import Elections
 from kwire_cli.analysis.diagnosis.groups import GroupTrouble
 from kwire_cli.analysis.diagnosis.mangling import Mangling
 from kwire_cli.analysis.diagnosis.model import FindingKind, kind_of
-from kwire_cli.analysis.diagnosis.old_clients import OldClients
 from kwire_cli.analysis.diagnosis.sequences import LogSequences
 from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
-from kwire_cli.analysis.diagnosis.versions import Versions
 from kwire_cli.questions import rule_files
 
 if TYPE_CHECKING:
     from kwire_cli.analysis.diagnosis.model import Rule
 
 RULES: tuple[type[Rule], ...] = (
-    Authentication,
-    Authorization,
-    Versions,
-    OldClients,
     DamagedLogs,
     TransactionTrouble,
     GroupTrouble,
     LogSequences,
     Batches,
-    Elections,
     Mangling,
 )
 

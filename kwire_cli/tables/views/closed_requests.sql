@@ -56,12 +56,14 @@ facts as (
                 and c.closed_time between s.began - to_seconds(1) and s.last_time + to_seconds(1)
         ) as is_in_stop,
         q.broker_address in (select broker_address from controllers) as is_controller,
+        coalesce(q.api_version not between o.first_version and o.last_version, false) as is_not_offered,
         a.is_answered is not null as is_answered_elsewhere,
         case when w.first_time < c.closed_time and coalesce(w.last_time > c.closed_time, true) then w.connections else 0
             end as working_connections
     from first_unanswered f
     join ranked q using (connection, frame)
     join connection_places c on c.connection = q.connection
+    left join offered_versions o on o.broker_address = q.broker_address and o.api_key = q.api_key
     left join working w on w.client_host = c.client_host and w.broker_address = c.broker_address
     left join answered a
         on a.client = q.client and a.api = q.api and a.api_version = q.api_version
@@ -73,6 +75,7 @@ select
     case
         when is_in_stop then 'stopped'
         when is_controller and not is_internal then 'controller'
+        when is_not_offered and api <> 'ApiVersions' then 'version'
         when reset and answers > 0 and idle_s >= 3 and is_answered_elsewhere then 'stale'
         when reset and idle_s >= 60 then 'stale'
         when opened and answers = 0 and working_connections > 0 and is_answered_elsewhere

@@ -1,6 +1,7 @@
-"""Make captures of clients that can't connect: an address that is not reached, TLS and no TLS, a wrong password.
+"""Make captures of clients that can't connect: an address that is not reached, TLS and no TLS, a wrong password,
+and more connections than a broker takes.
 
-Usage: KAFKA_JARS=JARS python make_connections.py [advertised|tls|sasl]...
+Usage: KAFKA_JARS=JARS python make_connections.py [advertised|tls|sasl|plain|limit]...
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from cluster import Cluster, cluster, java, recording, run
@@ -90,6 +92,35 @@ def sasl() -> None:
         said(brokers, "auth")
 
 
+def plain() -> None:
+    """A client with SASL on a listener without it."""
+    with cluster() as brokers:
+        brokers.topic("orders")
+        with recording("sasl-to-plain.pcap"):
+            login = f'sasl.jaas.config={LOGIN} username="checkout" password="{PASSWORD}";'
+            protocol = "security.protocol=SASL_PLAINTEXT"
+            run(produce(brokers, "client.id=checkout", protocol, "sasl.mechanism=PLAIN", login), 6, "one order\n")
+        said(brokers, "ILLEGAL_SASL_STATE")
+
+
+def limit() -> None:
+    """Three producers of one host at a broker that takes four connections of a host; each producer needs two."""
+    with cluster(settings={"max.connections.per.ip": "4"}) as brokers:
+        brokers.topic("orders")
+        with recording("connection-limit.pcap"):
+            producers = []
+            for _ in range(3):
+                producer = subprocess.Popen(produce(brokers, "client.id=webshop"), stdin=subprocess.PIPE)
+                assert producer.stdin is not None
+                producer.stdin.write(b"one order\n")
+                producer.stdin.flush()
+                producers.append(producer)
+                time.sleep(5)
+        for producer in producers:
+            producer.kill()
+        said(brokers, "Too many connections")
+
+
 if __name__ == "__main__":
-    for incident in sys.argv[1:] or ["advertised", "tls", "sasl"]:
-        {"advertised": advertised, "tls": tls, "sasl": sasl}[incident]()
+    for incident in sys.argv[1:] or ["advertised", "tls", "sasl", "plain", "limit"]:
+        {"advertised": advertised, "tls": tls, "sasl": sasl, "plain": plain, "limit": limit}[incident]()

@@ -1,22 +1,23 @@
 """Versions that brokers refuse, that the next release refuses, and bytes that Kafka's clients would not write."""
 
-from types import MappingProxyType
-
 import pytest
-from kit.calls import INCIDENTS, REAL, SAMPLES, diagnosed, texts
+from kit.calls import INCIDENTS, REAL, SAMPLES, MadeCall, diagnosed, sample_findings, texts
+from kit.rules import found
 from kit.traffic import SECOND, body_of, ethernet, ipv4, packet, pcap_file, tcp
 
 import kwire_cli as kwire
-from kwire_cli.analysis.call import Evidence
-from kwire_cli.analysis.diagnosis.old_clients import OldClients
-from kwire_cli.analysis.diagnosis.versions import Versions
 from kwire_cli.structs.network import ACK, SYN
+from kwire_cli.tables.connections import CONNECTIONS
+
+OF_VERSIONS = {
+    "ODD_CLIENT_BYTES", "OLD_CLIENT", "UNREADABLE_REQUEST", "UNREADABLE_RESPONSE", "UNSUPPORTED_VERSION",
+    "VERSION_BELOW_COMMON", "VERSION_NOT_OFFERED",
+}  # fmt: skip
 
 
 def of_versions(path):
-    """Return what is found about versions, and about bytes that Kafka's clients would not write."""
-    kinds = {kind.code for kind in (*Versions.KINDS, *OldClients.KINDS)}
-    return [text for text in texts(path) if text[0] in kinds]
+    """Return what is found about versions, and about bytes that do not fit them."""
+    return [text for text in texts(path) if text[0] in OF_VERSIONS]
 
 
 def test_an_old_client():
@@ -69,41 +70,29 @@ def test_the_four_bytes_of_librdkafka(tmp_path):
     made.write_bytes(pcap_file([packet(data, n, time=n * SECOND) for n, data in enumerate(opening, 1)]))
     (finding,) = [row for row in texts(made) if row[0] == "ODD_CLIENT_BYTES"]
     assert finding[1] == "software rdkafka"
-    assert finding[2].startswith("requests ApiVersions 0 with EXTRA_HEADER_BYTES")
+    assert finding[2].startswith("1 request ApiVersions 0 with EXTRA_HEADER_BYTES")
 
 
-class Spoken:
-    """A call with what the rule on versions looks at."""
+def spoken(broker, version, api="Fetch", response=None, **more):
+    """A call of a version, of one software."""
+    call = MadeCall(api, {}, response or {}, broker=broker, **more)
+    call.values |= {"version": version, "software": "franz-go 1.22"}
+    return call
 
-    errors: tuple[str, ...] = ()
-    client, client_id, connection = "10.0.0.1:5", "billing", 0
-    api_key, api, asked, answered, latency = 1, "Fetch", 1.0, 2.0, 1.0
-    request = MappingProxyType({})
-    software = "franz-go 1.22"
-    has_response = True
 
-    def __init__(self, broker, version, offered=None):
-        self.broker, self.version, self.response = broker, version, {}
-        if offered is not None:
-            self.api_key, self.api = 18, "ApiVersions"
-            self.response = {"apiKeys": [{"apiKey": 1, "minVersion": 4, "maxVersion": offered}]}
-
-    def evidence(self, *, of_request=False):
-        return Evidence("Fetch request" if of_request else "Fetch response", "2026-01-01T00:00:00Z", self.version)
+def offer(broker, last, first=4):
+    return spoken(broker, 4, "ApiVersions", {"apiKeys": [{"apiKey": 1, "minVersion": first, "maxVersion": last}]})
 
 
 def below(*calls):
-    rule = Versions()
-    for call in calls:
-        rule.call(call)
-    return [finding.text for finding in rule.findings()]
+    return [text for _, _, text, _ in found("VERSION_BELOW_COMMON", calls)]
 
 
 def test_bytes_behind_some_requests():
     """librdkafka leaves three bytes behind each Metadata 13 that asks for all topics."""
     (row,) = [row for row in diagnosed(INCIDENTS / "metadata-storm.pcap") if row["code"] == "ODD_CLIENT_BYTES"]
     assert row["text"] == (
-        "requests Metadata 13 with TRAILING_BYTES: bytes after the end of the message; "
+        "41 requests Metadata 13 with TRAILING_BYTES: bytes after the end of the message; "
         "Kafka's request parsers ignore them"
     )
 
@@ -119,15 +108,59 @@ def test_a_setting_that_holds_a_client_back():
 
 
 def test_a_version_that_stays_below():
-    offers = [Spoken("a:9092", 4, 18), Spoken("b:9092", 4, 18)]
-    usual = [Spoken("a:9092", 17)] * 20
-    assert below(*offers, *usual, *[Spoken("b:9092", 11)] * 5) == [
+    offers = [offer("a:9092", 18), offer("b:9092", 18)]
+    usual = [spoken("a:9092", 17)] * 20
+    assert below(*offers, *usual, *[spoken("b:9092", 11)] * 5) == [
         "5 requests Fetch 11 to b:9092, which offers 18; franz-go 1.22 speaks 17 elsewhere"
     ]
-    assert below(*offers, *usual, *[Spoken("b:9092", 15)] * 5) == []
-    assert below(*offers, *usual, *[Spoken("b:9092", 11)] * 4) == []
-    old = [Spoken("a:9092", 4, 18), Spoken("b:9092", 4, 11)]
-    assert below(*old, *usual, *[Spoken("b:9092", 11)] * 5) == []
+    assert below(*offers, *usual, *[spoken("b:9092", 15)] * 5) == []
+    assert below(*offers, *usual, *[spoken("b:9092", 11)] * 4) == []
+    old = [offer("a:9092", 18), offer("b:9092", 11)]
+    assert below(*old, *usual, *[spoken("b:9092", 11)] * 5) == []
+
+
+def test_a_version_that_a_broker_does_not_offer():
+    assert of_versions(INCIDENTS / "version-not-offered.pcap") == [
+        ("VERSION_NOT_OFFERED", "client c", "1 request Fetch 12 to 127.0.0.1:9092, which offers 4 to 11")
+    ]
+    (row,) = found("VERSION_NOT_OFFERED", [offer("a:9092", 11), spoken("a:9092", 12), spoken("a:9092", 11)])
+    assert row[0] == "warning"
+    assert row[2] == "1 request Fetch 12 to a:9092, which offers 4 to 11; 1 of them answered"
+    refused = spoken("a:9092", 12, errors=["UNSUPPORTED_VERSION"])
+    assert found("VERSION_NOT_OFFERED", [offer("a:9092", 11), refused]) == []
+    assert [row[2] for row in found("UNSUPPORTED_VERSION", [offer("a:9092", 11), refused])] == [
+        "a:9092 refused 1 request Fetch 12; the broker offers 4 to 11"
+    ]
+
+
+def test_a_response_in_the_form_of_another_version_feeds_no_other_rule():
+    """Read as version 1, its first number would be a throttle time."""
+    path = INCIDENTS / "fetch0-answers-fetch1.pcap"
+    assert of_versions(path) == [
+        (
+            "UNREADABLE_RESPONSE",
+            "broker 10.0.0.9:9092",
+            "1 response to Fetch 1 with COUNT_MISMATCH, TRUNCATED: the frame fits exactly as version 0",
+        ),
+        ("OLD_CLIENT", "client app", "Kafka 4.4 refuses Fetch 1 (it accepts 4-18)"),
+    ]
+    codes = {row["code"] for row in sample_findings("incidents/fetch0-answers-fetch1.pcap")}
+    assert codes == {"UNREADABLE_RESPONSE", "OLD_CLIENT"}
+
+
+def old(*calls, opened=True):
+    """Return what is found about old clients in calls of one connection."""
+    connection = dict.fromkeys([name for name, _ in CONNECTIONS]) | {"connection": 0, "ordinal": 0, "opened": opened}
+    return [text for _, _, text, _ in found("OLD_CLIENT", calls, [[*connection.values()]])]
+
+
+def test_what_shows_that_a_client_knows_no_higher_version():
+    refused = ["Kafka 4.4 refuses Fetch 1 (it accepts 4-18)"]
+    assert old(spoken("a:9092", 1)) == refused  # it never asks for versions
+    assert old(spoken("a:9092", 1), opened=False) == []  # it may have asked before the capture began
+    assert old(offer("a:9092", 11, 0), spoken("a:9092", 1)) == refused
+    assert old(offer("a:9092", 1, 0), spoken("a:9092", 1)) == []  # the broker has no higher one
+    assert old(offer("a:9092", 11, 0), spoken("a:9092", 1), spoken("a:9092", 4)) == []
 
 
 def test_a_tag_that_the_version_does_not_have_is_refused(tmp_path):
