@@ -1,7 +1,8 @@
 """Ends of a partition's log: its first and last offsets, and the transactions that are open in it.
 
 The active segment alone is read, by the headers of its batches: from the newest producer snapshot on, to which the
-offset index leads. A producer snapshot says what was open at its offset. Batches behind it decide what is open now.
+offset index leads. Only batches of transactions are read whole. A producer snapshot says what was open at its offset.
+Batches behind it decide what is open now.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from kwire_cli.engine.fixed import fixed
 from kwire_cli.errors import InputError, counted
 from kwire_cli.records.batch import PADDING, Batch
 from kwire_cli.records.layouts import FRAME, LAYOUTS, OVERHEAD
+from kwire_cli.records.producers import ProducerState
 from kwire_cli.records.reading import read_items, source_of
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.model import Kind
@@ -23,22 +25,12 @@ from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.records.batch import Head, Source
+    from kwire_cli.records.batch import Source
+    from kwire_cli.records.producers import Transaction
     from kwire_cli.source.logs.files import File, Partition
 
 _INDEX = fixed(OFFSET_INDEX_ENTRY)
 _TIMESTAMP = LAYOUTS["v1"].head.names.index("timestamp")
-
-
-@dataclass
-class OpenTransaction:
-    """A transaction without a marker. Times are milliseconds: `since` is that of its first batch, None if unknown."""
-
-    producer_id: int
-    producer_epoch: int
-    first_offset: int
-    last_time: int
-    since: int | None = None
 
 
 @dataclass
@@ -53,7 +45,7 @@ class Ends:
     end: int
     newest: int = -1
     high_watermark: int | None = None
-    open: list[OpenTransaction] = field(default_factory=list)
+    open: list[Transaction] = field(default_factory=list)
     complete: bool = True
     notes: list[str] = field(default_factory=list)
 
@@ -86,64 +78,52 @@ def ends_of(part: Partition, *, start: int | None = None, high_watermark: int | 
     snapshots = [file for file in part.of(Kind.PRODUCER_SNAPSHOT) if (file.name.base_offset or 0) >= active]
     for file in (*reversed(snapshots), None):
         ends = Ends(first, active, high_watermark=high_watermark, complete=file is not None or active == first)
-        producers: dict[int, OpenTransaction] = {}
+        state = ProducerState(active)
         after = active
         if file:
             contents = read_log_file(file.path)
             if contents.anomalies:
                 continue
             after = file.name.base_offset or 0
-            producers = {
-                entry.producer_id: OpenTransaction(
-                    entry.producer_id, entry.epoch, entry.current_txn_first_offset, entry.timestamp
-                )
-                for entry in contents.entries
-                if entry.current_txn_first_offset >= 0
-            }
-        _read_active(part, logs[-1], after, ends, producers)
+            state.take(contents.entries, after)
+        _read_active(part, logs[-1], after, ends, state)
         if ends.end >= after:
             break
     ends.start = max(first, min(start or 0, ends.end))
-    ends.open = sorted(_confirmed(part, logs, producers, ends), key=lambda transaction: transaction.first_offset)
+    ends.open = [*_confirmed(part, logs, state, ends)]
     return ends
 
 
-def _read_active(part: Partition, log: File, after: int, ends: Ends, producers: dict[int, OpenTransaction]) -> None:
-    """Read the headers of the active segment; `producers` are the open transactions before the offset `after`."""
+def _read_active(part: Partition, log: File, after: int, ends: Ends, state: ProducerState) -> None:
+    """Read the headers of the active segment, from the offset `after` on into `state`."""
     for step in _steps_from(part, log, after - 1, ends):
         ends.end, ends.newest = max(ends.end, step.last_offset + 1), step.time
-        head = step.head
-        if head is None or head.producer_id < 0 or not head.transactional or head.base_offset < after:
+        batch = step.batch
+        if batch is None or batch.head.base_offset < after or not _is_transactional(batch):
             continue
-        if head.control:
-            producers.pop(head.producer_id, None)
-            continue
-        transaction = producers.get(head.producer_id)
-        if transaction is None:
-            producers[head.producer_id] = OpenTransaction(
-                head.producer_id, head.producer_epoch, head.base_offset, head.max_timestamp, head.first_time
-            )
-        else:
-            transaction.producer_epoch, transaction.last_time = head.producer_epoch, head.max_timestamp
+        if read_one(batch.source, batch.position).crc_valid:
+            state.append(batch)
 
 
-def _confirmed(
-    part: Partition, logs: list[File], producers: dict[int, OpenTransaction], ends: Ends
-) -> Iterator[OpenTransaction]:
+def _is_transactional(batch: Batch) -> bool:
+    return batch.head.producer_id >= 0 and (batch.head.transactional or batch.head.control)
+
+
+def _confirmed(part: Partition, logs: list[File], state: ProducerState, ends: Ends) -> Iterator[Transaction]:
     """Yield the open transactions; those of a snapshot only if the log has the batch that they began with."""
-    for transaction in producers.values():
+    for transaction in state.open_transactions():
         first = transaction.first_offset
-        if transaction.since is None and first >= ends.start:
+        if transaction.since < 0 and first >= ends.start:
             log = next((file for file in reversed(logs) if (file.name.base_offset or 0) <= first), logs[0])
             step = next((step for step in _steps_from(part, log, first - 1) if step.last_offset >= first), None)
-            head = step.head if step else None
+            head = step.batch.head if step and step.batch else None
             if head is None or head.producer_id != transaction.producer_id or not head.transactional:
                 ends.notes.append(
                     f"producer {transaction.producer_id} has no batch at offset {first}, where its transaction begins "
                     "by the producer snapshot"
                 )
                 continue
-            transaction.since = head.first_time
+            transaction.since = max(head.first_time, -1)
         yield transaction
 
 
@@ -151,11 +131,11 @@ def _confirmed(
 
 
 class _Step(NamedTuple):
-    """A batch. `head` is None in formats v0 and v1, which have no producers."""
+    """A batch. `batch` is None in formats v0 and v1, which have no producers."""
 
     last_offset: int
     time: int
-    head: Head | None
+    batch: Batch | None
 
 
 def _steps_from(part: Partition, log: File, offset: int, ends: Ends | None = None) -> Iterator[_Step]:
@@ -226,8 +206,9 @@ def _steps(source: Source, at: int, ends: Ends | None) -> Iterator[_Step]:
         if layout.is_message:
             step = _legacy(source, at)
         else:
-            head = Batch(source, at, end - at, layout, True).head  # noqa: FBT003 - its checksum is not compared here
-            step = _Step(head.last_offset, head.max_timestamp, head)
+            batch = Batch(source, at, end - at, layout, True)  # noqa: FBT003 - its checksum is not compared here
+            head = batch.head
+            step = _Step(head.last_offset, head.max_timestamp, batch)
             if head.last_offset < first:
                 break
         yield step
@@ -236,7 +217,7 @@ def _steps(source: Source, at: int, ends: Ends | None) -> Iterator[_Step]:
         if isinstance(item, Batch):
             if item.crc_valid and item.head.last_offset > last:
                 head, last = item.head, item.head.last_offset
-                yield _Step(last, head.max_timestamp, None if item.layout.is_message else head)
+                yield _Step(last, head.max_timestamp, None if item.layout.is_message else item)
         elif ends and item.code != PADDING:
             ends.notes.append(f"{counted(item.size, 'byte')} behind offset {last} are no batch ({item.code})")
 

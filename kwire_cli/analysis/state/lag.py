@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.state.beside import Beside
-    from kwire_cli.analysis.state.ends import Ends, OpenTransaction
+    from kwire_cli.analysis.state.ends import Ends
     from kwire_cli.analysis.state.topics import Folded
     from kwire_cli.answer import Block
     from kwire_cli.records.codecs import Limits
+    from kwire_cli.records.producers import Transaction
     from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.spec.catalog import Catalog
 
@@ -231,7 +232,7 @@ class Logs:
         return out
 
     def _of_transaction(
-        self, transaction: OpenTransaction, ends: Ends, name: str, coordinator: dict[int, list[tuple[Folded, Row]]]
+        self, transaction: Transaction, ends: Ends, name: str, coordinator: dict[int, list[tuple[Folded, Row]]]
     ) -> Row:
         entries = coordinator.get(transaction.producer_id, [])
         part, entry = max(entries, key=lambda pair: pair[1]["transactionLastUpdateTimestampMs"], default=(None, None))
@@ -241,7 +242,7 @@ class Logs:
         elif part is not None and entry is not None:
             # Files of a running broker are copied one after the other. The coordinator has to have been heard after
             # the transaction began, and the log after the last word of the coordinator.
-            began = transaction.since if transaction.since is not None else transaction.last_time
+            began = transaction.since if transaction.since >= 0 else transaction.last_time
             in_order = part.passed.newest >= began and ends.newest >= entry["transactionLastUpdateTimestampMs"]
             verdict = HANGING if in_order or settled else UNKNOWN
         else:
@@ -249,9 +250,9 @@ class Logs:
         return {
             "verdict": verdict,
             "producerId": transaction.producer_id,
-            "producerEpoch": transaction.producer_epoch,
+            "producerEpoch": transaction.epoch,
             "firstOffset": transaction.first_offset,
-            "since": None if transaction.since is None else instant(transaction.since),
+            "since": None if transaction.since < 0 else instant(transaction.since),
             "ageSeconds": self.age(transaction.since),
             "transactionalId": entry["transactionalId"] if entry else None,
             "coordinator": entry["state"] if entry else None,
