@@ -87,8 +87,9 @@ class Marker(NamedTuple):
 class Transaction:
     """A transaction in one partition, without its marker. Times are milliseconds, -1 if unknown.
 
-    `first_known` is false if the transaction may have begun in offsets that are missing. `since` is the earliest
-    time of a record, `last_time` the largest time of the last batch. `batches`, `records` and `bytes` count the batches that were read.
+    `first_known` is false if the transaction may have begun in offsets that are missing. `since` is the earliest time
+    of a record, `last_time` the largest time of the last batch. `batches`, `records` and `bytes` count the batches that
+    were read.
     """
 
     producer_id: int
@@ -132,7 +133,7 @@ class Ended(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """What a batch changed. `is_unreadable` is true for a producer's control batch without a marker that can be read."""
+    """What a batch changed. `is_unreadable` is true for a control batch of a producer without a readable marker."""
 
     problems: Sequence[Problem] = ()
     began: Transaction | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.analysis.coordinators import partitions_in
 from kwire_cli.analysis.state.lag import OFFSETS, with_lag
 from kwire_cli.answer import Answer, Column, Table, words
 from kwire_cli.engine.values import instant
@@ -258,8 +259,8 @@ def _of_group(row: Row) -> Iterator[Named]:
 
 
 def _of_transaction(row: Row) -> Iterator[Named]:
-    topics = row.pop("transactionPartitions") or ()
-    partitions = [f"{topic['topic']}-{number}" for topic in topics for number in topic["partitionIds"]]
+    partitions = partitions_in(row)
+    del row["transactionPartitions"]
     updated = instant(row["transactionLastUpdateTimestampMs"])
     yield "transactions", row | {"lastUpdate": updated, "partitions": partitions}
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.analysis.coordinators import Passed, whole
 from kwire_cli.analysis.state.answer import LISTINGS, LOGS, rows_of
-from kwire_cli.analysis.state.events import Passed, whole
 from kwire_cli.analysis.state.marks import Marks
 from kwire_cli.analysis.state.topics import Folded, events_between, fold, in_order, logs_of, new_state, no_batches
 from kwire_cli.answer import Answer, Block, Column, Note, Table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.state.events import whole
+from kwire_cli.analysis.coordinators import whole
 from kwire_cli.analysis.state.image import Image
 from kwire_cli.records.kafka_topics import decode_control, decode_record, type_name
 from kwire_cli.spec.kafka import CLUSTER_METADATA
@@ -12,7 +12,7 @@ from kwire_cli.spec.kafka import CLUSTER_METADATA
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kwire_cli.analysis.state.events import Event
+    from kwire_cli.analysis.coordinators import Event
     from kwire_cli.records.kafka_topics import RecordPayload
 
     Data = dict[str, Any]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.analysis.coordinators import partitions_in
 from kwire_cli.analysis.state.beside import coordinator_beside, partitions_beside
 from kwire_cli.answer import Column, Fact, Facts, Note, Table
 from kwire_cli.engine.values import instant
@@ -237,7 +238,7 @@ class Logs:
         entries = coordinator.get(transaction.producer_id, [])
         part, entry = max(entries, key=lambda pair: pair[1]["transactionLastUpdateTimestampMs"], default=(None, None))
         settled = (self.age(transaction.last_time) or 0) >= SETTLED
-        if entry and entry["state"] not in _ENDED and name in _partitions(entry):
+        if entry and entry["state"] not in _ENDED and name in partitions_in(entry):
             verdict = OPEN
         elif part is not None and entry is not None:
             # Files of a running broker are copied one after the other. The coordinator has to have been heard after
@@ -288,11 +289,6 @@ def _of_offset(offset: int, log: Ends | None) -> Row:
         "highWatermark": log.high_watermark,
         "logEndOffset": log.end,
     }
-
-
-def _partitions(row: Row) -> set[str]:
-    topics = row["transactionPartitions"] or ()
-    return {f"{topic['topic']}-{number}" for topic in topics for number in topic["partitionIds"]}
 
 
 def _some(partitions: Sequence[tuple[str, int]]) -> str:

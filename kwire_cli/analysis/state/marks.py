@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.state.coordinators import OFFSET_COMMITS, PARTS
-from kwire_cli.analysis.state.events import decoded, type_of, whole
+from kwire_cli.analysis.coordinators import OFFSET_COMMITS, PARTS, decoded, type_of, whole
 from kwire_cli.records.kafka_topics import decode_control, decode_record
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.analysis.state.events import Event
+    from kwire_cli.analysis.coordinators import Event
     from kwire_cli.analysis.state.topics import State
     from kwire_cli.spec.catalog import Catalog
 
@@ -81,7 +80,7 @@ def _of_group_record(marks: Marks, event: Event) -> Iterator[Key]:
     payload = decoded(marks.catalog, CONSUMER_OFFSETS, event.key, None, None) if event.key is not None else None
     if not payload or number is None:
         return
-    key = payload[0]
+    key = payload.key
     if number in OFFSET_COMMITS:
         if event.producer_id >= 0:
             place = key["group"], key["topic"], key["partition"]
@@ -98,13 +97,13 @@ def _of_group_record(marks: Marks, event: Event) -> Iterator[Key]:
 def _of_transaction_record(marks: Marks, event: Event) -> Iterator[Key]:
     payload = decoded(marks.catalog, TRANSACTION_STATE, event.key, None, None) if event.key is not None else None
     if payload and not event.control:
-        yield "transaction", payload[0]["transactionalId"]
+        yield "transaction", payload.key["transactionalId"]
 
 
 def _of_share_record(marks: Marks, event: Event) -> Iterator[Key]:
     payload = decoded(marks.catalog, SHARE_GROUP_STATE, event.key, None, None) if event.key is not None else None
     if payload and not event.control:
-        yield "share", payload[0]["groupId"], payload[0]["topicId"], payload[0]["partition"]
+        yield "share", payload.key["groupId"], payload.key["topicId"], payload.key["partition"]
 
 
 _CONTROLS = {

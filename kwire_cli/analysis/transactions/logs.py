@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.call import later
-from kwire_cli.analysis.state.events import decoded
+from kwire_cli.analysis.coordinators import Passed, decoded, events, partitions_in
 from kwire_cli.analysis.transactions.model import (
     ABORTED,
     COMMITTED,
@@ -18,7 +18,6 @@ from kwire_cli.analysis.transactions.model import (
     Written,
 )
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.kafka_topics import UNKNOWN_STATE
 from kwire_cli.records.producers import ProducerState, Transaction
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.kafka import TRANSACTION_STATE
@@ -26,6 +25,7 @@ from kwire_cli.spec.kafka import TRANSACTION_STATE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from kwire_cli.analysis.coordinators import Decoded, Event
     from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.records.producers import Ended
 
@@ -133,10 +133,10 @@ class LogTransactions:
     def _add_state(self, item: LogItem, batch: Batch) -> None:
         if batch.head.control:
             return
-        for record in batch.records():
-            pair = record.key is not None and decoded(catalog(), TRANSACTION_STATE, record.key, record.value, None)
-            if pair:
-                self._add_record(_state_record(item.file, record.offset, record.timestamp, *pair))
+        for event in events([batch], Passed()):
+            record = decoded(catalog(), TRANSACTION_STATE, event.key, event.value, None)
+            if record:
+                self._add_record(_state_record(item.file, event, record))
 
     def _add_record(self, record: StateRecord) -> None:
         if len(self.records) < MOST_EVENTS:
@@ -253,32 +253,21 @@ def _join(piece: Piece, later: Piece) -> None:
     piece.marker_epoch = later.marker_epoch
 
 
-def _state_record(
-    file: str, offset: int, timestamp: int, key: dict[str, object], value: dict[str, object]
-) -> StateRecord:
-    name = str(key.get("transactionalId"))
-    time = _seconds(timestamp)
+def _state_record(file: str, event: Event, record: Decoded) -> StateRecord:
+    time, value = _seconds(event.timestamp), record.value
     if not value:
-        return StateRecord(offset, time, name, -1, -1, REMOVED, (), None, None, file)
-    status, start, timeout = (
-        value.get(field) for field in ("transactionStatus", "transactionStartTimestampMs", "transactionTimeoutMs")
-    )
-    state = status if isinstance(status, str) else UNKNOWN_STATE
-    partitions = tuple(
-        f"{topic['topic']}-{number}"
-        for topic in value.get("transactionPartitions") or ()  # type: ignore[attr-defined] # a decoded array
-        for number in topic["partitionIds"]
-    )
+        return StateRecord(event.offset, time, record.name, -1, -1, REMOVED, (), None, None, file)
+    start, timeout = value.get("transactionStartTimestampMs"), value.get("transactionTimeoutMs")
     return StateRecord(
-        offset,
+        event.offset,
         time,
-        name,
-        int(value["producerId"]),  # type: ignore[call-overload]
-        int(value["producerEpoch"]),  # type: ignore[call-overload]
-        state,
-        partitions,
-        start / 1000 if isinstance(start, int) and start >= 0 else None,
-        timeout / 1000 if isinstance(timeout, int) and timeout >= 0 else None,
+        record.name,
+        int(value["producerId"]),
+        int(value["producerEpoch"]),
+        record.status,
+        tuple(partitions_in(value)),
+        _seconds(start) if isinstance(start, int) else None,
+        _seconds(timeout) if isinstance(timeout, int) else None,
         file,
     )
 

@@ -1,4 +1,9 @@
-"""Events of Kafka's own topics in order, and state by key."""
+"""Records of Kafka's own topics, and the meaning of those of coordinators.
+
+`events` yields the records of a log in order, with counts of the parts that cannot be read. `decoded` gives the meaning
+of a record of `__consumer_offsets`, `__transaction_state` or `__share_group_state`: what it is about, and its key and
+value in Kafka's JSON form. State, groups and transactions all read records here.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +12,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.records.batch import PADDING, Batch
-from kwire_cli.records.kafka_topics import COORDINATORS, decode_record, record_types
+from kwire_cli.records.kafka_topics import (
+    COORDINATORS,
+    TRANSACTION_STATUS,
+    UNKNOWN_STATE,
+    decode_record,
+    record_types,
+)
 from kwire_cli.records.payload_model import version_of
+from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 from kwire_cli.structs.messages import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kwire_cli.records.batch import Hide
     from kwire_cli.records.gaps import Gap
@@ -129,15 +141,87 @@ def whole(payload: Payload) -> bool:
     return not payload.body.raw.flags or all(note.code != "NULL_NOT_ALLOWED" for note in payload.body.anomalies)
 
 
-def decoded(
-    catalog: Catalog, topic: str, key: bytes, value: bytes | None, hide: Hide | None
-) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """The key and the value in Kafka's JSON form, the value empty without one; None where either can't be decoded to
-    its end.
+class Decoded(NamedTuple):
+    """A record of a coordinator. `value` is empty for a record without a value, which removes what the key names.
+
+    `name` is the group or the transactional id. `part` says which part of a group the record is, None for committed
+    offsets and for records of other topics.
     """
-    payload = decode_record(catalog, topic, key, value)
+
+    type: int
+    name: str
+    key: dict[str, Any]
+    value: dict[str, Any]
+    part: Part | None = None
+
+    @property
+    def status(self) -> str:
+        """The state of a transactional id."""
+        status = self.value.get(TRANSACTION_STATUS)
+        return status if isinstance(status, str) else UNKNOWN_STATE
+
+
+def decoded(catalog: Catalog, topic: str, key: bytes | None, value: bytes | None, hide: Hide | None) -> Decoded | None:
+    """Return the meaning of a record; None if its key or its value cannot be decoded to its end."""
+    number = type_of(key)
+    payload = decode_record(catalog, topic, key, value) if key is not None else None
     parts = [payload.key, payload.value] if payload else []
-    if not payload or any(part and not whole(part) for part in parts):
+    if number is None or not payload or any(part and not whole(part) for part in parts):
         return None
     document = payload.to_json(hidden=hide(payload) if hide else {})
-    return document["key"]["data"], document["value"]["data"] if document["value"] else {}
+    names = document["key"]["data"]
+    name = next((str(names[field]) for field in _NAMES if field in names), "")
+    meaning = PARTS.get(number) if topic == CONSUMER_OFFSETS else None
+    return Decoded(number, name, names, document["value"]["data"] if document["value"] else {}, meaning)
+
+
+_NAMES = ("groupId", "group", "transactionalId")
+"""Fields of keys that hold the name."""
+
+
+def partitions_in(value: Mapping[str, Any]) -> list[str]:
+    """Return the partitions of the transaction in a record of `__transaction_state`, such as `orders-0`."""
+    topics = value.get("transactionPartitions") or ()
+    return [f"{topic['topic']}-{number}" for topic in topics for number in topic["partitionIds"]]
+
+
+# The parts of groups that records of `__consumer_offsets` have.
+
+OFFSET_COMMITS = frozenset({0, 1})
+"""Types of keys of committed offsets; 0 is that of Kafka 0.8, and both mean the same partition."""
+
+
+class Part(NamedTuple):
+    """The meaning of a record type for a group: the type of group, and the part.
+
+    Parts with `member` set have a member id in their key.
+    """
+
+    group: str
+    part: str
+    member: bool = False
+
+
+PARTS = {
+    2: Part("classic", "metadata"),
+    3: Part("consumer", "metadata"),
+    4: Part("consumer", "partitionMetadata"),
+    5: Part("consumer", "metadata", member=True),
+    6: Part("consumer", "targetAssignment"),
+    7: Part("consumer", "targetAssignment", member=True),
+    8: Part("consumer", "currentAssignment", member=True),
+    16: Part("consumer", "regularExpressions"),
+    9: Part("share", "partitionMetadata"),
+    10: Part("share", "metadata", member=True),
+    11: Part("share", "metadata"),
+    12: Part("share", "targetAssignment"),
+    13: Part("share", "targetAssignment", member=True),
+    14: Part("share", "currentAssignment", member=True),
+    15: Part("share", "statePartitions"),
+    17: Part("streams", "metadata"),
+    19: Part("streams", "metadata", member=True),
+    20: Part("streams", "targetAssignment"),
+    21: Part("streams", "targetAssignment", member=True),
+    22: Part("streams", "currentAssignment", member=True),
+    23: Part("streams", "topology"),
+}
