@@ -226,18 +226,20 @@ class ProducerState:
         if head.control:
             return self._control(batch)
         producer = self.by_id.get(head.producer_id)
+        transaction = self.open.get(head.producer_id)
         if (
             producer is None
             or producer.epoch != head.producer_epoch
             or producer.last_sequence is None
             or head.base_sequence != (producer.last_sequence + 1) & (_SEQUENCES - 1)
             or self.missing_before > producer.seen
-            or head.transactional
-            or head.producer_id in self.open
+            or head.transactional != (transaction is not None)
         ):
             return self._data(batch)
-        # What nearly all batches are: the next one of an idempotent producer.
+        # Nearly all batches are the next one of a producer, and begin no transaction.
         _write(producer, head)
+        if transaction:
+            transaction.add(batch)
         return NOTHING
 
     def open_transactions(self) -> list[Transaction]:
