@@ -1,8 +1,8 @@
-"""Records of Kafka's own topics, and the meaning of those of coordinators.
+"""Records of Kafka's own topics, and what the records of coordinators mean.
 
-`events` yields the records of a log in order, with counts of the parts that cannot be read. `decoded` gives the meaning
-of a record of `__consumer_offsets`, `__transaction_state` or `__share_group_state`: what it is about, and its key and
-value in Kafka's JSON form. State, groups and transactions all read records here.
+`events` yields the records of a log in order, and counts the parts that cannot be read. `decode_coordinator` decodes a
+record of `__consumer_offsets`, `__transaction_state` or `__share_group_state`: the group or transactional id, the part
+of the group, and key and value in Kafka's JSON form. State, groups and transactions use both.
 """
 
 from __future__ import annotations
@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.records.batch import PADDING, Batch
-from kwire_cli.records.kafka_topics import (
-    COORDINATORS,
-    TRANSACTION_STATUS,
-    UNKNOWN_STATE,
-    decode_record,
-    record_types,
-)
+from kwire_cli.records.kafka_topics import TRANSACTION_STATUS, UNKNOWN_STATE, decode_record
 from kwire_cli.records.payload_model import version_of
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 from kwire_cli.structs.messages import VERSION
@@ -32,14 +26,11 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-# Records as folds take them: one after another up to an offset, markers among them, and what was passed over
-# counted.
+# Records in the order of the log, markers among them.
 
 
 class Event(NamedTuple):
-    """A record: where it stands, who wrote it (-1 for no producer id), and whether it is a control record. `epoch` is
-    its batch's leader epoch.
-    """
+    """A record of a log. `producer_id` is -1 outside of transactions, `epoch` is the leader epoch of the batch."""
 
     offset: int
     timestamp: int
@@ -50,20 +41,12 @@ class Event(NamedTuple):
     value: bytes | None
 
 
-class Kept(NamedTuple):
-    """The newest value under a key, with the offset and timestamp (milliseconds) of its record."""
-
-    offset: int
-    timestamp: int
-    value: bytes
-
-
 @dataclass
 class Passed:
-    """Counts of what a fold saw: records, batches, gaps and their bytes, and batches with a wrong checksum.
+    """Counts of records, batches, gaps and their bytes, and batches with a wrong checksum.
 
-    `first` and `last` are the first and the last offset, None without any record. `newest` is the largest time of a
-    batch in milliseconds, or -1.
+    `first` and `last` are the first and the last offset, None without a record. `newest` is the largest time of a batch
+    in milliseconds, or -1.
     """
 
     first: int | None = None
@@ -80,10 +63,9 @@ class Passed:
 def events(
     items: Iterable[Batch | Gap], passed: Passed, *, first: int | None = None, last: int | None = None
 ) -> Iterator[Event]:
-    """The records of batches, those with offsets from `first` to `last`, both included and None for no bound; in the
-    order of the log.
+    """Yield the records with offsets from `first` to `last`, both included and None for no bound.
 
-    A batch whose checksum is wrong is passed over, since Kafka's reader would fail there; `passed` counts it, and gaps.
+    Skip batches with a wrong checksum, at which Kafka's reader would fail. `passed` counts them, and gaps.
     """
     for item in items:
         if not isinstance(item, Batch):
@@ -112,40 +94,30 @@ def events(
         passed.newest = max(passed.newest, head.max_timestamp)
 
 
-# What the folds of topics with keys share: the type of a record by its key, and its key and value in JSON
-# form.
+# Records of coordinators.
 
 TYPE_SIZE = fixed(VERSION).size
 """Bytes of the record type that a key begins with."""
 
 
-NO_TYPE = "none"
-"""The name under which keys are counted that are too short to say a type."""
-
-
-def known_types(catalog: Catalog, topic: str) -> frozenset[int]:
-    """The record types that a topic is known to have."""
-    return frozenset(record_types(catalog, COORDINATORS[topic]))
-
-
 def type_of(key: bytes | None) -> int | None:
-    """The record type that a key begins with; None where it is too short for one."""
+    """Return the record type that a key begins with, None for a key that is too short."""
     head = version_of(key) if key is not None else None
     return head[0] if head else None
 
 
-def whole(payload: Payload) -> bool:
-    """Return whether a payload was decoded completely, with no null where Kafka's reader takes none."""
+def is_whole(payload: Payload) -> bool:
+    """Return whether a payload was decoded completely, without a null that Kafka's reader refuses."""
     if not payload.body or not payload.body.complete:
         return False
     return not payload.body.raw.flags or all(note.code != "NULL_NOT_ALLOWED" for note in payload.body.anomalies)
 
 
-class Decoded(NamedTuple):
-    """A record of a coordinator. `value` is empty for a record without a value, which removes what the key names.
+class CoordinatorRecord(NamedTuple):
+    """A record of a coordinator. `value` is empty if the record has no value: it removes the older record of its key.
 
-    `name` is the group or the transactional id. `part` says which part of a group the record is, None for committed
-    offsets and for records of other topics.
+    `name` is the group or the transactional id. `part` is the part of a group, None for committed offsets and for
+    records of other topics.
     """
 
     type: int
@@ -161,18 +133,20 @@ class Decoded(NamedTuple):
         return status if isinstance(status, str) else UNKNOWN_STATE
 
 
-def decoded(catalog: Catalog, topic: str, key: bytes | None, value: bytes | None, hide: Hide | None) -> Decoded | None:
-    """Return the meaning of a record; None if its key or its value cannot be decoded to its end."""
+def decode_coordinator(
+    catalog: Catalog, topic: str, key: bytes | None, value: bytes | None, hide: Hide | None = None
+) -> CoordinatorRecord | None:
+    """Decode a record; None if its key or its value cannot be decoded completely. `hide` finds values to redact."""
     number = type_of(key)
     payload = decode_record(catalog, topic, key, value) if key is not None else None
     parts = [payload.key, payload.value] if payload else []
-    if number is None or not payload or any(part and not whole(part) for part in parts):
+    if number is None or not payload or any(part and not is_whole(part) for part in parts):
         return None
     document = payload.to_json(hidden=hide(payload) if hide else {})
     names = document["key"]["data"]
     name = next((str(names[field]) for field in _NAMES if field in names), "")
     meaning = PARTS.get(number) if topic == CONSUMER_OFFSETS else None
-    return Decoded(number, name, names, document["value"]["data"] if document["value"] else {}, meaning)
+    return CoordinatorRecord(number, name, names, document["value"]["data"] if document["value"] else {}, meaning)
 
 
 _NAMES = ("groupId", "group", "transactionalId")
@@ -181,14 +155,16 @@ _NAMES = ("groupId", "group", "transactionalId")
 
 def partitions_in(value: Mapping[str, Any]) -> list[str]:
     """Return the partitions of the transaction in a record of `__transaction_state`, such as `orders-0`."""
-    topics = value.get("transactionPartitions") or ()
-    return [f"{topic['topic']}-{number}" for topic in topics for number in topic["partitionIds"]]
+    names: list[str] = []
+    for topic in value.get("transactionPartitions") or ():
+        names += (f"{topic['topic']}-{number}" for number in topic["partitionIds"])
+    return names
 
 
 # The parts of groups that records of `__consumer_offsets` have.
 
 OFFSET_COMMITS = frozenset({0, 1})
-"""Types of keys of committed offsets; 0 is that of Kafka 0.8, and both mean the same partition."""
+"""Types of keys of committed offsets: 0 comes from Kafka 0.8. Both mean the same partition."""
 
 
 class Part(NamedTuple):

@@ -3,7 +3,7 @@
 import pytest
 from kit.logs import catalog, keyed
 
-from kwire_cli.analysis.coordinators import PARTS, decoded, partitions_in
+from kwire_cli.analysis.coordinators import PARTS, decode_coordinator, partitions_in
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 PLACE = {"group": "g", "topic": "t", "partition": 0}
@@ -11,7 +11,7 @@ COMMIT = {"offset": 3, "leaderEpoch": 0, "metadata": "", "commitTimestamp": 1}
 
 
 def of(topic, *record):
-    return decoded(catalog(), topic, *record, None)
+    return decode_coordinator(catalog(), topic, *record)
 
 
 def test_a_committed_offset_is_no_part_of_a_group():

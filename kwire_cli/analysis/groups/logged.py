@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import Evidence, instant, parts
-from kwire_cli.analysis.coordinators import PARTS, Passed, decoded as decoded_record, events, type_of
+from kwire_cli.analysis.coordinators import PARTS, Passed, decode_coordinator, events, type_of
 from kwire_cli.analysis.groups.moves import NOTHING, LoggedMember, Move, number, offsets_in, partitions, span_of, text
 from kwire_cli.analysis.groups.reading import decoded, tasks_in
 from kwire_cli.records.batch import Batch
@@ -20,7 +20,7 @@ from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.coordinators import Decoded, Event, Part
+    from kwire_cli.analysis.coordinators import CoordinatorRecord, Event, Part
     from kwire_cli.analysis.subjects import LogItem
 
     Body = dict[str, Any]
@@ -49,7 +49,7 @@ def logged_moves(item: LogItem) -> Iterator[tuple[str, str, Move]]:
     for event in events([item.item], Passed()):
         if event.control or (item.topic == CONSUMER_OFFSETS and type_of(event.key) not in PARTS):
             continue  # most records are committed offsets
-        record = decoded_record(catalog(), item.topic, event.key, event.value, None)
+        record = decode_coordinator(catalog(), item.topic, event.key, event.value)
         if record is None:
             continue
         place = Evidence("record", instant(event.timestamp / 1000), file=item.file, offset=event.offset)
@@ -90,7 +90,7 @@ def _generation(event: Event, value: Body, place: Evidence) -> Move:
     )
 
 
-def _part(event: Event, record: Decoded, meaning: Part, place: Evidence) -> Move | None:
+def _part(event: Event, record: CoordinatorRecord, meaning: Part, place: Evidence) -> Move | None:
     value = record.value
     move = Move("epoch", event.timestamp / 1000, None, place, text(record.key.get("memberId")))
     if not meaning.member:

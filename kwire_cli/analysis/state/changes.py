@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.coordinators import Passed, whole
+from kwire_cli.analysis.coordinators import Passed, is_whole
 from kwire_cli.analysis.state.answer import LISTINGS, LOGS, rows_of
 from kwire_cli.analysis.state.topics import Folded, events_between, fold, in_order, logs_of, new_state, no_batches
 from kwire_cli.answer import Answer, Block, Column, Note, Table
@@ -205,7 +205,7 @@ def _time_of_snapshot(catalog: Catalog, items: Iterable[Any]) -> int:
         if isinstance(item, Batch) and item.crc_valid and item.head.control:
             for record in item.records():
                 control = decode_control(catalog, record.key, record.value)
-                if control.type == "SnapshotHeader" and control.value and whole(control.value):
+                if control.type == "SnapshotHeader" and control.value and is_whole(control.value):
                     return int(control.value.json_data()["lastContainedLogTimestamp"])
         break
     return 1 << 63

@@ -9,23 +9,37 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.coordinators import (
-    NO_TYPE,
     OFFSET_COMMITS,
     TYPE_SIZE,
-    Kept,
-    decoded,
-    known_types,
+    decode_coordinator,
     type_of,
 )
-from kwire_cli.records.kafka_topics import TRANSACTION_STATUS, decode_control
+from kwire_cli.records.kafka_topics import COORDINATORS, TRANSACTION_STATUS, decode_control, record_types
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kwire_cli.analysis.coordinators import Decoded, Event
+    from kwire_cli.analysis.coordinators import CoordinatorRecord, Event
     from kwire_cli.records.batch import Hide
     from kwire_cli.spec.catalog import Catalog
+
+
+NO_TYPE = "none"
+"""The name under which keys are counted that are too short for a type."""
+
+
+class Kept(NamedTuple):
+    """The newest value under a key, with the offset and timestamp (milliseconds) of its record."""
+
+    offset: int
+    timestamp: int
+    value: bytes
+
+
+def known_types(catalog: Catalog, topic: str) -> frozenset[int]:
+    """Return the record types of a topic."""
+    return frozenset(record_types(catalog, COORDINATORS[topic]))
 
 
 # A group put together from its records: its type, its state by the rules of each kind of group, its members
@@ -57,7 +71,7 @@ class GroupRow:
     offsets: list[dict[str, Any]] = field(default_factory=list)
     pending: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, record: Decoded) -> None:
+    def add(self, record: CoordinatorRecord) -> None:
         """Take in a record about a part of the group."""
         if not record.part:
             return
@@ -154,7 +168,7 @@ class Offsets:
         groups: dict[str, GroupRow] = {}
         undecoded = 0
         for key, kept in self.live.items():
-            record = decoded(self.catalog, CONSUMER_OFFSETS, key, kept.value, hide)
+            record = decode_coordinator(self.catalog, CONSUMER_OFFSETS, key, kept.value, hide)
             if record:
                 groups.setdefault(record.name, GroupRow(record.name)).add(record)
             else:
@@ -162,7 +176,7 @@ class Offsets:
         everything = [(-1, self.commits), *self.pending.items()]
         for producer, commits in everything:
             for key, kept in commits.values():
-                record = decoded(self.catalog, CONSUMER_OFFSETS, key, kept.value, hide)
+                record = decode_coordinator(self.catalog, CONSUMER_OFFSETS, key, kept.value, hide)
                 if not record:
                     undecoded += 1
                     continue
@@ -238,7 +252,7 @@ class Transactions:
         undecoded = 0
         rows = []
         for key, kept in self.live.items():
-            record = decoded(self.catalog, TRANSACTION_STATE, key, kept.value, hide)
+            record = decode_coordinator(self.catalog, TRANSACTION_STATE, key, kept.value, hide)
             if not record:
                 undecoded += 1
                 continue
@@ -329,7 +343,7 @@ def apply_share(state: ShareState, event: Event) -> None:
     if number not in {SNAPSHOT, UPDATE}:
         state.unknown[NO_TYPE if number is None else str(number)] += 1
         return
-    record = decoded(state.catalog, SHARE_GROUP_STATE, event.key, event.value, None)
+    record = decode_coordinator(state.catalog, SHARE_GROUP_STATE, event.key, event.value)
     if not record:
         state.undecoded += 1
         return

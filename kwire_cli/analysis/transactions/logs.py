@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.call import later
-from kwire_cli.analysis.coordinators import Passed, decoded, events, partitions_in
+from kwire_cli.analysis.coordinators import Passed, decode_coordinator, events, partitions_in
 from kwire_cli.analysis.transactions.model import (
     ABORTED,
     COMMITTED,
@@ -25,7 +25,7 @@ from kwire_cli.spec.kafka import TRANSACTION_STATE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kwire_cli.analysis.coordinators import Decoded, Event
+    from kwire_cli.analysis.coordinators import CoordinatorRecord, Event
     from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.records.producers import Ended
 
@@ -134,7 +134,7 @@ class LogTransactions:
         if batch.head.control:
             return
         for event in events([batch], Passed()):
-            record = decoded(catalog(), TRANSACTION_STATE, event.key, event.value, None)
+            record = decode_coordinator(catalog(), TRANSACTION_STATE, event.key, event.value)
             if record:
                 self._add_record(_state_record(item.file, event, record))
 
@@ -253,7 +253,7 @@ def _join(piece: Piece, later: Piece) -> None:
     piece.marker_epoch = later.marker_epoch
 
 
-def _state_record(file: str, event: Event, record: Decoded) -> StateRecord:
+def _state_record(file: str, event: Event, record: CoordinatorRecord) -> StateRecord:
     time, value = _seconds(event.timestamp), record.value
     if not value:
         return StateRecord(event.offset, time, record.name, -1, -1, REMOVED, (), None, None, file)
