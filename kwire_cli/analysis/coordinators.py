@@ -96,6 +96,9 @@ def events(
 
 # Records of coordinators.
 
+SETTLED = 900.0
+"""Seconds without a batch after which kafka-transactions find-hanging looks at a transaction: the longest timeout that
+a broker allows by default (transaction.max.timeout.ms)."""
 TYPE_SIZE = fixed(VERSION).size
 """Bytes of the record type that a key begins with."""
 

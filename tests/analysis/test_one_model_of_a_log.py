@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 from kit.calls import log_batch, subjects
-from kit.commands import ROOT
-from kit.logs import snapshot
+from kit.commands import ROOT, json_of
+from kit.logs import batch, keyed, record, snapshot
 
 import kwire_cli as kwire
 from kwire_cli.analysis.diagnosis.sequences import LogSequences
@@ -137,6 +137,43 @@ def test_segments_without_a_snapshot_hide_what_began_before_from_the_state_alone
     found, _, codes = says(folder)
     assert found == {who: {(4, 0)} for who in found}
     assert codes == set()
+
+
+def coordinator(folder, state, time):
+    """Write a record about producer 4 into the log of the coordinator."""
+    value = {
+        "producerId": 4,
+        "producerEpoch": 0,
+        "transactionTimeoutMs": 1,
+        "transactionStatus": state,
+        "transactionPartitions": [{"topic": "a", "partitionIds": [0]}] if state == 1 else [],
+        "transactionLastUpdateTimestampMs": time,
+        "transactionStartTimestampMs": time,
+    }
+    key, value = keyed(0, "TransactionLog", {"transactionalId": "x"}, value)
+    head = {"baseTimestamp": time, "maxTimestamp": time}
+    (folder / "__transaction_state-0").mkdir()
+    path = folder / "__transaction_state-0" / f"{0:020}.log"
+    path.write_bytes(batch(0, [record(key, value)], **head))
+
+
+@pytest.mark.parametrize(
+    ("state", "after", "verdict", "hanging"),
+    [
+        (1, 0, "open", False),
+        (4, 500, "hanging", True),  # the coordinator completed a transaction, and the log goes on
+        (4, 2000, "unknown", None),  # the log was copied before
+        (4, 2_000_000, "hanging", True),
+        (4, -500, "unknown", None),  # the coordinator's log was copied before
+    ],
+)
+def test_state_and_transactions_agree_on_what_hangs(tmp_path, state, after, verdict, hanging):
+    written(tmp_path / "a-0", open_data(0, "a"), data(1, "b", producer=9, time=1_001_000))
+    coordinator(tmp_path, state, 1_000_000 + after)
+    [of_state] = json_of("dump", "--state", tmp_path)["tables"]["openTransactions"]
+    [of_transactions] = json_of("transactions", tmp_path)["tables"]["heldBack"]
+    assert (of_state["verdict"], of_transactions["hanging"]) == (verdict, hanging)
+    assert of_state["behind"] == of_transactions["behind"] == 2
 
 
 def test_a_batch_with_a_wrong_checksum_begins_no_transaction(tmp_path):

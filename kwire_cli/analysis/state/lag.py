@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.coordinators import partitions_in
+from kwire_cli.analysis.coordinators import SETTLED, partitions_in
 from kwire_cli.analysis.state.beside import coordinator_beside, partitions_beside
 from kwire_cli.answer import Column, Fact, Facts, Note, Table
 from kwire_cli.engine.values import instant
@@ -41,9 +41,6 @@ _MEANINGS = {
     OPEN: "",
     UNKNOWN: f"unknown: the partition of {TRANSACTION_STATE} that would know it is not here, or was copied earlier",
 }
-SETTLED = 900.0
-"""Seconds without a batch after which kafka-transactions find-hanging looks at a transaction: the longest timeout that
-a broker allows for by default (transaction.max.timeout.ms)."""
 _PLAUSIBLE = 366 * 86_400_000
 """Milliseconds from the newest record of a coordinator up to which times of producers are believed: some count time in
 other units, and their records would be years ahead."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.call import later
-from kwire_cli.analysis.coordinators import Passed, decode_coordinator, events, partitions_in
+from kwire_cli.analysis.coordinators import SETTLED, Passed, decode_coordinator, events, partitions_in
 from kwire_cli.analysis.transactions.model import (
     ABORTED,
     COMMITTED,
@@ -204,24 +204,27 @@ class LogTransactions:
                         log.end,
                         log.until,
                         record.state if record else None,
-                        _is_hanging(record, partition, piece, newest),
+                        _is_hanging(record, log, piece, newest),
                         piece.file,
                     )
                 )
         return rows
 
 
-def _is_hanging(record: StateRecord | None, partition: str, piece: Piece, newest: float | None) -> bool | None:
-    """Return whether the coordinator does not know of an open transaction in a partition; None if that is not clear.
+def _is_hanging(record: StateRecord | None, log: PartitionLog, piece: Piece, newest: float | None) -> bool | None:
+    """Return whether the coordinator does not know of an open transaction in a log; None if that is not clear.
 
-    `newest` is the time of the newest record of the coordinator. A log of the coordinator that ends before the
-    transaction began, since it was copied earlier, says nothing.
+    `newest` is the time of the newest record of the coordinator. Files of a running broker are copied one after the
+    other: the coordinator's log has to reach beyond the begin of the transaction, and the partition's log beyond the
+    last record about the producer, or to end long before that record.
     """
     if record is None:
         return None
-    if record.state in WITH_PARTITIONS and partition in record.partitions:
+    if record.state in WITH_PARTITIONS and log.name in record.partitions:
         return False
     if piece.begin is not None and (newest is None or newest < piece.begin + COORDINATOR_DELAY):
+        return None
+    if record.time is not None and log.until is not None and 0 < record.time - log.until < SETTLED:
         return None
     return True
 
