@@ -1,4 +1,4 @@
-"""What verification, state, transactions and diagnosis say of the same logs: sequences, and what is open."""
+"""Verification, state, transactions and diagnosis agree on sequences and open transactions of the same logs."""
 
 import shutil
 
@@ -26,7 +26,9 @@ SEQUENCES = {"SEQUENCE_GAP", "SEQUENCE_DUPLICATE"}
 def says(folder):
     """Return the open transactions by each question, and the offsets of faults in sequences by both that ask."""
     ends = ends_of(partition(folder))
-    transactions, trouble, sequences = Transactions(), TransactionTrouble(), LogSequences()
+    transactions = Transactions()
+    trouble = TransactionTrouble()
+    sequences = LogSequences()
     state = None
     for item in subjects(folder):
         for fold in (transactions, trouble, sequences):
@@ -161,7 +163,7 @@ def coordinator(folder, state, time):
     ("state", "after", "verdict", "hanging"),
     [
         (1, 0, "open", False),
-        (4, 500, "hanging", True),  # the coordinator completed a transaction, and the log goes on
+        (4, 500, "hanging", True),  # the coordinator completed a transaction, and the log has later batches
         (4, 2000, "unknown", None),  # the log was copied before
         (4, 2_000_000, "hanging", True),
         (4, -500, "unknown", None),  # the coordinator's log was copied before

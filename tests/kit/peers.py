@@ -456,7 +456,7 @@ def section(*pairs):
     )
 
 
-# What classes of Kafka say, which a Java program runs.
+# Classes of Kafka, which a Java program runs.
 
 CENTRAL = "https://repo1.maven.org/maven2"
 

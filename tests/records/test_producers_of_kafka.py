@@ -1,4 +1,4 @@
-"""The state of producers against that of Kafka's own ProducerStateManager, which ProducerStates.java runs."""
+"""The state of producers against Kafka's own ProducerStateManager, which ProducerStates.java runs."""
 
 import random
 from pathlib import Path
@@ -36,14 +36,15 @@ def states(pytestconfig, partitions):
 
 def state(files):
     """Return the same by ProducerState; None stands for a number that is not known."""
-    out, own = [], ProducerState()
+    out = []
+    own = ProducerState()
     for item in (item for file in files for item in items(source_of(file))):
         if not isinstance(item, Batch) or not item.crc_valid:
             continue
         ended = own.append(item).ended
         if ended and ended.transaction and not ended.marker.commit:
-            first, stable = ended.transaction.first_offset, ended.last_stable_offset
-            out.append(("aborted", ended.producer_id, first, item.head.last_offset, stable))
+            first = ended.transaction.first_offset
+            out.append(("aborted", ended.producer_id, first, item.head.last_offset, ended.last_stable_offset))
     for producer_id, it in sorted(own.by_id.items()):
         transaction = own.open.get(producer_id)
         first = transaction.first_offset if transaction else -1
@@ -61,17 +62,23 @@ def are_equal(own, theirs):
     )
 
 
-def made(folder, seed):
+def write_log(folder, seed):
     """Write a log of four producers with transactions, gaps, compaction and long pauses; return its file."""
     chance = random.Random(seed)
-    epochs, sequences, opened = dict.fromkeys(range(4), 0), dict.fromkeys(range(4), 0), set()
-    parts, offset, time = [], 0, TIME
+    epochs = dict.fromkeys(range(4), 0)
+    sequences = dict.fromkeys(range(4), 0)
+    opened = set()
+    parts = []
+    offset = 0
+    time = TIME
     for _ in range(chance.randint(10, 80)):
-        producer, count = chance.randrange(4), chance.randint(1, 4)
+        producer = chance.randrange(4)
+        count = chance.randint(1, 4)
         time += chance.choice([1, 1000, 1000, 90_000_000])
         if producer and chance.random() < 0.3:
             epochs[producer] += chance.random() < 0.4
-            coordinator, commit = chance.randrange(3), chance.random() < 0.5
+            coordinator = chance.randrange(3)
+            commit = chance.random() < 0.5
             head = {"producer": producer, "epoch": epochs[producer], "coordinator": coordinator, "time": time}
             parts.append(marker(offset, commit=commit, **head))
             opened.discard(producer)
@@ -92,7 +99,7 @@ def made(folder, seed):
 
 
 def test_made_logs_leave_the_state_that_kafka_has(pytestconfig, tmp_path):
-    partitions = [[made(tmp_path, seed)] for seed in range(200)]
+    partitions = [[write_log(tmp_path, seed)] for seed in range(200)]
     unlike = [
         files
         for files, theirs in zip(partitions, states(pytestconfig, partitions), strict=True)

@@ -38,7 +38,7 @@ class Fault(NamedTuple):
 
 @dataclass
 class _Log:
-    """A log as far as it was read. `files` and `starts` are its files and the offsets at which they begin."""
+    """A log. `files` and `starts` are the files that were read, and the offsets at which they begin."""
 
     state: ProducerState
     files: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class _Log:
 
 
 class LogSequences:
-    """Sequences in logs, each of which is read in the order of its offsets."""
+    """Sequences in logs. Each log is read in the order of its offsets."""
 
     def __init__(self) -> None:
         self._logs: dict[tuple[str, str], _Log] = {}
@@ -92,7 +92,9 @@ _FAULTS = frozenset({RESTARTED, "SEQUENCE_GAP", "SEQUENCE_DUPLICATE"})
 
 
 def _fault(item: LogItem, batch: Batch, problem: Problem, log: _Log) -> Fault:
-    head, last, end = batch.head, problem.last_sequence, problem.last_offset
+    head = batch.head
+    last = problem.last_sequence
+    end = problem.last_offset
     places = [
         Evidence("last batch before", file=log.file_of(end), offset=end),
         Evidence("batch", file=item.file, offset=head.base_offset),

@@ -315,11 +315,14 @@ def _log(topic: str, part: Changed) -> Cells:
 
 
 def _changes(topic: str, part: Changed, hide: Hide | None) -> Iterator[Cells]:
-    old_rows, new_rows = _rows(part.before, hide), _rows(part.now, hide)
+    old_rows = _rows(part.before, hide)
+    new_rows = _rows(part.now, hide)
     for listing in LISTINGS[topic]:
-        old, new = old_rows[listing.name], new_rows[listing.name]
+        old = old_rows[listing.name]
+        new = new_rows[listing.name]
         for key in sorted({*old, *new}, key=_order):
-            was, now = old.get(key), new.get(key)
+            was = old.get(key)
+            now = new.get(key)
             if (was and now) or not listing.keys:
                 yield from _fields(listing, was or _NO_ROW, now or _NO_ROW)
             elif was:
@@ -328,27 +331,27 @@ def _changes(topic: str, part: Changed, hide: Hide | None) -> Iterator[Cells]:
                 yield _whole_row(listing, ADDED, now.shown)
 
 
-class _Seen(NamedTuple):
+class _Pair(NamedTuple):
     """A row to compare, and the same row with its secrets redacted."""
 
     plain: Row
     shown: Row
 
 
-_NO_ROW = _Seen({}, {})
+_NO_ROW = _Pair({}, {})
 
 
-def _rows(part: Folded, hide: Hide | None) -> dict[str, dict[Key, _Seen]]:
+def _rows(part: Folded, hide: Hide | None) -> dict[str, dict[Key, _Pair]]:
     """Return the rows of each table by their keys."""
     plain = rows_of(part, hide=None)
     shown = rows_of(part, hide=hide) if hide else plain
-    return {
-        listing.name: {
-            tuple(_frozen(row.get(name)) for name in listing.key_names): _Seen(row, seen)
-            for row, seen in zip(plain[listing.name], shown[listing.name], strict=True)
-        }
-        for listing in LISTINGS[part.topic]
-    }
+    tables: dict[str, dict[Key, _Pair]] = {}
+    for listing in LISTINGS[part.topic]:
+        by_key = tables[listing.name] = {}
+        for row, seen in zip(plain[listing.name], shown[listing.name], strict=True):
+            values = [row.get(name) for name in listing.key_names]
+            by_key[tuple(map(_frozen, values))] = _Pair(row, seen)
+    return tables
 
 
 def _order(value: Any) -> tuple[str, Any]:
@@ -358,15 +361,18 @@ def _order(value: Any) -> tuple[str, Any]:
 
 def _key_text(listing: Listing, row: Row) -> str:
     """Return the values that name a row."""
-    out, before = "", ""
+    out = before = ""
     for name in listing.key_names:
         text: Any = row.get(name)
         if name == "resourceName" and text == "":
             text = "<default>"  # of all brokers
         if isinstance(text, dict):  # the entity of a quota
             text = ", ".join(f"{kind} {who or '<default>'}" for kind, who in text.items())
-        between = "-" if name == "partition" and before.startswith("topic") else ", " if out else ""
-        out += f"{between}{text}"
+        if name == "partition" and before.startswith("topic"):
+            out += "-"
+        elif out:
+            out += ", "
+        out += str(text)
         before = name
     return out
 
@@ -380,11 +386,13 @@ def _whole_row(listing: Listing, change: str, row: Row) -> Cells:
     return listing.name, _key_text(listing, row), change, main, *values, cells
 
 
-def _fields(listing: Listing, was: _Seen, now: _Seen) -> Iterator[Cells]:
+def _fields(listing: Listing, was: _Pair, now: _Pair) -> Iterator[Cells]:
     """Yield the fields in which two rows of one key differ."""
     quiet = _QUIET | _QUIET_IN.get(listing.name, frozenset())
-    old, new = _flat(was.plain), _flat(now.plain)
-    old_shown, new_shown = _flat(was.shown), _flat(now.shown)
+    old = _flat(was.plain)
+    new = _flat(now.plain)
+    old_shown = _flat(was.shown)
+    new_shown = _flat(now.shown)
     shown = was.shown or now.shown
     named = {name: shown.get(name) for name in listing.key_names}
     for name in dict.fromkeys((*old, *new)):

@@ -347,7 +347,9 @@ def apply_share(state: ShareState, event: Event) -> None:
     if not record:
         state.undecoded += 1
         return
-    place, name, value = event.key[TYPE_SIZE:], record.key, record.value
+    place = event.key[TYPE_SIZE:]
+    name = record.key
+    value = record.value
     if event.value is None:
         if number == SNAPSHOT:
             state.live.pop(place, None)

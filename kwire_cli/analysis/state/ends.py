@@ -1,7 +1,7 @@
 """Ends of a partition's log: its first and last offsets, and the transactions that are open in it.
 
 Only the active segment is read: from the newest producer snapshot on, to which the offset index leads. A producer
-snapshot has the transactions that were open at its offset. The batches behind decide what is open now.
+snapshot has the transactions that were open at its offset. The batches after it decide which are open now.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _confirmed(part: Partition, logs: list[File], state: ProducerState, ends: En
 
 
 def _batches_from(part: Partition, log: File, offset: int, ends: Ends | None = None) -> Iterator[Batch]:
-    """Yield the batches of a segment, at the latest from the one behind `offset` on. Note damage in `ends`."""
+    """Yield the batches of a segment, at the latest from the one after `offset` on. Note damage in `ends`."""
     base = log.name.base_offset or 0
     at = _position(part, base, offset)
     source = source_of(log.path)

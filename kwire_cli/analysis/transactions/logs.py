@@ -231,11 +231,13 @@ def _is_hanging(record: StateRecord | None, log: PartitionLog, piece: Piece, new
 
 def _piece(transaction: Transaction, file: str, ended: Ended | None = None) -> Piece:
     written = Written(transaction.batches, transaction.records, transaction.bytes)
-    first, last = transaction.first_offset, transaction.last_offset
+    first = transaction.first_offset
+    last = transaction.last_offset
     piece = Piece(transaction.producer_id, transaction.epoch, file, first, last, _seconds(transaction.since), written)
     if ended:
         piece.result = COMMITTED if ended.marker.commit else ABORTED
-        piece.marker, piece.marker_epoch = ended.marker.offset, ended.epoch
+        piece.marker = ended.marker.offset
+        piece.marker_epoch = ended.epoch
         piece.marked = _seconds(ended.marker.timestamp)
     return piece
 
@@ -257,10 +259,12 @@ def _join(piece: Piece, later: Piece) -> None:
 
 
 def _state_record(file: str, event: Event, record: CoordinatorRecord) -> StateRecord:
-    time, value = _seconds(event.timestamp), record.value
+    time = _seconds(event.timestamp)
+    value = record.value
     if not value:
         return StateRecord(event.offset, time, record.name, -1, -1, REMOVED, (), None, None, file)
-    start, timeout = value.get("transactionStartTimestampMs"), value.get("transactionTimeoutMs")
+    start = value.get("transactionStartTimestampMs")
+    timeout = value.get("transactionTimeoutMs")
     return StateRecord(
         event.offset,
         time,

@@ -169,7 +169,7 @@ class TimeIndexCheck:
 
 
 class _Aborted(NamedTuple):
-    """A transaction that an abort marker ended, and the position of the marker. What is None is not known."""
+    """A transaction that an abort marker ended, and the position of the marker. None stands for unknown."""
 
     producer_id: int
     first_offset: int | None
@@ -194,7 +194,8 @@ class TransactionIndexCheck:
 
     def marker(self, ended: Ended, batch: Batch) -> None:
         """Take the batch of an abort marker, and the transaction that the marker ended."""
-        offset, transaction = batch.head.last_offset, ended.transaction
+        offset = batch.head.last_offset
+        transaction = ended.transaction
         if transaction:
             first = transaction.first_offset if transaction.first_known else None
             aborted = _Aborted(ended.producer_id, first, offset, ended.last_stable_offset, batch.position)
