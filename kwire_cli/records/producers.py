@@ -346,53 +346,6 @@ class ProducerState:
                 del self.by_id[producer_id]
             self.complete = False
 
-    def differences(
-        self, entries: Sequence[SnapshotEntry], end_offset: int
-    ) -> Iterator[tuple[SnapshotEntry | None, str]]:
-        """Yield each entry of a snapshot of `end_offset` that contradicts the log, and how.
-
-        The entry is None if the snapshot lacks one.
-        """
-        in_snapshot = {entry.producer_id for entry in entries}
-        for entry in entries:
-            producer = self.by_id.get(entry.producer_id)
-            if producer is None:
-                if self.complete:
-                    yield entry, f"the log has no batch of producer {entry.producer_id} before offset {end_offset}"
-            elif self.missing_before <= producer.seen and (text := self._difference(producer, entry)):
-                yield entry, f"of producer {entry.producer_id} it says {text}"
-        # A broker forgets the producers whose last batch is oldest.
-        idle = (entry.timestamp for entry in entries if entry.current_txn_first_offset < 0)
-        oldest = min(idle, default=None)
-        for producer_id, producer in self.by_id.items():
-            if producer_id in in_snapshot or self.missing_before > producer.seen:
-                continue
-            transaction = self.open.get(producer_id)
-            if transaction and transaction.first_known:
-                first = transaction.first_offset
-                yield None, f"producer {producer_id} is not in it, which has a transaction open since offset {first}"
-            elif oldest is not None and producer.timestamp_known and oldest <= producer.timestamp:
-                yield None, f"producer {producer_id} is not in it, which wrote offset {producer.seen}"
-
-    def _difference(self, producer: Producer, entry: SnapshotEntry) -> str:
-        transaction = self.open.get(entry.producer_id)
-        first = transaction.first_offset if transaction else -1
-        first_known = transaction.first_known if transaction else producer.transaction_known
-        pairs = [
-            ("epoch", entry.epoch, producer.epoch),
-            ("lastSequence", entry.last_sequence, producer.last_sequence),
-            ("lastOffset", entry.last_offset, producer.last_offset),
-            ("offsetDelta", entry.offset_delta, producer.offset_delta if producer.last_offset is not None else None),
-            ("timestamp", entry.timestamp, producer.timestamp if producer.timestamp_known else None),
-            ("coordinatorEpoch", entry.coordinator_epoch, producer.coordinator_epoch),
-            ("currentTxnFirstOffset", entry.current_txn_first_offset, first if first_known else None),
-        ]
-        return ", ".join(
-            f"{name} {given} where the log has {actual}"
-            for name, given, actual in pairs
-            if actual is not None and given != actual
-        )
-
 
 def _write(producer: Producer, head: Head) -> None:
     delta = head.last_offset - head.base_offset

@@ -1,4 +1,4 @@
-"""Faults, and the check of leader epochs."""
+"""Faults, and the checks of leader epochs and producer snapshots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.batch import Batch, Head, Source
     from kwire_cli.records.gaps import Gap
+    from kwire_cli.records.producers import Producer, ProducerState
     from kwire_cli.source.logs.contents import LeaderEpoch
+    from kwire_cli.source.logs.indexes import ProducerEntry
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.stores import Place
 
@@ -198,6 +200,58 @@ class LeaderEpochCheck:
                     f"epoch {entry.epoch} begins at offset {entry.start_offset}, and the log ends before {end_offset}"
                 )
                 yield Fault("LEADER_EPOCH_CHECKPOINT", self.file, entry.at, entry.start_offset, text)
+
+
+# Producer snapshots against the producers of the log.
+
+
+def snapshot_differences(
+    state: ProducerState, entries: Sequence[ProducerEntry], end_offset: int
+) -> Iterator[tuple[ProducerEntry | None, str]]:
+    """Yield each entry of a snapshot of `end_offset` that contradicts the log, and how.
+
+    The entry is None if the snapshot lacks one.
+    """
+    in_snapshot = {entry.producer_id for entry in entries}
+    for entry in entries:
+        producer = state.by_id.get(entry.producer_id)
+        if producer is None:
+            if state.complete:
+                yield entry, f"the log has no batch of producer {entry.producer_id} before offset {end_offset}"
+        elif state.missing_before <= producer.seen and (text := _difference(state, producer, entry)):
+            yield entry, f"of producer {entry.producer_id} it says {text}"
+    # A broker forgets the producers whose last batch is oldest.
+    idle = (entry.timestamp for entry in entries if entry.current_txn_first_offset < 0)
+    oldest = min(idle, default=None)
+    for producer_id, producer in state.by_id.items():
+        if producer_id in in_snapshot or state.missing_before > producer.seen:
+            continue
+        transaction = state.open.get(producer_id)
+        if transaction and transaction.first_known:
+            first = transaction.first_offset
+            yield None, f"producer {producer_id} is not in it, which has a transaction open since offset {first}"
+        elif oldest is not None and producer.timestamp_known and oldest <= producer.timestamp:
+            yield None, f"producer {producer_id} is not in it, which wrote offset {producer.seen}"
+
+
+def _difference(state: ProducerState, producer: Producer, entry: ProducerEntry) -> str:
+    transaction = state.open.get(entry.producer_id)
+    first = transaction.first_offset if transaction else -1
+    first_known = transaction.first_known if transaction else producer.transaction_known
+    pairs = [
+        ("epoch", entry.epoch, producer.epoch),
+        ("lastSequence", entry.last_sequence, producer.last_sequence),
+        ("lastOffset", entry.last_offset, producer.last_offset),
+        ("offsetDelta", entry.offset_delta, producer.offset_delta if producer.last_offset is not None else None),
+        ("timestamp", entry.timestamp, producer.timestamp if producer.timestamp_known else None),
+        ("coordinatorEpoch", entry.coordinator_epoch, producer.coordinator_epoch),
+        ("currentTxnFirstOffset", entry.current_txn_first_offset, first if first_known else None),
+    ]
+    return ", ".join(
+        f"{name} {given} where the log has {actual}"
+        for name, given, actual in pairs
+        if actual is not None and given != actual
+    )
 
 
 def is_whole(head: Head) -> bool:

@@ -7,7 +7,14 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.verify.checks import FAULTS, Checked, Fault, LeaderEpochCheck, from_anomalies
+from kwire_cli.analysis.verify.checks import (
+    FAULTS,
+    Checked,
+    Fault,
+    LeaderEpochCheck,
+    from_anomalies,
+    snapshot_differences,
+)
 from kwire_cli.analysis.verify.indexes import INDEXES, Segment
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.batch import PADDING, Batch, deep_faults
@@ -187,7 +194,7 @@ class _Verification:
             if end_offset > self.next_offset:
                 self.producers.missing(end_offset)
             entries = [*contents.entries]
-            wrong = list(self.producers.differences(entries, end_offset))
+            wrong = list(snapshot_differences(self.producers, entries, end_offset))
             for entry, text in wrong:
                 yield Fault("SNAPSHOT_PRODUCER", str(file.path), entry.at if entry else None, end_offset, text)
             if not wrong:
