@@ -1,14 +1,19 @@
 """What others read of the same bytes: tshark with the dissector, and the kernel beside the readers of a layout."""
 
 import base64
+import hashlib
 import json
 import os
 import shutil
 import subprocess
+import urllib.error
+import urllib.request
 from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import pytest
 
 import kwire_cli as kwire
 from kit.commands import ROOT
@@ -449,3 +454,39 @@ def section(*pairs):
     return unsigned_varint(len(pairs)) + b"".join(
         unsigned_varint(tag) + unsigned_varint(len(data)) + data for tag, data in pairs
     )
+
+
+# Classes of Kafka, which a Java program runs.
+
+CENTRAL = "https://repo1.maven.org/maven2"
+
+
+def jars(cache, sources):
+    """Return the paths of jars, downloaded once to the cache of pytest."""
+    paths = []
+    for source, digest in sources.items():
+        path = Path(cache.mkdir("jars")) / source.rpartition("/")[2]
+        if not path.exists():
+            try:
+                with urllib.request.urlopen(f"{CENTRAL}/{source}", timeout=60) as answer:
+                    data = answer.read()
+            except (urllib.error.URLError, TimeoutError) as error:
+                pytest.skip(f"Maven Central is not reachable: {error}")
+            assert hashlib.sha256(data).hexdigest().startswith(digest)
+            part = path.with_suffix(f".{os.getpid()}")
+            part.write_bytes(data)
+            part.rename(path)
+        paths.append(path)
+    return paths
+
+
+def java(class_path, program, lines):
+    """Return the lines that a Java program prints, one for each line that it reads."""
+    if not shutil.which("java"):
+        pytest.skip("there is no Java")
+    command = ("java", "-cp", os.pathsep.join(map(str, class_path)), str(program))
+    given = "".join(f"{line}\n" for line in lines)
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    printed = done.stdout.splitlines()
+    assert len(printed) == len(lines), done.stderr
+    return printed

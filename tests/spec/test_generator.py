@@ -1,23 +1,17 @@
 """The rule book kafka-4.4 against Kafka's own generator, which Judge.java runs."""
 
-import hashlib
-import os
-import shutil
-import subprocess
-import urllib.error
-import urllib.request
 import zipfile
 from pathlib import Path
 
 import pytest
 from bad_definitions import IGNORED_STRUCTS
 from definition_mutations import mutations
+from kit.peers import jars, java
 
 from kwire_cli.errors import SpecError
 from kwire_cli.spec.files import read_text
 from kwire_cli.spec.rules import check, check_folder
 
-CENTRAL = "https://repo1.maven.org/maven2"
 GENERATOR = {
     "org/apache/kafka/generator/4.3.1/generator-4.3.1.jar": "4c4b408a5c6d",
     "com/fasterxml/jackson/core/jackson-databind/2.21.2/jackson-databind-2.21.2.jar": "8c982f01f148",
@@ -39,40 +33,12 @@ KAFKA = {
 pytestmark = pytest.mark.slow  # downloads, and a Java that generates code for 1,500 definitions
 
 
-def jars(cache, sources):
-    """Return the paths of jars, downloaded once to the cache of pytest."""
-    paths = []
-    for source, digest in sources.items():
-        path = Path(cache.mkdir("jars")) / source.rpartition("/")[2]
-        if not path.exists():
-            try:
-                with urllib.request.urlopen(f"{CENTRAL}/{source}", timeout=60) as answer:
-                    data = answer.read()
-            except (urllib.error.URLError, TimeoutError) as error:
-                pytest.skip(f"Maven Central is not reachable: {error}")
-            assert hashlib.sha256(data).hexdigest().startswith(digest)
-            part = path.with_suffix(f".{os.getpid()}")
-            part.write_bytes(data)
-            part.rename(path)
-        paths.append(path)
-    return paths
-
-
 @pytest.fixture
 def judge(pytestconfig):
     """Return a function that gives the generator's verdict on each file."""
-    if not shutil.which("java"):
-        pytest.skip("there is no Java")
-    class_path = os.pathsep.join(map(str, jars(pytestconfig.cache, GENERATOR)))
 
     def verdicts(paths):
-        command = ("java", "-cp", class_path, str(Path(__file__).with_name("Judge.java")))
-        done = subprocess.run(
-            command, input="".join(f"{path}\n" for path in paths), capture_output=True, text=True, check=False
-        )
-        lines = done.stdout.splitlines()
-        assert len(lines) == len(paths), done.stderr
-        return lines
+        return java(jars(pytestconfig.cache, GENERATOR), Path(__file__).with_name("Judge.java"), paths)
 
     return verdicts
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import Evidence, instant, parts
+from kwire_cli.analysis.coordinators import PARTS, Passed, decode_coordinator, events, type_of
 from kwire_cli.analysis.groups.moves import NOTHING, LoggedMember, Move, number, offsets_in, partitions, span_of, text
 from kwire_cli.analysis.groups.reading import decoded, tasks_in
-from kwire_cli.analysis.state.coordinators import PARTS
-from kwire_cli.analysis.state.events import Passed, decoded as decoded_record, events, type_of
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.kafka_topics import decode_record
 from kwire_cli.spec.catalog import catalog
@@ -21,17 +20,13 @@ from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.state.events import Event
+    from kwire_cli.analysis.coordinators import CoordinatorRecord, Event, Part
     from kwire_cli.analysis.subjects import LogItem
 
     Body = dict[str, Any]
 
 TOPICS = frozenset({CONSUMER_OFFSETS, SHARE_GROUP_STATE})
-CLASSIC_GROUP = 2
-"""The record type of a classic group."""
 TOPIC_RECORD = "TopicRecord"
-SHARE_STATE = frozenset({0, 1})
-"""Record types of share partitions: a snapshot and an update."""
 
 
 def topic_names(item: LogItem) -> Iterator[tuple[str, str]]:
@@ -51,24 +46,20 @@ def logged_moves(item: LogItem) -> Iterator[tuple[str, str, Move]]:
     """Yield the moves in a batch of a coordinator's log: the group, its protocol, and the move."""
     if item.topic not in TOPICS or not isinstance(item.item, Batch):
         return
-    wanted = SHARE_STATE if item.topic == SHARE_GROUP_STATE else PARTS
     for event in events([item.item], Passed()):
-        kind = type_of(event.key)
-        if event.control or event.key is None or kind is None or kind not in wanted:
-            continue
-        record = decoded_record(catalog(), item.topic, event.key, event.value, None)
+        if event.control or (item.topic == CONSUMER_OFFSETS and type_of(event.key) not in PARTS):
+            continue  # most records are committed offsets
+        record = decode_coordinator(catalog(), item.topic, event.key, event.value)
         if record is None:
             continue
-        key, value = record
-        group = text(key.get("groupId", key.get("group")))
         place = Evidence("record", instant(event.timestamp / 1000), file=item.file, offset=event.offset)
         if item.topic == SHARE_GROUP_STATE:
-            for move in _deliveries(event, key, value, place._replace(what="share state")):
-                yield group, "share", move
-        elif kind == CLASSIC_GROUP:
-            yield group, "classic", _generation(event, value, place._replace(what="group record"))
-        elif move_of := _part(event, PARTS[kind].part, PARTS[kind].member, key, value, place):
-            yield group, PARTS[kind].group, move_of
+            for move in _deliveries(event, record.key, record.value, place._replace(what="share state")):
+                yield record.name, "share", move
+        elif record.part and record.part.group == "classic":
+            yield record.name, "classic", _generation(event, record.value, place._replace(what="group record"))
+        elif record.part and (move_of := _part(event, record, record.part, place)):
+            yield record.name, record.part.group, move_of
 
 
 def _generation(event: Event, value: Body, place: Evidence) -> Move:
@@ -99,11 +90,12 @@ def _generation(event: Event, value: Body, place: Evidence) -> Move:
     )
 
 
-def _part(event: Event, part: str, is_member: bool, key: Body, value: Body, place: Evidence) -> Move | None:  # noqa: FBT001 - of the table
-    move = Move("epoch", event.timestamp / 1000, None, place, text(key.get("memberId")))
-    if not is_member:
-        return move._replace(reached=number(value.get("epoch"))) if part == "metadata" and value else None
-    if part == "metadata":
+def _part(event: Event, record: CoordinatorRecord, meaning: Part, place: Evidence) -> Move | None:
+    value = record.value
+    move = Move("epoch", event.timestamp / 1000, None, place, text(record.key.get("memberId")))
+    if not meaning.member:
+        return move._replace(reached=number(value.get("epoch"))) if meaning.part == "metadata" and value else None
+    if meaning.part == "metadata":
         names = value.get("subscribedTopicNames")
         return move._replace(
             kind="member" if event.value is not None else "gone",
@@ -113,7 +105,7 @@ def _part(event: Event, part: str, is_member: bool, key: Body, value: Body, plac
             rebalance_timeout=span_of(value.get("rebalanceTimeoutMs")),
             topics=tuple(sorted(map(text, names))) if isinstance(names, list) else None,
         )
-    if part == "currentAssignment" and event.value is not None:
+    if meaning.part == "currentAssignment" and event.value is not None:
         rows = [(text(row.get("topicId")), row.get("partitions")) for (row,) in parts(value, "assignedPartitions")]
         rows += [(text(row.get("subtopologyId")), row.get("partitions")) for (row,) in parts(value, "activeTasks")]
         return move._replace(kind="assigned", reached=number(value.get("memberEpoch")), assignment=partitions(rows))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.analysis.coordinators import partitions_in
 from kwire_cli.analysis.state.lag import OFFSETS, with_lag
 from kwire_cli.answer import Answer, Column, Table, words
 from kwire_cli.engine.values import instant
@@ -60,9 +61,14 @@ class Listing:
         cells = [tuple(row.get(column.name) for column in columns) for row in rows]
         return Table(self.name, columns, cells, title=words(self.name))
 
+    @property
+    def key_names(self) -> list[str]:
+        """The columns that name a row."""
+        return [column.name for column in self.columns[: self.keys]]
+
     def order(self, row: Row) -> list[tuple[str, Any]]:
         """Return what puts a row in its place among rows of several partitions."""
-        values = [row.get(column.name) for column in self.columns[: self.keys]]
+        values = [row.get(name) for name in self.key_names]
         return [(type(value).__name__, value) for value in values]
 
 
@@ -169,6 +175,7 @@ LISTINGS: dict[str, tuple[Listing, ...]] = {
                 Column("zkMigration"),
                 Column("openTransactionRecords", "count", level="warning"),
             ),
+            keys=0,
         ),
         Listing("voters", (Column("voterId", "id"), Column("voterDirectoryId"))),
         Listing("features", (Column("name"), Column("level", "id"))),
@@ -220,7 +227,7 @@ LISTINGS: dict[str, tuple[Listing, ...]] = {
                 Column("patternType", title="pattern", keep=1),
                 Column("host", keep=2),
             ),
-            keys=5,
+            keys=7,
         ),
         Listing(
             "scramUsers",
@@ -258,8 +265,8 @@ def _of_group(row: Row) -> Iterator[Named]:
 
 
 def _of_transaction(row: Row) -> Iterator[Named]:
-    topics = row.pop("transactionPartitions") or ()
-    partitions = [f"{topic['topic']}-{number}" for topic in topics for number in topic["partitionIds"]]
+    partitions = partitions_in(row)
+    del row["transactionPartitions"]
     updated = instant(row["transactionLastUpdateTimestampMs"])
     yield "transactions", row | {"lastUpdate": updated, "partitions": partitions}
 

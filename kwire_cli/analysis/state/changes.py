@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.analysis.coordinators import Passed, is_whole
 from kwire_cli.analysis.state.answer import LISTINGS, LOGS, rows_of
-from kwire_cli.analysis.state.events import Passed, whole
-from kwire_cli.analysis.state.marks import Marks
 from kwire_cli.analysis.state.topics import Folded, events_between, fold, in_order, logs_of, new_state, no_batches
 from kwire_cli.answer import Answer, Block, Column, Note, Table
 from kwire_cli.engine.values import instant
@@ -21,6 +20,7 @@ from kwire_cli.spec.kafka import CLUSTER_METADATA
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from kwire_cli.analysis.state.answer import Listing
     from kwire_cli.analysis.state.topics import Log
     from kwire_cli.records.batch import Hide
     from kwire_cli.records.codecs import Limits
@@ -83,21 +83,21 @@ def _malformed(text: str) -> InputError:
     return InputError(f"ranges of a state are {forms}, not {text!r}")
 
 
-# The states at both ends, and the marks of records between them.
+# The states at both ends.
 
 
 @dataclass
 class Changed:
-    """The states of a partition at both ends of a range, and the marks of what was read between them.
+    """The states of a partition at both ends of a range, and the offsets of the ends.
 
-    `after` and `upto` are the offsets of the ends. `before` is None if nothing came before the range.
+    `before` is the state before the first record if nothing came before the range. `passed` counts the records of the
+    range.
     """
 
-    before: Folded | None
+    before: Folded
     now: Folded
     after: int | None
     upto: int | None
-    marks: Marks
     passed: Passed
 
 
@@ -133,30 +133,27 @@ def changed_topics(
 
 def _changed(catalog: Catalog, log: Log, between: Range) -> Changed:
     after, upto = (_offset_of(catalog, log, bound) for bound in between)
-    before = None
     if after is None:
         first = min((segment.base_offset or 0 for segment in in_order(log.segments)), default=0)
         if log.topic == CLUSTER_METADATA and (first or not in_order(log.segments)):
             # The log does not go back to the begin: its oldest snapshot is what everything else came after.
             ends = [(segment.base_offset or 0) - 1 for segment in log.segments if segment.snapshot]
             after = min(ends, default=None)
+    before = Folded(log.topic, log.partition, new_state(catalog, log.topic))
     if after is not None and after >= 0:
         log.check_reach(after)
         before = fold(catalog, log.topic, log.segments, partition=log.partition, at=after)
     now = fold(catalog, log.topic, log.segments, partition=log.partition, at=upto)
-    marks, passed = Marks(catalog, log.topic), Passed()
-    if before:
-        marks.begin(before.state)
-    for event in events_between(log.segments, passed, first=None if after is None else after + 1, last=upto):
-        marks.add(event)
-    _note_compaction(before, passed, log.topic)
-    return Changed(before, now, after, upto, marks, passed)
+    passed = Passed()
+    first_offset = None if after is None else after + 1
+    passed.records = sum(1 for _ in events_between(log.segments, passed, first=first_offset, last=upto))
+    _note_compaction(before.passed, passed, log.topic)
+    return Changed(before, now, after, upto, passed)
 
 
-def _note_compaction(before: Folded | None, passed: Passed, topic: str) -> None:
+def _note_compaction(read: Passed, passed: Passed, topic: str) -> None:
     """Note that records before the range are gone, so that what they said cannot be compared."""
-    read = before.passed if before else None
-    if topic == CLUSTER_METADATA or read is None or read.first is None or read.last is None:
+    if topic == CLUSTER_METADATA or read.first is None or read.last is None:
         return
     gone = read.last + 1 - read.records
     if gone > 0:
@@ -208,7 +205,7 @@ def _time_of_snapshot(catalog: Catalog, items: Iterable[Any]) -> int:
         if isinstance(item, Batch) and item.crc_valid and item.head.control:
             for record in item.records():
                 control = decode_control(catalog, record.key, record.value)
-                if control.type == "SnapshotHeader" and control.value and whole(control.value):
+                if control.type == "SnapshotHeader" and control.value and is_whole(control.value):
                     return int(control.value.json_data()["lastContainedLogTimestamp"])
         break
     return 1 << 63
@@ -223,12 +220,9 @@ CHANGES = (
     Column("field"),
     Column("before", "json"),
     Column("after", "json"),
-    Column("offset", "id", keep=2),
-    Column("time", "instant", keep=1),
     Column("row", "json", wide=True),
 )
-"""Changes. `offset` and `time` are of the last record that told of the row. `row` has the fields that name the row, and
-all fields of a row that was added or removed."""
+"""Changes. `row` has the fields that name the row, and all fields of a row that was added or removed."""
 COUNTS = (
     Column("stateTable", title="table"),
     Column("added", "count"),
@@ -243,11 +237,6 @@ _LOGS = (
     *(column for column in LOGS if column.name in {"records", "notes"}),
 )
 
-_KEYS = {
-    "cluster": (),
-    "acls": ("principal", "permissionType", "operation", "resourceType", "resourceName", "patternType", "host"),
-}
-"""Fields that name a row, where these are not the first `keys` columns of a listing."""
 _MAIN = {
     "groups": "state",
     "members": "clientId",
@@ -326,13 +315,43 @@ def _log(topic: str, part: Changed) -> Cells:
 
 
 def _changes(topic: str, part: Changed, hide: Hide | None) -> Iterator[Cells]:
-    before = part.before or Folded(topic, part.now.partition, new_state(part.marks.catalog, topic))
-    old, new = _by_key(topic, before, hide), _by_key(topic, part.now, hide)
+    old_rows = _rows(part.before, hide)
+    new_rows = _rows(part.now, hide)
     for listing in LISTINGS[topic]:
-        table = listing.name
-        was, now = old[table], new[table]
-        for key in sorted({*was, *now}, key=_order):
-            yield from _of_row(part.marks, table, was.get(key), now.get(key))
+        old = old_rows[listing.name]
+        new = new_rows[listing.name]
+        for key in sorted({*old, *new}, key=_order):
+            was = old.get(key)
+            now = new.get(key)
+            if (was and now) or not listing.keys:
+                yield from _fields(listing, was or _NO_ROW, now or _NO_ROW)
+            elif was:
+                yield _whole_row(listing, REMOVED, was.shown)
+            elif now:
+                yield _whole_row(listing, ADDED, now.shown)
+
+
+class _Pair(NamedTuple):
+    """A row to compare, and the same row with its secrets redacted."""
+
+    plain: Row
+    shown: Row
+
+
+_NO_ROW = _Pair({}, {})
+
+
+def _rows(part: Folded, hide: Hide | None) -> dict[str, dict[Key, _Pair]]:
+    """Return the rows of each table by their keys."""
+    plain = rows_of(part, hide=None)
+    shown = rows_of(part, hide=hide) if hide else plain
+    tables: dict[str, dict[Key, _Pair]] = {}
+    for listing in LISTINGS[part.topic]:
+        by_key = tables[listing.name] = {}
+        for row, seen in zip(plain[listing.name], shown[listing.name], strict=True):
+            values = [row.get(name) for name in listing.key_names]
+            by_key[tuple(map(_frozen, values))] = _Pair(row, seen)
+    return tables
 
 
 def _order(value: Any) -> tuple[str, Any]:
@@ -340,82 +359,46 @@ def _order(value: Any) -> tuple[str, Any]:
     return type(value).__name__, tuple(map(_order, value)) if isinstance(value, tuple) else value
 
 
-class _Pair(NamedTuple):
-    """A row as it is, to be compared, and as it is shown. `names` are the fields that name it."""
-
-    names: list[str]
-    plain: Row
-    shown: Row
-
-    @property
-    def key(self) -> str:
-        """The values that name the row, as text."""
-        out = ""
-        for before, name in zip(("", *self.names), self.names, strict=False):
-            text: Any = self.shown.get(name)
-            if name == "resourceName" and text == "":
-                text = "<default>"  # of all brokers
-            if isinstance(text, dict):  # the entity of a quota
-                text = ", ".join(f"{kind} {who or '<default>'}" for kind, who in text.items())
-            between = "-" if name == "partition" and before.startswith("topic") else ", " if out else ""
-            out += f"{between}{text}"
-        return out
-
-    @property
-    def named(self) -> Row:
-        """The fields that name the row."""
-        return {name: self.shown.get(name) for name in self.names}
-
-
-def _by_key(topic: str, part: Folded, hide: Hide | None) -> dict[str, dict[Key, _Pair]]:
-    """Return the rows of each table by their keys."""
-    plain = rows_of(part, hide=None)
-    shown = rows_of(part, hide=hide) if hide else plain
-    out: dict[str, dict[Key, _Pair]] = {}
-    for listing in LISTINGS[topic]:
-        names = [*_KEYS.get(listing.name, [column.name for column in listing.columns[: listing.keys]])]
-        pairs = zip(plain[listing.name], shown[listing.name], strict=True)
-        out[listing.name] = {
-            tuple(_frozen(row.get(name)) for name in names): _Pair(names, row, seen) for row, seen in pairs
-        }
+def _key_text(listing: Listing, row: Row) -> str:
+    """Return the values that name a row."""
+    out = before = ""
+    for name in listing.key_names:
+        text: Any = row.get(name)
+        if name == "resourceName" and text == "":
+            text = "<default>"  # of all brokers
+        if isinstance(text, dict):  # the entity of a quota
+            text = ", ".join(f"{kind} {who or '<default>'}" for kind, who in text.items())
+        if name == "partition" and before.startswith("topic"):
+            out += "-"
+        elif out:
+            out += ", "
+        out += str(text)
+        before = name
     return out
 
 
-def _of_row(marks: Marks, table: str, was: _Pair | None, now: _Pair | None) -> Iterator[Cells]:
-    if (was and now) or table == "cluster":
-        yield from _fields(marks, table, was or now, was, now)
-        return
-    pair = was or now
-    if pair is None:
-        return
-    main = _MAIN.get(table) or next(
-        (column.name for column in _columns(table) if column.name not in pair.names and column.name in pair.shown), None
-    )
-    value = _whole(pair.shown.get(main)) if main else None
-    row = {name: value for name, value in pair.shown.items() if name != "logPartition"}
-    kind, values = (REMOVED, (value, None)) if was else (ADDED, (None, value))
-    yield table, pair.key, kind, main, *values, *_place(marks, table, pair.plain), row
+def _whole_row(listing: Listing, change: str, row: Row) -> Cells:
+    further = (column.name for column in listing.columns[listing.keys :] if column.name in row)
+    main = _MAIN.get(listing.name) or next(further, None)
+    value = _whole(row.get(main)) if main else None
+    values = (value, None) if change == REMOVED else (None, value)
+    cells = {name: value for name, value in row.items() if name != "logPartition"}
+    return listing.name, _key_text(listing, row), change, main, *values, cells
 
 
-def _columns(table: str) -> Sequence[Column]:
-    return next(listing.columns for listings in LISTINGS.values() for listing in listings if listing.name == table)
-
-
-def _fields(marks: Marks, table: str, pair: _Pair | None, was: _Pair | None, now: _Pair | None) -> Iterator[Cells]:
+def _fields(listing: Listing, was: _Pair, now: _Pair) -> Iterator[Cells]:
     """Yield the fields in which two rows of one key differ."""
-    quiet = _QUIET | _QUIET_IN.get(table, frozenset())
-    old, new = (_flat(row.plain if row else {}) for row in (was, now))
-    old_shown, new_shown = (_flat(row.shown if row else {}) for row in (was, now))
+    quiet = _QUIET | _QUIET_IN.get(listing.name, frozenset())
+    old = _flat(was.plain)
+    new = _flat(now.plain)
+    old_shown = _flat(was.shown)
+    new_shown = _flat(now.shown)
+    shown = was.shown or now.shown
+    named = {name: shown.get(name) for name in listing.key_names}
     for name in dict.fromkeys((*old, *new)):
-        if pair is None or name in quiet or old.get(name) == new.get(name):
-            continue
-        place = _place(marks, table, pair.plain, name)
-        yield table, pair.key, CHANGED, name, old_shown.get(name), new_shown.get(name), *place, pair.named
-
-
-def _place(marks: Marks, table: str, row: Row, field_name: str | None = None) -> tuple[int | None, str | None]:
-    mark = marks.of(table, row, field_name)
-    return (mark.offset, str(instant(mark.time))) if mark else (None, None)
+        if name not in quiet and old.get(name) != new.get(name):
+            values = old_shown.get(name), new_shown.get(name)
+            yield listing.name, _key_text(listing, shown), CHANGED, name, *values, named
 
 
 def _flat(row: Row, before: str = "") -> Row:

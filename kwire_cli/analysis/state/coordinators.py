@@ -8,16 +8,38 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.state.events import NO_TYPE, TYPE_SIZE, Kept, decoded, known_types, type_of
-from kwire_cli.records.kafka_topics import TRANSACTION_STATUS, UNKNOWN_STATE, decode_control
+from kwire_cli.analysis.coordinators import (
+    OFFSET_COMMITS,
+    TYPE_SIZE,
+    decode_coordinator,
+    type_of,
+)
+from kwire_cli.records.kafka_topics import COORDINATORS, TRANSACTION_STATUS, decode_control, record_types
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kwire_cli.analysis.state.events import Event
+    from kwire_cli.analysis.coordinators import CoordinatorRecord, Event
     from kwire_cli.records.batch import Hide
     from kwire_cli.spec.catalog import Catalog
+
+
+NO_TYPE = "none"
+"""The name under which keys are counted that are too short for a type."""
+
+
+class Kept(NamedTuple):
+    """The newest value under a key, with the offset and timestamp (milliseconds) of its record."""
+
+    offset: int
+    timestamp: int
+    value: bytes
+
+
+def known_types(catalog: Catalog, topic: str) -> frozenset[int]:
+    """Return the record types of a topic."""
+    return frozenset(record_types(catalog, COORDINATORS[topic]))
 
 
 # A group put together from its records: its type, its state by the rules of each kind of group, its members
@@ -27,40 +49,6 @@ if TYPE_CHECKING:
 # of each.
 
 
-class Part(NamedTuple):
-    """The meaning of a record type for a group: the type of group, and the part.
-
-    Parts with `member` set have a member id in their key.
-    """
-
-    group: str
-    part: str
-    member: bool = False
-
-
-PARTS = {
-    2: Part("classic", "metadata"),
-    3: Part("consumer", "metadata"),
-    4: Part("consumer", "partitionMetadata"),
-    5: Part("consumer", "metadata", member=True),
-    6: Part("consumer", "targetAssignment"),
-    7: Part("consumer", "targetAssignment", member=True),
-    8: Part("consumer", "currentAssignment", member=True),
-    16: Part("consumer", "regularExpressions"),
-    9: Part("share", "partitionMetadata"),
-    10: Part("share", "metadata", member=True),
-    11: Part("share", "metadata"),
-    12: Part("share", "targetAssignment"),
-    13: Part("share", "targetAssignment", member=True),
-    14: Part("share", "currentAssignment", member=True),
-    15: Part("share", "statePartitions"),
-    17: Part("streams", "metadata"),
-    19: Part("streams", "metadata", member=True),
-    20: Part("streams", "targetAssignment"),
-    21: Part("streams", "targetAssignment", member=True),
-    22: Part("streams", "currentAssignment", member=True),
-    23: Part("streams", "topology"),
-}
 MEMBER_STATES = {
     "consumer": {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"},
     "share": {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"},
@@ -83,18 +71,17 @@ class GroupRow:
     offsets: list[dict[str, Any]] = field(default_factory=list)
     pending: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, number: int, key: dict[str, Any], value: dict[str, Any]) -> None:
-        """A record of this type, its key and value in Kafka's JSON form."""
-        record_type = PARTS.get(number)
-        if not record_type:
+    def add(self, record: CoordinatorRecord) -> None:
+        """Take in a record about a part of the group."""
+        if not record.part:
             return
-        self.type = record_type.group
-        if record_type.member:
-            self.members.setdefault(key["memberId"], {})[record_type.part] = value
-        elif record_type.part == "regularExpressions":
-            self.expressions.append({"regularExpression": key["regularExpression"], **value})
+        self.type, part, is_member = record.part
+        if is_member:
+            self.members.setdefault(record.key["memberId"], {})[part] = record.value
+        elif part == "regularExpressions":
+            self.expressions.append({"regularExpression": record.key["regularExpression"], **record.value})
         else:
-            self.parts[record_type.part] = value
+            self.parts[part] = record.value
 
     def to_json(self) -> dict[str, Any]:
         """The group: what Kafka's records say, in their words, by parts; the state is found by Kafka's rules."""
@@ -150,11 +137,6 @@ class GroupRow:
         return "Stable" if settled else "Reconciling"
 
 
-def committed(key: dict[str, Any], value: dict[str, Any], *, offset: int) -> dict[str, Any]:
-    """A committed offset, beside the offset of the record that says so."""
-    return {"topic": key["topic"], "partition": key["partition"], **value, "recordOffset": offset}
-
-
 def _by_partition(row: dict[str, Any]) -> tuple[str, int]:
     return str(row["topic"]), row["partition"]
 
@@ -165,9 +147,6 @@ def _by_partition(row: dict[str, Any]) -> tuple[str, int]:
 # What counts is the newest value under a key, with one exception: offsets committed in a transaction count
 # from its COMMIT marker on, unless a later record for the same partition came before that; an ABORT marker
 # drops them.
-
-OFFSET_COMMITS = frozenset({0, 1})
-"""Types of keys of committed offsets; 0 is that of Kafka 0.8, and both mean the same partition."""
 
 
 @dataclass
@@ -189,22 +168,21 @@ class Offsets:
         groups: dict[str, GroupRow] = {}
         undecoded = 0
         for key, kept in self.live.items():
-            payload = decoded(self.catalog, CONSUMER_OFFSETS, key, kept.value, hide)
-            number = type_of(key)
-            if payload and number is not None:
-                name = str(payload[0].get("groupId", payload[0].get("group")))
-                groups.setdefault(name, GroupRow(name)).add(number, *payload)
+            record = decode_coordinator(self.catalog, CONSUMER_OFFSETS, key, kept.value, hide)
+            if record:
+                groups.setdefault(record.name, GroupRow(record.name)).add(record)
             else:
                 undecoded += 1
         everything = [(-1, self.commits), *self.pending.items()]
         for producer, commits in everything:
             for key, kept in commits.values():
-                payload = decoded(self.catalog, CONSUMER_OFFSETS, key, kept.value, hide)
-                if not payload:
+                record = decode_coordinator(self.catalog, CONSUMER_OFFSETS, key, kept.value, hide)
+                if not record:
                     undecoded += 1
                     continue
-                row = groups.setdefault(payload[0]["group"], GroupRow(payload[0]["group"]))
-                line = committed(*payload, offset=kept.offset)
+                row = groups.setdefault(record.name, GroupRow(record.name))
+                place = {name: record.key[name] for name in ("topic", "partition")}
+                line = {**place, **record.value, "recordOffset": kept.offset}
                 if producer < 0:
                     row.offsets.append(line)
                 else:
@@ -274,21 +252,13 @@ class Transactions:
         undecoded = 0
         rows = []
         for key, kept in self.live.items():
-            payload = decoded(self.catalog, TRANSACTION_STATE, key, kept.value, hide)
-            if not payload:
+            record = decode_coordinator(self.catalog, TRANSACTION_STATE, key, kept.value, hide)
+            if not record:
                 undecoded += 1
                 continue
-            name, value = payload
-            status = value.pop(TRANSACTION_STATUS)
-            rows.append(
-                {
-                    "kind": "transaction",
-                    "transactionalId": name["transactionalId"],
-                    "state": status if isinstance(status, str) else UNKNOWN_STATE,
-                    **value,
-                    "offset": kept.offset,
-                }
-            )
+            row = {"kind": "transaction", **record.key, "state": record.status, **record.value, "offset": kept.offset}
+            del row[TRANSACTION_STATUS]
+            rows.append(row)
         yield from sorted(rows, key=lambda row: str(row["transactionalId"]))
         if undecoded:
             yield {"kind": "undecoded", "records": undecoded}
@@ -373,11 +343,13 @@ def apply_share(state: ShareState, event: Event) -> None:
     if number not in {SNAPSHOT, UPDATE}:
         state.unknown[NO_TYPE if number is None else str(number)] += 1
         return
-    payload = decoded(state.catalog, SHARE_GROUP_STATE, event.key, event.value, None)
-    if not payload:
+    record = decode_coordinator(state.catalog, SHARE_GROUP_STATE, event.key, event.value)
+    if not record:
         state.undecoded += 1
         return
-    place, (name, value) = event.key[TYPE_SIZE:], payload
+    place = event.key[TYPE_SIZE:]
+    name = record.key
+    value = record.value
     if event.value is None:
         if number == SNAPSHOT:
             state.live.pop(place, None)

@@ -1,19 +1,18 @@
 """Ends of a partition's log: its first and last offsets, and the transactions that are open in it.
 
-The active segment alone is read, by the headers of its batches: from the newest producer snapshot on, to which the
-offset index leads. A producer snapshot says what was open at its offset. Batches behind it decide what is open now.
+Only the active segment is read: from the newest producer snapshot on, to which the offset index leads. A producer
+snapshot has the transactions that were open at its offset. The batches after it decide which are open now.
 """
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.errors import InputError, counted
 from kwire_cli.records.batch import PADDING, Batch
-from kwire_cli.records.layouts import FRAME, LAYOUTS, OVERHEAD
+from kwire_cli.records.producers import ProducerState
 from kwire_cli.records.reading import read_items, source_of
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.model import Kind
@@ -23,22 +22,10 @@ from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.records.batch import Head, Source
+    from kwire_cli.records.producers import Transaction
     from kwire_cli.source.logs.files import File, Partition
 
 _INDEX = fixed(OFFSET_INDEX_ENTRY)
-_TIMESTAMP = LAYOUTS["v1"].head.names.index("timestamp")
-
-
-@dataclass
-class OpenTransaction:
-    """A transaction without a marker. Times are milliseconds: `since` is that of its first batch, None if unknown."""
-
-    producer_id: int
-    producer_epoch: int
-    first_offset: int
-    last_time: int
-    since: int | None = None
 
 
 @dataclass
@@ -53,7 +40,7 @@ class Ends:
     end: int
     newest: int = -1
     high_watermark: int | None = None
-    open: list[OpenTransaction] = field(default_factory=list)
+    open: list[Transaction] = field(default_factory=list)
     complete: bool = True
     notes: list[str] = field(default_factory=list)
 
@@ -86,86 +73,66 @@ def ends_of(part: Partition, *, start: int | None = None, high_watermark: int | 
     snapshots = [file for file in part.of(Kind.PRODUCER_SNAPSHOT) if (file.name.base_offset or 0) >= active]
     for file in (*reversed(snapshots), None):
         ends = Ends(first, active, high_watermark=high_watermark, complete=file is not None or active == first)
-        producers: dict[int, OpenTransaction] = {}
+        state = ProducerState(active)
         after = active
         if file:
             contents = read_log_file(file.path)
             if contents.anomalies:
                 continue
             after = file.name.base_offset or 0
-            producers = {
-                entry.producer_id: OpenTransaction(
-                    entry.producer_id, entry.epoch, entry.current_txn_first_offset, entry.timestamp
-                )
-                for entry in contents.entries
-                if entry.current_txn_first_offset >= 0
-            }
-        _read_active(part, logs[-1], after, ends, producers)
+            state.take(contents.entries, after)
+        _read_active(part, logs[-1], after, ends, state)
         if ends.end >= after:
             break
     ends.start = max(first, min(start or 0, ends.end))
-    ends.open = sorted(_confirmed(part, logs, producers, ends), key=lambda transaction: transaction.first_offset)
+    ends.open = [*_confirmed(part, logs, state, ends)]
     return ends
 
 
-def _read_active(part: Partition, log: File, after: int, ends: Ends, producers: dict[int, OpenTransaction]) -> None:
-    """Read the headers of the active segment; `producers` are the open transactions before the offset `after`."""
-    for step in _steps_from(part, log, after - 1, ends):
-        ends.end, ends.newest = max(ends.end, step.last_offset + 1), step.time
-        head = step.head
-        if head is None or head.producer_id < 0 or not head.transactional or head.base_offset < after:
-            continue
-        if head.control:
-            producers.pop(head.producer_id, None)
-            continue
-        transaction = producers.get(head.producer_id)
-        if transaction is None:
-            producers[head.producer_id] = OpenTransaction(
-                head.producer_id, head.producer_epoch, head.base_offset, head.max_timestamp, head.first_time
-            )
-        else:
-            transaction.producer_epoch, transaction.last_time = head.producer_epoch, head.max_timestamp
+def _read_active(part: Partition, log: File, after: int, ends: Ends, state: ProducerState) -> None:
+    """Read the active segment, from the offset `after` on into `state`."""
+    for batch in _batches_from(part, log, after - 1, ends):
+        head = batch.head
+        ends.end = max(ends.end, head.last_offset + 1)
+        ends.newest = head.max_timestamp
+        if head.base_offset >= after:
+            state.append(batch)
 
 
-def _confirmed(
-    part: Partition, logs: list[File], producers: dict[int, OpenTransaction], ends: Ends
-) -> Iterator[OpenTransaction]:
+def _confirmed(part: Partition, logs: list[File], state: ProducerState, ends: Ends) -> Iterator[Transaction]:
     """Yield the open transactions; those of a snapshot only if the log has the batch that they began with."""
-    for transaction in producers.values():
+    for transaction in state.open_transactions():
         first = transaction.first_offset
-        if transaction.since is None and first >= ends.start:
+        if transaction.since < 0 and first >= ends.start:
             log = next((file for file in reversed(logs) if (file.name.base_offset or 0) <= first), logs[0])
-            step = next((step for step in _steps_from(part, log, first - 1) if step.last_offset >= first), None)
-            head = step.head if step else None
+            heads = (batch.head for batch in _batches_from(part, log, first - 1))
+            head = next((head for head in heads if head.last_offset >= first), None)
             if head is None or head.producer_id != transaction.producer_id or not head.transactional:
                 ends.notes.append(
                     f"producer {transaction.producer_id} has no batch at offset {first}, where its transaction begins "
                     "by the producer snapshot"
                 )
                 continue
-            transaction.since = head.first_time
+            transaction.since = max(head.first_time, -1)
         yield transaction
 
 
-# Steps through a segment: from header to header, from where its offset index leads.
-
-
-class _Step(NamedTuple):
-    """A batch. `head` is None in formats v0 and v1, which have no producers."""
-
-    last_offset: int
-    time: int
-    head: Head | None
-
-
-def _steps_from(part: Partition, log: File, offset: int, ends: Ends | None = None) -> Iterator[_Step]:
-    """Yield the batches of a segment, at the latest from the one behind `offset` on; note in `ends` what is none."""
+def _batches_from(part: Partition, log: File, offset: int, ends: Ends | None = None) -> Iterator[Batch]:
+    """Yield the batches of a segment, at the latest from the one after `offset` on. Note damage in `ends`."""
     base = log.name.base_offset or 0
     at = _position(part, base, offset)
     source = source_of(log.path)
-    if at and not _begins(source, at, base, offset):
-        at = 0
-    yield from _steps(source, at, ends)
+    first = next(read_items(source, at), None)
+    if not isinstance(first, Batch) or not first.crc_valid or not base <= first.head.base_offset <= offset:
+        at = 0  # the index leads astray
+    last = -1
+    for item in read_items(source, at):
+        if isinstance(item, Batch):
+            if item.crc_valid and item.head.last_offset > last:
+                last = item.head.last_offset
+                yield item
+        elif ends and item.code != PADDING:
+            ends.notes.append(f"{counted(item.size, 'byte')} behind offset {last} are no batch ({item.code})")
 
 
 def _position(part: Partition, base: int, offset: int) -> int:
@@ -187,62 +154,3 @@ def _position(part: Partition, base: int, offset: int) -> int:
         else:
             high = middle
     return _INDEX.unpack(view, (low - 1) * _INDEX.size)[1] if low else 0
-
-
-def _begins(source: Source, at: int, base: int, offset: int) -> bool:
-    """Return whether a batch begins here, with offsets that the index may have led to."""
-    try:
-        first, size, magic = FRAME.unpack(source.read(at, at + FRAME.size), 0)
-    except struct.error:
-        return False
-    layout = source.layouts.get(magic)
-    return (
-        layout is not None
-        and size >= layout.least
-        and at + OVERHEAD + size <= source.size
-        and base <= first <= offset
-        and read_one(source, at).crc_valid
-    )
-
-
-def read_one(source: Source, at: int) -> Batch:
-    """Return the batch whose frame begins at `at`, and whose checksum is compared."""
-    _, size, magic = FRAME.unpack(source.read(at, at + FRAME.size), 0)
-    layout, end = source.layouts[magic], at + OVERHEAD + size
-    data = source.read(at, end)
-    valid = layout.checksum(data[layout.crc_from :]) == layout.crc.unpack(data, 0)[0]
-    return Batch(source, at, end - at, layout, valid)
-
-
-def _steps(source: Source, at: int, ends: Ends | None) -> Iterator[_Step]:
-    """Yield batches by their headers alone while one follows the other, and behind damage by their checksums."""
-    stop = source.size
-    last = -1
-    while at + FRAME.size <= stop:
-        first, size, magic = FRAME.unpack(source.view(at, at + FRAME.size), at)
-        layout, end = source.layouts.get(magic), at + OVERHEAD + size
-        if layout is None or size < layout.least or end > stop or first <= last:
-            break
-        if layout.is_message:
-            step = _legacy(source, at)
-        else:
-            head = Batch(source, at, end - at, layout, True).head  # noqa: FBT003 - its checksum is not compared here
-            step = _Step(head.last_offset, head.max_timestamp, head)
-            if head.last_offset < first:
-                break
-        yield step
-        at, last = end, step.last_offset
-    for item in read_items(source, at) if at < stop else ():
-        if isinstance(item, Batch):
-            if item.crc_valid and item.head.last_offset > last:
-                head, last = item.head, item.head.last_offset
-                yield _Step(last, head.max_timestamp, None if item.layout.is_message else head)
-        elif ends and item.code != PADDING:
-            ends.notes.append(f"{counted(item.size, 'byte')} behind offset {last} are no batch ({item.code})")
-
-
-def _legacy(source: Source, at: int) -> _Step:
-    """Return a message of format v0 or v1, or a wrapper, whose offset is that of its last message."""
-    offset, size, magic = FRAME.unpack(source.view(at, at + FRAME.size), at)
-    time = source.layouts[magic].head.unpack(source.view(at, at + OVERHEAD + size), at)[_TIMESTAMP] if magic else -1
-    return _Step(offset, time, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.state.events import whole
+from kwire_cli.analysis.coordinators import is_whole
 from kwire_cli.analysis.state.image import Image
 from kwire_cli.records.kafka_topics import decode_control, decode_record, type_name
 from kwire_cli.spec.kafka import CLUSTER_METADATA
@@ -12,7 +12,7 @@ from kwire_cli.spec.kafka import CLUSTER_METADATA
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kwire_cli.analysis.state.events import Event
+    from kwire_cli.analysis.coordinators import Event
     from kwire_cli.records.kafka_topics import RecordPayload
 
     Data = dict[str, Any]
@@ -277,7 +277,7 @@ def apply(state: Image, event: Event) -> None:
     value = payload.value if payload else None
     if not payload or not value or not value.body:
         state.unknown[value.type if value and value.type else "none"] += 1
-    elif not whole(value):
+    elif not is_whole(value):
         state.undecoded += 1
     elif value.type == BEGIN:
         state.held = []
@@ -304,7 +304,7 @@ def _replay(state: Image, payload: RecordPayload) -> None:
 
 def _control(state: Image, event: Event) -> None:
     control = decode_control(state.catalog, event.key, event.value)
-    value = control.value.json_data() if control.value and whole(control.value) else None
+    value = control.value.json_data() if control.value and is_whole(control.value) else None
     if control.type == "SnapshotHeader":
         _begin_anew(state)
     elif value is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.analysis.coordinators import SETTLED, partitions_in
 from kwire_cli.analysis.state.beside import coordinator_beside, partitions_beside
 from kwire_cli.answer import Column, Fact, Facts, Note, Table
 from kwire_cli.engine.values import instant
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.state.beside import Beside
-    from kwire_cli.analysis.state.ends import Ends, OpenTransaction
+    from kwire_cli.analysis.state.ends import Ends
     from kwire_cli.analysis.state.topics import Folded
     from kwire_cli.answer import Block
     from kwire_cli.records.codecs import Limits
+    from kwire_cli.records.producers import Transaction
     from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.spec.catalog import Catalog
 
@@ -39,9 +41,6 @@ _MEANINGS = {
     OPEN: "",
     UNKNOWN: f"unknown: the partition of {TRANSACTION_STATE} that would know it is not here, or was copied earlier",
 }
-SETTLED = 900.0
-"""Seconds without a batch after which kafka-transactions find-hanging looks at a transaction: the longest timeout that
-a broker allows for by default (transaction.max.timeout.ms)."""
 _PLAUSIBLE = 366 * 86_400_000
 """Milliseconds from the newest record of a coordinator up to which times of producers are believed: some count time in
 other units, and their records would be years ahead."""
@@ -231,17 +230,17 @@ class Logs:
         return out
 
     def _of_transaction(
-        self, transaction: OpenTransaction, ends: Ends, name: str, coordinator: dict[int, list[tuple[Folded, Row]]]
+        self, transaction: Transaction, ends: Ends, name: str, coordinator: dict[int, list[tuple[Folded, Row]]]
     ) -> Row:
         entries = coordinator.get(transaction.producer_id, [])
         part, entry = max(entries, key=lambda pair: pair[1]["transactionLastUpdateTimestampMs"], default=(None, None))
         settled = (self.age(transaction.last_time) or 0) >= SETTLED
-        if entry and entry["state"] not in _ENDED and name in _partitions(entry):
+        if entry and entry["state"] not in _ENDED and name in partitions_in(entry):
             verdict = OPEN
         elif part is not None and entry is not None:
             # Files of a running broker are copied one after the other. The coordinator has to have been heard after
             # the transaction began, and the log after the last word of the coordinator.
-            began = transaction.since if transaction.since is not None else transaction.last_time
+            began = transaction.since if transaction.since >= 0 else transaction.last_time
             in_order = part.passed.newest >= began and ends.newest >= entry["transactionLastUpdateTimestampMs"]
             verdict = HANGING if in_order or settled else UNKNOWN
         else:
@@ -249,9 +248,9 @@ class Logs:
         return {
             "verdict": verdict,
             "producerId": transaction.producer_id,
-            "producerEpoch": transaction.producer_epoch,
+            "producerEpoch": transaction.epoch,
             "firstOffset": transaction.first_offset,
-            "since": None if transaction.since is None else instant(transaction.since),
+            "since": None if transaction.since < 0 else instant(transaction.since),
             "ageSeconds": self.age(transaction.since),
             "transactionalId": entry["transactionalId"] if entry else None,
             "coordinator": entry["state"] if entry else None,
@@ -287,11 +286,6 @@ def _of_offset(offset: int, log: Ends | None) -> Row:
         "highWatermark": log.high_watermark,
         "logEndOffset": log.end,
     }
-
-
-def _partitions(row: Row) -> set[str]:
-    topics = row["transactionPartitions"] or ()
-    return {f"{topic['topic']}-{number}" for topic in topics for number in topic["partitionIds"]}
 
 
 def _some(partitions: Sequence[tuple[str, int]]) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kwire_cli.analysis.coordinators import Passed, events
 from kwire_cli.analysis.state import coordinators, image, image_records
-from kwire_cli.analysis.state.events import Passed, events
 from kwire_cli.errors import InputError, counted, few
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import partition_of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterable, Iterator
 
-    from kwire_cli.analysis.state.events import Event
+    from kwire_cli.analysis.coordinators import Event
     from kwire_cli.records.batch import Batch, Hide
     from kwire_cli.records.codecs import Limits
     from kwire_cli.records.gaps import Gap

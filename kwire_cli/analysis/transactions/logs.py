@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.call import later
-from kwire_cli.analysis.state.events import decoded
-from kwire_cli.analysis.transactions.model import ABORTED, COMMITTED, MOST_EVENTS, OPEN, HeldBack, Piece, StateRecord
+from kwire_cli.analysis.coordinators import SETTLED, Passed, decode_coordinator, events, partitions_in
+from kwire_cli.analysis.transactions.model import (
+    ABORTED,
+    COMMITTED,
+    MOST_EVENTS,
+    OPEN,
+    HeldBack,
+    Piece,
+    StateRecord,
+    Written,
+)
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.kafka_topics import UNKNOWN_STATE, decode_control
+from kwire_cli.records.producers import ProducerState, Transaction
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.kafka import TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from kwire_cli.analysis.coordinators import CoordinatorRecord, Event
     from kwire_cli.analysis.subjects import LogItem
-    from kwire_cli.records.batch import Head
+    from kwire_cli.records.producers import Ended
 
-RESULTS = {"COMMIT": COMMITTED, "ABORT": ABORTED}
-MOST_PRODUCERS = 1 << 16
-"""Producers with an open transaction in a partition, and transactional ids, that are known at a time."""
+MOST_IDS = 1 << 16
+"""Transactional ids that are known at a time."""
 COORDINATOR_DELAY = 0.05
 """Seconds that may pass from the time of a record to the record of the coordinator about its transaction."""
 REMOVED = "Removed"
@@ -35,20 +43,24 @@ WITH_PARTITIONS = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "Prepar
 class PartitionLog:
     """The transactions in one copy of a partition's log.
 
-    `open` are the pieces by producer id that the next batch may go on with, `closed` the others. `end` is the offset
-    after the last one, `next` that after the batch that was read last.
+    `state` has the open transactions of the part of the log that was read last, and `files` where they begin. `closed`
+    are the others. `end` is the offset after the last batch.
     """
 
     name: str
-    open: dict[int, Piece] = field(default_factory=dict)
+    state: ProducerState = field(default_factory=ProducerState)
+    files: dict[int, str] = field(default_factory=dict)
     closed: list[Piece] = field(default_factory=list)
     end: int = 0
-    next: int = 0
     until: float | None = None
+
+    def open(self) -> list[Piece]:
+        """Return the open transactions."""
+        return [_piece(transaction, self.files[producer]) for producer, transaction in self.state.open.items()]
 
     def pieces(self) -> list[Piece]:
         """Return the parts of transactions in the order of the log, joined where a log came in several parts."""
-        return self.joined([*self.closed, *self.open.values()])
+        return self.joined([*self.closed, *self.open()])
 
     @staticmethod
     def joined(pieces: Sequence[Piece]) -> list[Piece]:
@@ -58,9 +70,8 @@ class PartitionLog:
         for piece in sorted(pieces, key=lambda piece: piece.at):
             before = running.get(piece.producer_id)
             if before is None or before.result:
-                piece = _copy(piece)  # noqa: PLW2901 - joined pieces change
-                running[piece.producer_id] = piece
-                joined.append(piece)
+                running[piece.producer_id] = replace(piece, written=replace(piece.written))
+                joined.append(running[piece.producer_id])
             else:
                 _join(before, piece)
         return joined
@@ -89,34 +100,22 @@ class LogTransactions:
             self._add_state(item, batch)
             return
         head = batch.head
-        key = item.log
-        log = self.partitions.get(key)
+        log = self.partitions.get(item.log)
         if log is None:
-            log = self.partitions[key] = PartitionLog(item.name)
-        if head.base_offset != log.next and log.open:  # what is between may be in another part of the input
-            for piece in log.open.values():
+            log = self.partitions[item.log] = PartitionLog(item.name, ProducerState(head.base_offset))
+        if head.base_offset < log.state.next_offset:  # an earlier part of the log, or another one
+            for piece in log.open():
                 self._close(log, piece)
-            log.open.clear()
-        log.next = head.last_offset + 1
-        log.end = max(log.end, log.next)
-        time = head.max_timestamp / 1000 if head.max_timestamp >= 0 else None
+            log.state = ProducerState(head.base_offset)
+        _, began, ended, _ = log.state.append(batch)
+        log.end = max(log.end, log.state.next_offset)
+        time = _seconds(head.max_timestamp)
         log.until = max(log.until or 0.0, time) if time is not None else log.until
-        if not head.transactional or head.producer_id < 0:
-            return
-        if head.control:
-            self._add_marker(log, item, batch, head)
-        else:
-            _add_records(log, item, batch, head)
-
-    def _add_marker(self, log: PartitionLog, item: LogItem, batch: Batch, head: Head) -> None:
-        for record in islice(batch.records(), 1):
-            result = RESULTS.get(decode_control(catalog(), record.key, record.value).type)
-            if result is None:
-                return
-            piece = log.open.pop(head.producer_id, None) or Piece(head.producer_id, head.producer_epoch, item.file)
-            piece.result, piece.marker, piece.marker_epoch = result, record.offset, head.producer_epoch
-            piece.marked = record.timestamp / 1000 if record.timestamp >= 0 else None
-            self._close(log, piece)
+        if began:
+            log.files[head.producer_id] = item.file
+        if ended:
+            transaction = ended.transaction or Transaction(head.producer_id, head.producer_epoch, -1)
+            self._close(log, _piece(transaction, log.files.pop(head.producer_id, item.file), ended))
 
     def _close(self, log: PartitionLog, piece: Piece) -> None:
         """Keep a piece. Pieces are joined early only if there are too many of them."""
@@ -134,10 +133,10 @@ class LogTransactions:
     def _add_state(self, item: LogItem, batch: Batch) -> None:
         if batch.head.control:
             return
-        for record in batch.records():
-            pair = record.key is not None and decoded(catalog(), TRANSACTION_STATE, record.key, record.value, None)
-            if pair:
-                self._add_record(_state_record(item.file, record.offset, record.timestamp, *pair))
+        for event in events([batch], Passed()):
+            record = decode_coordinator(catalog(), TRANSACTION_STATE, event.key, event.value)
+            if record:
+                self._add_record(_state_record(item.file, event, record))
 
     def _add_record(self, record: StateRecord) -> None:
         if len(self.records) < MOST_EVENTS:
@@ -148,7 +147,7 @@ class LogTransactions:
 
     def _keep_latest(self, record: StateRecord) -> None:
         before = self.latest.get(record.transactional_id)
-        if (before is None and len(self.latest) < MOST_PRODUCERS) or (before and before.offset <= record.offset):
+        if (before is None and len(self.latest) < MOST_IDS) or (before and before.offset <= record.offset):
             self.latest[record.transactional_id] = record
 
     def merge(self, other: LogTransactions) -> None:
@@ -157,13 +156,7 @@ class LogTransactions:
             own = self.partitions.setdefault(key, PartitionLog(its.name))
             own.end = max(own.end, its.end)
             own.until = later(own.until, its.until)
-            own.closed += [_copy(piece) for piece in its.closed]
-            for producer, piece in its.open.items():
-                before = own.open.get(producer)
-                if before is None:
-                    own.open[producer] = _copy(piece)
-                else:  # which of the two comes first shows when all of them are sorted
-                    own.closed.append(_copy(piece))
+            own.closed += [*its.closed, *its.open()]
         room = MOST_EVENTS - len(self.records)
         self.records += other.records[:room]
         self.dropped += other.dropped + max(len(other.records) - room, 0)
@@ -211,55 +204,46 @@ class LogTransactions:
                         log.end,
                         log.until,
                         record.state if record else None,
-                        _is_hanging(record, partition, piece, newest),
+                        _is_hanging(record, log, piece, newest),
                         piece.file,
                     )
                 )
         return rows
 
 
-def _is_hanging(record: StateRecord | None, partition: str, piece: Piece, newest: float | None) -> bool | None:
-    """Return whether the coordinator does not know of an open transaction in a partition; None if that is not clear.
+def _is_hanging(record: StateRecord | None, log: PartitionLog, piece: Piece, newest: float | None) -> bool | None:
+    """Return whether the coordinator does not know of an open transaction in a log; None if that is not clear.
 
-    `newest` is the time of the newest record of the coordinator. A log of the coordinator that ends before the
-    transaction began, since it was copied earlier, says nothing.
+    `newest` is the time of the newest record of the coordinator. Files of a running broker are copied one after the
+    other: the coordinator's log has to reach beyond the begin of the transaction, and the partition's log beyond the
+    last record about the producer, or to end long before that record.
     """
     if record is None:
         return None
-    if record.state in WITH_PARTITIONS and partition in record.partitions:
+    if record.state in WITH_PARTITIONS and log.name in record.partitions:
         return False
     if piece.begin is not None and (newest is None or newest < piece.begin + COORDINATOR_DELAY):
+        return None
+    if record.time is not None and log.until is not None and 0 < record.time - log.until < SETTLED:
         return None
     return True
 
 
-def _add_records(log: PartitionLog, item: LogItem, batch: Batch, head: Head) -> None:
-    piece = log.open.get(head.producer_id)
-    if piece is None:
-        if len(log.open) >= MOST_PRODUCERS:
-            return
-        piece = log.open[head.producer_id] = Piece(head.producer_id, head.producer_epoch, item.file)
-    begin = head.first_time
-    piece.first = head.base_offset if piece.first < 0 else min(piece.first, head.base_offset)
-    piece.last = max(piece.last, head.last_offset)
-    piece.epoch = head.producer_epoch
-    if begin >= 0:
-        piece.begin = begin / 1000 if piece.begin is None else min(piece.begin, begin / 1000)
-    piece.written.batches += 1
-    piece.written.records += head.records
-    piece.written.bytes += batch.size
+def _piece(transaction: Transaction, file: str, ended: Ended | None = None) -> Piece:
+    written = Written(transaction.batches, transaction.records, transaction.bytes)
+    first = transaction.first_offset
+    last = transaction.last_offset
+    piece = Piece(transaction.producer_id, transaction.epoch, file, first, last, _seconds(transaction.since), written)
+    if ended:
+        piece.result = COMMITTED if ended.marker.commit else ABORTED
+        piece.marker = ended.marker.offset
+        piece.marker_epoch = ended.epoch
+        piece.marked = _seconds(ended.marker.timestamp)
+    return piece
 
 
-def _copy(piece: Piece) -> Piece:
-    copy = Piece(piece.producer_id, piece.epoch, piece.file, piece.first, piece.last, piece.begin)
-    copy.written.add(piece.written)
-    copy.marker, copy.marker_epoch, copy.marked, copy.result = (
-        piece.marker,
-        piece.marker_epoch,
-        piece.marked,
-        piece.result,
-    )
-    return copy
+def _seconds(time: int) -> float | None:
+    return time / 1000 if time >= 0 else None
 
 
 def _join(piece: Piece, later: Piece) -> None:
@@ -274,32 +258,23 @@ def _join(piece: Piece, later: Piece) -> None:
     piece.marker_epoch = later.marker_epoch
 
 
-def _state_record(
-    file: str, offset: int, timestamp: int, key: dict[str, object], value: dict[str, object]
-) -> StateRecord:
-    name = str(key.get("transactionalId"))
-    time = timestamp / 1000 if timestamp >= 0 else None
+def _state_record(file: str, event: Event, record: CoordinatorRecord) -> StateRecord:
+    time = _seconds(event.timestamp)
+    value = record.value
     if not value:
-        return StateRecord(offset, time, name, -1, -1, REMOVED, (), None, None, file)
-    status, start, timeout = (
-        value.get(field) for field in ("transactionStatus", "transactionStartTimestampMs", "transactionTimeoutMs")
-    )
-    state = status if isinstance(status, str) else UNKNOWN_STATE
-    partitions = tuple(
-        f"{topic['topic']}-{number}"
-        for topic in value.get("transactionPartitions") or ()  # type: ignore[attr-defined] # a decoded array
-        for number in topic["partitionIds"]
-    )
+        return StateRecord(event.offset, time, record.name, -1, -1, REMOVED, (), None, None, file)
+    start = value.get("transactionStartTimestampMs")
+    timeout = value.get("transactionTimeoutMs")
     return StateRecord(
-        offset,
+        event.offset,
         time,
-        name,
-        int(value["producerId"]),  # type: ignore[call-overload]
-        int(value["producerEpoch"]),  # type: ignore[call-overload]
-        state,
-        partitions,
-        start / 1000 if isinstance(start, int) and start >= 0 else None,
-        timeout / 1000 if isinstance(timeout, int) and timeout >= 0 else None,
+        record.name,
+        int(value["producerId"]),
+        int(value["producerEpoch"]),
+        record.status,
+        tuple(partitions_in(value)),
+        _seconds(start) if isinstance(start, int) else None,
+        _seconds(timeout) if isinstance(timeout, int) else None,
         file,
     )
 

@@ -1,4 +1,4 @@
-"""Faults, and the checks of leader epochs and producers."""
+"""Faults, and the checks of leader epochs and producer snapshots."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import counted
-from kwire_cli.records.batch import sequence_after
 from kwire_cli.records.reading import items
 from kwire_cli.source.reading import Caller
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.batch import Batch, Head, Source
     from kwire_cli.records.gaps import Gap
+    from kwire_cli.records.producers import Producer, ProducerState
     from kwire_cli.source.logs.contents import LeaderEpoch
     from kwire_cli.source.logs.indexes import ProducerEntry
     from kwire_cli.source.logs.model import Contents
@@ -202,280 +202,42 @@ class LeaderEpochCheck:
                 yield Fault("LEADER_EPOCH_CHECKPOINT", self.file, entry.at, entry.start_offset, text)
 
 
-# What each producer with an id did last, folded from the batches of a log: sequences, epochs, open
-# transactions.
-#
-# The rules are those of org.apache.kafka.storage.internals.log.ProducerAppendInfo and ProducerStateManager.
-# Kafka checks a batch before it is appended; here it was, so a rule holds only where nothing between two
-# batches is missing: compaction removes batches, and with each of them an offset.
-
-EXPIRATION = 86_400_000
-"""Milliseconds after which a broker may forget a producer without an open transaction (producer.id.expiration.ms); then
-any sequence is good."""
+# Producer snapshots against the producers of the log.
 
 
-_SEQUENCES, _HALF = 1 << 31, 1 << 30
+def snapshot_differences(
+    state: ProducerState, entries: Sequence[ProducerEntry], end_offset: int
+) -> Iterator[tuple[ProducerEntry | None, str]]:
+    """Yield each entry of a snapshot of `end_offset` that contradicts the log, and how.
 
-
-class Problem(NamedTuple):
-    """A fault without its place."""
-
-    code: str
-    text: str
-
-
-class Marker(NamedTuple):
-    """A transaction marker."""
-
-    commit: bool
-    coordinator_epoch: int
-
-
-class Aborted(NamedTuple):
-    """A transaction that an abort marker ended. What is None could not be known from the log."""
-
-    producer_id: int
-    first_offset: int | None
-    last_offset: int
-    last_stable_offset: int | None
-
-
-@dataclass(slots=True)
-class Producer:
-    """A producer's state after `seen`, the last offset that told of it. -1 and None are what it has not and what is not
-    known.
-
-    `first_offset` is that of its open transaction, and right if `first_known`; without one `first_known` says that it
-    is known to have none. `timestamp_known` is false where compaction may have changed the time of its last batch.
+    The entry is None if the snapshot lacks one.
     """
-
-    epoch: int
-    last_sequence: int | None
-    last_offset: int | None
-    offset_delta: int
-    timestamp: int
-    coordinator_epoch: int | None
-    first_offset: int
-    first_known: bool
-    seen: int
-    timestamp_known: bool = True
-
-    def forget(self) -> None:
-        """Something is missing from the log in which it may have ended or begun a transaction."""
-        self.coordinator_epoch, self.first_known = None, False
-
-
-class Producers:
-    """The producers of a partition while its log is read from the begin. `begun` is where the last transaction began.
-
-    Args:
-        complete: Whether nothing came before: the log begins at offset 0, or `take` was given a snapshot of where it
-            begins.
-        sequences: Whether sequences are checked, which those of a coordinator's own batches are not
-            (AppendOrigin.COORDINATOR).
-
-    """
-
-    def __init__(self, *, complete: bool, sequences: bool = True) -> None:
-        self.by_id: dict[int, Producer] = {}
-        self.complete, self.sequences = complete, sequences
-        self.missing_before = -1
-        self.begun = -1
-        self._open: dict[int, int] = {}
-
-    def missing(self, offset: int) -> None:
-        """Batches are missing right before this offset."""
-        self.missing_before, self.complete = offset, False
-
-    def take(self, entries: Iterable[ProducerEntry], end_offset: int) -> None:
-        """From `end_offset` on the state is that of a snapshot."""
-        self.by_id = {
-            entry.producer_id: Producer(
-                entry.epoch,
-                entry.last_sequence,
-                entry.last_offset,
-                entry.offset_delta,
-                entry.timestamp,
-                entry.coordinator_epoch,
-                entry.current_txn_first_offset,
-                first_known=True,
-                seen=end_offset - 1,
-            )
-            for entry in entries
-        }
-        self._open = {
-            producer_id: producer.first_offset
-            for producer_id, producer in self.by_id.items()
-            if producer.first_offset >= 0
-        }
-        self.complete = True
-
-    def data(self, head: Head) -> Iterable[Problem]:
-        """A batch of data by a producer with an id."""
-        producer = self.by_id.get(head.producer_id)
-        if (
-            producer is None
-            or producer.epoch != head.producer_epoch
-            or producer.last_sequence is None
-            or head.base_sequence != (producer.last_sequence + 1) & (_SEQUENCES - 1)
-            or self.missing_before > producer.seen
-            or (head.transactional or producer.first_offset >= 0)
-        ):
-            return list(self._checked(head))
-        # What nearly all batches are: the next one of an idempotent producer.
-        self._write(producer, head)
-        return ()
-
-    def _checked(self, head: Head) -> Iterator[Problem]:
-        producer, lost = self._producer(head)
-        if head.producer_epoch < producer.epoch:
-            yield Problem(
-                "PRODUCER_EPOCH",
-                f"producer {head.producer_id} writes in epoch {head.producer_epoch} after {producer.epoch}",
-            )
-            return
-        if self.sequences:
-            yield from _sequence_problems(head, producer, lost=lost)
-        if producer.first_offset >= 0 and producer.first_known and not head.transactional:
-            text = (
-                f"producer {head.producer_id} has a transaction open since offset {producer.first_offset}, and "
-                f"this batch is not of it"
-            )
-            yield Problem("TRANSACTION_MIXED", text)
-        producer.epoch = head.producer_epoch
-        self._write(producer, head)
-        if head.transactional and producer.first_offset < 0:
-            producer.first_offset = self.begun = self._open[head.producer_id] = head.base_offset
-
-    def _write(self, producer: Producer, head: Head) -> None:
-        last, delta = head.last_offset, head.last_offset - head.base_offset
-        producer.last_sequence = sequence_after(head.base_sequence, delta)
-        producer.last_offset, producer.offset_delta, producer.seen = last, delta, last
-        producer.timestamp, producer.timestamp_known = head.max_timestamp, head.records_count == delta + 1
-
-    def marker(self, head: Head, marker: Marker) -> tuple[list[Problem], Aborted | None]:
-        """A transaction marker; what it aborts, if the log has data of that.
-
-        A marker without data is good: not each partition of a transaction gets some.
-        """
-        producer, _ = self._producer(head)
-        problems = []
-        if head.producer_epoch < producer.epoch:
-            text = f"a marker for producer {head.producer_id} in epoch {head.producer_epoch} after {producer.epoch}"
-            problems.append(Problem("PRODUCER_EPOCH", text))
-        if producer.coordinator_epoch is not None and marker.coordinator_epoch < producer.coordinator_epoch:
-            text = (
-                f"a marker for producer {head.producer_id} of coordinator epoch {marker.coordinator_epoch} after "
-                f"{producer.coordinator_epoch}"
-            )
-            problems.append(Problem("COORDINATOR_EPOCH", text))
-        aborted = None
-        if producer.first_offset >= 0 and not marker.commit:
-            first = producer.first_offset if producer.first_known else None
-            aborted = Aborted(head.producer_id, first, head.last_offset, self._last_stable_offset(head))
-        self._open.pop(head.producer_id, None)
-        if head.producer_epoch > producer.epoch:
-            producer.epoch, producer.last_sequence, producer.last_offset, producer.offset_delta = (
-                head.producer_epoch,
-                -1,
-                -1,
-                0,
-            )
-        producer.coordinator_epoch, producer.first_offset, producer.first_known = marker.coordinator_epoch, -1, True
-        producer.timestamp, producer.timestamp_known, producer.seen = head.max_timestamp, True, head.last_offset
-        return problems, aborted
-
-    def compare(self, entries: Iterable[ProducerEntry], end_offset: int) -> Iterator[tuple[ProducerEntry | None, str]]:
-        """Yield each entry of a snapshot of this offset that differs from the log, and what is wrong.
-
-        The entry is None if the snapshot lacks one.
-        """
-        said = {entry.producer_id: entry for entry in entries}
-        for producer_id, entry in said.items():
-            producer = self.by_id.get(producer_id)
-            if producer is None:
-                if self.complete:
-                    yield entry, f"the log has no batch of producer {producer_id} before offset {end_offset}"
-            elif self.missing_before <= producer.seen and (text := _differences(producer, entry)):
-                yield entry, f"of producer {producer_id} it says {text}"
-        # A broker forgets producers by the time of what they wrote last: none of those that it still has is older than
-        # one that it has not.
-        oldest = min((entry.timestamp for entry in said.values() if entry.current_txn_first_offset < 0), default=None)
-        for producer_id, producer in self.by_id.items():
-            if producer_id in said or self.missing_before > producer.seen:
-                continue
-            if producer.first_known and producer.first_offset >= 0:
-                yield (
-                    None,
-                    (
-                        f"producer {producer_id} is not in it, which has a transaction open since offset "
-                        f"{producer.first_offset}"
-                    ),
-                )
-            elif oldest is not None and producer.timestamp_known and oldest <= producer.timestamp:
-                yield None, f"producer {producer_id} is not in it, which wrote offset {producer.seen}"
-
-    def _producer(self, head: Head) -> tuple[Producer, bool]:
-        """The state before this batch, and whether something is missing between."""
-        producer = self.by_id.get(head.producer_id)
+    in_snapshot = {entry.producer_id for entry in entries}
+    for entry in entries:
+        producer = state.by_id.get(entry.producer_id)
         if producer is None:
-            whole_log, epoch, previous_offset = self.complete, head.producer_epoch, head.base_offset - 1
-            none = -1 if whole_log else None
-            # Kafka takes any first sequence of a producer that it does not know, but not once it has seen a marker for
-            # it.
-            sequence = none if head.control else None
-            producer = Producer(epoch, sequence, none, 0, head.max_timestamp, none, -1, whole_log, previous_offset)
-            self.by_id[head.producer_id] = producer
-            return producer, not whole_log
-        if producer.first_offset < 0 and head.max_timestamp - producer.timestamp >= EXPIRATION:
-            producer.epoch = head.producer_epoch
-            producer.last_sequence = producer.last_offset = producer.coordinator_epoch = None
-            return producer, True
-        lost = self.missing_before > producer.seen
-        if lost:
-            producer.forget()
-        return producer, lost
-
-    def _last_stable_offset(self, head: Head) -> int | None:
-        """The first offset of what is still open beside this producer's transaction, else the one after its marker;
-        None where not all is known.
-        """
-        if not self.complete:
-            return None
-        return min(
-            (first for producer_id, first in self._open.items() if producer_id != head.producer_id),
-            default=head.last_offset + 1,
-        )
+            if state.complete:
+                yield entry, f"the log has no batch of producer {entry.producer_id} before offset {end_offset}"
+        elif state.missing_before <= producer.seen and (text := _difference(state, producer, entry)):
+            yield entry, f"of producer {entry.producer_id} it says {text}"
+    # A broker forgets the producers whose last batch is oldest.
+    idle = (entry.timestamp for entry in entries if entry.current_txn_first_offset < 0)
+    oldest = min(idle, default=None)
+    for producer_id, producer in state.by_id.items():
+        if producer_id in in_snapshot or state.missing_before > producer.seen:
+            continue
+        transaction = state.open.get(producer_id)
+        if transaction and transaction.first_known:
+            first = transaction.first_offset
+            yield None, f"producer {producer_id} is not in it, which has a transaction open since offset {first}"
+        elif oldest is not None and producer.timestamp_known and oldest <= producer.timestamp:
+            yield None, f"producer {producer_id} is not in it, which wrote offset {producer.seen}"
 
 
-def is_whole(head: Head) -> bool:
-    """Return whether compaction removed no record from a batch of format v2."""
-    return head.records_count == head.last_offset - head.base_offset + 1
-
-
-def _sequence_problems(head: Head, producer: Producer, *, lost: bool) -> Iterator[Problem]:
-    who, first = f"producer {head.producer_id} in epoch {head.producer_epoch}", head.base_sequence
-    if first < 0:
-        yield Problem("SEQUENCE_MISSING", f"{who} writes without a sequence")
-    elif head.producer_epoch != producer.epoch:
-        if first and not lost:
-            yield Problem("SEQUENCE_GAP", f"{who} begins with sequence {first}, not 0")
-    elif producer.last_sequence is not None:
-        expected = sequence_after(producer.last_sequence, 1) if producer.last_sequence >= 0 else 0
-        ahead = (first - expected) % _SEQUENCES
-        if ahead >= _HALF:
-            yield Problem(
-                "SEQUENCE_DUPLICATE",
-                f"{who} writes sequence {first} after {producer.last_sequence}, of offset {producer.last_offset}",
-            )
-        elif ahead and not lost:
-            yield Problem(
-                "SEQUENCE_GAP",
-                f"{who} writes sequence {first}, and {expected} is next after offset {producer.last_offset}",
-            )
-
-
-def _differences(producer: Producer, entry: ProducerEntry) -> str:
+def _difference(state: ProducerState, producer: Producer, entry: ProducerEntry) -> str:
+    transaction = state.open.get(entry.producer_id)
+    first = transaction.first_offset if transaction else -1
+    first_known = transaction.first_known if transaction else producer.transaction_known
     pairs = [
         ("epoch", entry.epoch, producer.epoch),
         ("lastSequence", entry.last_sequence, producer.last_sequence),
@@ -483,14 +245,15 @@ def _differences(producer: Producer, entry: ProducerEntry) -> str:
         ("offsetDelta", entry.offset_delta, producer.offset_delta if producer.last_offset is not None else None),
         ("timestamp", entry.timestamp, producer.timestamp if producer.timestamp_known else None),
         ("coordinatorEpoch", entry.coordinator_epoch, producer.coordinator_epoch),
-        (
-            "currentTxnFirstOffset",
-            entry.current_txn_first_offset,
-            producer.first_offset if producer.first_known else None,
-        ),
+        ("currentTxnFirstOffset", entry.current_txn_first_offset, first if first_known else None),
     ]
     return ", ".join(
-        f"{name} {said} where the log has {actual}"
-        for name, said, actual in pairs
-        if actual is not None and said != actual
+        f"{name} {given} where the log has {actual}"
+        for name, given, actual in pairs
+        if actual is not None and given != actual
     )
+
+
+def is_whole(head: Head) -> bool:
+    """Return whether compaction removed no record from a batch of format v2."""
+    return head.records_count == head.last_offset - head.base_offset + 1

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.verify.checks import Aborted, Checked, Fault, from_anomalies, is_whole
+from kwire_cli.analysis.verify.checks import Checked, Fault, from_anomalies, is_whole
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.model import Kind
 from kwire_cli.stores import path_of
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.records.batch import Batch
+    from kwire_cli.records.producers import Ended
     from kwire_cli.source.logs.files import File, Partition
     from kwire_cli.source.logs.indexes import AbortedTransaction, OffsetEntry, TimeEntry
     from kwire_cli.source.logs.model import Contents
@@ -167,8 +168,13 @@ class TimeIndexCheck:
         return Fault(code, self.file, entry.at, entry.offset, text)
 
 
-class _Ended(NamedTuple):
-    aborted: Aborted
+class _Aborted(NamedTuple):
+    """A transaction that an abort marker ended, and the position of the marker. None stands for unknown."""
+
+    producer_id: int
+    first_offset: int | None
+    last_offset: int
+    last_stable_offset: int | None
     position: int
 
 
@@ -181,17 +187,21 @@ class TransactionIndexCheck:
         self.file, self.log = str(file), str(log)
         self._entries = {entry.last_offset: entry for entry in entries or ()}
         self._markers: dict[int, int] = {}
-        self._ended: list[_Ended] = []
+        self._aborted: list[_Aborted] = []
         self._missing_first: list[int] = []
         self._missing_after: list[int] = []
         self._begun: set[int] = set()
 
-    def marker(self, producer_id: int, offset: int, aborted: Aborted | None, position: int) -> None:
-        """An abort marker; `aborted` is the transaction whose data the log has."""
-        if aborted:
-            self._ended.append(_Ended(aborted, position))
+    def marker(self, ended: Ended, batch: Batch) -> None:
+        """Take the batch of an abort marker, and the transaction that the marker ended."""
+        offset = batch.head.last_offset
+        transaction = ended.transaction
+        if transaction:
+            first = transaction.first_offset if transaction.first_known else None
+            aborted = _Aborted(ended.producer_id, first, offset, ended.last_stable_offset, batch.position)
+            self._aborted.append(aborted)
         if offset in self._entries:
-            self._markers[offset] = producer_id
+            self._markers[offset] = ended.producer_id
 
     def begun(self, offset: int) -> None:
         """A transaction begins here."""
@@ -206,8 +216,8 @@ class TransactionIndexCheck:
 
     def end(self) -> Iterator[Fault]:
         """The segment ends here."""
-        for aborted, position in self._ended:
-            yield from self._compared(aborted, position)
+        for aborted in self._aborted:
+            yield from self._compared(aborted)
         for entry in self._entries.values():
             if entry.last_offset in self._markers:
                 if self._markers[entry.last_offset] != entry.producer_id:
@@ -224,14 +234,14 @@ class TransactionIndexCheck:
         at = bisect_right(self._missing_first, offset) - 1
         return at >= 0 and offset < self._missing_after[at]
 
-    def _compared(self, aborted: Aborted, position: int) -> Iterator[Fault]:
+    def _compared(self, aborted: _Aborted) -> Iterator[Fault]:
         entry = self._entries.get(aborted.last_offset)
         who = f"the transaction of producer {aborted.producer_id} that was aborted at offset {aborted.last_offset}"
         if entry is None:
             yield Fault(
                 "ABORTED_NOT_INDEXED",
                 self.log,
-                position,
+                aborted.position,
                 aborted.last_offset,
                 f"{who} is not in {path_of(self.file).name}",
             )

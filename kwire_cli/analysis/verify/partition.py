@@ -4,24 +4,23 @@ producers and leader epochs.
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.verify.checks import (
+    FAULTS,
     Checked,
     Fault,
     LeaderEpochCheck,
-    Marker,
-    Producers,
     from_anomalies,
+    snapshot_differences,
 )
 from kwire_cli.analysis.verify.indexes import INDEXES, Segment
-from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.batch import PADDING, Batch, deep_faults
 from kwire_cli.records.formats import AUTO
 from kwire_cli.records.kafka_topics import OWN_TOPICS
+from kwire_cli.records.producers import NOTHING, Appended, ProducerState
 from kwire_cli.records.reading import source_of
 from kwire_cli.source.logs.contents import TEXTS, read_log_file
 from kwire_cli.source.logs.files import File, Partition, partition
@@ -29,8 +28,6 @@ from kwire_cli.source.logs.model import BATCH_KINDS, FileName, Kind, file_name
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS
 from kwire_cli.stores import path_of
-from kwire_cli.structs.logs import end_transaction_marker
-from kwire_cli.structs.records.v2 import CONTROL_RECORD_KEY, CONTROL_TYPES
 
 if TYPE_CHECKING:
     import os
@@ -40,8 +37,6 @@ if TYPE_CHECKING:
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.stores import Place
-
-_KEY = fixed(CONTROL_RECORD_KEY)
 
 
 def verify_part(path: Place, *, deep: bool, form: str, checked: Checked) -> Iterator[Fault]:
@@ -133,7 +128,7 @@ class _Verification:
         self.topic = part.name.topic if part.name else None
         self.start = self.logs[0][1] if self.logs else 0
         self.next_offset = self.start
-        self.producers = Producers(complete=self.start == 0, sequences=self.topic != CONSUMER_OFFSETS)
+        self.producers = ProducerState(self.start, sequences=self.topic != CONSUMER_OFFSETS)
         self.epochs = LeaderEpochCheck(part.path, ())
         self.lost = False
         self._hide = Redaction(catalog()).record
@@ -180,8 +175,6 @@ class _Verification:
             yield from from_anomalies(file.path, contents.anomalies)
             if end_offset == self.start and not contents.anomalies:
                 self.producers.take(contents.entries, end_offset)
-        if not self.producers.complete:
-            self.producers.missing(self.start)
 
     def _compare_snapshots(self, upto: int | None) -> Iterator[Fault]:
         """Yield the faults of snapshots of offsets up to `upto`, before the batch that begins there.
@@ -200,11 +193,12 @@ class _Verification:
                 continue
             if end_offset > self.next_offset:
                 self.producers.missing(end_offset)
-            wrong = list(self.producers.compare(contents.entries, end_offset))
+            entries = [*contents.entries]
+            wrong = list(snapshot_differences(self.producers, entries, end_offset))
             for entry, text in wrong:
                 yield Fault("SNAPSHOT_PRODUCER", str(file.path), entry.at if entry else None, end_offset, text)
             if not wrong:
-                self.producers.take(contents.entries, end_offset)
+                self.producers.take(entries, end_offset)
                 self.next_offset = max(self.next_offset, end_offset)
 
     def _segment(self, segment: Segment) -> Iterator[Fault]:
@@ -267,14 +261,11 @@ class _Verification:
             yield from segment.times.batch(batch)
         if head.leader_epoch != self.epochs.current or base >= self.epochs.until:
             yield from self.epochs.batch(segment.log, batch)
-        if head.control:
-            if head.producer_id >= 0:
-                yield from self._marker(segment, batch)
-        elif head.producer_id >= 0:
-            for code, text in self.producers.data(head):
-                yield Fault(code, str(segment.log), batch.position, base, text)
-            if self.producers.begun == base:
-                segment.aborted.begun(base)
+        appended = self.producers.append(batch)
+        if appended is not NOTHING:
+            yield from self._of_producer(segment, batch, appended)
+        elif head.control and head.producer_id >= 0:  # compaction emptied the batch of a marker
+            segment.aborted.missing(base, last + 1)
 
     def _offsets(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
         head, log = batch.head, str(segment.log)
@@ -302,28 +293,18 @@ class _Verification:
         self.producers.missing(before)
         segment.aborted.missing(self.next_offset, before)
 
-    def _marker(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
+    def _of_producer(self, segment: Segment, batch: Batch, appended: Appended) -> Iterator[Fault]:
         head, log = batch.head, str(segment.log)
-        if head.records_count == 0:
-            # Compaction emptied it, all of its transaction being gone: what it was is not known.
-            self.producers.missing(head.last_offset + 1)
-            segment.aborted.missing(head.base_offset, head.last_offset + 1)
-            return
-        marker = _marker(batch)
-        if marker is None:
-            yield Fault(
-                "CONTROL_RECORD",
-                log,
-                batch.position,
-                head.base_offset,
-                f"a control batch of producer {head.producer_id} without a marker",
-            )
-            return
-        problems, aborted = self.producers.marker(head, marker)
-        for code, text in problems:
-            yield Fault(code, log, batch.position, head.base_offset, text)
-        if not marker.commit:
-            segment.aborted.marker(head.producer_id, head.last_offset, aborted, batch.position)
+        for problem in appended.problems:
+            if problem.code in FAULTS:
+                yield Fault(problem.code, log, batch.position, head.base_offset, problem.text)
+        if appended.is_unreadable:
+            text = f"a control batch of producer {head.producer_id} without a marker"
+            yield Fault("CONTROL_RECORD", log, batch.position, head.base_offset, text)
+        if appended.began:
+            segment.aborted.begun(head.base_offset)
+        if appended.ended and not appended.ended.marker.commit:
+            segment.aborted.marker(appended.ended, batch)
 
     def _alone(self, file: File) -> Iterator[Fault]:
         """Yield the faults of a file whose batches are no part of the log.
@@ -349,20 +330,3 @@ class _Verification:
                 text = f"the batch begins at offset {head.base_offset}, and {next_offset} is next"
                 yield Fault("OFFSET_ORDER", str(file.path), item.position, head.base_offset, text)
             next_offset = max(next_offset, head.last_offset + 1)
-
-
-@cache
-def _marker_value() -> Fixed:
-    return fixed(end_transaction_marker(catalog().message("EndTxnMarker")))
-
-
-def _marker(batch: Batch) -> Marker | None:
-    """The transaction marker in a control batch; None where it holds another control record, or none that can be
-    read.
-    """
-    record = next(batch.records(), None)
-    value = _marker_value()
-    if record is None or len(record.key or b"") < _KEY.size or len(record.value or b"") < value.size:
-        return None
-    kind = CONTROL_TYPES.get(_KEY.unpack(record.key)[1])
-    return Marker(kind == "COMMIT", value.unpack(record.value)[1]) if kind in {"COMMIT", "ABORT"} else None

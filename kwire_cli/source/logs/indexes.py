@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.engine.codes import Anomaly
 from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.records.codecs import crc32c
+from kwire_cli.records.producers import SnapshotEntry
 from kwire_cli.source.logs.model import ENTRIES, GAP, HEAD, PADDING, Contents, Kind, Piece, Table, joined
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.structs.logs import (
@@ -215,23 +216,10 @@ def _transaction_faults(table: Table[AbortedTransaction], base: int) -> Iterator
 # Source: org.apache.kafka.storage.internals.log.ProducerStateManager (readSnapshot, writeSnapshot).
 
 
-class ProducerEntry(NamedTuple):
-    """A producer's last batch of data, and its open transaction, if any.
+class ProducerEntry(SnapshotEntry):
+    """A producer in a snapshot."""
 
-    `last_sequence`, `last_offset`: of the last record of that batch, -1 where the producer has written none since its
-    epoch changed; `offset_delta`: how much larger that offset is than the first of the batch. `timestamp` in
-    milliseconds. `current_txn_first_offset` is -1 without a transaction.
-    """
-
-    at: int
-    producer_id: int
-    epoch: int
-    last_sequence: int
-    last_offset: int
-    offset_delta: int
-    timestamp: int
-    coordinator_epoch: int
-    current_txn_first_offset: int
+    __slots__ = ()
 
     def to_json(self) -> dict[str, Any]:
         """The fields in the words of ProducerSnapshot, after `at`."""

@@ -28,7 +28,7 @@ def changes(between, *paths, code=0):
 
 
 def told(rows):
-    """Changes without their places and rows."""
+    """Changes without the fields of their rows."""
     return [(row["stateTable"], row["key"], row["change"], row["field"], row["before"], row["after"]) for row in rows]
 
 
@@ -119,7 +119,6 @@ def test_offsets_added_changed_and_removed():
         ("offsets", "h, t-0", "removed", "offset", 1, None),
         ("offsets", "i, t-0", "added", "offset", None, 2),
     ]
-    assert [row["offset"] for row in found["changes"]] == [4, 3, 2, 4, 3]
     assert [row["row"]["group"] for row in found["changes"]] == ["h", "i", "g", "h", "i"]
     assert found["changes"][2]["row"] == {"group": "g", "topic": "t", "partition": 0}
     assert found["counts"] == [
@@ -143,7 +142,6 @@ def test_pending_offsets_and_their_marker(marker, offsets):
     assert told(began["changes"]) == [("pendingOffsets", "g, 9, t-0", "added", "offset", None, 7)]
     found = of_records("__consumer_offsets", *records, between="1..")
     assert told(found["changes"]) == [*offsets, ("pendingOffsets", "g, 9, t-0", "removed", "offset", 7, None)]
-    assert found["changes"][-1]["offset"] == 2
 
 
 def test_the_cluster_changes():
@@ -167,11 +165,11 @@ def test_the_cluster_changes():
         framed("RemoveTopicRecord", {"topicId": ID}),
     ]
     found = of_records("__cluster_metadata", *records, between="2..4")
-    assert [(*row, place["offset"]) for row, place in zip(told(found["changes"]), found["changes"], strict=True)] == [
-        ("partitions", "t-0", "changed", "leader", 1, 2, 3),
-        ("partitions", "t-0", "changed", "leaderEpoch", 4, 5, 3),
-        ("partitions", "t-0", "changed", "isr", [1, 2], [2], 3),
-        ("configs", "TOPIC, t, retention.ms", "changed", "value", "1", "2", 4),
+    assert told(found["changes"]) == [
+        ("partitions", "t-0", "changed", "leader", 1, 2),
+        ("partitions", "t-0", "changed", "leaderEpoch", 4, 5),
+        ("partitions", "t-0", "changed", "isr", [1, 2], [2]),
+        ("configs", "TOPIC, t, retention.ms", "changed", "value", "1", "2"),
     ]
     found = of_records("__cluster_metadata", *records, between="4..")
     assert [row[:3] for row in told(found["changes"])] == [
@@ -179,7 +177,6 @@ def test_the_cluster_changes():
         ("partitions", "t-0", "removed"),
         ("configs", "TOPIC, t, retention.ms", "removed"),
     ]
-    assert {row["offset"] for row in found["changes"]} == {5}
 
 
 def test_a_secret_that_changed_is_a_change_without_its_value():
@@ -200,31 +197,6 @@ def test_real_transactions():
     found = changes("20..60", SEGMENTS / "__transaction_state-0")
     assert ("transactions", "lab-txn-1", "changed", "state", "Ongoing", "CompleteCommit") in told(found["changes"])
     assert ("transactions", "lab-txn-1", "changed", "partitions", ["txn-out-0"], []) in told(found["changes"])
-
-
-@pytest.mark.parametrize("name", ["__transaction_state-0", "__consumer_offsets-0"])
-def test_each_change_is_of_the_record_that_made_it(name):
-    """From each offset to the next, the place of a change is that of the one record between them."""
-    topic, data = name[:-2], segments()[name]
-    last = 40
-    for at in range(last):
-        file = LogFile.of(memoryview(data))
-        between = Range(Bound(offset=at), Bound(offset=at + 1))
-        topics = [*changed_topics(catalog(), [file], between, as_topic=topic)]
-        for row in answer_document(changes_answer(topics, "", hide=None))["tables"]["changes"]:
-            assert row["offset"] == at + 1, row
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize(
-    ("name", "first", "last"),
-    [("__consumer_offsets-0", 0, 60), ("__share_group_state-0", 0, 6), ("__cluster_metadata-0", 250, 300)],
-)
-def test_each_change_of_real_logs_is_of_the_record_that_made_it(name, first, last):
-    for at in range(first, last):
-        tables = changes(f"{at}..{at + 1}", REAL / "k44-clean" / name)
-        for row in tables["changes"]:
-            assert row["offset"] == at + 1, row
 
 
 @pytest.mark.shared

@@ -1,0 +1,206 @@
+"""Records of Kafka's own topics, and what the records of coordinators mean.
+
+`events` yields the records of a log in order, and counts the parts that cannot be read. `decode_coordinator` decodes a
+record of `__consumer_offsets`, `__transaction_state` or `__share_group_state`: the group or transactional id, the part
+of the group, and key and value in Kafka's JSON form. State, groups and transactions use both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.engine.fixed import fixed
+from kwire_cli.records.batch import PADDING, Batch
+from kwire_cli.records.kafka_topics import TRANSACTION_STATUS, UNKNOWN_STATE, decode_record
+from kwire_cli.records.payload_model import version_of
+from kwire_cli.spec.kafka import CONSUMER_OFFSETS
+from kwire_cli.structs.messages import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from kwire_cli.records.batch import Hide
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.records.payload_model import Payload
+    from kwire_cli.spec.catalog import Catalog
+
+
+# Records in the order of the log, markers among them.
+
+
+class Event(NamedTuple):
+    """A record of a log. `producer_id` is -1 outside of transactions, `epoch` is the leader epoch of the batch."""
+
+    offset: int
+    timestamp: int
+    producer_id: int
+    epoch: int
+    control: bool
+    key: bytes | None
+    value: bytes | None
+
+
+@dataclass
+class Passed:
+    """Counts of records, batches, gaps and their bytes, and batches with a wrong checksum.
+
+    `first` and `last` are the first and the last offset, None without a record. `newest` is the largest time of a batch
+    in milliseconds, or -1.
+    """
+
+    first: int | None = None
+    last: int | None = None
+    records: int = 0
+    batches: int = 0
+    gaps: int = 0
+    gap_bytes: int = 0
+    corrupt: int = 0
+    newest: int = -1
+    notes: list[str] = field(default_factory=list)
+
+
+def events(
+    items: Iterable[Batch | Gap], passed: Passed, *, first: int | None = None, last: int | None = None
+) -> Iterator[Event]:
+    """Yield the records with offsets from `first` to `last`, both included and None for no bound.
+
+    Skip batches with a wrong checksum, at which Kafka's reader would fail. `passed` counts them, and gaps.
+    """
+    for item in items:
+        if not isinstance(item, Batch):
+            if item.code != PADDING:
+                passed.gaps += 1
+                passed.gap_bytes += item.size
+            continue
+        head = item.head
+        passed.batches += 1
+        if (last is not None and head.base_offset > last) or (first is not None and head.last_offset < first):
+            continue
+        if not item.crc_valid:
+            passed.corrupt += 1
+            continue
+        producer = head.producer_id if head.transactional else -1
+        for record in item.records():
+            if (first is None or record.offset >= first) and (last is None or record.offset <= last):
+                passed.records += 1
+                yield Event(
+                    record.offset, record.timestamp, producer, head.leader_epoch, head.control, record.key, record.value
+                )
+        reached = head.last_offset if last is None else min(head.last_offset, last)
+        if passed.first is None:
+            passed.first = max(head.base_offset, first or 0)
+        passed.last = reached if passed.last is None else max(passed.last, reached)
+        passed.newest = max(passed.newest, head.max_timestamp)
+
+
+# Records of coordinators.
+
+SETTLED = 900.0
+"""Seconds without a batch after which kafka-transactions find-hanging looks at a transaction: the longest timeout that
+a broker allows by default (transaction.max.timeout.ms)."""
+TYPE_SIZE = fixed(VERSION).size
+"""Bytes of the record type that a key begins with."""
+
+
+def type_of(key: bytes | None) -> int | None:
+    """Return the record type that a key begins with, None for a key that is too short."""
+    head = version_of(key) if key is not None else None
+    return head[0] if head else None
+
+
+def is_whole(payload: Payload) -> bool:
+    """Return whether a payload was decoded completely, without a null that Kafka's reader refuses."""
+    if not payload.body or not payload.body.complete:
+        return False
+    return not payload.body.raw.flags or all(note.code != "NULL_NOT_ALLOWED" for note in payload.body.anomalies)
+
+
+class CoordinatorRecord(NamedTuple):
+    """A record of a coordinator. `value` is empty if the record has no value: it removes the older record of its key.
+
+    `name` is the group or the transactional id. `part` is the part of a group, None for committed offsets and for
+    records of other topics.
+    """
+
+    type: int
+    name: str
+    key: dict[str, Any]
+    value: dict[str, Any]
+    part: Part | None = None
+
+    @property
+    def status(self) -> str:
+        """The state of a transactional id."""
+        status = self.value.get(TRANSACTION_STATUS)
+        return status if isinstance(status, str) else UNKNOWN_STATE
+
+
+def decode_coordinator(
+    catalog: Catalog, topic: str, key: bytes | None, value: bytes | None, hide: Hide | None = None
+) -> CoordinatorRecord | None:
+    """Decode a record; None if its key or its value cannot be decoded completely. `hide` finds values to redact."""
+    number = type_of(key)
+    payload = decode_record(catalog, topic, key, value) if key is not None else None
+    parts = [payload.key, payload.value] if payload else []
+    if number is None or not payload or any(part and not is_whole(part) for part in parts):
+        return None
+    document = payload.to_json(hidden=hide(payload) if hide else {})
+    names = document["key"]["data"]
+    name = next((str(names[field]) for field in _NAMES if field in names), "")
+    meaning = PARTS.get(number) if topic == CONSUMER_OFFSETS else None
+    return CoordinatorRecord(number, name, names, document["value"]["data"] if document["value"] else {}, meaning)
+
+
+_NAMES = ("groupId", "group", "transactionalId")
+"""Fields of keys that hold the name."""
+
+
+def partitions_in(value: Mapping[str, Any]) -> list[str]:
+    """Return the partitions of the transaction in a record of `__transaction_state`, such as `orders-0`."""
+    names: list[str] = []
+    for topic in value.get("transactionPartitions") or ():
+        names += (f"{topic['topic']}-{number}" for number in topic["partitionIds"])
+    return names
+
+
+# The parts of groups that records of `__consumer_offsets` have.
+
+OFFSET_COMMITS = frozenset({0, 1})
+"""Types of keys of committed offsets: 0 comes from Kafka 0.8. Both mean the same partition."""
+
+
+class Part(NamedTuple):
+    """The meaning of a record type for a group: the type of group, and the part.
+
+    Parts with `member` set have a member id in their key.
+    """
+
+    group: str
+    part: str
+    member: bool = False
+
+
+PARTS = {
+    2: Part("classic", "metadata"),
+    3: Part("consumer", "metadata"),
+    4: Part("consumer", "partitionMetadata"),
+    5: Part("consumer", "metadata", member=True),
+    6: Part("consumer", "targetAssignment"),
+    7: Part("consumer", "targetAssignment", member=True),
+    8: Part("consumer", "currentAssignment", member=True),
+    16: Part("consumer", "regularExpressions"),
+    9: Part("share", "partitionMetadata"),
+    10: Part("share", "metadata", member=True),
+    11: Part("share", "metadata"),
+    12: Part("share", "targetAssignment"),
+    13: Part("share", "targetAssignment", member=True),
+    14: Part("share", "currentAssignment", member=True),
+    15: Part("share", "statePartitions"),
+    17: Part("streams", "metadata"),
+    19: Part("streams", "metadata", member=True),
+    20: Part("streams", "targetAssignment"),
+    21: Part("streams", "targetAssignment", member=True),
+    22: Part("streams", "currentAssignment", member=True),
+    23: Part("streams", "topology"),
+}

@@ -1,0 +1,203 @@
+"""Verification, state, transactions and diagnosis agree on sequences and open transactions of the same logs."""
+
+import shutil
+
+import pytest
+from kit.calls import log_batch, subjects
+from kit.commands import ROOT, json_of
+from kit.logs import batch, keyed, record, snapshot
+
+import kwire_cli as kwire
+from kwire_cli.analysis.diagnosis.sequences import LogSequences
+from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
+from kwire_cli.analysis.state.ends import ends_of
+from kwire_cli.analysis.transactions.transactions import Transactions
+from kwire_cli.analysis.verify import verify_partition
+from kwire_cli.records.batch import Batch
+from kwire_cli.records.producers import ProducerState
+from kwire_cli.source.logs.contents import read_log_file
+from kwire_cli.source.logs.files import partition, walk
+from kwire_cli.source.logs.model import Kind
+
+REAL = ROOT.parent / "shared" / "real" / "own" / "segments"
+SEQUENCES = {"SEQUENCE_GAP", "SEQUENCE_DUPLICATE"}
+
+
+def says(folder):
+    """Return the open transactions by each question, and the offsets of faults in sequences by both that ask."""
+    ends = ends_of(partition(folder))
+    transactions = Transactions()
+    trouble = TransactionTrouble()
+    sequences = LogSequences()
+    state = None
+    for item in subjects(folder):
+        for fold in (transactions, trouble, sequences):
+            (fold.log_item if fold is trouble else fold.add)(item)
+        if isinstance(item.item, Batch) and item.item.crc_valid:
+            state = state or ProducerState(item.item.head.base_offset)
+            state.append(item.item)
+    open_ = {
+        "state": {(own.producer_id, own.first_offset) for own in ends.open},
+        "transactions": {(row.producer_id, row.first_offset) for row in transactions.found().held_back},
+        "diagnosis": {
+            (int(row.text.split()[1].rstrip(",")), row.evidence[0].offset)
+            for row in trouble.findings()
+            if "without a marker" in row.text
+        },
+        "batches": {(own.producer_id, own.first_offset) for own in state.open_transactions()} if state else set(),
+    }
+    faults = [*verify_partition(folder)]
+    odd = {
+        "verify": [fault.offset for fault in faults if fault.code in SEQUENCES],
+        "diagnosis": [fault.evidence[-1].offset for fault in sequences.faults() if not fault.is_restart],
+    }
+    return open_, odd, {fault.code for fault in faults} - SEQUENCES
+
+
+def all_equal(values):
+    values = [*values]
+    return all(value == values[0] for value in values)
+
+
+@pytest.mark.shared
+def test_all_say_the_same_of_real_logs():
+    folders = [part.path for name in REAL.iterdir() for part in walk(name).partitions]
+    open_in = {}
+    for folder in folders:
+        open_, odd, _ = says(folder)
+        assert all_equal(open_.values()), (folder, open_)
+        assert all_equal(odd.values()), (folder, odd)
+        if open_["state"]:
+            open_in[folder.name] = open_["state"]
+        # A broker writes a snapshot when it stops.
+        snapshots = partition(folder).of(Kind.PRODUCER_SNAPSHOT)
+        if snapshots and snapshots[-1].name.base_offset == ends_of(partition(folder)).end:
+            entries = read_log_file(snapshots[-1].path).entries
+            written = {(entry.producer_id, entry.current_txn_first_offset) for entry in entries}
+            assert {pair for pair in written if pair[1] >= 0} == open_["state"], folder
+    assert len(folders) > 100
+    assert open_in == {"txn2-out-1": {(6, 10)}}
+
+
+def written(folder, *batches, number=0):
+    folder.mkdir(exist_ok=True)
+    (folder / f"{number:020}.log").write_bytes(kwire.write_records([*batches]))
+    return folder
+
+
+def data(offset, *values, sequence=0, producer=4, epoch=0, **fields):
+    return log_batch(offset, *values, baseSequence=sequence, producerId=producer, producerEpoch=epoch, **fields)
+
+
+def marker(offset, kind, producer=4, epoch=0):
+    record = {"timestamp": 1_000_500, "key": "AAAAAQ==" if kind == "commit" else "AAAAAA==", "value": "AAAAAAAA"}
+    fields = {"isTransactional": True, "isControl": True, "producerId": producer, "producerEpoch": epoch}
+    return {"baseOffset": offset, "records": [record], **fields}
+
+
+def open_data(offset, *values, **fields):
+    return data(offset, *values, isTransactional=True, **fields)
+
+
+LOGS = {
+    "committed": ([open_data(0, "a", "b"), marker(2, "commit")], set(), []),
+    "aborted, and another one open": (
+        [open_data(0, "a"), open_data(1, "b", producer=5), marker(2, "abort")],
+        {(5, 1)},
+        [],
+    ),
+    "open after a marker with the next epoch": (
+        [open_data(0, "a"), marker(1, "commit", epoch=1), open_data(2, "b", epoch=1)],
+        {(4, 2)},
+        [],
+    ),
+    "an older epoch": ([data(0, "a", epoch=3), open_data(1, "b", epoch=2)], {(4, 1)}, []),
+    "a gap": ([data(0, "a"), data(1, "b", sequence=2)], set(), [1]),
+    "a gap at the begin of an epoch": ([data(0, "a"), data(1, "b", sequence=2, epoch=1)], set(), [1]),
+    "again": ([data(0, "a"), data(1, "b", sequence=1), data(2, "b", sequence=1)], set(), [2]),
+    "compacted": ([data(0, "a"), data(5, "b", sequence=9), data(6, "c", sequence=11)], set(), [6]),
+    "compacted, with a marker": ([open_data(3, "a"), data(8, "x", producer=9), marker(9, "commit")], set(), []),
+    "compacted, without the first batches": ([marker(4, "abort"), open_data(7, "a", sequence=6)], {(4, 7)}, []),
+    "a transaction over missing offsets": ([open_data(0, "a"), open_data(9, "b", sequence=5)], {(4, 0)}, []),
+}
+
+
+@pytest.mark.parametrize(("batches", "open_", "odd"), LOGS.values(), ids=LOGS)
+def test_all_say_the_same_of_small_logs(tmp_path, batches, open_, odd):
+    folder = written(tmp_path / "a-0", *batches)
+    found, sequences, _ = says(folder)
+    assert found == dict.fromkeys(found, open_)
+    assert sequences == dict.fromkeys(sequences, odd)
+
+
+def test_segments_without_a_snapshot_hide_what_began_before_from_the_state_alone(tmp_path):
+    folder = written(tmp_path / "a-0", open_data(0, "a"))
+    written(folder, data(1, "b", producer=9), number=1)
+    found, _, _ = says(folder)
+    assert found == {who: {(4, 0)} for who in found} | {"state": set()}
+    (folder / f"{1:020}.snapshot").write_bytes(snapshot((4, 0, 0, 0, 0, 1_000_000, -1, 0)))
+    found, _, codes = says(folder)
+    assert found == {who: {(4, 0)} for who in found}
+    assert codes == set()
+
+
+def coordinator(folder, state, time):
+    """Write a record about producer 4 into the log of the coordinator."""
+    value = {
+        "producerId": 4,
+        "producerEpoch": 0,
+        "transactionTimeoutMs": 1,
+        "transactionStatus": state,
+        "transactionPartitions": [{"topic": "a", "partitionIds": [0]}] if state == 1 else [],
+        "transactionLastUpdateTimestampMs": time,
+        "transactionStartTimestampMs": time,
+    }
+    key, value = keyed(0, "TransactionLog", {"transactionalId": "x"}, value)
+    head = {"baseTimestamp": time, "maxTimestamp": time}
+    (folder / "__transaction_state-0").mkdir()
+    path = folder / "__transaction_state-0" / f"{0:020}.log"
+    path.write_bytes(batch(0, [record(key, value)], **head))
+
+
+@pytest.mark.parametrize(
+    ("state", "after", "verdict", "hanging"),
+    [
+        (1, 0, "open", False),
+        (4, 500, "hanging", True),  # the coordinator completed a transaction, and the log has later batches
+        (4, 2000, "unknown", None),  # the log was copied before
+        (4, 2_000_000, "hanging", True),
+        (4, -500, "unknown", None),  # the coordinator's log was copied before
+    ],
+)
+def test_state_and_transactions_agree_on_what_hangs(tmp_path, state, after, verdict, hanging):
+    written(tmp_path / "a-0", open_data(0, "a"), data(1, "b", producer=9, time=1_001_000))
+    coordinator(tmp_path, state, 1_000_000 + after)
+    [of_state] = json_of("dump", "--state", tmp_path)["tables"]["openTransactions"]
+    [of_transactions] = json_of("transactions", tmp_path)["tables"]["heldBack"]
+    assert (of_state["verdict"], of_transactions["hanging"]) == (verdict, hanging)
+    assert of_state["behind"] == of_transactions["behind"] == 2
+
+
+def test_a_batch_with_a_wrong_checksum_begins_no_transaction(tmp_path):
+    folder = written(tmp_path / "a-0", data(0, "a"), open_data(1, "b", producer=5), data(2, "c", sequence=1))
+    log = folder / f"{0:020}.log"
+    (at,) = [item.position for item in (each.item for each in subjects(folder)) if item.head.producer_id == 5]
+    damaged = bytearray(log.read_bytes())
+    damaged[at + 60] ^= 1  # in the number of its records
+    log.write_bytes(damaged)
+    found, odd, _ = says(folder)
+    assert found == {who: set() for who in found}
+    assert odd == {"verify": [], "diagnosis": []}
+
+
+def test_copies_of_real_logs_agree_with_batches_missing(tmp_path):
+    folder = tmp_path / "payments-0"
+    shutil.copytree(ROOT / "samples" / "incidents" / "hanging-transaction" / "payments-0", folder)
+    log = folder / f"{0:020}.log"
+    whole = log.read_bytes()
+    batches = [each.item for each in subjects(folder)]
+    for gone in batches:
+        log.write_bytes(whole[: gone.position] + whole[gone.end :])
+        found, odd, _ = says(folder)
+        assert all_equal(found.values()), gone.head
+        assert all_equal(odd.values()), gone.head

@@ -1,0 +1,107 @@
+"""The state of a partition's producers: from batches, from snapshots, and beyond what memory holds."""
+
+import pytest
+from kit.logs import TIME, batch_at, marker
+
+from kwire_cli.records import producers
+from kwire_cli.records.producers import NOTHING, RESTARTED, ProducerState, SnapshotEntry, read_marker
+from kwire_cli.records.reading import items, source_of
+
+
+def appended(state, *parts):
+    return [state.append(batch) for batch in items(source_of(b"".join(parts)))]
+
+
+def begun(state):
+    return [(own.producer_id, own.epoch, own.first_offset, own.first_known) for own in state.open_transactions()]
+
+
+def data(base, count=1, producer=1, epoch=0, sequence=0, **more):
+    return batch_at(base, count, producer=producer, epoch=epoch, sequence=sequence, **more)
+
+
+def test_a_transaction_from_its_first_batch_to_its_marker():
+    state = ProducerState()
+    one = data(0, 2, transactional=True, time=TIME + 5)
+    two = data(2, 1, sequence=2, transactional=True, time=TIME)
+    other = data(3, producer=2, transactional=True)
+    first, second, third, ended = appended(state, one, two, other, marker(4, producer=1, epoch=0, commit=False))
+    assert [found.began.first_offset if found.began else None for found in (first, second, third)] == [0, None, 3]
+    transaction = ended.ended.transaction
+    assert (transaction.batches, transaction.records, transaction.last_offset) == (2, 3, 2)
+    assert (transaction.since, transaction.last_time) == (TIME, TIME)
+    assert (ended.ended.marker.commit, ended.ended.marker.offset) == (False, 4)
+    assert ended.ended.last_stable_offset == 3
+    assert begun(state) == [(2, 0, 3, True)]
+
+
+def test_the_next_batch_of_an_idempotent_producer_changes_nothing_else():
+    state = ProducerState()
+    [_, second, other] = appended(state, data(0), data(1, sequence=1), batch_at(2))
+    assert second is NOTHING
+    assert other is NOTHING
+    assert (state.by_id[1].last_sequence, state.next_offset) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("head", "code", "missing"),
+    [
+        ({"sequence": 3}, "SEQUENCE_GAP", 1),
+        ({"epoch": 1}, RESTARTED, 0),
+        ({"epoch": 1, "sequence": 4}, "SEQUENCE_GAP", 4),
+    ],
+)
+def test_a_problem_says_what_it_compares(head, code, missing):
+    _, second = appended(ProducerState(), data(0, 2, leader=7), data(2, **head))
+    [problem] = second.problems
+    assert (problem.code, problem.missing) == (code, missing)
+    assert (problem.epoch, problem.last_sequence, problem.last_offset, problem.leader_epoch) == (0, 1, 1, 7)
+
+
+def test_what_was_open_before_missing_offsets_may_have_ended_there():
+    state = ProducerState()
+    appended(state, data(0, transactional=True), data(7, sequence=3, transactional=True))
+    assert begun(state) == [(1, 0, 0, False)]
+    assert not state.complete
+
+
+def test_a_batch_of_an_older_epoch_is_in_the_log_all_the_same():
+    state = ProducerState()
+    found = appended(state, data(0, epoch=4), data(1, epoch=3, transactional=True))
+    assert [problem.code for problem in found[1].problems] == ["PRODUCER_EPOCH"]
+    assert begun(state) == [(1, 3, 1, True)]
+    assert state.by_id[1].epoch == 4
+
+
+def test_an_emptied_marker_says_nothing():
+    state = ProducerState()
+    empty = batch_at(1, producer=1, epoch=0, transactional=True, control=(b"", b""), kept=0)
+    [_, ended] = [state.append(batch) for batch in items(source_of(data(0, transactional=True) + empty))]
+    assert ended.ended is None
+
+
+@pytest.mark.parametrize("control", [(b"\0\0", bytes(6)), (b"\0\0\0\1", b"\0\0"), (b"\0\0\0\x09", bytes(6))])
+def test_control_batches_without_a_marker(control):
+    [batch] = items(source_of(batch_at(0, producer=1, epoch=0, control=control)))
+    assert read_marker(batch) is None
+    assert ProducerState().append(batch).is_unreadable
+
+
+def test_a_snapshot_replaces_what_the_log_says_and_keeps_what_it_counted():
+    state = ProducerState()
+    appended(state, data(0, 2, transactional=True))
+    entries = [SnapshotEntry(6, 1, 0, 1, 1, 1, TIME, -1, 0), SnapshotEntry(50, 2, 3, 8, 4, 0, TIME, 1, 4)]
+    state.take(entries, 9)
+    assert begun(state) == [(1, 0, 0, True), (2, 3, 4, True)]
+    assert [own.records for own in state.open_transactions()] == [2, 0]
+    [found] = appended(state, data(9, producer=2, epoch=3, sequence=9, transactional=True))
+    assert not found.problems
+
+
+def test_memory_is_bounded(monkeypatch):
+    monkeypatch.setattr(producers, "MOST_PRODUCERS", 8)
+    state = ProducerState()
+    for number in range(40):
+        appended(state, data(number, producer=number, transactional=True))
+    assert len(state.by_id) <= 8
+    assert [own.producer_id for own in state.open_transactions()] == [*range(8)]
