@@ -219,13 +219,6 @@ class Profiles(CallFold):
             if before is not None and call.asked >= before:
                 profile.rhythms.setdefault(name, Histogram()).add(between(before, call.asked))
 
-    def merge(self, other: Profiles) -> None:
-        """Take in what another one was given."""
-        self.finish()
-        other.finish()
-        for client, profile in other.clients.items():
-            self._profile(client).merge(profile)
-
 
 # Configuration that shows on the wire.
 
