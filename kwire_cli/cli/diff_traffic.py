@@ -78,7 +78,7 @@ def _profiles(opened: Opened) -> Profiles:
         profiles.add(subject)
     profiles.finish()
     if not profiles.clients and profiles.broker_requests:
-        raise InputError("all requests in it are of brokers and controllers", file=opened.label)
+        raise InputError("only brokers and controllers send requests in it", file=opened.label)
     if not profiles.clients:
         raise nothing_in([(opened.label, opened.emptiness)], "request of Kafka")
     return profiles

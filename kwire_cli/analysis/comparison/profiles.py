@@ -26,11 +26,13 @@ MOST_VALUES = 8
 MOST_PATHS = 500
 """Fields of the requests of an api that are told apart. Kafka's own have under 100."""
 MOST_PROFILES = 1_000
-"""Clients that are told apart. Ids from outside can have any number of values."""
+"""Clients that are told apart. Ids from outside can have any number of values: the others count without their names."""
 MOST_TIMES = 4_096
 """Partitions, members and groups whose last request is remembered, to measure the time to the next one."""
 MOST_CONNECTIONS = 4_096
 """Connections of brokers that are remembered, and connections whose first requests wait."""
+MOST_OPENING = 8
+"""First requests of a connection that wait."""
 MOST_GENERATIONS = 4_096
 """Generations of groups that are told apart."""
 MOST_ASSIGNORS = 16
@@ -170,6 +172,7 @@ class Profiles(CallFold):
         self.clients: dict[Client, Profile] = {}
         self.broker_requests = 0
         self._of_brokers: set[Hashable] = set()
+        self._nodes: set[Client] = set()
         self._opening: dict[Hashable, list[Call]] = {}
         self._times: dict[Hashable, float] = {}
 
@@ -183,23 +186,25 @@ class Profiles(CallFold):
             self.broker_requests += len(calls)
             if len(self._of_brokers) < MOST_CONNECTIONS:
                 self._of_brokers.add(connection)
-        elif call.api in OPENING and len(calls) <= len(OPENING) and len(self._opening) < MOST_CONNECTIONS:
+                self._nodes.add(Client(call.software, call.client_id))
+        elif call.api in OPENING and len(calls) <= MOST_OPENING and len(self._opening) < MOST_CONNECTIONS:
             self._opening[connection] = calls
         else:
-            self._count(calls)
+            for each in calls:
+                self._count(each)
 
     def finish(self) -> None:
         """Take the calls that were not answered, and those that wait."""
         super().finish()
         for calls in self._opening.values():
-            self._count(calls)
+            for call in calls:
+                self._count(call)
         self._opening.clear()
+        for client in self._nodes & self.clients.keys():
+            if (client.client_id or "").isdecimal():  # a broker's to a controller, which may carry any request
+                self.broker_requests += self.clients.pop(client).requests
 
-    def _count(self, calls: list[Call]) -> None:
-        for call in calls:
-            self._count_call(call)
-
-    def _count_call(self, call: Call) -> None:
+    def _count(self, call: Call) -> None:
         profile = self._profile(Client(call.software, call.client_id))
         profile.span(call.asked, call.answered)
         profile.names[call.api_key] = call.api
@@ -225,15 +230,9 @@ class Profiles(CallFold):
         _take_batches(profile, call)
 
     def _profile(self, client: Client) -> Profile:
-        profile = self.clients.get(client)
-        if profile is None:
-            if len(self.clients) >= MOST_PROFILES:
-                client = Client(client.software if self._has_software(client.software) else None, "(others)")
-            profile = self.clients.setdefault(client, Profile())
-        return profile
-
-    def _has_software(self, software: str | None) -> bool:
-        return any(client.software == software for client in self.clients)
+        if client not in self.clients and len(self.clients) >= MOST_PROFILES:
+            client = Client(None, None)
+        return self.clients.setdefault(client, Profile())
 
     def _take_fields(self, use: Use, call: Call) -> None:
         paths: dict[str, str] = {}
@@ -259,11 +258,11 @@ class Profiles(CallFold):
 
 # Connections of brokers and controllers.
 
-OPENING = ("ApiVersions", "SaslHandshake", "SaslAuthenticate")
+OPENING = frozenset({"ApiVersions", "SaslHandshake", "SaslAuthenticate"})
 """Requests that open a connection, whoever sends them."""
 _OF_BROKERS = frozenset({"ControlledShutdown", "LeaderAndIsr", "StopReplica", "UpdateMetadata", "WriteTxnMarkers"})
 _BROKER_IDS = re.compile(
-    r"broker-\d+-(fetcher-\d+|txn-marker-sender)|raft-client-.+|(AddPartitionsManager|Persister)-client-\d+"
+    r"broker-\d+-(fetcher-\d+|txn-marker-sender)|raft-client-.+|(AddPartitionsManager|NetworkPartitionMetadataClient|Persister)-client-\d+"
 )
 
 

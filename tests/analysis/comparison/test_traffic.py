@@ -27,7 +27,7 @@ SLOW = SAMPLES / "incidents" / "slow-fetch.pcap"
 SARAMA = SAMPLES / "captures" / "sarama-0.8.2.0-3.9.2.pcapng"
 PYTHON = SAMPLES / "captures" / "kafka-python-4.4.0.pcapng"
 LOG = SAMPLES / "request-logs" / "kafka-request.log"
-ADD_PARTITIONS_TO_TXN, WRITE_TXN_MARKERS, BROKER_HEARTBEAT = 24, 27, 63
+CREATE_TOPICS, ADD_PARTITIONS_TO_TXN, WRITE_TXN_MARKERS, BROKER_HEARTBEAT = 19, 24, 27, 63
 AGAINST_ALL = "no client name is on both sides: all clients of A are compared with all clients of B"
 
 
@@ -230,9 +230,14 @@ def test_connections_of_brokers_are_counted_apart(api_key, client, body):
     assert found["notes"][-1] == "left out: 3 requests of brokers and controllers (3 of A, 0 of B)"
 
 
+def test_all_connections_are_a_brokers_if_its_node_id_is_the_client_id():
+    fold = profiles_of([logged(CREATE_TOPICS, 7, client="2", port=1), logged(BROKER_HEARTBEAT, 1, client="2", port=2)])
+    assert (fold.broker_requests, fold.clients) == (2, {})
+
+
 def test_the_first_requests_of_a_connection_that_says_no_more_are_a_clients():
-    [profile] = profiles_of([logged(API_VERSIONS, 4), *[logged(API_VERSIONS, 4)] * 5]).clients.values()
-    assert profile.requests == 6
+    [profile] = profiles_of([logged(API_VERSIONS, 4)] * 12).clients.values()
+    assert profile.requests == 12
 
 
 @pytest.mark.shared
