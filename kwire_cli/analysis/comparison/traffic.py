@@ -72,8 +72,8 @@ class Pair:
 def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "software") -> Answer:
     """Return the differences between the traffic of two sides, whose inputs have these names.
 
-    Clients are compared by the name of their software, or by client id. `found` says that apis, versions, set fields
-    or configuration differ, or that a client or a number is on one side alone.
+    Clients are compared by the name of their software, or by client id. `found` is set if apis, versions, set fields
+    or configuration differ, or if only one side has a client or a number.
     """
     a.finish()
     b.finish()
@@ -181,7 +181,7 @@ def software_name(software: str | None) -> str:
 def pairs_of(a: dict[str, Group], b: dict[str, Group]) -> list[Pair]:
     """Return the clients of both sides in pairs by name, or all clients of each side if no name is on both."""
     if not _common(a, b):
-        return [Pair(ALL, _whole(a), _whole(b))]
+        return [Pair(ALL, _merged(a), _merged(b))]
     pairs = [Pair(name, a.get(name), b.get(name)) for name in {*a, *b}]
     return sorted(pairs, key=lambda pair: (not (pair.a and pair.b), -_requests(pair), pair.name))
 
@@ -190,7 +190,7 @@ def _common(a: dict[str, Group], b: dict[str, Group]) -> set[str]:
     return {*a} & {*b} - {UNNAMED}
 
 
-def _whole(groups: dict[str, Group]) -> Group:
+def _merged(groups: dict[str, Group]) -> Group:
     whole = Group([], Profile())
     for group in groups.values():
         whole.clients += group.clients
@@ -287,7 +287,7 @@ def _settings(a: Profile, b: Profile) -> Iterator[Row]:
         api, _, _ = name.partition(".")
         mine, other = (profile.settings.get(name, Values()) for profile in (a, b))
         of_batches = name in OF_BATCHES
-        whole = [_is_whole(profile, api, of_batches=of_batches) for profile in (a, b)]
+        whole = [_shows_all(profile, api, of_batches=of_batches) for profile in (a, b)]
         differs = None if mine.many and other.many else _differs([mine.texts, other.texts], whole)
         yield name, CONFIGS.get(name), mine.texts, other.texts, _counted(mine), _counted(other), differs
 
@@ -300,8 +300,8 @@ def _differs(shown: Iterable[Iterable[Any]], whole: Iterable[bool]) -> bool | No
     return None if mine ^ other else False
 
 
-def _is_whole(profile: Profile, api: str, *, of_batches: bool = False) -> bool:
-    """Return whether a profile shows all that a client says in the requests of an api, or in batches of these."""
+def _shows_all(profile: Profile, api: str, *, of_batches: bool = False) -> bool:
+    """Return whether a profile has all of the requests of an api, or of the batches in them."""
     uses = [use for key, use in profile.uses.items() if profile.names[key] == api]
     return not any(use.unread or (of_batches and not use.sized) for use in uses)
 
@@ -325,7 +325,7 @@ FIELDS = (
 
 
 def _fields(a: Profile, b: Profile) -> Iterator[Row]:
-    """Yield the fields that either side sets, and behind the columns whether one side alone does."""
+    """Yield the fields that either side sets. The last value of a row is whether only one side does."""
     for key in sorted({*a.uses} & {*b.uses}):
         mine, other = a.uses[key], b.uses[key]
         for path in sorted({*mine.fields, *other.fields}):
@@ -364,7 +364,7 @@ def _rhythm(a: Profile, b: Profile) -> Iterator[Row]:
         both = [profile.rhythms.get(name, Histogram()) for profile in (a, b)]
         if any(rhythm.count for rhythm in both):
             (count_a, p50_a, _, p99_a, _), (count_b, p50_b, _, p99_b, _) = (rhythm.points() for rhythm in both)
-            whole = [profile.first is not None and _is_whole(profile, api) for profile in (a, b)]
+            whole = [profile.first is not None and _shows_all(profile, api) for profile in (a, b)]
             differs = _differs(([name][: rhythm.count] for rhythm in both), whole)
             yield name, config, count_a, count_b, p50_a, p50_b, p99_a, p99_b, differs
 
@@ -381,7 +381,7 @@ COUNTS = (
 def _counts(a: Profile, b: Profile) -> Iterator[Row]:
     mine, other = (_counts_of(profile) for profile in (a, b))
     for name in dict.fromkeys([*mine, *other]):
-        whole = [name in OF_GROUPS or _is_whole(profile, "Produce", of_batches=True) for profile in (a, b)]
+        whole = [name in OF_GROUPS or _shows_all(profile, "Produce", of_batches=True) for profile in (a, b)]
         differs = _differs([{name} & {*mine}, {name} & {*other}], whole)
         yield name, mine.get(name), other.get(name), differs
 
@@ -429,7 +429,7 @@ def _heads(a: dict[str, Group], b: dict[str, Group], names: tuple[str, str]) -> 
     """Yield a line for each side, and one for each client that the other side does not have."""
     sides = (("-", names[0], a, b), ("+", names[1], b, a))
     for sign, name, groups, _ in sides:
-        whole = _whole(groups)
+        whole = _merged(groups)
         yield Item(0, f"{sign * 3} {name}", _about(whole, whole.software), _LEVELS[sign])
     for sign, _, groups, others in sides:
         for name, group in groups.items():
