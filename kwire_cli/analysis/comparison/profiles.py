@@ -56,11 +56,11 @@ class Values:
     requests: int = 0
     many: bool = False
 
-    def add(self, value: str, count: int = 1) -> None:
+    def add(self, value: str) -> None:
         """Count a value."""
-        self.requests += count
+        self.requests += 1
         if not self.many:
-            self.counts[value] += count
+            self.counts[value] += 1
             self._bound()
 
     def merge(self, other: Values) -> None:
@@ -108,14 +108,14 @@ class Use:
         self.latency.merge(other.latency)
         self.errors.update(other.errors)
         self.versions.update(other.versions)
-        merge_values(self.fields, other.fields, MOST_PATHS)
+        _merge_values(self.fields, other.fields)
 
 
-def merge_values(values: dict[str, Values], more: dict[str, Values], most: int) -> None:
-    """Count more values by name. Names beyond `most` are left out, those that sort last first."""
+def _merge_values(values: dict[str, Values], more: dict[str, Values]) -> None:
+    """Count more values by name. Names beyond the bound are left out, those that sort last first."""
     for name, other in more.items():
         values.setdefault(name, Values()).merge(other)
-    for name in sorted(values)[most:]:
+    for name in sorted(values)[MOST_PATHS:]:
         del values[name]
 
 
@@ -152,7 +152,7 @@ class Profile:
         self.names |= other.names
         for key, use in other.uses.items():
             self.uses.setdefault(key, Use()).merge(use)
-        merge_values(self.settings, other.settings, MOST_PATHS)
+        _merge_values(self.settings, other.settings)
         for name, histogram in other.rhythms.items():
             self.rhythms.setdefault(name, Histogram()).merge(histogram)
         self.counts.update(other.counts)
