@@ -134,24 +134,14 @@ def add_all(
 
 
 class CallFold:
-    """A fold over calls and items of logs. A subclass takes them, and merges what it keeps.
+    """A fold over calls and items of logs, which a subclass takes.
 
-    `apis` are the apis whose calls it takes; all if empty. Its state is pickled without calls that wait: these are
-    taken before. A subclass that merges calls `finish` of both first.
+    `apis` are the apis whose calls it takes; all if empty.
     """
 
     apis: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self) -> None:
-        self._calls = Calls()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what another process needs: everything but calls that wait for answers."""
-        self.finish()
-        return {name: value for name, value in self.__dict__.items() if name != "_calls"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
         self._calls = Calls()
 
     def add(self, subject: Any) -> None:

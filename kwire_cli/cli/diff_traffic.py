@@ -77,6 +77,8 @@ def _profiles(opened: Opened) -> Profiles:
     for subject in opened.subjects():
         profiles.add(subject)
     profiles.finish()
+    if not profiles.clients and profiles.broker_requests:
+        raise InputError("only brokers and controllers send requests in it", file=opened.label)
     if not profiles.clients:
         raise nothing_in([(opened.label, opened.emptiness)], "request of Kafka")
     return profiles

@@ -7,7 +7,7 @@ Whatever needs Spark is imported where a report runs: `kwire scan --help` works 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import click
 
 from kwire_cli.analysis.clients import Clients
-from kwire_cli.analysis.comparison.profiles import Profiles
-from kwire_cli.analysis.comparison.traffic import traffic_answer
 from kwire_cli.analysis.costs.advice import drawn
 from kwire_cli.analysis.costs.advice_values import named
 from kwire_cli.analysis.costs.overhead_answer import Overhead
@@ -152,9 +150,6 @@ def check(options: ReportOptions) -> None:
 
 # Reports at work.
 
-_SIDES = 2
-"""Paths that --report diff compares."""
-
 
 @dataclass
 class Summary:
@@ -229,17 +224,6 @@ def _traffic(run: Run, make: Callable[[], Any], beside: str) -> dict[str, Any]:
     if not folds:
         raise InputError("no capture or request log in this could be read")
     return folds
-
-
-def _diff(run: Run) -> Answer:
-    """Return the differences between the traffic of two inputs: files or folders of captures or request logs."""
-    paths = [*run.inputs.paths]
-    if len(paths) != _SIDES:
-        raise click.UsageError(f"--report diff compares two paths, and there are {len(paths)}")
-    beside = "they are asked apart, request logs first"
-    sides = [_traffic(replace(run, inputs=replace(run.inputs, paths=[path])), Profiles, beside) for path in paths]
-    merged = [next(iter(folds.values())) for folds in sides]
-    return replace(traffic_answer(merged[0], merged[1], (paths[0], paths[1])), found=False)
 
 
 def _state(run: Run) -> Answer:
@@ -347,7 +331,6 @@ REPORTS = {
         "which encodings and tags would pay, as kwire compare --advise", _advise, (AdvisedMessages, Advising)
     ),
     "clients": Report("who speaks to the brokers, as kwire clients", _clients),
-    "diff": Report("what two captures or request logs have apart, as kwire diff A B", _diff),
     "errors": Report("the apis that answered with errors", partial(_stats, errors=True)),
     "latency": Report("how long brokers took, by api and broker", partial(_stats, kinds=("api", "broker"))),
     "overhead": Report("where the bytes go, as kwire overhead", _overhead, (Tables,)),

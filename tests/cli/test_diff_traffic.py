@@ -45,6 +45,13 @@ def test_captures_of_a_frame_each_are_messages(tmp_path):
     assert '- header.clientId: "x"' in done.out
 
 
+def test_nothing_but_requests_of_brokers_is_an_error(tmp_path):
+    broker = tmp_path / "broker.pcap"
+    request = Wire.request("Metadata", 4, client="broker-1-fetcher-0")
+    broker.write_bytes(spoken_capture((0, request), (0, request)))
+    assert refusal_of("diff", A, broker) == f"kwire: {broker}: only brokers and controllers send requests in it\n"
+
+
 def test_what_does_not_fit_is_an_error(tmp_path):
     assert "--by is for two captures" in kwire("diff", "FetchRequest", "12", "13", "--by", "client").err
     shutil.copy(SAMPLES / "incidents" / "plain-to-tls.pcap", tmp_path / "tls.pcap")

@@ -41,7 +41,6 @@ ANSWERS = [
     ("advise", [CAPTURE], ("--half", "--top", "2", "--histograms", "1")),
     ("advise", [LOG, CAPTURE, SEGMENTS], ("--top", "20")),
     ("clients", [CAPTURE], ()),
-    ("diff", [CAPTURE, MIDSTREAM], ()),
     ("overhead", [CAPTURE], (*BY, "--top", "30", "--no-limits")),
     ("overhead", [MIDSTREAM, SEGMENTS], ()),
     ("overhead", [SEGMENTS, LOGS], ("--by", "topic,partition", "--by", "file", "--by", "kind")),
@@ -165,4 +164,3 @@ def test_what_does_not_go_together_is_refused():
         assert why in done.err
     none = kwire("scan", "--report", "advise", "samples/segments/orders-zstd-0")
     assert (none.code, "this holds no message that is certain" in none.err) == (2, True)
-    assert kwire("scan", CAPTURE, "--report", "diff").code == 2

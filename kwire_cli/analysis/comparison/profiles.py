@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.call import between, parts
@@ -12,6 +14,7 @@ from kwire_cli.analysis.comparison.set_fields import fields_of, set_fields
 from kwire_cli.analysis.stats import Histogram
 from kwire_cli.analysis.subjects import CallFold
 from kwire_cli.source.kafka.line_records import batches_of
+from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -23,9 +26,13 @@ MOST_VALUES = 8
 MOST_PATHS = 500
 """Fields of the requests of an api that are told apart. Kafka's own have under 100."""
 MOST_PROFILES = 1_000
-"""Clients that are told apart. Ids from outside can have any number of values."""
+"""Clients that are told apart. Ids from outside can have any number of values: the others count without their names."""
 MOST_TIMES = 4_096
 """Partitions, members and groups whose last request is remembered, to measure the time to the next one."""
+MOST_CONNECTIONS = 4_096
+"""Connections of brokers that are remembered, and connections whose first requests wait."""
+MOST_OPENING = 8
+"""First requests of a connection that wait."""
 MOST_GENERATIONS = 4_096
 """Generations of groups that are told apart."""
 MOST_ASSIGNORS = 16
@@ -49,11 +56,11 @@ class Values:
     requests: int = 0
     many: bool = False
 
-    def add(self, value: str, count: int = 1) -> None:
+    def add(self, value: str) -> None:
         """Count a value."""
-        self.requests += count
+        self.requests += 1
         if not self.many:
-            self.counts[value] += count
+            self.counts[value] += 1
             self._bound()
 
     def merge(self, other: Values) -> None:
@@ -101,14 +108,14 @@ class Use:
         self.latency.merge(other.latency)
         self.errors.update(other.errors)
         self.versions.update(other.versions)
-        merge_values(self.fields, other.fields, MOST_PATHS)
+        _merge_values(self.fields, other.fields)
 
 
-def merge_values(values: dict[str, Values], more: dict[str, Values], most: int) -> None:
-    """Count more values by name. Names beyond `most` are left out, those that sort last first."""
+def _merge_values(values: dict[str, Values], more: dict[str, Values]) -> None:
+    """Count more values by name. Names beyond the bound are left out, those that sort last first."""
     for name, other in more.items():
         values.setdefault(name, Values()).merge(other)
-    for name in sorted(values)[most:]:
+    for name in sorted(values)[MOST_PATHS:]:
         del values[name]
 
 
@@ -145,7 +152,7 @@ class Profile:
         self.names |= other.names
         for key, use in other.uses.items():
             self.uses.setdefault(key, Use()).merge(use)
-        merge_values(self.settings, other.settings, MOST_PATHS)
+        _merge_values(self.settings, other.settings)
         for name, histogram in other.rhythms.items():
             self.rhythms.setdefault(name, Histogram()).merge(histogram)
         self.counts.update(other.counts)
@@ -154,17 +161,50 @@ class Profile:
 
 
 class Profiles(CallFold):
-    """The profiles of all clients of one side: a fold. Requests that a broker forwarded belong to no client here."""
+    """The profiles of all clients of one side: a fold.
+
+    Requests that a broker forwarded belong to no client here. Those of connections of brokers and controllers are
+    counted in `broker_requests` alone. What opens a connection waits for the request that says whose it is.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.clients: dict[Client, Profile] = {}
+        self.broker_requests = 0
+        self._of_brokers: set[Hashable] = set()
+        self._nodes: set[Client] = set()
+        self._opening: dict[Hashable, list[Call]] = {}
         self._times: dict[Hashable, float] = {}
 
     def call(self, call: Call) -> None:
         """Take a request with its response."""
         if isinstance(call, LoggedCall) and call.exchange.forwarded:
             return
+        connection = call.connection
+        calls = [*self._opening.pop(connection, ()), call]
+        if connection in self._of_brokers or is_of_broker(call):
+            self.broker_requests += len(calls)
+            if len(self._of_brokers) < MOST_CONNECTIONS:
+                self._of_brokers.add(connection)
+                self._nodes.add(Client(call.software, call.client_id))
+        elif call.api in OPENING and len(calls) <= MOST_OPENING and len(self._opening) < MOST_CONNECTIONS:
+            self._opening[connection] = calls
+        else:
+            for each in calls:
+                self._count(each)
+
+    def finish(self) -> None:
+        """Take the calls that were not answered, and those that wait."""
+        super().finish()
+        for calls in self._opening.values():
+            for call in calls:
+                self._count(call)
+        self._opening.clear()
+        for client in self._nodes & self.clients.keys():
+            if (client.client_id or "").isdecimal():  # a broker's to a controller, which may carry any request
+                self.broker_requests += self.clients.pop(client).requests
+
+    def _count(self, call: Call) -> None:
         profile = self._profile(Client(call.software, call.client_id))
         profile.span(call.asked, call.answered)
         profile.names[call.api_key] = call.api
@@ -180,23 +220,19 @@ class Profiles(CallFold):
             use.sized += 1
             use.request_bytes += request_bytes
             use.response_bytes += response_bytes
+        _take_group(profile, call)
+        if not call.is_read:
+            return
         self._take_fields(use, call)
         for name, value in settings_of(call):
             profile.settings.setdefault(name, Values()).add(value[:LONGEST_TEXT])
         self._take_rhythm(profile, call)
-        _take_group(profile, call)
         _take_batches(profile, call)
 
     def _profile(self, client: Client) -> Profile:
-        profile = self.clients.get(client)
-        if profile is None:
-            if len(self.clients) >= MOST_PROFILES:
-                client = Client(client.software if self._has_software(client.software) else None, "(others)")
-            profile = self.clients.setdefault(client, Profile())
-        return profile
-
-    def _has_software(self, software: str | None) -> bool:
-        return any(client.software == software for client in self.clients)
+        if client not in self.clients and len(self.clients) >= MOST_PROFILES:
+            client = Client(None, None)
+        return self.clients.setdefault(client, Profile())
 
     def _take_fields(self, use: Use, call: Call) -> None:
         paths: dict[str, str] = {}
@@ -219,12 +255,33 @@ class Profiles(CallFold):
             if before is not None and call.asked >= before:
                 profile.rhythms.setdefault(name, Histogram()).add(between(before, call.asked))
 
-    def merge(self, other: Profiles) -> None:
-        """Take in what another one was given."""
-        self.finish()
-        other.finish()
-        for client, profile in other.clients.items():
-            self._profile(client).merge(profile)
+
+# Connections of brokers and controllers.
+
+OPENING = frozenset({"ApiVersions", "SaslHandshake", "SaslAuthenticate"})
+"""Requests that open a connection, whoever sends them."""
+_OF_BROKERS = frozenset({"ControlledShutdown", "LeaderAndIsr", "StopReplica", "UpdateMetadata", "WriteTxnMarkers"})
+_BROKER_IDS = re.compile(
+    r"broker-\d+-(fetcher-\d+|txn-marker-sender)|raft-client-.+|(AddPartitionsManager|NetworkPartitionMetadataClient|Persister)-client-\d+"
+)
+
+
+def is_of_broker(call: Call) -> bool:
+    """Return whether only a broker or a controller sends such a request."""
+    if call.api in _OF_BROKERS or _BROKER_IDS.fullmatch(call.client_id or ""):
+        return True
+    if call.api == "Fetch":
+        state = call.request.get("replicaState")
+        replica = call.request.get("replicaId", state.get("replicaId") if isinstance(state, dict) else None)
+        return type(replica) is int and replica >= 0
+    return _is_for_controllers(call.api_key)
+
+
+@lru_cache(maxsize=256)
+def _is_for_controllers(api_key: int) -> bool:
+    """Return whether controllers alone take requests of an api: applications send none of them."""
+    api = catalog().api_by_key(api_key)
+    return api is not None and api.request is not None and catalog().message(api.request).listeners == ("controller",)
 
 
 # Configuration that shows on the wire.
@@ -379,6 +436,7 @@ JOINS, LEAVES = "joins", "leaves"
 REBALANCES = "responses that told of a rebalance"
 COMMITS = "commits"
 GENERATIONS = "generations"
+OF_GROUPS = (JOINS, LEAVES, REBALANCES, COMMITS, GENERATIONS)
 """Events of groups. The generations of classic groups and the epochs of others are told apart by group."""
 _REBALANCING = frozenset({"REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"})
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kwire_cli.analysis.call import between
 from kwire_cli.analysis.comparison.profiles import (
     BATCH_BYTES,
     BATCHES,
-    COMMITS,
-    COMPRESSION,
     CONFIGS,
     GENERATIONS,
     JOINS,
-    LEAVES,
+    MOST_PATHS,
     MOST_VALUES,
     OF_BATCHES,
-    REBALANCES,
+    OF_GROUPS,
     RECORDS,
     RHYTHMS,
     Client,
@@ -26,7 +24,7 @@ from kwire_cli.analysis.comparison.profiles import (
     Values,
 )
 from kwire_cli.analysis.comparison.set_fields import fields_of, versions_with
-from kwire_cli.analysis.stats import by_count
+from kwire_cli.analysis.stats import Histogram, by_count
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.errors import counted, few
 
@@ -34,12 +32,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.analysis.comparison.profiles import Profiles
-    from kwire_cli.answer import Block, Row
+    from kwire_cli.answer import Block, Level, Row
     from kwire_cli.spec.model import Versions
 
 By = Literal["software", "client"]
 UNNAMED = "(no name)"
 """Clients that say no software, or no id."""
+ALL = "all clients"
+"""The name of all clients of each side, which are compared as one if no name is on both sides."""
+UNREAD = "unread requests"
+OF_BROKERS = "requests of brokers"
 ONE_SIDE = "fields that one side alone sets to other than their default"
 SHOWN_CLIENTS = 8
 """Names of clients and their software that a line for people has."""
@@ -70,57 +72,79 @@ class Pair:
 def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "software") -> Answer:
     """Return the differences between the traffic of two sides, whose inputs have these names.
 
-    Clients are compared by the name of their software, or by client id. `found` says that apis, versions, set fields
-    or configuration differ, or that a client is on one side alone: counts and times differ between any two captures.
+    Clients are compared by the name of their software, or by client id. `found` is set if apis, versions, set fields
+    or configuration differ, or if only one side has a client or a number.
     """
     a.finish()
     b.finish()
-    pairs = pairs_of(groups_of(a, by), groups_of(b, by))
+    mine, other = groups_of(a, by), groups_of(b, by)
+    pairs = pairs_of(mine, other)
+    by_name = bool(_common(mine, other))
+    alone = {*mine} ^ {*other}
     both = [(pair.name, pair.a.profile, pair.b.profile) for pair in pairs if pair.a and pair.b]
-    apis = [(name, *row) for name, mine, other in both for row in _apis(mine, other)]
-    settings = [(name, *row) for name, mine, other in both for row in _settings(mine, other)]
-    fields = [(name, *row) for name, mine, other in both for row in _fields(mine, other)]
-    alone = [pair for pair in pairs if not pair.a or not pair.b]
-    differing = sum(bool(row[-1]) for row in settings)
-    counts = {
-        "clients": len(alone),
-        "apis": sum(bool(row[DIFFERS]) for row in apis),
-        "settings": differing,
-        "fields": len(fields),
-    }
-    differs = any(counts.values())
-    who = Column("client", wide=len(both) < 2, once=True)
+    apis, errors, costs, settings, fields, rhythm, counts = (
+        [(name, *row) for name, *sides in both for row in rows_of(*sides)]
+        for rows_of in (_apis, _errors, _costs, _settings, _fields, _rhythm, _counts)
+    )
+    rows = {"apis": apis, "settings": settings, "fields": fields, "numbers": [*costs, *rhythm, *counts]}
+    differences = {name: sum(row[-1] is True for row in those) for name, those in rows.items()}
+    differences["numbers on one side"] = differences.pop("numbers")
+    left_out = {name: sum(row[-1] is None for row in those) for name, those in rows.items()}
+    compared = {name: len(those) - left_out[name] for name, those in rows.items()}
+    uncertain = {name: count for name, count in left_out.items() if count}
+    left_out["clients"] = len(alone) if by_name else 0
+    left_out[UNREAD] = sum(use.unread for _, *sides in both for profile in sides for use in profile.uses.values())
+    left_out[OF_BROKERS] = a.broker_requests + b.broker_requests
     settings.sort(key=lambda row: not row[-1])
-    equal = sum(not row[-1] and not _are_many(row) for row in settings)
+    equal = any(row[-1] is False for row in settings) and not left_out["settings"]
+    who = Column("client", wide=len(both) < 2, once=True)
+    found = bool(alone) or any(differences.values())
     blocks: list[Block] = [
-        Outline("", [*_heads(pairs, names)]),
-        Facts([Fact("differences", counts, "map")]),
+        Outline("", [*_heads(mine, other, names)]),
+        Facts(
+            [
+                Fact("differences", {"clients": len(alone), **differences}, "map"),
+                Fact("compared", compared, "map"),
+                Fact("notCompared", {name: count for name, count in left_out.items() if count}, "map"),
+            ]
+        ),
         Table("apis", (who, *APIS), apis),
-        Table("errors", (who, *ERRORS), [(name, *row) for name, mine, other in both for row in _errors(mine, other)]),
-        Table("costs", (who, *COSTS), [(name, *row) for name, mine, other in both for row in _costs(mine, other)]),
+        Table("errors", (who, *ERRORS), errors),
+        Table("costs", (who, *COSTS), costs),
         Table(
             "settings",
             (who, *SETTINGS),
             settings,
-            shown=differing,
-            note="the settings that are left out are equal on both sides" if equal and differing else "",
+            shown=differences["settings"],
+            note="the settings that are left out are equal on both sides" if equal and differences["settings"] else "",
         ),
-        Table("fields", (who, *FIELDS), fields, note=ONE_SIDE if fields else ""),
-        Table("rhythm", (who, *RHYTHM), [(name, *row) for name, mine, other in both for row in _rhythm(mine, other)]),
-        Table("counts", (who, *COUNTS), [(name, *row) for name, mine, other in both for row in _counts(mine, other)]),
+        Table(
+            "fields",
+            (who, *FIELDS),
+            [row[:-1] for row in fields if row[-1]],
+            note=ONE_SIDE if differences["fields"] else "",
+        ),
+        Table("rhythm", (who, *RHYTHM), rhythm),
+        Table("counts", (who, *COUNTS), counts),
         Table("sides", SIDES, [*_sides(pairs)], shown=0),
     ]
-    unread = sum(use.unread for _, *sides in both for profile in sides for use in profile.uses.values())
-    many = sum(_are_many(row) for row in settings)
-    if unread:
+    if not by_name:
+        blocks.append(Note("no client name is on both sides: all clients of A are compared with all clients of B"))
+    if left_out["clients"]:
+        blocks.append(Note(f"not compared: {counted(len(alone), 'client')} that only one side has", "warning"))
+    if unread := left_out[UNREAD]:
         text = f"{counted(unread, 'request')} could not be read: fields and settings in them are not compared"
         blocks.append(Note(text, "warning"))
-    if many:
-        text = f"not compared, with more than {MOST_VALUES} values: {counted(many, 'setting')}"
-        blocks.append(Note(text, "warning"))
-    if not (differs or unread or many):
+    if uncertain:
+        text = ", ".join(counted(count, name.removesuffix("s")) for name, count in uncertain.items())
+        reason = f"more than {MOST_VALUES} values, or a side that cannot show all"
+        blocks.append(Note(f"not compared ({reason}): {text}", "warning"))
+    if compared["apis"] and not (found or unread or uncertain):
         blocks.append(Note("the same clients, apis, versions, set fields and configuration", "good"))
-    return Answer("Differences of traffic", blocks, found=differs)
+    if left_out[OF_BROKERS]:
+        text = f"{a.broker_requests} of A, {b.broker_requests} of B"
+        blocks.append(Note(f"left out: {counted(left_out[OF_BROKERS], 'request')} of brokers and controllers ({text})"))
+    return Answer("Differences of traffic", blocks, found=found)
 
 
 # Clients of both sides that belong together.
@@ -155,23 +179,23 @@ def software_name(software: str | None) -> str:
 
 
 def pairs_of(a: dict[str, Group], b: dict[str, Group]) -> list[Pair]:
-    """Return the clients of both sides in pairs: by name, and the only one left of a side with that of the other.
-
-    Clients without a name are left until last, since most of them are brokers and old clients.
-    """
-    pairs = [Pair(name, a[name], b[name]) for name in a if name in b]
-    left = {"a": [name for name in a if name not in b], "b": [name for name in b if name not in a]}
-    for _ in range(2):
-        named = {side: [name for name in names if name != UNNAMED] for side, names in left.items()}
-        choice = named if all(len(names) == 1 for names in named.values()) else left
-        if all(len(names) == 1 for names in choice.values()):
-            [mine], [other] = choice["a"], choice["b"]
-            pairs.append(Pair(f"{mine} / {other}", a[mine], b[other]))
-            left["a"].remove(mine)
-            left["b"].remove(other)
-    pairs += [Pair(name, a[name], None) for name in left["a"]]
-    pairs += [Pair(name, None, b[name]) for name in left["b"]]
+    """Return the clients of both sides in pairs by name, or all clients of each side if no name is on both."""
+    if not _common(a, b):
+        return [Pair(ALL, _merged(a), _merged(b))]
+    pairs = [Pair(name, a.get(name), b.get(name)) for name in {*a, *b}]
     return sorted(pairs, key=lambda pair: (not (pair.a and pair.b), -_requests(pair), pair.name))
+
+
+def _common(a: dict[str, Group], b: dict[str, Group]) -> set[str]:
+    return {*a} & {*b} - {UNNAMED}
+
+
+def _merged(groups: dict[str, Group]) -> Group:
+    whole = Group([], Profile())
+    for group in groups.values():
+        whole.clients += group.clients
+        whole.profile.merge(group.profile)
+    return whole
 
 
 def _requests(pair: Pair) -> int:
@@ -189,8 +213,6 @@ APIS = (
     Column("differs", "flag", keep=1),
 )
 """An api that one side or both use. It differs if the versions do."""
-DIFFERS = [column.name for column in APIS].index("differs") + 1
-"""The place of the flag in a row of an api, behind the client."""
 ERRORS = (
     Column("api"),
     Column("error", level="error"),
@@ -208,6 +230,7 @@ COSTS = (
     Column("bLatencyP50Seconds", "duration", title="b p50", unit="ms"),
     Column("aLatencyP99Seconds", "duration", title="a p99", unit="ms", keep=1),
     Column("bLatencyP99Seconds", "duration", title="b p99", unit="ms", keep=1),
+    Column("differs", "flag", wide=True),
 )
 """Bytes of a request and of its response in the mean, and latencies, of an api that both sides use. Latencies of Fetch,
 JoinGroup and the like are those of answers that wait on purpose.
@@ -231,8 +254,11 @@ def _errors(a: Profile, b: Profile) -> Iterator[Row]:
 
 def _costs(a: Profile, b: Profile) -> Iterator[Row]:
     for key in sorted({*a.uses} & {*b.uses}):
-        pairs = zip(*[_cost(use) for use in (a.uses[key], b.uses[key])], strict=True)
-        yield a.names[key], *(value for pair in pairs for value in pair)
+        mine, other = a.uses[key], b.uses[key]
+        pairs = zip(_cost(mine), _cost(other), strict=True)
+        known = ([name for name, value in enumerate(_cost(use)) if value is not None] for use in (mine, other))
+        differs = _differs(known, [bool(use.sized) for use in (mine, other)])
+        yield a.names[key], *(value for pair in pairs for value in pair), differs
 
 
 def _cost(use: Use) -> tuple[float | None, ...]:
@@ -253,29 +279,31 @@ SETTINGS = (
     Column("bCounts", "map", wide=True),
     Column("differs", "flag", wide=True),
 )
-"""A setting that the requests of both sides show, and its values, the most frequent first."""
+"""A setting that the requests of either side show, and its values, the most frequent first."""
 
 
 def _settings(a: Profile, b: Profile) -> Iterator[Row]:
-    """Yield the settings of apis that both sides use. A setting of one side alone is of versions that differ."""
-    apis = {a.names[key] for key in a.uses} & {b.names[key] for key in b.uses}
     for name in sorted({*a.settings, *b.settings}):
         api, _, _ = name.partition(".")
-        if api in apis:
-            mine, other = (profile.settings.get(name, Values()) for profile in (a, b))
-            differs = (mine.many, {*mine.counts}) != (other.many, {*other.counts})
-            if name in OF_BATCHES and not (_shows_batches(a) and _shows_batches(b)):
-                differs = False  # request logs have no batches
-            yield name, CONFIGS.get(name), mine.texts, other.texts, _counted(mine), _counted(other), differs
+        mine, other = (profile.settings.get(name, Values()) for profile in (a, b))
+        of_batches = name in OF_BATCHES
+        whole = [_shows_all(profile, api, of_batches=of_batches) for profile in (a, b)]
+        differs = None if mine.many and other.many else _differs([mine.texts, other.texts], whole)
+        yield name, CONFIGS.get(name), mine.texts, other.texts, _counted(mine), _counted(other), differs
 
 
-def _are_many(row: Row) -> bool:
-    """Return whether both sides of a setting have more values than are kept."""
-    return all(texts == Values(many=True).texts for texts in row[3:5])
+def _differs(shown: Iterable[Iterable[Any]], whole: Iterable[bool]) -> bool | None:
+    """Return whether a side shows what the other one lacks; None if the other one does not show all that it has."""
+    (mine, other), (a_is_whole, b_is_whole) = map(set, shown), whole
+    if (mine - other and b_is_whole) or (other - mine and a_is_whole):
+        return True
+    return None if mine ^ other else False
 
 
-def _shows_batches(profile: Profile) -> bool:
-    return f"Produce.{COMPRESSION}" in profile.settings
+def _shows_all(profile: Profile, api: str, *, of_batches: bool = False) -> bool:
+    """Return whether a profile has all of the requests of an api, or of the batches in them."""
+    uses = [use for key, use in profile.uses.items() if profile.names[key] == api]
+    return not any(use.unread or (of_batches and not use.sized) for use in uses)
 
 
 def _counted(values: Values) -> dict[str, int]:
@@ -297,14 +325,17 @@ FIELDS = (
 
 
 def _fields(a: Profile, b: Profile) -> Iterator[Row]:
+    """Yield the fields that either side sets. The last value of a row is whether only one side does."""
     for key in sorted({*a.uses} & {*b.uses}):
         mine, other = a.uses[key], b.uses[key]
-        for path in sorted({*mine.fields} ^ {*other.fields}):
+        for path in sorted({*mine.fields, *other.fields}):
             side, use, without = ("a", mine, other) if path in mine.fields else ("b", other, mine)
             values = use.fields[path]
             versions = versions_with(fields_of(key), path)
             texts = [text for text in values.texts if text]
-            yield a.names[key], path, side, values.requests, texts, _detail(versions, without.versions, side)
+            is_whole = not without.unread and len(without.fields) < MOST_PATHS
+            differs = False if path in without.fields else is_whole or None
+            yield a.names[key], path, side, values.requests, texts, _detail(versions, without.versions, side), differs
 
 
 def _detail(versions: Versions | None, spoken: Iterable[int], side: str) -> str:
@@ -323,33 +354,42 @@ RHYTHM = (
     Column("bP50Seconds", "duration", title="b p50", unit="ms"),
     Column("aP99Seconds", "duration", title="a p99", unit="ms", keep=1),
     Column("bP99Seconds", "duration", title="b p99", unit="ms", keep=1),
+    Column("differs", "flag", wide=True),
 )
 """A time between requests that each side sends again and again, and the configuration that has a part in it."""
 
 
 def _rhythm(a: Profile, b: Profile) -> Iterator[Row]:
-    for name, config in RHYTHMS.values():
-        mine, other = (profile.rhythms[name].points() if name in profile.rhythms else None for profile in (a, b))
-        if mine or other:
-            none = (None,) * 5
-            (count_a, p50_a, _, p99_a, _), (count_b, p50_b, _, p99_b, _) = mine or none, other or none
-            yield name, config, count_a, count_b, p50_a, p50_b, p99_a, p99_b
+    for api, (name, config) in RHYTHMS.items():
+        both = [profile.rhythms.get(name, Histogram()) for profile in (a, b)]
+        if any(rhythm.count for rhythm in both):
+            (count_a, p50_a, _, p99_a, _), (count_b, p50_b, _, p99_b, _) = (rhythm.points() for rhythm in both)
+            whole = [profile.first is not None and _shows_all(profile, api) for profile in (a, b)]
+            differs = _differs(([name][: rhythm.count] for rhythm in both), whole)
+            yield name, config, count_a, count_b, p50_a, p50_b, p99_a, p99_b, differs
 
 
-COUNTS = (Column("what", title="groups and batches"), Column("a", "number"), Column("b", "number"))
+COUNTS = (
+    Column("what", title="groups and batches"),
+    Column("a", "number"),
+    Column("b", "number"),
+    Column("differs", "flag", wide=True),
+)
 """Counts of group events and batches. A side that does nothing of the kind has None."""
 
 
 def _counts(a: Profile, b: Profile) -> Iterator[Row]:
-    rows = [_counts_of(profile) for profile in (a, b)]
-    for name in (*dict.fromkeys([*rows[0], *rows[1]]),):
-        yield name, rows[0].get(name), rows[1].get(name)
+    mine, other = (_counts_of(profile) for profile in (a, b))
+    for name in dict.fromkeys([*mine, *other]):
+        whole = [name in OF_GROUPS or _shows_all(profile, "Produce", of_batches=True) for profile in (a, b)]
+        differs = _differs([{name} & {*mine}, {name} & {*other}], whole)
+        yield name, mine.get(name), other.get(name), differs
 
 
 def _counts_of(profile: Profile) -> dict[str, float]:
     counts: dict[str, float] = {}
     if JOINS in profile.counts:
-        counts = {name: profile.counts[name] for name in (JOINS, LEAVES, REBALANCES, COMMITS)}
+        counts = {name: profile.counts[name] for name in OF_GROUPS}
         counts[GENERATIONS] = len(profile.generations)
     if batches := profile.counts[BATCHES]:
         counts[BATCHES] = batches
@@ -382,25 +422,24 @@ def _sides(pairs: Sequence[Pair]) -> Iterator[Row]:
 # Lines for people.
 
 
-def _heads(pairs: Sequence[Pair], names: tuple[str, str]) -> Iterator[Item]:
+_LEVELS: dict[str, Level] = {"-": "error", "+": "good"}
+
+
+def _heads(a: dict[str, Group], b: dict[str, Group], names: tuple[str, str]) -> Iterator[Item]:
     """Yield a line for each side, and one for each client that the other side does not have."""
-    yield Item(0, f"--- {names[0]}", _about([pair.a for pair in pairs]), "error")
-    yield Item(0, f"+++ {names[1]}", _about([pair.b for pair in pairs]), "good")
-    for pair in pairs:
-        if pair.a and not pair.b:
-            yield Item(0, f"- {pair.name}", _about([pair.a], named=False), "error")
-        if pair.b and not pair.a:
-            yield Item(0, f"+ {pair.name}", _about([pair.b], named=False), "good")
+    sides = (("-", names[0], a, b), ("+", names[1], b, a))
+    for sign, name, groups, _ in sides:
+        whole = _merged(groups)
+        yield Item(0, f"{sign * 3} {name}", _about(whole, whole.software), _LEVELS[sign])
+    for sign, _, groups, others in sides:
+        for name, group in groups.items():
+            if name not in others:
+                yield Item(0, f"{sign} {name}", _about(group), _LEVELS[sign])
 
 
-def _about(groups: Sequence[Group | None], *, named: bool = True) -> str:
-    """Return the software and the requests of some clients as text."""
-    present = [group for group in groups if group]
-    profile = Profile()
-    for group in present:
-        profile.merge(group.profile)
-    software = sorted({name for group in present for name in group.software}) if named else []
-    names = few(software, SHOWN_CLIENTS)
+def _about(group: Group, software: Sequence[str] = ()) -> str:
+    """Return software and the requests of clients as text."""
+    profile = group.profile
     requests = counted(profile.requests, "request")
     took = "" if profile.first is None else f" in {between(profile.first, profile.last):.2f} s"
-    return f"{names}, {requests}{took}" if names else f"{requests}{took}"
+    return ", ".join([name for name in (few(software, SHOWN_CLIENTS),) if name] + [f"{requests}{took}"])

@@ -1,8 +1,7 @@
 """Traffic of two sides: apis, versions, settings, fields and groups of real clients, and of hostile bodies."""
 
-import itertools
+import copy
 import json
-import pickle
 
 import pytest
 from kit.commands import ROOT
@@ -18,7 +17,7 @@ from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.request_log.exchange import Reader
 from kwire_cli.source.request_log.reading import RequestLog
-from kwire_cli.spec.kafka import FETCH, METADATA, PRODUCE
+from kwire_cli.spec.kafka import API_VERSIONS, FETCH, METADATA, PRODUCE
 from kwire_cli.view.answers import answer_document
 
 CATALOG = kwire_cli.catalog()
@@ -28,7 +27,8 @@ SLOW = SAMPLES / "incidents" / "slow-fetch.pcap"
 SARAMA = SAMPLES / "captures" / "sarama-0.8.2.0-3.9.2.pcapng"
 PYTHON = SAMPLES / "captures" / "kafka-python-4.4.0.pcapng"
 LOG = SAMPLES / "request-logs" / "kafka-request.log"
-JOIN_GROUP = 11
+CREATE_TOPICS, ADD_PARTITIONS_TO_TXN, WRITE_TXN_MARKERS, BROKER_HEARTBEAT = 19, 24, 27, 63
+AGAINST_ALL = "no client name is on both sides: all clients of A are compared with all clients of B"
 
 
 def lines(path):
@@ -64,14 +64,19 @@ def test_a_capture_does_not_differ_from_itself(path):
         document, differs = compared(a, b, by)
         assert not differs
         assert all(count == 0 for count in document["facts"]["differences"].values())
+        apis = document["tables"]["apis"]
+        assert document["facts"]["compared"]["apis"] == len(apis)
+        assert bool(apis) == bool(a.clients)
 
 
 def test_one_client_with_another_configuration():
     found, differs = compared(profiles_of(lines(REBALANCING)), profiles_of(lines(SLOW)))
     assert differs
-    assert settings(found) == {
+    both = settings(found)
+    assert {name: both[name] for name in ("Fetch.maxWaitMs", "Fetch.minBytes", "JoinGroup.sessionTimeoutMs")} == {
         "Fetch.maxWaitMs": (["1000"], ["200", "2500"]),
         "Fetch.minBytes": (["1"], ["1", "1000000"]),
+        "JoinGroup.sessionTimeoutMs": (["10000"], []),
     }
     apis = {row["api"]: row for row in found["tables"]["apis"]}
     assert (apis["Fetch"]["aVersions"], apis["Fetch"]["bRequests"], apis["Fetch"]["differs"]) == ([12], 37, False)
@@ -84,19 +89,21 @@ def test_one_client_with_another_configuration():
         "forgottenTopicsData[].topic",
         "forgottenTopicsData[].partitions",
     }
-    counts = {row["what"]: (row["a"], row["b"]) for row in found["tables"]["counts"]}
-    assert counts["joins"] == (16, None)
-    assert counts["generations"] == (7, None)
-    assert counts["batches"] == (44, 7)
+    counts = {row["what"]: (row["a"], row["b"], row["differs"]) for row in found["tables"]["counts"]}
+    assert counts["joins"] == (16, None, True)
+    assert counts["generations"] == (7, None, True)
+    assert counts["batches"] == (44, 7, False)
     rhythm = {row["rhythm"]: row for row in found["tables"]["rhythm"]}
     assert 0.9 < rhythm["Heartbeat of a member"]["aP50Seconds"] < 1.1
     errors = {(row["api"], row["error"]): (row["aCount"], row["bCount"]) for row in found["tables"]["errors"]}
     assert errors["Heartbeat", "REBALANCE_IN_PROGRESS"] == (6, 0)
 
 
-def test_two_clients_are_compared_if_each_side_has_one():
+def test_all_clients_are_compared_if_no_name_is_on_both_sides():
     found, _ = compared(profiles_of(lines(SARAMA)), profiles_of(lines(PYTHON)))
-    assert {row["client"] for row in found["tables"]["apis"]} == {"sarama / kafka-python"}
+    assert {row["client"] for row in found["tables"]["apis"]} == {"all clients"}
+    assert found["facts"]["differences"]["clients"] == 2
+    assert found["notes"] == [AGAINST_ALL]
     assert settings(found)["Produce.acks"] == (["1"], ["-1"])
     assert settings(found)["Produce.timeoutMs"] == (["10000"], ["30000"])
     assert [row["clientIds"] for row in found["tables"]["sides"]] == [
@@ -116,26 +123,19 @@ def test_a_capture_and_a_log_agree_but_for_batches():
     capture = profiles_of(lines(PYTHON))
     log = Profiles()
     for client, profile in capture.clients.items():
-        log.clients[client] = pickle.loads(pickle.dumps(profile))
+        log.clients[client] = copy.deepcopy(profile)
         for name in profiles.OF_BATCHES:
             log.clients[client].settings.pop(name, None)
-    assert compared(capture, log)[1] is False
-
-
-@pytest.mark.parametrize("path", [REBALANCING, PYTHON])
-def test_parts_merge_in_any_order(path):
-    ended = {}
-    for line in lines(path):
-        ended.setdefault(line.stream, []).append(line)
-    parts = [[line for stream in [*ended][start::3] for line in ended[stream]] for start in range(3)]
-    other = profiles_of(lines(SLOW))
-    answers = set()
-    for order in itertools.permutations(range(3)):
-        first, *others = [pickle.loads(pickle.dumps(profiles_of(parts[at]))) for at in order]
-        for fold in others:
-            first.merge(fold)
-        answers.add(json.dumps(compared(first, other)[0], sort_keys=True))
-    assert answers == {json.dumps(compared(profiles_of(lines(path)), other)[0], sort_keys=True)}
+        log.clients[client].counts.pop(profiles.BATCHES, None)
+        for use in log.clients[client].uses.values():
+            use.sized = 0
+    found, differs = compared(capture, log)
+    assert not differs
+    assert found["facts"]["compared"]["apis"] == 13
+    assert found["facts"]["notCompared"] == {"settings": 2, "numbers": 13 + 3}
+    assert found["notes"] == [
+        "not compared (more than 8 values, or a side that cannot show all): 2 settings, 16 numbers"
+    ]
 
 
 def test_a_request_without_a_response_is_counted_once(wire):
@@ -163,23 +163,20 @@ def names(a, b, by="software"):
 
 def test_pairs():
     assert names([("java", "a")], [("java", "b")]) == [("java", True, True)]
-    assert names([("java", "a")], [("kgo", "b")]) == [("java / kgo", True, True)]
-    assert names([("java", "a"), (None, "x")], [("kgo", "b"), (None, "y")]) == [
+    everyone = [("all clients", True, True)]
+    assert names([("java", "a")], [("kgo", "b")]) == everyone
+    assert names([("java", "a"), (None, "x")], [("kgo", "b"), (None, "y")]) == everyone
+    assert names([("java", "a")], [("kgo", "b"), ("sarama", "c")]) == everyone
+    assert names([(None, "a")], [(None, "a")]) == everyone
+    assert names([("java", "a"), (None, "x")], [("java", "b"), (None, "y"), ("kgo", "z")]) == [
         ("(no name)", True, True),
-        ("java / kgo", True, True),
-    ]
-    assert names([("java", "a"), (None, "x")], [("kgo", "b")]) == [
-        ("java / kgo", True, True),
-        ("(no name)", True, False),
-    ]
-    assert names([("java", "a")], [("kgo", "b"), ("sarama", "c")]) == [
-        ("java", True, False),
+        ("java", True, True),
         ("kgo", False, True),
-        ("sarama", False, True),
     ]
     assert names([("java", "a"), ("java", "b")], [("kgo", "b"), ("kgo", "c")], "client") == [
-        ("a / c", True, True),
         ("b", True, True),
+        ("a", True, False),
+        ("c", False, True),
     ]
 
 
@@ -192,7 +189,71 @@ def test_what_a_client_asks_before_it_says_its_software_is_its_own():
 def test_a_client_on_one_side_is_a_difference():
     found, differs = compared(side(("java", "a"), ("kgo", "b")), side(("java", "a")))
     assert differs
-    assert found["facts"]["differences"] == {"clients": 1, "apis": 0, "settings": 0, "fields": 0}
+    assert found["facts"]["differences"] == {
+        "clients": 1, "apis": 0, "settings": 0, "fields": 0, "numbers on one side": 0
+    }  # fmt: skip
+    assert found["facts"]["notCompared"] == {"clients": 1}
+    assert found["notes"] == ["not compared: 1 client that only one side has"]
+
+
+# Connections of brokers and controllers.
+
+
+@pytest.mark.parametrize(
+    ("api_key", "client", "body"),
+    [
+        (WRITE_TXN_MARKERS, "x", {}),
+        (BROKER_HEARTBEAT, "1", {}),
+        (FETCH, "x", {"replicaId": 1}),
+        (FETCH, "x", {"replicaState": {"replicaId": 1}}),
+        (ADD_PARTITIONS_TO_TXN, "AddPartitionsManager-client-1", {}),
+        (METADATA, "broker-1-fetcher-0", {}),
+    ],
+)
+def test_connections_of_brokers_are_counted_apart(api_key, client, body):
+    told = {"softwareName": "apache-kafka-java", "softwareVersion": "4.4.0"}
+    fold = profiles_of(
+        [
+            logged(API_VERSIONS, 4, client=client, told=told, port=1),
+            logged(API_VERSIONS, 4, client="app", told=told, port=2),
+            logged(api_key, 0, body, client=client, told=told, port=1),
+            logged(METADATA, 12, client=client, told=told, port=1),
+            logged(FETCH, 12, {"replicaId": -1}, client="app", told=told, port=2),
+        ]
+    )
+    assert fold.broker_requests == 3
+    [profile] = fold.clients.values()
+    assert profile.requests == 2
+    found, differs = compared(fold, side(("apache-kafka-java", "app")))
+    assert differs  # in ApiVersions
+    assert found["facts"]["notCompared"]["requests of brokers"] == 3
+    assert found["notes"][-1] == "left out: 3 requests of brokers and controllers (3 of A, 0 of B)"
+
+
+def test_all_connections_are_a_brokers_if_its_node_id_is_the_client_id():
+    fold = profiles_of([logged(CREATE_TOPICS, 7, client="2", port=1), logged(BROKER_HEARTBEAT, 1, client="2", port=2)])
+    assert (fold.broker_requests, fold.clients) == (2, {})
+
+
+def test_the_first_requests_of_a_connection_that_says_no_more_are_a_clients():
+    [profile] = profiles_of([logged(API_VERSIONS, 4)] * 12).clients.values()
+    assert profile.requests == 12
+
+
+@pytest.mark.shared
+def test_clients_that_say_no_software_are_compared_with_those_of_another_one():
+    folder = ROOT.parent / "shared" / "defects" / "questions"
+    found, differs = compared(*(profiles_of(lines(folder / name)) for name in ("a-rdk.pcapng", "b-kafkajs.pcapng")))
+    assert differs
+    assert found["facts"]["differences"] == {
+        "clients": 2, "apis": 3, "settings": 5, "fields": 2, "numbers on one side": 4
+    }  # fmt: skip
+    assert [(row["api"], row["aVersions"], row["bVersions"]) for row in found["tables"]["apis"]] == [
+        ("Produce", None, [7]),
+        ("ApiVersions", [3], [2]),
+        ("AddPartitionsToTxn", [0], [1]),
+    ]
+    assert found["notes"] == [AGAINST_ALL, "left out: 40 requests of brokers and controllers (30 of A, 10 of B)"]
 
 
 @pytest.mark.parametrize(
@@ -338,11 +399,15 @@ def test_requests_that_cannot_be_read_are_not_compared():
     same = "the same clients, apis, versions, set fields and configuration"
     whole = Wire.request("Metadata", 12)
     cut = (len(whole) - 6).to_bytes(4, "big") + whole[4:-2]
-    assert notes(*(profiles_of(Wire.lines((0, whole))) for _ in range(2))) == [same]
-    told = notes(*(profiles_of(Wire.lines((0, cut))) for _ in range(2)))
-    assert told == ["2 requests could not be read: fields and settings in them are not compared"]
+    assert notes(*(profiles_of(Wire.lines((0, whole))) for _ in range(2))) == [AGAINST_ALL, same]
+    unread = "2 requests could not be read: fields and settings in them are not compared"
+    assert notes(*(profiles_of(Wire.lines((0, cut))) for _ in range(2))) == [AGAINST_ALL, unread]
+    found, differs = compared(*(profiles_of(Wire.lines((0, data))) for data in (whole, cut)))
+    assert not differs  # what the cut request says nobody knows
+    assert found["facts"]["compared"]["settings"] == 0
+    assert found["facts"]["notCompared"] == {"settings": 1, "unread requests": 1}
 
 
 def test_settings_with_many_values_are_not_compared():
     sides = [profiles_of(logged(request={"maxWaitMs": wait + side}) for wait in range(20)) for side in (0, 50)]
-    assert notes(*sides) == ["not compared, with more than 8 values: 1 setting"]
+    assert notes(*sides) == ["not compared (more than 8 values, or a side that cannot show all): 1 setting"]
