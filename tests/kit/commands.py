@@ -52,6 +52,7 @@ SHOP = {
     "NewRequest.json": "../tests/cli/broken.json",
     "samples": ".",
     "specs": "../specs",
+    "our-rules": "rules",
 }
 """Files that examples in help and on pages name, and the samples that they are."""
 

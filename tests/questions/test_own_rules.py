@@ -10,6 +10,11 @@ CAPTURE = ROOT / "samples" / "incidents" / "lag.pcap"
 BLOCKS = re.findall(r"```(sql|toml)\n(.*?)```", (ROOT / "docs" / "findings.md").read_text("utf-8"), re.DOTALL)
 
 
+def test_the_sample_is_the_rule_of_the_page():
+    for suffix, text in BLOCKS:
+        assert (ROOT / "samples" / "rules" / f"LARGE_RESPONSES.{suffix}").read_text("utf-8") == text
+
+
 def write_rule(folder, **more):
     files = dict(BLOCKS) | more
     for suffix, text in files.items():

@@ -11,6 +11,9 @@ unknown as (
     from errors e
     join calls c on c.connection = e.connection and c.response_frame = e.frame
     where e.error in ('UNKNOWN_TOPIC_OR_PARTITION', 'UNKNOWN_TOPIC_ID') and e.topic <> ''
+        and c.api in (
+            'Metadata', 'Produce', 'Fetch', 'ListOffsets', 'DescribeTopicPartitions', 'OffsetForLeaderEpoch'
+        )
         and e.topic not in (select error from explained where code = 'TOPIC_DELETED')
     group by c.client, c.client_host, e.topic
 ),

@@ -6,7 +6,7 @@ from kit.calls import INCIDENTS, REAL, codes
 WELL = (
     "client-franz-go", "client-kafka-python", "client-kafkajs", "client-librdkafka", "ipv6", "java44-admin",
     "java44-produce-consume", "java44-txn", "old39-java-2.4.1", "old39-java-3.7.2", "old39-kafkajs",
-    "old39-sarama-0.11.0.0", "old39-java-4.4.0", "tls-keylog", "zk28-ibp-0.10.0", "zk28-ibp-2.4", "edge-midstream",
+    "old39-sarama-0.11.0.0", "old39-java-4.4.0", "tls-keylog", "zk28-ibp-2.4", "edge-midstream",
 )  # fmt: skip
 
 
