@@ -131,7 +131,7 @@ def _title(timeline: Timeline) -> str:
     texts = [", ".join(part for part in (protocol, timeline.assignor) if part)]
     if timeline.coordinators:
         texts.append(f"coordinator {', '.join(_coordinators(timeline))}")
-    members = counted(len(timeline.members), "member")
+    members = counted(len(timeline.let_in), "member")
     texts.append(f"{members}, {_generations(timeline)}" if timeline.generations else members)
     return f"{timeline.group}   {'; '.join(text for text in texts if text)}"
 
@@ -240,8 +240,8 @@ def _group(timeline: Timeline) -> tuple[Any, ...]:
         timeline.protocol_type or None,
         timeline.assignor,
         ", ".join(_coordinators(timeline)),
-        len(timeline.members),
-        sum(member.ended is None for member in timeline.members.values()),
+        len(timeline.let_in),
+        sum(member.ended is None for member in timeline.let_in),
         len(again),
         *generations,
         *(to_microseconds(span) if timeline.timed else None for span in spans),
@@ -273,7 +273,7 @@ def _events(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
 
 
 def _members(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
-    for member in sorted(timeline.members.values(), key=lambda row: (row.joined or row.first or 0.0, row.member)):
+    for member in sorted(timeline.let_in, key=lambda row: (row.joined or row.first or 0.0, row.member)):
         is_known = timeline.timed and (member.partitions is not None or member.without > 0)
         yield (
             timeline.group,

@@ -9,6 +9,7 @@ from kwire_cli.analysis.groups.logged import logged_moves, topic_names
 from kwire_cli.analysis.groups.moves import MOST_MEMBERS, GroupMoves, span_of, text
 from kwire_cli.analysis.groups.reading import APIS, HEARTBEATS, SHARES, moves_of
 from kwire_cli.analysis.groups.replay import replay
+from kwire_cli.analysis.groups.timeline import REBALANCING
 from kwire_cli.analysis.subjects import CallFold
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class GroupState:
             if group is None:
                 continue
             if move.kind != "commit":
-                group.types.add(protocol)
+                (group.refused_types if move.error else group.types).add(protocol)
                 group.meet(call.broker, call.node)
                 group.protocol_type = text(call.request.get("protocolType")) or group.protocol_type
             kept = _with_member(group, move)
@@ -95,6 +96,8 @@ class GroupState:
     def _note(group: GroupMoves, move: Move) -> None:
         signs = group.members.get(move.member)
         reached = move.reached if move.reached is not None else move.generation
+        if signs is not None and move.error in ("", REBALANCING):
+            signs.refused = False
         if signs is not None and not move.error and reached is not None and move.until is not None:
             signs.accepted = True
             if (heard := signs.on(move.connection)) is not None:

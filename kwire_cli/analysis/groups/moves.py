@@ -120,6 +120,8 @@ class Signs:
     session_timeout: float | None = None
     accepted: bool = False
     """Whether the coordinator took it for a member at any time."""
+    refused: bool = True
+    """Whether all of its calls were answered with errors, apart from those that tell a member to join again."""
 
     def on(self, connection: Hashable) -> Heard | None:
         """Return when the member was heard of on a connection."""
@@ -200,6 +202,8 @@ class GroupMoves:
     """The member on each connection: librdkafka forgets its id before the answer that fences it has come."""
     types: set[str] = field(default_factory=set)
     """Protocols that the group was seen to speak: classic, consumer, share, streams."""
+    refused_types: set[str] = field(default_factory=set)
+    """Protocols of calls that were answered with errors. They tell the protocol if there are no other calls."""
     protocol_type: str = ""
     """What the members of a classic group do together: consumer, connect, or another word of theirs."""
 

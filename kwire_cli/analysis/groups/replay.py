@@ -29,7 +29,8 @@ def replay(group: str, moves: GroupMoves, topics: Mapping[str, str]) -> Timeline
     timeline = _begin(group, moves, ordered)
     calls = [move for move in ordered if move.kind not in LOGGED]
     records = [move for move in ordered if move.kind in LOGGED]
-    timeline.protocol = next((name for name in (*MODERN, "classic") if name in moves.types), "")
+    types = moves.types or moves.refused_types
+    timeline.protocol = next((name for name in (*MODERN, "classic") if name in types), "")
     intervals = {name: signs.interval for name, signs in moves.members.items() if signs.interval is not None}
     for part, logged in ((records, True), (calls, False)):
         if not part:
@@ -72,6 +73,7 @@ def _begin(group: str, moves: GroupMoves, ordered: Iterable[Move]) -> Timeline:
             first=min(times),
             last=max(times),
             accepted=signs.accepted,
+            refused=signs.refused,
         )
     for move in ordered:
         if move.silence is not None and move.member in timeline.members:

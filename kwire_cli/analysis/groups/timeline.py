@@ -179,6 +179,8 @@ class Member:
     last: float | None = None
     accepted: bool = True
     """Whether the coordinator took it for a member at any time."""
+    refused: bool = False
+    """Whether all of its calls were answered with errors, apart from those that tell a member to join again."""
     gaps: list[tuple[float, float]] = field(default_factory=list)
     """Times without a call of it, each up to a call with news."""
 
@@ -222,6 +224,15 @@ class Timeline:
         if label == member:
             return short(member)
         return label if self.clients.get(label, 1) <= 1 else f"{label} ({short(member, label)})"
+
+    @property
+    def let_in(self) -> list[Member]:
+        """The members, without those that the coordinator refused and that nobody names as members."""
+        return [
+            member
+            for member in self.members.values()
+            if not member.refused or member.joined is not None or member.partitions is not None
+        ]
 
     @property
     def unit(self) -> str:
