@@ -15,6 +15,7 @@ import json
 import re
 import shutil
 import tempfile
+from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Names
     from kwire_cli.spec.catalog import Catalog
 
-MEMORY = "256MB"
+MEMORY, TEMPORARY = "256MB", "16GB"
+"""Bytes that tables take in memory, and beyond that in a temporary folder."""
 AT_ONCE = 1 << 20
 """Bytes of rows in JSON that are given to DuckDB at a time."""
 KEY = (("connection", "BIGINT"), ("ordinal", "BIGINT"))
@@ -152,6 +154,7 @@ class Tables:
                 "threads": 1,
                 "memory_limit": MEMORY,
                 "temp_directory": self._folder,
+                "max_temp_directory_size": TEMPORARY,
                 "preserve_insertion_order": False,
             }
         )
@@ -260,16 +263,17 @@ class Tables:
 
     def _add_exchange(self, exchange: Exchange) -> None:
         connection = _connection_of_text(exchange.connection)
+        numbered = replace(exchange, start=self._at)  # several logs may have lines at the same position
         self._logged_names.update(exchange.named)
         for kind, body in (("request", exchange.request), ("response", exchange.response)):
             if body is None:
                 continue
-            half = Half(exchange, kind, self.file, self._catalog)
+            half = Half(numbered, kind, self.file, self._catalog)
             self._frames.add([connection, self._at, *(column.of_half(half) for column in _FRAME_COLUMNS)])
             if buffer := self._bodies.get((exchange.api or "", kind)):
-                buffer.add([connection, exchange.start, exchange.api_version, body])
+                buffer.add([connection, self._at, exchange.api_version, body])
         if exchange.errors and exchange.response is not None:
-            self._add_errors(connection, exchange.start, exchange.api, exchange.response, self._logged_name)
+            self._add_errors(connection, self._at, exchange.api, exchange.response, self._logged_name)
 
     def _logged_name(self, topic_id: str) -> str:
         return self._logged_names.get(topic_id, topic_id)

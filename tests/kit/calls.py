@@ -289,6 +289,7 @@ def exchanges(*bodies, client="c"):
             document(CATALOG.api(api).key, version, request=request, response=response, client=client),
             number,
             f"2026-11-21T10:{second // 60:02}:{second % 60:02}.000000",
+            1000 * number,
         )
         for number, (api, version, request, response, second) in enumerate(bodies, 1)
     ]

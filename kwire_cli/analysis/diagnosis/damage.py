@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.tallies import Book, merge_all
 from kwire_cli.analysis.subjects import Bounded
 from kwire_cli.errors import counted
 from kwire_cli.questions.sentence import size_text
@@ -49,14 +49,6 @@ class _Damage:
     evidence: Bounded = field(default_factory=Bounded)
     ends: Bounded = field(default_factory=Bounded)
 
-    def merge(self, its: _Damage) -> None:
-        self.checksums += its.checksums
-        self.gaps += its.gaps
-        self.size += its.size
-        self.cut += its.cut
-        self.evidence.merge(its.evidence)
-        self.ends.merge(its.ends)
-
 
 class DamagedLogs(Rule):
     """Batches with wrong checksums, and bytes that are no batch, by partition."""
@@ -64,7 +56,7 @@ class DamagedLogs(Rule):
     KINDS = (CORRUPT, CUT)
 
     def __init__(self) -> None:
-        self._logs: Book[str, _Damage] = Book(_Damage)
+        self._logs: defaultdict[str, _Damage] = defaultdict(_Damage)
 
     def log_item(self, item: LogItem) -> None:
         """Take a batch, or the bytes between two."""
@@ -84,9 +76,6 @@ class DamagedLogs(Rule):
                 damage.gaps += 1
                 damage.size += piece.size
                 damage.evidence.append(place)
-
-    def merge(self, other: DamagedLogs) -> None:
-        merge_all(self._logs, other._logs)
 
     def findings(self) -> Iterator[Finding]:
         for name, damage in self._logs.items():

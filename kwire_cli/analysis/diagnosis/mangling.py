@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.call import host_of
 from kwire_cli.analysis.calls import CapturedCall, evidence_of
+from kwire_cli.analysis.diagnosis.limits import MOST_EVIDENCE
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.tallies import MOST_KEYS, earliest
 from kwire_cli.errors import counted
 from kwire_cli.message.frames import Hints, read
 
@@ -32,6 +32,8 @@ MANGLED = FindingKind(
 CHANGED, ORIGINAL = b"\r\n", b"\n"
 MOST_REST = 256
 """Bytes kept of what follows a frame and is no frame itself: as many carriage returns are made up for."""
+MOST_SIDES = 1 << 14
+"""Sides of connections whose rest is kept."""
 MOST_FRAME = 1 << 14
 """Bytes of a frame that is looked at; larger ones carry records, in which 0d 0a says nothing."""
 
@@ -49,7 +51,7 @@ class Mangling(Rule):
         """Take bytes that are no frame: the end of a frame that has become longer is among them."""
         data = line.seen.data
         key = line.origin.capture, line.stream, line.seen.side
-        if data and key not in self._rest and len(self._rest) < MOST_KEYS:
+        if data and key not in self._rest and len(self._rest) < MOST_SIDES:
             self._rest[key] = bytes(data[:MOST_REST])
 
     def call(self, call: Call) -> None:
@@ -92,4 +94,4 @@ class Mangling(Rule):
         for (src, dst, name), places in self._mangled.items():
             count = len(places) + places.dropped
             text = f"{counted(count, 'malformed frame')} from {src} to {dst}: well-formed once each 0d 0a is 0a again"
-            yield Finding(MANGLED, f"client {name}", text, earliest(places), count)
+            yield Finding(MANGLED, f"client {name}", text, places[:MOST_EVIDENCE], count)

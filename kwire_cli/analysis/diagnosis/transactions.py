@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from kwire_cli.analysis.call import Evidence, between, instant, parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.tallies import Recent
 from kwire_cli.analysis.transactions.model import ABORTED, OPEN, UNKNOWN
 from kwire_cli.analysis.transactions.traffic import APIS, whole
 from kwire_cli.analysis.transactions.transactions import Transactions
@@ -131,7 +130,7 @@ class TransactionTrouble(Rule):
     def __init__(self) -> None:
         self._transactions = Transactions()
         self._held: dict[tuple[str, int], _Held] = {}
-        self._readers: Recent[Hashable, dict[str, int]] = Recent(MOST_READERS)
+        self._readers: dict[Hashable, dict[str, int]] = {}
         """Partitions where the reader of a connection is held back, each with its last stable offset: responses of
         fetch sessions do not repeat these.
         """
@@ -164,7 +163,7 @@ class TransactionTrouble(Rule):
             if waits:
                 waits.pop(name, None)
             if 0 <= stable < high and index >= 0:
-                waits = self._readers.keep(call.connection, {}) if waits is None else waits
+                waits = self._keep_reader(call.connection) if waits is None else waits
                 at_hand[name] = waits[name] = stable
                 seen = seen or call.evidence()
                 self._hold((name, stable), high, call.answered, seen)
@@ -173,6 +172,13 @@ class TransactionTrouble(Rule):
                 held.last = call.answered if call.answered is not None else held.last
                 held.responses += 1
                 held.clients.add(call.who)
+
+    def _keep_reader(self, connection: Hashable) -> dict[str, int]:
+        """Return a new entry for the partitions at which a connection waits. Beyond a bound the oldest is forgotten."""
+        waits = self._readers[connection] = {}
+        if len(self._readers) > MOST_READERS:
+            del self._readers[next(iter(self._readers))]
+        return waits
 
     def connection(self, connection: TcpConnection) -> None:
         """Take a connection that ended: its fetch session is over."""

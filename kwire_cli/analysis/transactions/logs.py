@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.call import later
 from kwire_cli.analysis.coordinators import SETTLED, Passed, decode_coordinator, events, partitions_in
 from kwire_cli.analysis.transactions.model import (
     ABORTED,
@@ -149,20 +148,6 @@ class LogTransactions:
         before = self.latest.get(record.transactional_id)
         if (before is None and len(self.latest) < MOST_IDS) or (before and before.offset <= record.offset):
             self.latest[record.transactional_id] = record
-
-    def merge(self, other: LogTransactions) -> None:
-        """Take in what others saw of the same or of other logs, whatever its place in them."""
-        for key, its in other.partitions.items():
-            own = self.partitions.setdefault(key, PartitionLog(its.name))
-            own.end = max(own.end, its.end)
-            own.until = later(own.until, its.until)
-            own.closed += [*its.closed, *its.open()]
-        room = MOST_EVENTS - len(self.records)
-        self.records += other.records[:room]
-        self.dropped += other.dropped + max(len(other.records) - room, 0)
-        self._kept += other._kept
-        for record in other.latest.values():
-            self._keep_latest(record)
 
     def pieces(self) -> dict[int, list[tuple[str, Piece]]]:
         """Return the parts of transactions by producer id, with their partition; those of copies once."""

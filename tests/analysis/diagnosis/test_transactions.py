@@ -84,14 +84,14 @@ def test_a_fetch_session_does_not_repeat_what_has_not_changed():
         assert of(fetch(0, 5, 9, session=3), fetch(1, 5, 9, session=3, silent=True, **more), *silent[1:]) == []
 
 
-def test_fetch_sessions_of_readers_are_forgotten_with_their_connection():
+def test_fetch_sessions_of_readers_are_forgotten_with_their_connection(monkeypatch):
     rule = TransactionTrouble()
     for port in range(3):
         rule.call(FakeCall("Fetch", request=fetch(0, 5, 9)[2], response=fetch(0, 5, 9)[3], connection=(None, port)))
     assert [*rule._readers] == [(None, 0), (None, 1), (None, 2)]
     rule.connection(TcpConnection._make([None] * len(TcpConnection._fields))._replace(stream=1))
     assert [*rule._readers] == [(None, 0), (None, 2)]
-    rule._readers.most = 2
+    monkeypatch.setattr("kwire_cli.analysis.diagnosis.transactions.MOST_READERS", 2)
     rule.call(FakeCall("Fetch", request=fetch(0, 5, 9)[2], response=fetch(0, 5, 9)[3], connection=(None, 4)))
     assert [*rule._readers] == [(None, 2), (None, 4)]
 
