@@ -264,6 +264,17 @@ def test_a_member_id_that_was_given_and_not_used_is_no_member():
     assert kinds(timeline_of(given(2, "id-2"), *joined), "unused") == []
 
 
+def test_who_was_only_refused_is_no_member_and_speaks_for_no_protocol():
+    refused = call(
+        "ConsumerGroupHeartbeat", 5, {"memberId": "id-2", "memberEpoch": 1}, {"errorCode": 69, "memberEpoch": 0}
+    )
+    joined = [join(3, "id-1", 1, members=["id-1"], client="a"), sync(4, "id-1", 1, ORDERS_0, client="a")]
+    timeline = timeline_of(*joined, refused)
+    assert (timeline.protocol, [member.member for member in timeline.let_in]) == ("classic", ["id-1"])
+    alone = timeline_of(refused)
+    assert (alone.protocol, alone.let_in) == ("consumer", [])
+
+
 def connect_timeline():
     groups = asked(Groups(), subjects(INCIDENTS / "connect-workers.pcapng.gz"))
     groups.finish()
