@@ -97,14 +97,9 @@ def course_of(summary: Contents) -> Mapping[str, Any] | None:
     return rows[0] if (rows and rows[0]["last_time"] is not None) or (rows and rows[0]["requests"]) else None
 
 
-def is_logged(summary: Contents) -> bool:
-    """Return whether the traffic is that of request logs."""
-    return any(facts.kind == "request-log" for facts in summary.inputs)
-
-
 def _instant(summary: Contents, time: datetime | None) -> str | None:
     """Return a time of a table as text. Clocks of request logs have no known zone."""
-    return None if time is None else instant(time.timestamp(), is_local=is_logged(summary))
+    return None if time is None else instant(time.timestamp(), is_local=summary.diagnosis.is_local)
 
 
 def moments_of(summary: Contents) -> tuple[str | None, str | None, float | None]:

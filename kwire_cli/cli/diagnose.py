@@ -11,6 +11,7 @@ import click
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.diagnosis.model import SEVERITIES, Severity
 from kwire_cli.cli.command import Command
+from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import reading_of
 from kwire_cli.cli.questions import Asking, ask, typed_inputs
@@ -53,6 +54,7 @@ class Options(Severe, Asking):
         section="Choose",
         metavar="DIR",
         type=click.Path(exists=True, file_okay=False),
+        shell_complete=complete_file,
         help="Run the rules in this folder too: CODE.sql and CODE.toml each.",
     )
     exit_code: bool = flag("--exit-code", help="Exit with 1 if a finding has severity error.")

@@ -16,6 +16,7 @@ import re
 import shutil
 import tempfile
 from dataclasses import replace
+from datetime import datetime
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
@@ -177,6 +178,8 @@ class Tables:
         self._seen_names: dict[int, tuple[str | None, Names]] = {}
         self._logged_names: dict[str, str] = {}
         self._points: dict[str | None, int] = {}
+        self.is_local = False
+        """True if times come from a clock whose zone is not known."""
         self.file = ""
         """The log that exchanges are read from."""
         self._made: set[str] = set()
@@ -246,9 +249,9 @@ class Tables:
     def _add_errors(
         self, connection: int, frame: int, api: str | None, body: dict[str, Any], topic_of: Callable[[str], str]
     ) -> None:
-        message = self._catalog.api(api).response if api else None
-        if self._errors is not None and message is not None:
-            for row in error_rows(self._catalog.message(message), body, topic_of, self._catalog):
+        known = next((each for each in self._catalog.apis if each.name == api), None)
+        if self._errors is not None and known is not None and known.response is not None:
+            for row in error_rows(self._catalog.message(known.response), body, topic_of, self._catalog):
                 self._errors.add([connection, frame, *row])
 
     def _connection_of(self, capture: str | None, stream: int) -> int:
@@ -263,6 +266,8 @@ class Tables:
 
     def _add_exchange(self, exchange: Exchange) -> None:
         connection = _connection_of_text(exchange.connection)
+        if exchange.time is not None and datetime.fromisoformat(exchange.time).tzinfo is None:
+            self.is_local = True
         numbered = replace(exchange, start=self._at)  # several logs may have lines at the same position
         self._logged_names.update(exchange.named)
         for kind, body in (("request", exchange.request), ("response", exchange.response)):

@@ -32,7 +32,7 @@ def says(folder):
     state = None
     for item in subjects(folder):
         for fold in (transactions, trouble, sequences):
-            (fold.log_item if fold is trouble else fold.add)(item)
+            (fold.add if fold is transactions else fold.log_item)(item)
         if isinstance(item.item, Batch) and item.item.crc_valid:
             state = state or ProducerState(item.item.head.base_offset)
             state.append(item.item)
@@ -49,7 +49,7 @@ def says(folder):
     faults = [*verify_partition(folder)]
     odd = {
         "verify": [fault.offset for fault in faults if fault.code in SEQUENCES],
-        "diagnosis": [fault.evidence[-1].offset for fault in sequences.faults() if not fault.is_restart],
+        "diagnosis": [row.evidence[-1].offset for row in sequences.findings() if "began anew" not in row.text],
     }
     return open_, odd, {fault.code for fault in faults} - SEQUENCES
 

@@ -70,6 +70,7 @@ class Diagnosis:
         self._findings: list[Finding] | None = None
         self._also = also or {}
         self.answers: dict[str, list[dict[str, Any]]] = {}
+        self.is_local = False
         self._calls = Calls()
         self._by_api: dict[str, list[Callable[[Call], None]]] = {}
         self._lines = [rule.line for rule in self.rules if takes(rule, "line")]
@@ -126,7 +127,8 @@ class Diagnosis:
             return []
         try:
             self._tables.finish()
-            findings = [_finding(row) for row in query_findings(self._tables, self._queries)]
+            self.is_local = self._tables.is_local
+            findings = [_finding(row, is_local=self.is_local) for row in query_findings(self._tables, self._queries)]
             self.answers = {name: self._tables.rows(query) for name, query in self._also.items()}
             return findings
         finally:
@@ -188,19 +190,19 @@ def row_of(finding: Finding) -> tuple[Any, ...]:
     )
 
 
-def _finding(row: Row) -> Finding:
+def _finding(row: Row, *, is_local: bool) -> Finding:
     """Return a finding of a rule that is a query."""
     more = row.advice.removeprefix(row.rule.advice["any"]).strip()
-    evidence = [_evidence(place) for place in row.places]
+    evidence = [_evidence(place, is_local=is_local) for place in row.places]
     severity = cast("Severity", row.severity)
     return Finding(kind_of(row.rule), row.subject, row.text, evidence, row.weight, severity, row.command, more)
 
 
-def _evidence(place: Mapping[str, Any]) -> Evidence:
-    """Return a place of a row as evidence. A request log has lines, and no zone for its times."""
+def _evidence(place: Mapping[str, Any], *, is_local: bool) -> Evidence:
+    """Return a place of a row as evidence. The clock of a request log may have no known zone."""
     time = place["time"]
     line = place["line"]
-    text = None if time is None else f"{time:%Y-%m-%dT%H:%M:%S.%f}{'Z' if line is None else ''}"
+    text = None if time is None else f"{time:%Y-%m-%dT%H:%M:%S.%f}{'' if is_local else 'Z'}"
     frame = place["frame"] if line is None else None
     return Evidence(
         place["what"],
