@@ -12,7 +12,7 @@ from kwire_cli.questions.sentence import sentence
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.questions.rule_files import Rule
+    from kwire_cli.questions.rule_files import Rule, Severity
     from kwire_cli.tables.memory import Tables
 
 EXPLAINED = "create or replace temp table explained (code varchar, client varchar, error varchar)"
@@ -27,13 +27,16 @@ select
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A finding of a rule, with its texts filled in. `places` are rows of evidence, the earliest first."""
+    """A finding of a rule, with its texts filled in.
+
+    `places` are rows of evidence, the earliest first. `more_advice` is for the software of this client.
+    """
 
     rule: Rule
-    severity: str
+    severity: Severity
     subject: str
     text: str
-    advice: str
+    more_advice: str
     command: str
     weight: float
     places: tuple[dict[str, Any], ...]
@@ -73,14 +76,13 @@ def _explain(tables: Tables, rule: Rule, rows: Sequence[dict[str, Any]]) -> None
 def _finding(rule: Rule, row: dict[str, Any]) -> Row:
     software = row.get("software") or ""
     family = next((name for name, word in FAMILIES.items() if word in software), "")
-    advice = " ".join(filter(None, (rule.advice["any"], rule.advice.get(family))))
     places = [place for place in row.get("evidence") or () if place is not None]
     return Row(
         rule,
         row["severity"],
         sentence(rule.subject, row),
         sentence(rule.text, row),
-        advice,
+        rule.advice.get(family, ""),
         sentence(rule.command, row),
         float(row.get("weight") or 0),
         tuple(sorted(places, key=lambda place: place["ordinal"])),

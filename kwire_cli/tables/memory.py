@@ -244,12 +244,12 @@ class Tables:
             for row in batch_rows(line):
                 self._batches.add([connection, line.number, *row])
         if self._errors is not None and line.kind == "response" and line.read is not None and line.error_codes:
-            self._add_errors(connection, line.number, line.api, self._body(line), line.names.topic)
+            self._add_errors(connection, line.number, line.api_key, self._body(line), line.names.topic)
 
     def _add_errors(
-        self, connection: int, frame: int, api: str | None, body: dict[str, Any], topic_of: Callable[[str], str]
+        self, connection: int, frame: int, api_key: int | None, body: dict[str, Any], topic_of: Callable[[str], str]
     ) -> None:
-        known = next((each for each in self._catalog.apis if each.name == api), None)
+        known = None if api_key is None else self._catalog.named_api(api_key)
         if self._errors is not None and known is not None and known.response is not None:
             for row in error_rows(self._catalog.message(known.response), body, topic_of, self._catalog):
                 self._errors.add([connection, frame, *row])
@@ -278,7 +278,7 @@ class Tables:
             if buffer := self._bodies.get((exchange.api or "", kind)):
                 buffer.add([connection, self._at, exchange.api_version, body])
         if exchange.errors and exchange.response is not None:
-            self._add_errors(connection, self._at, exchange.api, exchange.response, self._logged_name)
+            self._add_errors(connection, self._at, exchange.api_key, exchange.response, self._logged_name)
 
     def _logged_name(self, topic_id: str) -> str:
         return self._logged_names.get(topic_id, topic_id)

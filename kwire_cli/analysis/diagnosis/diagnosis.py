@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.calls import Calls
@@ -63,7 +63,6 @@ class Diagnosis:
         also: Mapping[str, str] | None = None,
     ) -> None:
         self.rules: list[Rule] = [rule() for rule in RULES]
-        self.subjects = 0
         self._queries = query_rules() if queries is None else queries
         self._redaction = redaction
         self._tables: Tables | None = None
@@ -79,7 +78,6 @@ class Diagnosis:
 
     def add(self, subject: Subject) -> None:
         """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
-        self.subjects += 1
         if not isinstance(subject, LogItem):
             self._tabulate(subject)
         if isinstance(subject, Captured):
@@ -192,10 +190,9 @@ def row_of(finding: Finding) -> tuple[Any, ...]:
 
 def _finding(row: Row, *, is_local: bool) -> Finding:
     """Return a finding of a rule that is a query."""
-    more = row.advice.removeprefix(row.rule.advice["any"]).strip()
     evidence = [_evidence(place, is_local=is_local) for place in row.places]
-    severity = cast("Severity", row.severity)
-    return Finding(kind_of(row.rule), row.subject, row.text, evidence, row.weight, severity, row.command, more)
+    kind = kind_of(row.rule)
+    return Finding(kind, row.subject, row.text, evidence, row.weight, row.severity, row.command, row.more_advice)
 
 
 def _evidence(place: Mapping[str, Any], *, is_local: bool) -> Evidence:

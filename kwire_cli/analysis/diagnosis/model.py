@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from kwire_cli.analysis.subjects import Bounded, LogItem
-from kwire_cli.questions.rule_files import rules
+from kwire_cli.questions.rule_files import SEVERITIES, Severity, rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,10 +27,6 @@ __all__ = [
     "kind_of_query",
     "takes",
 ]
-
-Severity = Literal["error", "warning", "info"]
-SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
-"""From the most severe one."""
 
 
 class FindingKind(NamedTuple):

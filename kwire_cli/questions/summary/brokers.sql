@@ -14,7 +14,6 @@ select
     max(c.broker) as node,
     count(*) as requests,
     count(*) filter (where c.is_answered) as responses,
-    bool_or(c.source = 'request-log') as is_logged,
     coalesce(e.errors, map()) as errors
 from calls c
 left join error_maps e on e.broker_address = c.broker_address

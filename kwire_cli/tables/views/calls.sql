@@ -65,8 +65,7 @@ answers as (
         lag(time) over before as time_before,
         lag(kind) over before as kind_before,
         case when lag(api_version) over before >= 6 or lag(api_key) over before <> 0
-            then lag(throttle_ms) over before end as throttle_before_ms,
-        request_frame - lag(request_frame) over before as requests_between
+            then lag(throttle_ms) over before end as throttle_before_ms
     from frames
     where (kind = 'response' and request_frame is not null) or kind = 'gap'
     window before as (partition by connection, src order by frame)
