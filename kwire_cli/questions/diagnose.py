@@ -12,8 +12,8 @@ from kwire_cli.questions.sentence import sentence
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from kwire_cli.facts.memory import Tables
     from kwire_cli.questions.rule_files import Rule, Severity
-    from kwire_cli.tables.memory import Tables
 
 EXPLAINED = "create or replace temp table explained (code varchar, client varchar, error varchar)"
 """The errors that findings account for. A null client stands for all clients."""

@@ -1,6 +1,6 @@
 """Rules of `kwire diagnose`: two files each, CODE.sql with the query and CODE.toml with the text.
 
-Each row of the query is a finding. The query is one SELECT over the tables and views of `kwire_cli.tables`. The text
+Each row of the query is a finding. The query is one SELECT over the tables and views of `kwire_cli.facts`. The text
 says how severe the finding is, which sentence the numbers of a row go into, what it means and what to do.
 docs/findings.md explains both files, for those who write rules of their own.
 """

@@ -4,13 +4,13 @@ from functools import cache
 
 import kwire_cli
 from kit.calls import MadeCall
+from kwire_cli.facts.batches import BATCHES
+from kwire_cli.facts.columns import FRAMES, IN_MEMORY
+from kwire_cli.facts.errors import error_rows
+from kwire_cli.facts.memory import Tables
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.questions.diagnose import findings as query_findings
 from kwire_cli.questions.rule_files import rules
-from kwire_cli.tables.batches import BATCHES
-from kwire_cli.tables.columns import FRAMES, IN_MEMORY
-from kwire_cli.tables.errors import error_rows
-from kwire_cli.tables.memory import Tables
 
 CATALOG = kwire_cli.catalog()
 RULES = {rule.code: rule for rule in rules()}

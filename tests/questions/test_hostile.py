@@ -6,9 +6,9 @@ import pytest
 from kit.calls import hostile_calls
 from kit.rules import CATALOG, RULES, fill
 
+from kwire_cli.facts.memory import Tables
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.questions.diagnose import findings
-from kwire_cli.tables.memory import Tables
 
 APIS = {
     "Produce", "Fetch", "ListOffsets", "Metadata", "OffsetCommit", "OffsetFetch", "FindCoordinator", "JoinGroup",

@@ -34,10 +34,10 @@ from kit.broker_logs import (
 
 import kwire_cli
 from kwire_cli.analysis.subjects import TRAFFIC, add_all
+from kwire_cli.facts.memory import Tables
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
-from kwire_cli.tables.memory import Tables
 
 pytestmark = [pytest.mark.shared, pytest.mark.slow]
 captures = pytest.mark.parametrize("path", CAPTURES, ids=name)

@@ -6,8 +6,8 @@ from kit.rules import found
 from kit.traffic import SECOND, body_of, ethernet, ipv4, packet, pcap_file, tcp
 
 import kwire_cli as kwire
+from kwire_cli.facts.connections import CONNECTIONS
 from kwire_cli.structs.network import ACK, SYN
-from kwire_cli.tables.connections import CONNECTIONS
 
 OF_VERSIONS = {
     "ODD_CLIENT_BYTES", "OLD_CLIENT", "UNREADABLE_REQUEST", "UNREADABLE_RESPONSE", "UNSUPPORTED_VERSION",

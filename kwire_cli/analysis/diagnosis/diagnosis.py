@@ -13,11 +13,11 @@ from kwire_cli.analysis.diagnosis.rules import RULES
 from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.errors import counted
+from kwire_cli.facts.memory import Tables
 from kwire_cli.questions.diagnose import findings as query_findings
 from kwire_cli.questions.rule_files import rules as query_rules
 from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kafka.traffic import TcpConnection
-from kwire_cli.tables.memory import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kwire_cli.facts.columns import LAST_SECOND
 from kwire_cli.source.packets.model import NO_TIME
-from kwire_cli.tables.columns import LAST_SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,7 +34,7 @@ ARROW_TYPES = {
     "flag": pa.bool_(),
     "time": TIME,
 }
-"""The types of columns, by the names that `kwire_cli.tables.columns` uses."""
+"""The types of columns, by the names that `kwire_cli.facts.columns` uses."""
 
 
 def arrow_schema(columns: Iterable[tuple[str, str]]) -> pa.Schema:

@@ -12,6 +12,18 @@ import pyarrow.compute as pc
 from kwire_cli.engine.arrow import Columns, numbers, values_of
 from kwire_cli.engine.program import Array, Leaf
 from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID
+from kwire_cli.facts.columns import (
+    FRAMES as FRAME_COLUMNS,
+    GROUP,
+    SESSION_ID,
+    THROTTLE,
+    TRANSACTIONAL_ID,
+    WAIT,
+    broker_address_of,
+    entities,
+    number_in,
+    session_of,
+)
 from kwire_cli.pipeline.lake.columns import (
     WORD,
     WORDS,
@@ -28,18 +40,6 @@ from kwire_cli.pipeline.lake.columns import (
 )
 from kwire_cli.source.packets.model import NO_TIME, InRow
 from kwire_cli.spec.kafka import FETCH
-from kwire_cli.tables.columns import (
-    FRAMES as FRAME_COLUMNS,
-    GROUP,
-    SESSION_ID,
-    THROTTLE,
-    TRANSACTIONAL_ID,
-    WAIT,
-    broker_address_of,
-    entities,
-    number_in,
-    session_of,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,7 @@
 """Errors in the bodies of responses, each with what it is about."""
 
 import kwire_cli
-from kwire_cli.tables.errors import ERRORS, error_rows
+from kwire_cli.facts.errors import ERRORS, error_rows
 
 CATALOG = kwire_cli.catalog()
 NAMES = [name for name, _ in ERRORS[2:]]

@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID
+from kwire_cli.facts.columns import TRANSACTIONAL_ID, within
 from kwire_cli.source.request_log.exchange import NO_ID, Marks, marks
-from kwire_cli.tables.columns import TRANSACTIONAL_ID, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -27,16 +27,16 @@ import orjson
 
 from kwire_cli.engine.codes import MEANING, REFUSED
 from kwire_cli.errors import InputError
+from kwire_cli.facts.batches import BATCHES, batch_rows
+from kwire_cli.facts.bodies import duckdb_type, structure_of, table_of
+from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, OF_BODIES, Half, is_misread
+from kwire_cli.facts.connections import CONNECTIONS, connection_row
+from kwire_cli.facts.errors import ERRORS, error_rows
 from kwire_cli.message.roles import can_hold_secrets
 from kwire_cli.source.kafka.captured import Captured, body_of
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.spec.accepted import accepted_by, known_releases
-from kwire_cli.tables.batches import BATCHES, batch_rows
-from kwire_cli.tables.bodies import duckdb_type, structure_of, table_of
-from kwire_cli.tables.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, OF_BODIES, Half, is_misread
-from kwire_cli.tables.connections import CONNECTIONS, connection_row
-from kwire_cli.tables.errors import ERRORS, error_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -76,7 +76,7 @@ _FRAME_COLUMNS = (*IN_MEMORY, *FRAMES)
 @cache
 def views() -> Mapping[str, str]:
     """Return the views by name, as SQL."""
-    folder = files("kwire_cli.tables") / "views"
+    folder = files("kwire_cli.facts") / "views"
     return {
         file.name.removesuffix(".sql"): file.read_text("utf-8")
         for file in sorted(folder.iterdir(), key=lambda each: each.name)
