@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.subjects import LOGS, TRAFFIC, LogItem
 from kwire_cli.errors import InputError
+from kwire_cli.facts.columns import FRAMES
 from kwire_cli.message.redaction import Redaction, redacting
 from kwire_cli.records.batch import Batch
 from kwire_cli.source.kafka.captured import Captured
@@ -217,15 +218,16 @@ class Subjects:
         Raises InputError if a package of `kwire[lake]` is missing, and for batches of logs.
         """
         import_module("kwire_cli.pipeline.lake").check()  # by name: the lake is above, and needs the extra
-        frames, logs = (import_module(f"kwire_cli.pipeline.lake.{name}") for name in ("frames", "request_logs"))
-        schema = frames.FRAMES
-        columns = [(frames.LINE_COLUMNS | {"topics": lambda line: line.topics})[name] for name in schema.names]
+        logs = import_module("kwire_cli.pipeline.lake.request_logs")
+        from kwire_cli.facts.columnar.arrays import arrow_schema  # noqa: PLC0415 - it needs pyarrow
+
+        schema = arrow_schema((column.name, column.type) for column in FRAMES)
 
         def rows() -> Iterator[Sequence[Any]]:
             for opened in open_inputs(self._inputs, self._how, takes=TRAFFIC | LOGS):
                 for source in self._chosen(opened):
                     if isinstance(source, Captured):
-                        yield [column(source) for column in columns]
+                        yield [column.of_line(source) for column in FRAMES]
                     elif isinstance(source, LogItem):
                         what = "these are batches of a log: kwire export writes them as a table"
                         raise InputError(what, file=source.file)

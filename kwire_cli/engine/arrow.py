@@ -204,10 +204,14 @@ def columns(entry: Entry, walk: Walk) -> tuple[pa.StructArray, Ints]:
 
 
 class Columns:
-    """The spans of whole messages by node; an array for each kind of node."""
+    """The spans of whole messages by node; an array for each kind of node.
 
-    def __init__(self, entry: Entry, walk: Walk) -> None:
+    Tagged fields that a message leaves out have their defaults, or are null without `defaults`.
+    """
+
+    def __init__(self, entry: Entry, walk: Walk, *, defaults: bool = True) -> None:
         self.entry, self.walk, self.start = entry, walk, walk.start
+        self.defaults = defaults
         self.begin, self.order = by_node(walk)
 
     def spans(self, leaf: Leaf) -> Ints:
@@ -273,9 +277,7 @@ class Columns:
         return structs.take(pa.array(np.cumsum(~null) - 1, mask=null)) if null.any() else structs
 
     def tagged(self, node: Tags, count: int) -> dict[str, pa.Array]:
-        """The known fields of a section that is there `count` times, at their defaults where they are left out; of one
-        that came twice the last.
-        """
+        """The known fields of a section that is there `count` times; of one that came twice the last."""
         sections = self.spans(node.count)
         arrays = {}
         for number, (field, default) in node.known.items():
@@ -283,7 +285,7 @@ class Columns:
             values = self.array(field, len(headers))
             take = np.full(count, len(headers), np.int64)
             take[np.searchsorted(sections, headers, "right") - 1] = np.arange(len(headers))
-            otherwise = pa.array([_plain(field, default)], arrow_type(field))
+            otherwise = pa.array([_plain(field, default) if self.defaults else None], arrow_type(field))
             arrays[field.name] = pa.concat_arrays([values, otherwise]).take(pa.array(take))
         return arrays
 

@@ -13,9 +13,10 @@ from kwire_cli.source.kafka.line_records import raw_body_of
 from kwire_cli.spec.kafka import PRODUCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.spec.catalog import Catalog
 
 BATCHES = (
     ("connection", "BIGINT"),
@@ -44,14 +45,21 @@ _LAYOUTS, _LIMITS = layouts_of(AUTO), Limits()
 
 def batch_rows(line: Captured) -> Iterator[list[Any]]:
     """Yield the batches in a Produce request as rows of BATCHES, without the key."""
-    if line.api_key != PRODUCE or line.kind != "request":
-        return
-    for topic in _objects(raw_body_of(line).get("topicData")):
-        name = topic.get("name") or line.names.topic(topic.get("topicId") or "")
+    if line.api_key == PRODUCE and line.kind == "request":
+        yield from batches_in(raw_body_of(line), line.names.topic, line.connection.catalog)
+
+
+def batches_in(body: Mapping[str, Any], topic_of: Callable[[str], str], catalog: Catalog) -> Iterator[list[Any]]:
+    """Yield the batches in the body of a Produce request, with records as bytes, as rows of BATCHES without the key.
+
+    `topic_of` returns the name of a topic id.
+    """
+    for topic in _objects(body.get("topicData")):
+        name = topic.get("name") or topic_of(topic.get("topicId") or "")
         for partition in _objects(topic.get("partitionData")):
             records, index = partition.get("records"), partition.get("index")
             if isinstance(records, bytes | memoryview) and isinstance(index, int):
-                source = Source(memoryview(records), _LAYOUTS, line.connection.catalog, name, _LIMITS)
+                source = Source(memoryview(records), _LAYOUTS, catalog, name, _LIMITS)
                 for item in record_set(source):
                     if isinstance(item, Batch):
                         yield [name, index, *_row(item)]

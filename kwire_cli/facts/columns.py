@@ -19,7 +19,7 @@ from kwire_cli.spec.model import fields_by_path
 from kwire_cli.structs.numbers import RANGES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from kwire_cli.engine.program import Leaf
     from kwire_cli.source.kafka.captured import Captured
@@ -409,4 +409,14 @@ IN_MEMORY: tuple[Column, ...] = (
 OF_BODIES = frozenset(
     {"topics", "groups", "transactional_id", "wait_ms", "throttle_ms", "error_codes", "errors", "allowed_ms"}
 )
-"""The columns of `frames` that come from fields of bodies. Tables in memory leave them empty if a body does not fit."""
+"""The columns of `frames` that come from fields of bodies."""
+
+
+def values_of_line(line: Captured, columns: Iterable[Column]) -> Iterator[Any]:
+    """Yield the values of columns for a line of a capture. What comes from a body that does not fit is left out."""
+    misread = is_misread(line)
+    for column in columns:
+        if misread and column.name in OF_BODIES:
+            yield [] if column.type in {"texts", "int32s"} else None
+        else:
+            yield column.of_line(line)

@@ -29,7 +29,7 @@ from kwire_cli.engine.codes import MEANING, REFUSED
 from kwire_cli.errors import InputError
 from kwire_cli.facts.batches import BATCHES, batch_rows
 from kwire_cli.facts.bodies import duckdb_type, structure_of, table_of
-from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, OF_BODIES, Half, is_misread
+from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, Half, is_misread, values_of_line
 from kwire_cli.facts.connections import CONNECTIONS, connection_row
 from kwire_cli.facts.errors import ERRORS, error_rows
 from kwire_cli.message.roles import can_hold_secrets
@@ -39,7 +39,7 @@ from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.spec.accepted import accepted_by, known_releases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.captured import Names
@@ -63,13 +63,42 @@ ACCEPTED_VERSIONS = (
 ANOMALY_CODES = (("code", "VARCHAR"), ("meaning", "VARCHAR"), ("is_refused", "BOOLEAN"))
 """The codes of anomalies. Kafka's reader fails at those that are refused."""
 NAMES = (("capture_point", "VARCHAR"), ("kind", "VARCHAR"), ("key", "VARCHAR"), ("name", "VARCHAR"))
+_TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
+    "connections": CONNECTIONS,
+    "names": NAMES,
+    "batches": BATCHES,
+    "errors": ERRORS,
+}
+_ALWAYS = frozenset({"connections", "names"})
 MACROS = (
     "create macro seconds_between(a, b) as date_diff('microsecond', a, b) / 1e6",
     "create macro evidence(place) as arg_min(place, place.ordinal, 10)",
     "create macro host_of(address) as regexp_replace(address, ':[0-9]+$', '')",
 )
+_LATE_BROKERS = (
+    """
+    update connections set broker = n.name::integer
+    from names n
+    where connections.broker is null and n.kind = 'broker' and n.key = connections.broker_address
+        and n.capture_point is not distinct from connections.capture_point
+    """,
+    """
+    update frames set broker = c.broker
+    from connections c
+    where frames.broker is null and c.broker is not null and c.connection = frames.connection
+    """,
+)
+"""Statements that fill in the brokers whose addresses were named later."""
+_CLOSED = (
+    "set enable_external_access = false",
+    "set python_enable_replacements = false",
+    "set lock_configuration = true",
+)
+"""Settings by which a query sees no file and no variable of the program."""
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
 _COMMENT = re.compile(r"--[^\n]*")
+_ALL_COLUMNS = re.compile(r"(select|distinct|,)\s+\*|\w\.\*", re.IGNORECASE)
+"""All columns of a table in a query. In a view they count only as far as a query names them."""
 _FRAME_COLUMNS = (*IN_MEMORY, *FRAMES)
 
 
@@ -100,6 +129,11 @@ def needed_by(text: str) -> frozenset[str]:
             if word in views():
                 waiting.append(word)
     return frozenset(words)
+
+
+def names_all_columns(query: str) -> bool:
+    """Return whether a query asks for all columns of a table."""
+    return _ALL_COLUMNS.search(query) is not None
 
 
 class _Buffer:
@@ -147,7 +181,8 @@ class Tables:
     """
 
     def __init__(self, redaction: Redaction, queries: Iterable[str]) -> None:
-        self._catalog: Catalog = redaction.catalog
+        self.catalog: Catalog = redaction.catalog
+        self.show_secrets: bool = redaction.show_secrets
         self._redaction = redaction
         self._folder = tempfile.mkdtemp(prefix="kwire-")
         self.connection = duckdb.connect(
@@ -162,15 +197,21 @@ class Tables:
         self.connection.execute("set timezone = 'UTC'")
         for macro in MACROS:
             self.connection.execute(macro)
-        self.connection.execute("set enable_external_access = false; set lock_configuration = true")
-        wanted = frozenset().union(*map(needed_by, queries))
-        self._bodies = self._wanted_bodies(wanted)
-        frames = [*KEY, *((column.name, DUCKDB_TYPES[column.type]) for column in _FRAME_COLUMNS)]
-        self._frames = self._buffer("frames", frames)
-        self._connections = self._buffer("connections", CONNECTIONS)
-        self._batches = self._buffer("batches", BATCHES) if "batches" in wanted else None
-        self._errors = self._buffer("errors", ERRORS) if "errors" in wanted else None
-        self._names = self._buffer("names", NAMES)
+        for setting in _CLOSED:
+            self.connection.execute(setting)
+        texts = [*queries]
+        wanted = frozenset().union(*map(needed_by, texts))
+        takes_all = any(map(names_all_columns, texts))
+        self.columns = tuple(column for column in _FRAME_COLUMNS if takes_all or column.name in wanted)
+        """The columns of `frames` that are filled, after the key."""
+        self.structures: dict[tuple[str, str], dict[str, Any]] = {}
+        """The structures of the bodies that are wanted, by the name of the api and request or response."""
+        self._buffers = self._wanted_bodies(wanted)
+        frames = [*KEY, *((column.name, DUCKDB_TYPES[column.type]) for column in self.columns)]
+        self._buffers["frames"] = self._buffer("frames", frames)
+        for table, columns in _TABLES.items():
+            if table in wanted or table in _ALWAYS:
+                self._buffers[table] = self._buffer(table, columns)
         if "accepted_versions" in wanted:
             self._fill_accepted_versions()
         if "anomaly_codes" in wanted:
@@ -193,14 +234,16 @@ class Tables:
     def _buffer(self, table: str, columns: Sequence[tuple[str, Any]]) -> _Buffer:
         return _Buffer(self.connection, table, columns)
 
-    def _wanted_bodies(self, wanted: frozenset[str]) -> dict[tuple[str, str], _Buffer]:
+    def _wanted_bodies(self, wanted: frozenset[str]) -> dict[str, _Buffer]:
         buffers = {}
-        for api in self._catalog.apis:
+        for api in self.catalog.apis:
             for kind, message in (("request", api.request), ("response", api.response)):
                 table = table_of(api.name, kind)
                 if table in wanted and message is not None:
-                    structure = structure_of(self._catalog.message(message), show_secrets=self._redaction.show_secrets)
-                    buffers[api.name, kind] = self._buffer(table, [*BODY_KEY, ("body", structure)])
+                    structure = structure_of(self.catalog.message(message), show_secrets=self._redaction.show_secrets)
+                    self.structures[api.name, kind] = structure
+                    body = [("body", structure)] if structure else []  # DuckDB has no struct without fields
+                    buffers[table] = self._buffer(table, [*BODY_KEY, *body])
         return buffers
 
     def _fill_accepted_versions(self) -> None:
@@ -216,45 +259,77 @@ class Tables:
             buffer.add([code, meaning, code in REFUSED])
         buffer.flush()
 
+    def takes(self, table: str) -> bool:
+        """Return whether a table is filled: the tables of bodies, batches and errors are for queries that read them."""
+        return table in self._buffers
+
+    def put(self, table: str, row: Sequence[Any]) -> None:
+        """Add a row with a value for each column of a table that is filled."""
+        self._buffers[table].add(row)
+
+    def insert(self, table: str, rows: Any) -> None:
+        """Add rows of a table that are an Arrow table, by the names of the columns."""
+        names = ", ".join(rows.column_names)
+        self.connection.register("incoming", rows)
+        self.connection.execute(f"insert into {table} ({names}) select {names} from incoming")  # noqa: S608 - our own names
+        self.connection.unregister("incoming")
+
+    def learn(self, capture: str | None, names: Names) -> None:
+        """Take the names that a capture tells."""
+        self._seen_names[id(names)] = capture, names
+
+    def count(self, subjects: int) -> int:
+        """Go on behind so many subjects; return the number of those before them."""
+        self._at += subjects
+        return self._at - subjects
+
     def add(self, subject: object) -> None:
         """Take a line or a TCP connection of a capture, or an exchange of a request log; pass over anything else."""
         self._at += 1
         if isinstance(subject, Captured):
             self._add_line(subject)
         elif isinstance(subject, TcpConnection):
-            connection = self._connection_of(subject.capture, subject.stream)
-            self._connections.add(connection_row(connection, self._at, subject))
+            connection = self.connection_key(subject.capture, subject.stream)
+            self.put("connections", connection_row(connection, self._at, subject))
         elif isinstance(subject, Exchange):
             self._add_exchange(subject)
 
     def _add_line(self, line: Captured) -> None:
-        connection = self._connection_of(line.origin.capture, line.stream)
-        misread = is_misread(line)
-        skipped = OF_BODIES if misread else frozenset()
-        columns = (None if column.name in skipped else column.of_line(line) for column in _FRAME_COLUMNS)
-        self._frames.add([connection, self._at, *columns])
+        connection = self.connection_key(line.origin.capture, line.stream)
+        self.put("frames", [connection, self._at, *values_of_line(line, self.columns)])
         if id(line.names) not in self._seen_names:
-            self._seen_names[id(line.names)] = line.origin.capture, line.names
-        if not line.is_frame or misread:
+            self.learn(line.origin.capture, line.names)
+        for table, row in self.rows_of(line):
+            self.put(table, [connection, line.number, *row])
+
+    def rows_of(self, line: Captured) -> Iterator[tuple[str, Sequence[Any]]]:
+        """Yield the rows of a line in the tables of bodies, batches and errors, without the key."""
+        if not line.is_frame or is_misread(line):
             return
-        buffer = self._bodies.get((line.api or "", line.kind))
-        if buffer is not None and line.read is not None:
-            buffer.add([connection, line.number, line.api_version, self._body(line)])
-        if self._batches is not None:
-            for row in batch_rows(line):
-                self._batches.add([connection, line.number, *row])
-        if self._errors is not None and line.kind == "response" and line.read is not None and line.error_codes:
-            self._add_errors(connection, line.number, line.api_key, self._body(line), line.names.topic)
+        wants_body = line.read is not None and (line.api or "", line.kind) in self.structures
+        wants_errors = self.takes("errors") and line.kind == "response" and line.read is not None
+        has_errors = wants_errors and bool(line.error_codes)
+        body = self._body(line) if wants_body or has_errors else {}
+        if wants_body:
+            yield self._body_row(line.api or "", line.kind, line.api_version, body)
+        if self.takes("batches"):
+            yield from (("batches", row) for row in batch_rows(line))
+        if has_errors and line.api_key is not None:
+            yield from (("errors", row) for row in self.errors_in(line.api_key, body, line.names.topic))
 
-    def _add_errors(
-        self, connection: int, frame: int, api_key: int | None, body: dict[str, Any], topic_of: Callable[[str], str]
-    ) -> None:
-        known = None if api_key is None else self._catalog.named_api(api_key)
-        if self._errors is not None and known is not None and known.response is not None:
-            for row in error_rows(self._catalog.message(known.response), body, topic_of, self._catalog):
-                self._errors.add([connection, frame, *row])
+    def _body_row(
+        self, api: str, kind: str, api_version: int | None, body: dict[str, Any]
+    ) -> tuple[str, Sequence[Any]]:
+        row = (api_version, body) if self.structures[api, kind] else (api_version,)
+        return table_of(api, kind), row
 
-    def _connection_of(self, capture: str | None, stream: int) -> int:
+    def errors_in(self, api_key: int, body: dict[str, Any], topic_of: Callable[[str], str]) -> Iterator[list[Any]]:
+        """Yield the errors in the body of a response as rows, without the key."""
+        api = self.catalog.named_api(api_key)
+        if api is not None and api.response is not None:
+            yield from error_rows(self.catalog.message(api.response), body, topic_of, self.catalog)
+
+    def connection_key(self, capture: str | None, stream: int) -> int:
         """Return the key of a connection of a capture."""
         return self._points.setdefault(capture, len(self._points)) << 40 | stream
 
@@ -273,12 +348,14 @@ class Tables:
         for kind, body in (("request", exchange.request), ("response", exchange.response)):
             if body is None:
                 continue
-            half = Half(numbered, kind, self.file, self._catalog)
-            self._frames.add([connection, self._at, *(column.of_half(half) for column in _FRAME_COLUMNS)])
-            if buffer := self._bodies.get((exchange.api or "", kind)):
-                buffer.add([connection, self._at, exchange.api_version, body])
-        if exchange.errors and exchange.response is not None:
-            self._add_errors(connection, self._at, exchange.api_key, exchange.response, self._logged_name)
+            half = Half(numbered, kind, self.file, self.catalog)
+            self.put("frames", [connection, self._at, *(column.of_half(half) for column in self.columns)])
+            if (exchange.api or "", kind) in self.structures:
+                table, row = self._body_row(exchange.api or "", kind, exchange.api_version, body)
+                self.put(table, [connection, self._at, *row])
+        if self.takes("errors") and exchange.errors and exchange.response is not None:
+            for row in self.errors_in(exchange.api_key, exchange.response, self._logged_name):
+                self.put("errors", [connection, self._at, *row])
 
     def _logged_name(self, topic_id: str) -> str:
         return self._logged_names.get(topic_id, topic_id)
@@ -287,14 +364,15 @@ class Tables:
         """Give DuckDB all rows. Queries may be asked then."""
         for point, names in self._seen_names.values():
             for topic_id, name in names.topics.items():
-                self._names.add((point, "topic", topic_id, name))
+                self.put("names", (point, "topic", topic_id, name))
             for address, node in names.brokers.items():
-                self._names.add((point, "broker", address, None if node is None else str(node)))
+                self.put("names", (point, "broker", address, None if node is None else str(node)))
         for topic_id, name in self._logged_names.items():
-            self._names.add((None, "topic", topic_id, name))
-        buffers = [self._frames, self._connections, self._names, *self._bodies.values()]
-        for buffer in [*buffers, *filter(None, (self._batches, self._errors))]:
+            self.put("names", (None, "topic", topic_id, name))
+        for buffer in self._buffers.values():
             buffer.flush()
+        for statement in _LATE_BROKERS if any(column.name == "broker" for column in self.columns) else ():
+            self.connection.execute(statement)
 
     def rows(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Return the rows of a query as dicts.
@@ -303,17 +381,28 @@ class Tables:
             InputError: DuckDB refuses the query.
 
         """
+        used = {name: value for name, value in (parameters or {}).items() if f"${name}" in query}
         try:
-            statements = self.connection.extract_statements(query)
-            if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-                raise InputError("a query is one SELECT, and nothing else")
-            self._make_views(query)
-            used = {name: value for name, value in (parameters or {}).items() if f"${name}" in query}
+            self._prepare(query)
             result = self.connection.execute(query, used)
             names = [column[0] for column in result.description]
             return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
         except duckdb.Error as error:
             raise InputError(f"DuckDB says: {error}") from error
+
+    def relation(self, query: str) -> duckdb.DuckDBPyRelation:
+        """Return the answer to a query as DuckDB has it. Raises InputError as `rows`."""
+        try:
+            self._prepare(query)
+            return self.connection.sql(query)
+        except duckdb.Error as error:
+            raise InputError(f"DuckDB says: {error}") from error
+
+    def _prepare(self, query: str) -> None:
+        statements = self.connection.extract_statements(query)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise InputError("a query is one SELECT, and nothing else")
+        self._make_views(query)
 
     def _make_views(self, query: str) -> None:
         """Make tables of the views that a query reads, those that they read themselves first."""

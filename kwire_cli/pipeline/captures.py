@@ -17,6 +17,7 @@ from pyspark import TaskContext
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kwire_cli.errors import InputError
+from kwire_cli.facts.columnar.names import Learnt, merge_learnt
 from kwire_cli.message.known_layout import layouts
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.lake.captures import PointTables
@@ -30,7 +31,6 @@ from kwire_cli.pipeline.lake.descriptors import (
     descriptor,
     rows_in,
 )
-from kwire_cli.pipeline.lake.names import Learnt, merge_learnt
 from kwire_cli.pipeline.lake.tasks import FEW_BYTES
 from kwire_cli.pipeline.model import FileFault
 from kwire_cli.pipeline.parts import MADE_SCHEMA, MOST_TASKS, folded, gathered, made_by, received, sent

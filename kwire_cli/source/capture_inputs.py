@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Captured, Names
     from kwire_cli.source.kafka.traffic import TcpConnection
     from kwire_cli.source.kinds import Recognised
+    from kwire_cli.source.packets.model import Notice
 
 EACH = 256
 """Lines after which the caller is told how much was read."""
@@ -47,7 +48,9 @@ class CaptureInput(Opened):
             self.files = () if source.live else point.files
         elif isinstance(source, str) and is_file(source):
             self.files = (source,)
-        self._source, self._noted = source, False
+        self.source, self._noted = source, False
+        self.notices: list[tuple[str | None, Notice]] | None = None
+        """What ended the reading of files early, with their names, if others than `subjects` read the capture."""
 
     @cached_property
     def capture(self) -> Capture | Following:
@@ -55,9 +58,9 @@ class CaptureInput(Opened):
         how, follow = self.how, self.how.follow
         if follow is None:
             capture = CarriedCapture if how.packets else Capture
-            return capture(self._source, key_logs=how.key_logs)
+            return capture(self.source, key_logs=how.key_logs)
         return Following(
-            self._source,
+            self.source,
             wait=self.caller.idle,
             stop=follow.stop,
             note=self._note,
@@ -90,9 +93,17 @@ class CaptureInput(Opened):
             return ""
         return "no whole packet in this capture" if self.capture.notices else "no packets: this capture is empty"
 
+    @property
+    def noted(self) -> list[tuple[str | None, Notice]]:
+        """What ended the reading of files early, with their names if the capture has several."""
+        if self.notices is not None:
+            return self.notices
+        capture = self.capture
+        return capture.noted if isinstance(capture, Capture) else [(None, notice) for notice in capture.notices]
+
     def anew(self) -> CaptureInput:
         """Return the same input, to be read from its beginning."""
-        return CaptureInput(self.recognised, self.how, self.caller, self._source)
+        return CaptureInput(self.recognised, self.how, self.caller, self.source)
 
     @property
     def size(self) -> int:
@@ -151,11 +162,10 @@ class CaptureInput(Opened):
         if self._noted:
             return
         self._noted, capture = True, self.capture
-        for remark in capture.remarks:
+        for remark in capture.remarks if self.notices is None else ():
             self._note(remark)
-        noted = capture.noted if isinstance(capture, Capture) else [(None, notice) for notice in capture.notices]
         several = isinstance(capture, Capture) and capture.origin.several
-        for file, notice in noted:
+        for file, notice in self.noted:
             at = f"after packet {notice.packet}, byte {notice.position}: {notice.text}"
             self.caller.note(f"{file if several and file else self.label}: {at}")
         if self.how.verbose and capture.summary:
@@ -175,7 +185,7 @@ class CapturePoints:
     """
 
     def __init__(self, arguments: Sequence[str], how: Reading, caller: Caller, *, waits: bool = False) -> None:
-        self._sources: dict[str, PointFiles] = {}
+        self.sources: dict[str, PointFiles] = {}
         self._taken: set[str] = set()
         self._live = self.together = 0
         self.labelled, self._count = False, 0
@@ -193,7 +203,7 @@ class CapturePoints:
             caller.note(note)
         for index, point in enumerate(points):
             for path in point.files:
-                self._sources[str(path_of(path))] = PointFiles(
+                self.sources[str(path_of(path))] = PointFiles(
                     point, others=len(points) + live > 1, several=len(paths) + live > 1, index=index
                 )
 
@@ -204,12 +214,12 @@ class CapturePoints:
     def take(self, recognised: Recognised) -> Any:
         """Return what to read for a capture; None if the files of its point were taken before."""
         source = recognised.source
-        if isinstance(source, str) and (path := str(path_of(source))) in self._sources:
-            point_files = self._sources[path]
+        if isinstance(source, str) and (path := str(path_of(source))) in self.sources:
+            point_files = self.sources[path]
             taken = path in self._taken
             self._taken.update(str(path_of(file)) for file in point_files.point.files)
             return None if taken else point_files
-        if not self._sources or isinstance(source, str):
+        if not self.sources or isinstance(source, str):
             return source
         self._live += 1
         name = recognised.label

@@ -186,9 +186,9 @@ class Rotated:
 
     def rows(self, folder):
         """The rows of all packets in one file, with the files and the packets in which they are."""
+        from kwire_cli.facts.columnar.frames import resolved
         from kwire_cli.message.redaction import Redaction
         from kwire_cli.pipeline.lake.captures import PointTables, point_rows
-        from kwire_cli.pipeline.lake.frames import resolved
 
         one = folder / "one.pcap"
         one.write_bytes(make.pcap_file(self.packets))

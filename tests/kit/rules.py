@@ -5,8 +5,8 @@ from functools import cache
 import kwire_cli
 from kit.calls import MadeCall
 from kwire_cli.facts.batches import BATCHES
+from kwire_cli.facts.bodies import table_of
 from kwire_cli.facts.columns import FRAMES, IN_MEMORY
-from kwire_cli.facts.errors import error_rows
 from kwire_cli.facts.memory import Tables
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.questions.diagnose import findings as query_findings
@@ -54,18 +54,18 @@ def fill(tables, calls, connections=(), batches=()):
             } | frame  # fmt: skip
             if row["time"] is not None:
                 row["time"] = round(row["time"] * 1e6)
-            tables._frames.add([key, 2 * number + (frame is response), *(row[name] for name in COLUMNS)])
-            if buffer := tables._bodies.get((call.api, frame["kind"])):
-                buffer.add([key, frame["frame"], call.version, body])
-            if tables._errors and frame is response:
-                message = CATALOG.message(CATALOG.api(call.api).response)
-                for error in error_rows(message, body, str, CATALOG):
-                    tables._errors.add([key, frame["frame"], *error])
+            values = [row[column.name] for column in tables.columns]
+            tables.put("frames", [key, 2 * number + (frame is response), *values])
+            if tables.takes(table := table_of(call.api, frame["kind"])):
+                tables.put(table, [key, frame["frame"], call.version, body])
+            if tables.takes("errors") and frame is response:
+                for error in tables.errors_in(row["api_key"], body, str):
+                    tables.put("errors", [key, frame["frame"], *error])
     for row in connections:
-        tables._connections.add(row)
+        tables.put("connections", row)
     for number, known in batches:
         row = {"connection": keys[calls[number].connection], "frame": 2 * number + 1, "crc_valid": True} | known
-        tables._batches.add([row.get(name) for name, _ in BATCHES])
+        tables.put("batches", [row.get(name) for name, _ in BATCHES])
     tables.finish()
 
 

@@ -10,35 +10,33 @@ import numpy as np
 import pyarrow as pa
 
 from kwire_cli.engine.arrow import batch_of
+from kwire_cli.facts.columnar.bodies import Bodies
+from kwire_cli.facts.columnar.frames import LINE_COLUMNS, UNRESOLVED, stretch_rows
+from kwire_cli.facts.columnar.names import Learnt, learn_stretch, name_rows, tells_names, topics_of
+from kwire_cli.facts.columnar.passes import point_items
+from kwire_cli.facts.columnar.values import Values, values_in
 from kwire_cli.message.known_layout import layouts
 from kwire_cli.pipeline.capture_faults import SAME_CONNECTIONS, file_fault, line_faults
 from kwire_cli.pipeline.lake import BODIES
-from kwire_cli.pipeline.lake.bodies import Bodies
-from kwire_cli.pipeline.lake.frames import LINE_COLUMNS, UNRESOLVED, Values, nodes_of, stretch_rows
-from kwire_cli.pipeline.lake.hidden import Stream, streamed
-from kwire_cli.pipeline.lake.names import Learnt, learn_stretch, name_rows, tells_names, topics_of
 from kwire_cli.pipeline.lake.record_faults import record_faults
 from kwire_cli.pipeline.lake.tables import COSTS, DAY
 from kwire_cli.pipeline.line_walks import AT_ONCE, MOST_LINES, Spent
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import MOST_NAMES, Names, forget
 from kwire_cli.source.kafka.columns import FilterRow, filter_of
-from kwire_cli.source.packets.descriptors import Gathered, described, run_of, runs
-from kwire_cli.source.packets.model import NO_TIME, Merged
-from kwire_cli.source.packets.parts import PartReader
+from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.source.packets.points import APART
 from kwire_cli.source.tls.decryption import Decryption
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from kwire_cli.message.known_layout import Layout, Layouts
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.bulk_frames import Frames
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.packets.descriptors import Described, Schedule, Scheduled
-    from kwire_cli.source.packets.model import Origin
+    from kwire_cli.source.packets.descriptors import Schedule, Scheduled
+    from kwire_cli.source.packets.model import Notice, Origin
 
 ROWS = 4096
 """Rows of lines that are made into a batch."""
@@ -116,15 +114,7 @@ class PointTables:
         self, stretch: Stretch, wants: Callable[[Layout], bool] = lambda _: True
     ) -> tuple[list[Values], list[Values]]:
         catalog = self.redaction.catalog
-        requests, responses = (
-            [
-                Values(frames, nodes_of(catalog.message(frames.layout.message), frames.layout))
-                for frames in side
-                if wants(frames.layout)
-            ]
-            for side in (stretch.requests, stretch.responses)
-        )
-        return requests, responses
+        return values_in(stretch.requests, catalog, wants), values_in(stretch.responses, catalog, wants)
 
     def item(self, item: Stretch | Captured, reader: EndsReader) -> Iterator[Rows]:
         """Yield the rows of what a reader found."""
@@ -140,7 +130,7 @@ class PointTables:
         if self._filter and not self._filter.matches(FilterRow(line, self.redaction)):
             return
         if "frames" in self.tables:
-            self._rows.append([LINE_COLUMNS[name](line) for name in UNRESOLVED.names])
+            self._rows.append([LINE_COLUMNS[name].of_line(line) for name in UNRESOLVED.names])
         if self._has_bodies:
             yield from (Rows(*each) for each in self._bodies.line(line))
         self._lines.append(line)
@@ -204,134 +194,31 @@ def _with_day(day: int | None, costs: pa.RecordBatch) -> pa.RecordBatch:
 
 # One pass over a capture point.
 
-ENOUGH = 4096
-"""Segments of a connection that are read at once: of small files, those of several ones."""
-MOST_HELD = 1 << 17
-"""Segments of all connections that wait for more."""
-MOST_OVER = 4096
-"""Pairs of ends between which no connection is open, and a late segment may still come."""
-
 
 def point_rows(plan: Schedule, number: int, tables: PointTables, port: int | None) -> Iterator[Rows]:
     """Yield the rows of all tables of the capture point with this number in a plan."""
-    pass_ = _Pass(plan, number, tables, port)
-    parts = sorted(
-        (part for part in plan.parts if part.point == number),
-        key=lambda part: (part.chain, part.before, part.part.start),
-    )
-    origin = plan.origin(number)
-    if isinstance(origin, Merged):
-        yield from pass_.merged(parts)
-    else:
-        yield from pass_.in_row(parts, origin)
+    all_layouts = layouts(tables.redaction.catalog)
+    noticed: list[Rows] = []
+
+    def reader(ends: bytes, origin: Origin) -> EndsReader:
+        return tables.reader(ends, all_layouts, port, origin, Decryption((), lambda: plan.secrets))
+
+    def notice(part: Scheduled, notices: Sequence[Notice]) -> None:
+        tables.unread += len(notices)
+        if "faults" in tables.tables:
+            faults = (
+                file_fault(tables.point, part.part.file, packet, position, "TRUNCATED", text)
+                for text, position, packet in notices
+            )
+            noticed.extend(Rows("faults", rows) for rows in faults)
+
+    for item, of_ends in point_items(plan, number, reader, notice):
+        yield from tables.item(item, of_ends)
+        yield from noticed
+        noticed.clear()
+    yield from noticed
     if "faults" in tables.tables and plan.points[number].apart:
         yield Rows(
             "faults", file_fault(tables.point, plan.points[number].files[0], None, None, SAME_CONNECTIONS, APART)
         )
     yield from tables.close()
-
-
-class _Pass:
-    def __init__(self, plan: Schedule, number: int, tables: PointTables, port: int | None) -> None:
-        self.plan, self.number, self.tables, self.port = plan, number, tables, port
-        self.layouts = layouts(tables.redaction.catalog)
-
-    def in_row(self, parts: Sequence[Scheduled], origin: Origin) -> Iterator[Rows]:
-        """Yield the rows of files that follow each other: segments are read as they come."""
-        readers: dict[bytes, tuple[EndsReader, Gathered]] = {}
-        held = 0
-        for part in parts:
-            reader = PartReader(part.part)
-            for descriptor in described(part, reader):
-                if descriptor.ends not in readers:
-                    readers[descriptor.ends] = self._reader(descriptor.ends, origin), Gathered()
-                ends, gathered = readers[descriptor.ends]
-                held += gathered.add(run_of(descriptor, self.plan.files))
-                if gathered.count >= ENOUGH:
-                    held -= gathered.count
-                    yield from self._gathered(ends, gathered)
-            yield from self._notices(part, reader)
-            if held > MOST_HELD:
-                held = 0
-                for ends, gathered in readers.values():
-                    yield from self._gathered(ends, gathered)
-                yield from self._let_go(readers, part.before)
-        for ends, gathered in readers.values():
-            yield from self._gathered(ends, gathered)
-            yield from self._rows(ends.close(self.plan.points[self.number].last), ends)
-
-    def _let_go(self, readers: dict[bytes, tuple[EndsReader, Gathered]], packet: int) -> Iterator[Rows]:
-        """Yield what is left of connections that are over, the oldest first, if there are too many of them."""
-        over = [key for key, (reader, _) in readers.items() if reader.is_over]
-        for key in over[: max(len(over) - MOST_OVER, 0)]:
-            reader, _ = readers.pop(key)
-            yield from self._rows(reader.close(packet), reader)
-
-    def _gathered(self, ends: EndsReader, gathered: Gathered) -> Iterator[Rows]:
-        for run in gathered.runs():
-            yield from self._rows(ends.take(run), ends)
-
-    def merged(self, parts: Sequence[Scheduled]) -> Iterator[Rows]:
-        """Yield the rows of files that overlap in time, connection by connection."""
-        by_ends: dict[bytes, list[Described]] = defaultdict(list)
-        for part in parts:
-            reader = PartReader(part.part)
-            for descriptor in described(part, reader):
-                by_ends[descriptor.ends].append(descriptor)
-            yield from self._notices(part, reader)
-        for ends, descriptors in by_ends.items():
-            descriptors.sort(key=lambda each: (each.moment, each.chain, each.packet))
-            origin = self.plan.origin(self.number)
-            reader_of_ends = self._reader(ends, origin)
-            whole = reader_of_ends.whole(runs(descriptors, self.plan.files, origin), self.plan.points[self.number].last)
-            yield from self._rows(whole, reader_of_ends)
-
-    def _reader(self, ends: bytes, origin: Origin) -> EndsReader:
-        tls = Decryption((), lambda: self.plan.secrets)
-        return self.tables.reader(ends, self.layouts, self.port, origin, tls)
-
-    def _rows(self, found: Iterable[Stretch | Captured], reader: EndsReader) -> Iterator[Rows]:
-        for item in found:
-            yield from self.tables.item(item, reader)
-
-    def _notices(self, part: Scheduled, reader: PartReader) -> Iterator[Rows]:
-        self.tables.unread += len(reader.notices)
-        if "faults" in self.tables.tables:
-            for text, position, packet in reader.notices:
-                yield Rows("faults", file_fault(self.tables.point, part.part.file, packet, position, "TRUNCATED", text))
-
-
-# Rows that wait for what only the end of a capture point tells.
-
-SPOOLED = 64 << 20
-"""Bytes of rows that are kept in memory."""
-
-
-class Spool:
-    """Rows of a capture point, kept in memory as long as they are few, then in a file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._rows: list[pa.RecordBatch] = []
-        self._size = 0
-        self._out: Stream | None = None
-
-    def add(self, rows: pa.RecordBatch) -> None:
-        """Take rows."""
-        self._rows.append(rows)
-        self._size += rows.nbytes
-        if self._size > SPOOLED:
-            self._out = self._out or Stream(self._path, rows.schema)
-            for each in self._rows:
-                self._out.add(each)
-            self._rows, self._size = [], 0
-
-    def taken(self) -> Iterator[pa.RecordBatch]:
-        """Yield all rows in the order in which they came, and forget them."""
-        if self._out is not None:
-            self._out.close()
-            self._out = None
-            yield from streamed(self._path)
-            self._path.unlink()
-        rows, self._rows, self._size = self._rows, [], 0
-        yield from rows

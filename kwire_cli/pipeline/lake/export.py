@@ -6,11 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError, close_to, did_you_mean
+from kwire_cli.facts.columnar.frames import resolved
+from kwire_cli.facts.columnar.spool import Spool
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.lake import BODIES
-from kwire_cli.pipeline.lake.captures import PointTables, Spool, point_rows
+from kwire_cli.pipeline.lake.captures import PointTables, point_rows
 from kwire_cli.pipeline.lake.earlier import begin, finish, inputs_of
-from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.in_tasks import Cut, write_in_tasks
 from kwire_cli.pipeline.lake.logs import log_rows, shaped, unreadable
 from kwire_cli.pipeline.lake.processes import WINDOW, Processes, cores

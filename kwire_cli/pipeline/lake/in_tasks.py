@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from kwire_cli.facts.columnar.frames import resolved
+from kwire_cli.facts.columnar.names import Learnt
 from kwire_cli.pipeline.capture_faults import SAME_CONNECTIONS, UNREADABLE, file_fault
 from kwire_cli.pipeline.lake.earlier import begin, finish, inputs_of
-from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.hidden import put_table, streamed, table_of
 from kwire_cli.pipeline.lake.logs import log_rows, shaped
 from kwire_cli.pipeline.lake.long_connections import Lengths, lengths_of
-from kwire_cli.pipeline.lake.names import Learnt
 from kwire_cli.pipeline.lake.tasks import FEW_BYTES
 from kwire_cli.pipeline.lake.units import KINDS, LISTED, listed
 from kwire_cli.pipeline.lake.window_tasks import Done, Job, merge, read_pieces

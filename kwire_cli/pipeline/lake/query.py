@@ -13,9 +13,9 @@ import duckdb
 import pyarrow as pa
 
 from kwire_cli.errors import InputError
+from kwire_cli.facts.columnar.arrays import plain
 from kwire_cli.pipeline.lake import FORMATS
 from kwire_cli.pipeline.lake.arrow_files import arrow_place
-from kwire_cli.pipeline.lake.columns import plain
 from kwire_cli.pipeline.lake.journal import find_unfinished
 from kwire_cli.pipeline.lake.sql_text import quote_name, quote_text
 from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES, day_column, is_table, whole_schema

@@ -12,11 +12,11 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
+from kwire_cli.facts.columnar.arrays import TIME, plain
+from kwire_cli.facts.columnar.frames import FRAMES
+from kwire_cli.facts.columnar.names import NAMES
 from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS
 from kwire_cli.pipeline.lake import BODIES
-from kwire_cli.pipeline.lake.columns import TIME, plain
-from kwire_cli.pipeline.lake.frames import FRAMES
-from kwire_cli.pipeline.lake.names import NAMES
 from kwire_cli.pipeline.line_walks import LEDGER
 from kwire_cli.pipeline.segments import INDEX, SEGMENT_FAULTS, SEGMENT_TABLES
 

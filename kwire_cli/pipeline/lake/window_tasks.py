@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from kwire_cli.facts.columnar.names import Learnt, merge_learnt
 from kwire_cli.message.known_layout import layouts
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.capture_faults import file_fault
@@ -29,7 +30,6 @@ from kwire_cli.pipeline.lake.descriptors import (
 from kwire_cli.pipeline.lake.hidden import Stream, batches_of, put
 from kwire_cli.pipeline.lake.logs import shaped
 from kwire_cli.pipeline.lake.long_connections import KEPT, Follower, Lengths, kept_row
-from kwire_cli.pipeline.lake.names import Learnt, merge_learnt
 from kwire_cli.pipeline.lake.windows import Opened, origin_of, parts_of
 from kwire_cli.pipeline.lake.writing import Files
 from kwire_cli.source.kafka.captured import Names

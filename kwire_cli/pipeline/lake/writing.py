@@ -25,9 +25,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kwire_cli.errors import InputError
+from kwire_cli.facts.columnar.arrays import plain
 from kwire_cli.pipeline.lake import FORMATS
 from kwire_cli.pipeline.lake.arrow_files import arrow_place
-from kwire_cli.pipeline.lake.columns import plain
 from kwire_cli.pipeline.lake.journal import HIDDEN, JOURNAL, read_journal, refuse_links
 from kwire_cli.pipeline.lake.sql_text import quote_text
 from kwire_cli.pipeline.lake.tables import DAY, SCHEMA_KEY, SCHEMA_VERSION, day_column, folder_of

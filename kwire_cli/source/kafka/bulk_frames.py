@@ -23,7 +23,7 @@ from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES
 from kwire_cli.source.kafka.captured import Captured, Names
 from kwire_cli.source.kafka.framing import Cut
 from kwire_cli.source.kafka.pending import MAX_BYTES_UNHEARD, MAX_PENDING
-from kwire_cli.source.kafka.traffic import Lines
+from kwire_cli.source.kafka.traffic import Lines, tell_ended
 from kwire_cli.source.packets import packet_columns
 from kwire_cli.source.packets.descriptors import Run
 from kwire_cli.source.packets.model import NO_TIME, Start
@@ -34,12 +34,13 @@ from kwire_cli.structs.messages import declare
 from kwire_cli.structs.network import ACK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import numpy.typing as npt
 
     from kwire_cli.message.known_layout import Layout, Layouts
     from kwire_cli.source.kafka.connection import Connection, Seen
+    from kwire_cli.source.kafka.traffic import TcpConnection
     from kwire_cli.source.packets.model import Origin
     from kwire_cli.source.packets.tcp_direction import Half
     from kwire_cli.source.tls.decryption import Decryption
@@ -110,7 +111,8 @@ class EndsReader:
     """The frames between two ends, from segments in their order; what comes between two calls is kept.
 
     `names` are those known so far. Lines learn names; of a stretch the caller has to learn them before the next one.
-    Without `stretches` all frames are lines.
+    Without `stretches` all frames are lines. `ended` is called with each TCP connection that has ended. Frames are
+    numbered from `after` on.
     """
 
     def __init__(
@@ -123,12 +125,17 @@ class EndsReader:
         tls: Decryption,
         *,
         stretches: bool = True,
+        ended: Callable[[TcpConnection], None] | None = None,
+        after: int = 0,
     ) -> None:
         self.ends, self.layouts, self.tls, self.origin = ends, layouts, tls, origin
         self._fewest = FEWEST if stretches else sys.maxsize
         self.streams = Streams()
         self.starts: dict[int, int] = {}
         self._lines = Lines(layouts, port, names, self.streams.waiting_since, origin)
+        self._lines.watch.ended = [] if ended else None
+        self._lines.passed(after)
+        self._ended = ended
         self._step = _STEP
 
     @property
@@ -186,13 +193,20 @@ class EndsReader:
         """The frames that are left; `last` is the last packet of the capture."""
         yield from self._told([*self.streams.idle(last), *self.streams.close()])
         yield from self._lines.close()
+        self._tell_ended()
 
     def _told(self, events: list[Any]) -> list[Captured]:
         events = self.tls.take(events)
         for event in events:
             if type(event) is Start:
                 self.starts[event.connection] = self.origin.number(event.packet)
-        return self._lines.take(events)
+        lines = self._lines.take(events)
+        self._tell_ended()
+        return lines
+
+    def _tell_ended(self) -> None:
+        if self._ended:
+            tell_ended(self._lines.watch, self._ended)
 
     def _stretch(self, run: Run, half: Half, connection: Connection, state: Ints) -> Stretch:
         """The frames in segments that come as they should. Streams and connection are as if they had been fed with

@@ -109,14 +109,14 @@ def traffic(
     for batch in _batches(events):
         yield from lines.take(batch)
         if ended and not lines.held:
-            _tell_ended(lines.watch, ended)
+            tell_ended(lines.watch, ended)
     yield from lines.close()
     if ended:
-        _tell_ended(lines.watch, ended)
+        tell_ended(lines.watch, ended)
 
 
-def _tell_ended(watch: Watch, ended: Callable[[TcpConnection], None]) -> None:
-    """Tell of the connections that ended, all of whose lines were given."""
+def tell_ended(watch: Watch, ended: Callable[[TcpConnection], None]) -> None:
+    """Call `ended` with the connections that ended since the last call."""
     connections, watch.ended = watch.ended, []
     for connection in connections or ():
         ended(connection)

@@ -200,10 +200,11 @@ class Described:
     place: bytes | None = None
 
 
-def described(scheduled: Scheduled, reader: PartReader | None = None) -> Iterator[Described]:
-    """The segments of a part, some packets at a time. The payloads of packed files and of stores go along.
+def described(scheduled: Scheduled, reader: PartReader | None = None, *, payloads: bool = False) -> Iterator[Described]:
+    """Yield the segments of a part, some packets at a time.
 
-    A file that cannot be read has none: that is a notice of the `reader`, which is one of the part.
+    If `payloads` is set, payloads go along. Those of packed files and of stores always do. What makes a file unreadable
+    is a notice of the `reader`, which is one of the part.
     """
     part = scheduled.part
     reader = reader or PartReader(part)
@@ -216,7 +217,7 @@ def described(scheduled: Scheduled, reader: PartReader | None = None) -> Iterato
             for ends, rows in columns.by_group():
                 rows["packet"] += scheduled.before
                 kept = columns.kept if columns.kept and (rows["position"] < 0).any() else None
-                if not reader.is_near:
+                if payloads or not reader.is_near:
                     out, offsets = payloads_of(data, rows, columns.kept)
                     kept, rows["position"] = out.tobytes(), -1 - offsets[:-1]
                 first = rows[0]

@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 
 import kwire_cli as kwire
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.lake import CHOICES, captures, chosen, units, writing
+from kwire_cli.pipeline.lake import CHOICES, chosen, units, writing
 from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.lake.tables import SCHEMA_KEY, SCHEMA_VERSION, SHAPES
@@ -367,7 +367,7 @@ def test_two_runs_at_once_remember_what_both_have_read(tmp_path, lake):
 def test_rows_wait_in_a_file(tmp_path, monkeypatch, lake):
     """However few bytes may wait, the tables are the same."""
     monkeypatch.setattr(writing, "MOST_BYTES", 4096)
-    monkeypatch.setattr(captures, "SPOOLED", 4096)
+    monkeypatch.setattr("kwire_cli.facts.columnar.spool.SPOOLED", 4096)
     monkeypatch.setattr(writing, "ROW_GROUP", 64)
     run([CAPTURES, SEGMENTS, LOGS], tmp_path / "small")
     assert content(tmp_path / "small") == content(lake)

@@ -21,12 +21,12 @@ import kwire_cli as kwire
 from kwire_cli.engine.arrow import Columns
 from kwire_cli.engine.compiled import jobs_of, octets, walk_many
 from kwire_cli.engine.lower import entry_for
+from kwire_cli.facts.columnar.arrays import once, side_by_side
+from kwire_cli.facts.columnar.bodies import body_type, conform, table_of
+from kwire_cli.facts.columnar.frames import FRAMES, resolved
 from kwire_cli.message.frames import holds
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.pipeline.lake.bodies import body_type, conform, table_of
 from kwire_cli.pipeline.lake.captures import PointTables, point_rows
-from kwire_cli.pipeline.lake.columns import once, side_by_side
-from kwire_cli.pipeline.lake.frames import FRAMES, resolved
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka import bulk_frames
 from kwire_cli.source.kafka.line_records import line_record_notes
@@ -199,8 +199,8 @@ def test_software_is_known_from_the_request_that_says_it(tmp_path):
 @pytest.mark.usefixtures("fewest")
 def test_connections_that_are_over_are_let_go(monkeypatch):
     """Whatever is forgotten of connections that have ended, their frames are the same."""
-    monkeypatch.setattr("kwire_cli.pipeline.lake.captures.MOST_HELD", 0)
-    monkeypatch.setattr("kwire_cli.pipeline.lake.captures.MOST_OVER", 0)
+    monkeypatch.setattr("kwire_cli.facts.columnar.passes.MOST_HELD", 0)
+    monkeypatch.setattr("kwire_cli.facts.columnar.passes.MOST_OVER", 0)
     assert sum(check(path, size=3000) for path in SAMPLES) > 400
 
 

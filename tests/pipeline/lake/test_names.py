@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
-from kwire_cli.pipeline.lake.names import Learnt
+from kwire_cli.facts.columnar.names import Learnt
 from kwire_cli.source.kafka.captured import Names
 
 FIRST, SECOND, OTHER = "BZCY1TCeR6my6hOPqmcf1Q", "7s7Nc4uqQxKGXA18OWgYBw", "E3sNHu7UTh2xmYbCAhtM1Q"

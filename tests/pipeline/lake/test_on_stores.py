@@ -146,7 +146,7 @@ def test_formats(object_store, tmp_path, form):
 
 
 def test_rows_that_wait_in_a_file(object_store, tmp_path, monkeypatch):
-    monkeypatch.setattr("kwire_cli.pipeline.lake.captures.SPOOLED", 4096)
+    monkeypatch.setattr("kwire_cli.facts.columnar.spool.SPOOLED", 4096)
     monkeypatch.setattr(writing, "MOST_BYTES", 4096)
     for place in (object_store.url("small"), tmp_path / "small"):
         run([CAPTURES / "ipv6.pcap"], place)

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from kwire_cli.engine.arrow import values_of
-from kwire_cli.pipeline.lake.columns import side_by_side
-from kwire_cli.pipeline.lake.frames import NO_UUID_TEXT
+from kwire_cli.facts.columnar.arrays import side_by_side
+from kwire_cli.facts.columnar.values import NO_UUID_TEXT
 from kwire_cli.source.kafka.captured import MOST_NAMES, MOST_SESSIONS, SESSIONS_SINCE, Names, address_of, forget
 from kwire_cli.spec.kafka import DESCRIBE_CLUSTER, FETCH, METADATA
 from kwire_cli.structs.numbers import uuid_text
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from kwire_cli.engine.program import Leaf
+    from kwire_cli.facts.columnar.values import Values
     from kwire_cli.message.known_layout import Layout
-    from kwire_cli.pipeline.lake.frames import Values
     from kwire_cli.source.kafka.bulk_frames import Stretch
 
     Ints = npt.NDArray[np.int64]

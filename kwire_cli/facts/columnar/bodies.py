@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
@@ -15,9 +14,10 @@ import pyarrow.compute as pc
 from kwire_cli.engine.arrow import Columns, arrow_type
 from kwire_cli.engine.compiled import jobs_of, octets, walk_many
 from kwire_cli.engine.lower import entry_for
+from kwire_cli.facts.bodies import RECORDS_SIZE, table_of
+from kwire_cli.facts.columnar.arrays import TIME, times
 from kwire_cli.message.roles import CONFIG_VALUES, FORWARDED, SECRET_FIELDS
 from kwire_cli.message.secrets import hides_value
-from kwire_cli.pipeline.lake.columns import TIME, times
 from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.spec.model import fields_by_path
 
@@ -45,15 +45,6 @@ PLACE = (
 """The first columns: they say which row of `frames` a body is of."""
 AT_ONCE = 8 << 20
 """Bytes of bodies that are walked together, about."""
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_SIZE = "SizeInBytes"
-"""The end of the names of columns that stand for records, as in brokers' request logs."""
-
-
-@cache
-def table_of(api: str, kind: str) -> str:
-    """Return the name of the table of a message, such as `bodies_create_topics_request`."""
-    return f"bodies_{_HUMP.sub('_', api).lower()}_{kind}"
 
 
 # Types: those of all versions of a message in one.
@@ -82,7 +73,7 @@ def _shown(kind: pa.DataType, spec: MessageSpec, path: str, show_secrets: bool) 
     for each in kind:
         own = f"{path}.{each.name}" if path else each.name
         if _is_records(spec, own):
-            out.append(pa.field(each.name + _SIZE, pa.int32()))
+            out.append(pa.field(each.name + RECORDS_SIZE, pa.int32()))
         elif (show_secrets or not _is_secret(spec, own)) and not _is_empty(
             kept := _shown(each.type, spec, own, show_secrets)
         ):
@@ -149,13 +140,25 @@ def conform(values: pa.Array, kind: pa.DataType, spec: MessageSpec, path: str, s
             column = conform(pc.struct_field(values, own[name]), each.type, spec, below_path, secret)
             if secret is not None and below_path in CONFIG_VALUES.get(spec.name, ()):
                 column = pc.if_else(secret, pa.scalar(None, column.type), column)
-        elif name.endswith(_SIZE) and (records := name.removesuffix(_SIZE)) in own:
+        elif name.endswith(RECORDS_SIZE) and (records := name.removesuffix(RECORDS_SIZE)) in own:
             column = pc.binary_length(pc.struct_field(values, own[records])).cast(pa.int32())
         else:
             column = pa.nulls(len(values), each.type)
         columns.append(column)
     mask = values.is_null() if values.null_count else None
     return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)
+
+
+def body_column(spec: MessageSpec, version: int, walk: Walk, kind: pa.DataType, *, show_secrets: bool) -> pa.Array:
+    """Return the whole bodies of a walk in a type of all versions.
+
+    TypeError if a form of the version hangs on other fields: it has no columns.
+    """
+    whole = np.flatnonzero(walk.complete)
+    read = walk if len(whole) == len(walk.jobs) else walk.only(whole)
+    body = Columns(entry_for(spec, version), read, defaults=False).root()
+    none_secret = None if show_secrets else pa.array(np.zeros(len(whole), np.bool_))
+    return conform(body, kind, spec, "", none_secret)
 
 
 def _sensitive(values: pa.Array, own: dict[str, int], secret: pa.Array) -> pa.Array:
@@ -245,15 +248,14 @@ class Bodies:
             return
         try:
             shown = body_type(self._catalog.message(spec.name), show_secrets=self._show_secrets)
-            body = Columns(entry_for(spec, version), walk if len(whole) == len(walk.jobs) else walk.only(whole)).root()
+            body = body_column(spec, version, walk, shown, show_secrets=self._show_secrets)
         except TypeError:  # a form that hangs on other fields has no columns
             return
         time, stream, frame, api_versions = (column[whole] for column in place)
         columns = [times(time), pa.array(stream), pa.array(frame), pa.array(api_versions.astype(np.int32))]
         fields = [*PLACE]
         if shown.num_fields:  # Parquet has no structs without fields
-            none_secret = None if self._show_secrets else pa.array(np.zeros(len(whole), np.bool_))
-            columns.append(conform(body, shown, spec, "", none_secret))
+            columns.append(body)
             fields.append(pa.field("body", shown))
         yield Table(table_of(api, kind), pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)))
 

@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kwire_cli.engine.arrow import Columns, numbers, values_of
-from kwire_cli.engine.program import Array, Leaf
-from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID
-from kwire_cli.facts.columns import (
-    FRAMES as FRAME_COLUMNS,
-    GROUP,
-    SESSION_ID,
-    THROTTLE,
-    TRANSACTIONAL_ID,
-    WAIT,
-    broker_address_of,
-    entities,
-    number_in,
-    session_of,
-)
-from kwire_cli.pipeline.lake.columns import (
+from kwire_cli.facts.columnar.arrays import (
     WORD,
     WORDS,
     arrow_schema,
     latency_us,
-    list_offsets,
     once,
-    padded,
     shifted,
     side_by_side,
     times,
     word,
     words,
+)
+from kwire_cli.facts.columnar.record_anomalies import record_anomalies
+from kwire_cli.facts.columns import (
+    FRAMES as FRAME_COLUMNS,
+    IN_MEMORY,
+    SESSION_ID,
+    THROTTLE,
+    TIMEOUTS,
+    WAIT,
+    Column,
+    broker_address_of,
+    number_in,
+    session_of,
 )
 from kwire_cli.source.packets.model import NO_TIME, InRow
 from kwire_cli.spec.kafka import FETCH
@@ -46,12 +43,11 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from kwire_cli.message.known_layout import Layout
-    from kwire_cli.source.kafka.bulk_frames import Frames, Stretch
-    from kwire_cli.source.kafka.captured import Captured, Names
+    from kwire_cli.facts.columnar.values import Values
+    from kwire_cli.source.kafka.bulk_frames import Stretch
+    from kwire_cli.source.kafka.captured import Names
     from kwire_cli.source.packets.model import Origin
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.spec.model import MessageSpec
 
     Ints = npt.NDArray[np.int64]
 
@@ -62,135 +58,8 @@ UNRESOLVED = pa.schema([*FRAMES, pa.field(ADDRESS, WORD), pa.field(SESSION, pa.i
 """The columns before the names of the capture point are known: topics may be ids, brokers are addresses, and fetch
 sessions may have begun on another connection.
 """
-NO_UUID_TEXT = "A" * 22
-
-
-# Where the columns of a frame stand in its layout.
-
-
-@dataclass(frozen=True, slots=True)
-class Nodes:
-    """The leaves of a layout from which columns are made."""
-
-    names: tuple[Leaf, ...]
-    ids: tuple[Leaf, ...]
-    errors: tuple[Leaf, ...]
-    groups: tuple[Leaf, ...]
-    transactional_ids: tuple[Leaf, ...]
-    top: dict[str, Leaf]
-    counts: dict[str, Leaf]
-
-
-_NODES: dict[int, tuple[Any, Nodes]] = {}
-
-
-def nodes_of(spec: MessageSpec, layout: Layout) -> Nodes:
-    """Return the leaves of a layout from which columns are made, looked up once."""
-    cached = _NODES.get(id(layout))
-    if cached is None:
-        by_node, leaves = layout.roles.by_node, layout.entry.program.leaves
-        own = [leaves[number] for number in by_node]
-        top = {leaf.name: leaf for leaf in layout.entry.root.fields if isinstance(leaf, Leaf)}
-        counts = {node.name: node.count for node in layout.entry.root.fields if isinstance(node, Array)}
-        cached = _NODES[id(layout)] = (
-            layout,  # kept, so that its id stays its own
-            Nodes(
-                tuple(leaf for leaf in own if by_node[leaf.id] == TOPIC),
-                tuple(leaf for leaf in own if by_node[leaf.id] == TOPIC_ID),
-                tuple(leaf for leaf in own if by_node[leaf.id] == ERROR),
-                entities(spec, leaves, GROUP),
-                entities(spec, leaves, TRANSACTIONAL_ID),
-                top,
-                counts,
-            ),
-        )
-    return cached[1]
-
-
-# Columns of frames of one layout.
-
-
-@dataclass(frozen=True)
-class Values:
-    """The columns of the frames of one layout in a stretch."""
-
-    frames: Frames
-    nodes: Nodes
-    columns: Columns = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", Columns(self.frames.layout.entry, self.frames.walk))
-
-    @property
-    def count(self) -> int:
-        """Return the number of frames."""
-        return len(self.frames.which)
-
-    def job(self, leaf: Leaf) -> Ints:
-        """Return in which frame each value of a leaf stands."""
-        return np.searchsorted(self.frames.walk.first, self.columns.spans(leaf), side="right") - 1
-
-    def top(self, name: str) -> Ints | None:
-        """Return a number of the message itself for each frame, or None if the layout has no such field."""
-        leaf = self.nodes.top.get(name)
-        if leaf is None:
-            return None
-        at = self.columns.places(leaf)
-        return numbers(leaf.decl, at.data, at.start) if len(at.start) == self.count else None
-
-    def length(self, name: str) -> Ints:
-        """Return the length of an array of the message itself for each frame; 0 if the layout has no such array."""
-        leaf = self.nodes.counts.get(name)
-        return np.zeros(self.count, np.int64) if leaf is None else np.maximum(self.columns.lengths(leaf), 0)
-
-    def topics(self) -> pa.ListArray:
-        """Return the topics in each frame: names, then ids."""
-        return self._lists(((self.nodes.names, ""), (self.nodes.ids, NO_UUID_TEXT)))
-
-    def groups(self) -> pa.ListArray:
-        """Return the groups in each frame, each once."""
-        return once(self._lists(((self.nodes.groups, ""),)))
-
-    def transactional_id(self) -> pa.Array:
-        """Return the first transactional id in each frame."""
-        lists = self._lists(((self.nodes.transactional_ids, ""),))
-        return pc.list_element(padded(lists), 0)
-
-    def _lists(self, roles: Sequence[tuple[tuple[Leaf, ...], str]]) -> pa.ListArray:
-        """Return a list for each frame of the values of some leaves, without those that say nothing."""
-        jobs, spans, order, texts = [], [], [], []
-        for number, (leaves, nothing) in enumerate(roles):
-            for leaf in leaves:
-                value = values_of(leaf, self.columns.places(leaf))
-                keep = np.flatnonzero(
-                    pc.not_equal(value, nothing).fill_null(fill_value=False).to_numpy(zero_copy_only=False)
-                )
-                jobs.append(self.job(leaf)[keep])
-                spans.append(self.columns.spans(leaf)[keep])
-                order.append(np.full(len(keep), number))
-                texts.append(value if len(keep) == len(value) else value.take(pa.array(keep)))
-        if not texts:
-            return pa.ListArray.from_arrays(pa.array(np.zeros(self.count + 1, np.int32)), pa.array([], pa.string()))
-        job, flat = np.concatenate(jobs), pa.concat_arrays(texts)
-        if len(texts) > 1:
-            which = np.lexsort((np.concatenate(spans), np.concatenate(order), job))
-            flat = flat.take(pa.array(which))
-        return pa.ListArray.from_arrays(pa.array(list_offsets(job, self.count)), flat)
-
-    def error_codes(self) -> pa.ListArray:
-        """Return the error codes of each frame that are not 0, each once."""
-        jobs, spans, codes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for leaf in self.nodes.errors if self.frames.layout.kind == "response" else ():
-            at = self.columns.places(leaf)
-            value = numbers(leaf.decl, at.data, at.start)
-            keep = np.flatnonzero(value)
-            jobs.append(self.job(leaf)[keep])
-            spans.append(self.columns.spans(leaf)[keep])
-            codes.append(value[keep])
-        job, code = np.concatenate(jobs), np.concatenate(codes)
-        which = np.lexsort((np.concatenate(spans), job))
-        values = pa.array(code[which].astype(np.int32))
-        return once(pa.ListArray.from_arrays(pa.array(list_offsets(job, self.count)), values))
+MEMORY = pa.schema([*arrow_schema((column.name, column.type) for column in IN_MEMORY), *UNRESOLVED])
+"""The same for tables in memory, which have more columns."""
 
 
 # The rows of a stretch.
@@ -233,20 +102,31 @@ def stretch_rows(
     responses: Sequence[Values],
     topics: dict[int, pa.ListArray],
     origin: Origin,
+    schema: pa.Schema = UNRESOLVED,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a stretch, layout by layout; `topics` are those of its frames by the identity of these."""
+    """Yield the rows of a stretch, layout by layout, with the columns of a schema.
+
+    `topics` are those of its frames by the identity of these.
+    """
     asked = _asked(stretch, requests)
     for values in (*requests, *responses):
-        yield _rows(values, stretch, asked, topics[id(values.frames)], origin)
+        columns = _columns(values, stretch, asked, topics[id(values.frames)], origin)
+        for name in _IN_MEMORY.keys() & schema.names:
+            columns[name] = _IN_MEMORY[name](values, origin)
+        count = values.count
+        yield pa.RecordBatch.from_arrays(
+            [columns.get(each.name, pa.nulls(count, each.type)) for each in schema], schema=schema
+        )
 
 
-def _rows(values: Values, stretch: Stretch, asked: Asked, topics: pa.ListArray, origin: Origin) -> pa.RecordBatch:
+def _columns(
+    values: Values, stretch: Stretch, asked: Asked, topics: pa.ListArray, origin: Origin
+) -> dict[str, pa.Array]:
     frames, layout, count = values.frames, values.frames.layout, values.count
     is_response = layout.kind == "response"
     file, packet = places_of(frames.packet, origin)
     src, dst = (stretch.dst, stretch.src) if is_response else (stretch.src, stretch.dst)
     codes = values.error_codes()
-    none = pa.ListArray.from_arrays(pa.array(np.zeros(count + 1, np.int32)), pa.array([], pa.string()))
     columns: dict[str, pa.Array] = {
         "file": file,
         "packet": packet,
@@ -267,7 +147,7 @@ def _rows(values: Values, stretch: Stretch, asked: Asked, topics: pa.ListArray, 
         "transactional_id": values.transactional_id(),
         "error_codes": codes,
         "errors": _names_of(codes, stretch.connection.catalog),
-        "anomalies": none,
+        "anomalies": _no_texts(count),
         ADDRESS: word(stretch.dst, count),
     }
     if layout.api_key == FETCH and (sessions := values.top(SESSION_ID)) is not None:
@@ -289,9 +169,64 @@ def _rows(values: Values, stretch: Stretch, asked: Asked, topics: pa.ListArray, 
         waits = values.top(WAIT)
         wait = np.full(count, -1) if waits is None else waits
     columns["wait_ms"] = pa.array(wait.astype(np.int32), mask=wait < 0)
-    return pa.RecordBatch.from_arrays(
-        [columns.get(each.name, pa.nulls(count, each.type)) for each in UNRESOLVED], schema=UNRESOLVED
-    )
+    return columns
+
+
+def _no_texts(count: int) -> pa.ListArray:
+    return pa.ListArray.from_arrays(pa.array(np.zeros(count + 1, np.int32)), pa.array([], pa.string()))
+
+
+def _flags(value: bool, count: int) -> pa.Array:  # noqa: FBT001 - the value of a column
+    return pa.array(np.full(count, value))
+
+
+def _digests(values: Values) -> pa.Array:
+    """Return the checksums of the bytes of frames."""
+    frames = values.frames
+    data = frames.walk.data.data
+    stops = frames.walk.jobs[:, 2].tolist()
+    sizes = frames.size.tolist()
+    return pa.array([crc32(data[stop - size : stop]) for stop, size in zip(stops, sizes, strict=True)], pa.int64())
+
+
+def _allowed_ms(values: Values) -> pa.Array | None:
+    if values.frames.layout.kind != "request":
+        return pa.nulls(values.count, pa.int64())
+    longest = np.zeros(values.count, np.int64)
+    for name in TIMEOUTS:
+        own = values.top(name)
+        if own is not None:
+            longest = np.maximum(longest, own)
+    return pa.array(longest)
+
+
+def _batch_anomalies(values: Values) -> pa.ListArray:
+    notes = record_anomalies(values)
+    if not notes:
+        return _no_texts(values.count)
+    return pa.array([[note.code for note in notes.get(frame, ())] for frame in range(values.count)], WORDS)
+
+
+def _expects_answer(values: Values) -> pa.Array:
+    """Return true for requests: those without a response are in no stretch."""
+    if values.frames.layout.kind == "request":
+        return _flags(True, values.count)  # noqa: FBT003 - as said above
+    return pa.nulls(values.count, pa.bool_())
+
+
+_IN_MEMORY: dict[str, Callable[[Values, Origin], pa.Array]] = {
+    "capture_point": lambda values, origin: word(origin.capture, values.count),
+    "source": lambda values, _: word("capture", values.count),
+    "missing_bytes": lambda values, _: pa.array(np.zeros(values.count, np.int64)),
+    "guess": lambda values, _: _flags(False, values.count),  # noqa: FBT003 - the value of a column
+    "is_misread": lambda values, _: _flags(False, values.count),  # noqa: FBT003 - the value of a column
+    "content": lambda values, _: _no_texts(values.count),
+    "batch_anomalies": lambda values, _: _batch_anomalies(values),
+    "digest": lambda values, _: _digests(values),
+    "allowed_ms": lambda values, _: _allowed_ms(values),
+    "expects_answer": lambda values, _: _expects_answer(values),
+}
+"""The columns of tables in memory that are not null for a frame of a stretch, in which nothing is irregular."""
 
 
 def places_of(packets: Ints, origin: Origin) -> tuple[pa.Array, pa.Array]:
@@ -322,19 +257,18 @@ def error_text(code: int, catalog: Catalog) -> str:
 # The rows of single lines: of whatever does not come in stretches.
 
 
-LINE_COLUMNS: dict[str, Callable[[Captured], Any]] = {column.name: column.of_line for column in FRAME_COLUMNS} | {
-    "topics": lambda line: line.said_topics,
-    ADDRESS: broker_address_of,
-    SESSION: session_of,
-}
-"""How to get the columns of UNRESOLVED from a line."""
+LINE_COLUMNS: dict[str, Column] = {column.name: column for column in (*FRAME_COLUMNS, *IN_MEMORY)}
+"""The columns of UNRESOLVED and of MEMORY, for lines."""
+LINE_COLUMNS["topics"] = LINE_COLUMNS["topics"]._replace(of_line=lambda line: line.said_topics)
+LINE_COLUMNS[ADDRESS] = Column(ADDRESS, "word", "the address of the broker", broker_address_of)
+LINE_COLUMNS[SESSION] = Column(SESSION, "int64", "the fetch session", session_of)
 
 
 # Names that the whole capture point tells, put into rows.
 
 
-def resolved(rows: pa.RecordBatch, names: Names) -> pa.RecordBatch:
-    """Return rows with the names of topic ids and the node ids of brokers."""
+def resolved(rows: pa.RecordBatch, names: Names, schema: pa.Schema = FRAMES) -> pa.RecordBatch:
+    """Return rows with the names of topic ids and the node ids of brokers, and with the columns of a schema."""
     topics = _with_sessions(rows, names)
     known = pc.unique(topics.flatten()).to_pylist()
     if any(text in names.topics for text in known):
@@ -346,7 +280,9 @@ def resolved(rows: pa.RecordBatch, names: Names) -> pa.RecordBatch:
     address = rows.column(ADDRESS)
     nodes = pa.array([names.node(text) for text in address.dictionary.to_pylist()], pa.int32())
     columns = {"topics": topics, "broker": nodes.take(address.indices)}
-    return pa.RecordBatch.from_arrays([columns.get(name, rows.column(name)) for name in FRAMES.names], schema=FRAMES)
+    return pa.RecordBatch.from_arrays(
+        [columns[name] if name in columns else rows.column(name) for name in schema.names], schema=schema
+    )
 
 
 def _with_sessions(rows: pa.RecordBatch, names: Names) -> pa.ListArray:

@@ -1,0 +1,1 @@
+"""Tables of captures made by column: many frames of one layout at a time."""

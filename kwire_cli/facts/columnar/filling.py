@@ -1,0 +1,370 @@
+"""Tables in memory filled from a large capture, many frames at a time.
+
+Connections are read apart, so a frame is known by its connection and its number there until all of the capture was
+read. Until then rows wait: frames have no numbers of the capture, topics may be ids, and brokers are addresses. Then
+frames are numbered in the order of their last packets, as `kwire decode` numbers them, and the rows go to DuckDB.
+
+What is not regular comes as single lines, of which rows are made one by one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kwire_cli.engine.arrow import batch_of
+from kwire_cli.facts.batches import BATCHES, batches_in
+from kwire_cli.facts.bodies import table_of
+from kwire_cli.facts.columnar.arrays import TIME
+from kwire_cli.facts.columnar.bodies import body_column
+from kwire_cli.facts.columnar.frames import (
+    ADDRESS,
+    LINE_COLUMNS,
+    MEMORY,
+    SESSION,
+    resolved,
+    stretch_rows,
+)
+from kwire_cli.facts.columnar.names import topics_of
+from kwire_cli.facts.columnar.passes import point_items
+from kwire_cli.facts.columnar.record_anomalies import plain_frame
+from kwire_cli.facts.columnar.spool import Spool
+from kwire_cli.facts.columnar.values import Values, values_in
+from kwire_cli.facts.columns import values_of_line
+from kwire_cli.facts.connections import CONNECTIONS, connection_row
+from kwire_cli.facts.errors import ERRORS
+from kwire_cli.message.known_layout import layouts
+from kwire_cli.message.roles import RAW
+from kwire_cli.source.captures import PointFiles
+from kwire_cli.source.files import Pieces
+from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
+from kwire_cli.source.kafka.captured import Names
+from kwire_cli.source.packets.descriptors import origin_of_chains, outlined, schedule
+from kwire_cli.source.packets.files import MAGIC_SIZE, capture_format
+from kwire_cli.source.packets.model import InRow
+from kwire_cli.source.tls.decryption import Decryption
+from kwire_cli.source.tls.stream import PROTOCOL
+from kwire_cli.spec.kafka import PRODUCE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from kwire_cli.facts.memory import Tables
+    from kwire_cli.source.capture_inputs import CaptureInput
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.kafka.traffic import TcpConnection
+    from kwire_cli.source.packets.descriptors import Schedule, Scheduled
+    from kwire_cli.source.packets.model import Notice, Origin
+
+    Ints = npt.NDArray[np.int64]
+
+AT_ONCE = 4096
+"""Rows of lines that become columns at a time."""
+INSERTED = 1 << 16
+"""Rows that are given to DuckDB at a time."""
+OWNER = 40
+"""Bits of the number of a frame among those of its two ends. The number of the ends is in the bits above."""
+FRAME, REQUEST, STREAM, TOPIC = "frame", "request_frame", "stream", "topic"
+FRAMES, CONNECTIONS_TABLE = "frames", "connections"
+_TYPES = {
+    "VARCHAR": pa.string(),
+    "INTEGER": pa.int32(),
+    "BIGINT": pa.int64(),
+    "BOOLEAN": pa.bool_(),
+    "DOUBLE": pa.float64(),
+    "TIMESTAMPTZ": TIME,
+}
+
+
+def arrow_kind(structure: Any) -> pa.DataType:
+    """Return the structure of a body (`kwire_cli.facts.bodies`) as a type of Arrow."""
+    if isinstance(structure, dict):
+        return pa.struct([pa.field(name, arrow_kind(kind)) for name, kind in structure.items()])
+    return pa.list_(arrow_kind(structure[0])) if isinstance(structure, list) else _TYPES[structure]
+
+
+def _schema(columns: Sequence[tuple[str, str]]) -> pa.Schema:
+    return pa.schema([pa.field(name, _TYPES[kind]) for name, kind in columns])
+
+
+def fill(tables: Tables, opened: CaptureInput) -> int:
+    """Fill tables from a capture, and return the number of its frames, gaps and other lines.
+
+    Return 0, and leave the tables alone, if the capture can only be read packet by packet, or if it has TLS.
+    """
+    planned = _planned(opened)
+    if planned is None:
+        return 0
+    with TemporaryDirectory(prefix="kwire-") as folder:
+        filling = Filling(tables, *planned, opened, Path(folder))
+        count = filling.fill()
+    if not count:
+        return 0
+    several = planned[1].several
+    opened.notices = [(file if several else None, notice) for file, notice in filling.notices]
+    opened.note_faults()
+    return count
+
+
+def _planned(opened: CaptureInput) -> tuple[Schedule, InRow] | None:
+    """Return the parts of a capture, and where its packets are.
+
+    None for a pipe, a capture that grows, packets as text, files that overlap in time, and secrets of TLS.
+    """
+    how, source = opened.how, opened.source
+    if not opened.files or how.follow or how.packets or how.verbose or how.key_logs:
+        return None
+    if any(capture_format(next(iter(Pieces(file)), b"")[:MAGIC_SIZE]) is None for file in opened.files):
+        return None
+    plan = schedule(map(outlined, opened.files), naming=how.naming)
+    if plan.faults or plan.secrets or len(plan.points) != 1:
+        return None
+    point = plan.points[0]
+    name, others, several, index = point.name, False, False, 0
+    if isinstance(source, PointFiles):
+        name, others, several, index = source.point.name, source.others, source.several, source.index
+    origin = origin_of_chains(point.chains, name, capture=name if others else None, several=several, index=index)
+    return (plan, origin) if isinstance(origin, InRow) else None
+
+
+class _TlsError(Exception):
+    """There is TLS in the capture."""
+
+
+class Filling:
+    """The rows of one capture point on their way into tables.
+
+    `notices` are what ended the reading of parts early, with the path of the file.
+    """
+
+    def __init__(self, tables: Tables, plan: Schedule, origin: InRow, opened: CaptureInput, folder: Path) -> None:
+        self._tables, self._plan, self._origin, self._opened, self._folder = tables, plan, origin, opened, folder
+        self.notices: list[tuple[str, Notice]] = []
+        self._names = Names()
+        self._spools: dict[str, Spool] = {}
+        self._lines: dict[str, list[Sequence[Any]]] = defaultdict(list)
+        self._owners = self._passed = 0
+        self._keys: list[Ints] = []
+        self._packets: list[Ints] = []
+        self._starts: list[int] = []
+        columns = {column.name for column in tables.columns} | {FRAME, REQUEST, STREAM}
+        needs = columns | ({ADDRESS} if "broker" in columns else set()) | ({SESSION} if "topics" in columns else set())
+        self._schema = pa.schema([each for each in MEMORY if each.name in needs | {ADDRESS, SESSION, "topics"}])
+        self._columns = [LINE_COLUMNS[name] for name in self._schema.names]
+        place = [pa.field(STREAM, pa.int64()), pa.field(FRAME, pa.int64())]
+        self._kinds = {key: arrow_kind(structure) for key, structure in tables.structures.items()}
+        self._schemas = {
+            FRAMES: self._schema,
+            "batches": pa.schema([*place, *_schema(BATCHES[2:])]),
+            "errors": pa.schema([*place, *_schema(ERRORS[2:])]),
+            CONNECTIONS_TABLE: _schema(
+                [column for column in CONNECTIONS if column[0] not in {"connection", "ordinal"}]
+            ),
+        } | {
+            table_of(*key): pa.schema(
+                [*place, pa.field("api_version", pa.int32()), *([pa.field("body", kind)] if kind.num_fields else [])]
+            )
+            for key, kind in self._kinds.items()
+        }
+
+    def fill(self) -> int:
+        """Read all of the capture point into the tables. Return the number of frames, gaps and other lines; 0, and
+        leave the tables alone, if there is TLS.
+        """
+        caller = self._opened.caller
+        try:
+            for item, reader in point_items(self._plan, 0, self._reader, self._notice, self._origin):
+                if isinstance(item, Stretch):
+                    self._stretch(item)
+                else:
+                    self._line(item, reader)
+                if caller.stopped:
+                    break
+        except _TlsError:
+            return 0
+        finally:
+            caller.done()
+        return self._finish()
+
+    def _reader(self, ends: bytes, origin: Origin) -> EndsReader:
+        after, self._owners = self._owners << OWNER, self._owners + 1
+        port, tls = self._opened.how.port, Decryption()
+
+        def ended(connection: TcpConnection) -> None:
+            start = reader.starts[connection.stream]
+            self._starts.append(start)
+            self._add(CONNECTIONS_TABLE, connection_row(start, 0, connection._replace(stream=start))[2:])
+
+        known = layouts(self._tables.catalog)
+        reader = EndsReader(ends, known, port, self._names, origin, tls, ended=ended, after=after)
+        return reader
+
+    def _notice(self, part: Scheduled, notices: Sequence[Notice]) -> None:
+        self.notices += [(part.part.file, notice) for notice in notices]
+        size = self._opened.size
+        self._passed = size if part.part.stop is None else self._passed + part.part.stop - part.part.start
+        self._opened.caller.progress(self._opened.label, self._passed, size)
+
+    # Stretches
+
+    def _stretch(self, stretch: Stretch) -> None:
+        catalog = self._tables.catalog
+        requests, responses = values_in(stretch.requests, catalog), values_in(stretch.responses, catalog)
+        topics = topics_of(self._names, stretch, requests, responses)
+        for rows in stretch_rows(stretch, requests, responses, topics, self._origin, self._schema):
+            self._spool(FRAMES, rows)
+        for values in (*requests, *responses):
+            self._keys.append(values.frames.number)
+            self._packets.append(values.frames.packet)
+            self._bodies(values, stretch.stream)
+            if self._tables.takes("batches") and values.frames.layout.api_key == PRODUCE:
+                self._batches(values, stretch.stream)
+            if self._tables.takes("errors") and values.frames.layout.kind == "response":
+                self._errors(values, stretch.stream)
+
+    def _bodies(self, values: Values, stream: int) -> None:
+        frames = values.frames
+        layout = frames.layout
+        kind = self._kinds.get((layout.api, layout.kind))
+        if kind is None:
+            return
+        spec = self._tables.catalog.message(layout.message)
+        count = values.count
+        table = table_of(layout.api, layout.kind)
+        versions = np.full(count, layout.version, np.int32)
+        columns = [pa.array(np.full(count, stream)), pa.array(frames.number), pa.array(versions)]
+        if kind.num_fields:
+            secrets = self._tables.show_secrets
+            columns.append(body_column(spec, layout.version, frames.walk, kind, show_secrets=secrets))
+        self._spool(table, pa.RecordBatch.from_arrays(columns, schema=self._schemas[table]))
+
+    def _batches(self, values: Values, stream: int) -> None:
+        for frame, number in enumerate(values.frames.number.tolist()):
+            body = plain_frame(values.frames, frame).body(RAW)
+            for row in batches_in(body, str, self._tables.catalog):
+                self._add("batches", [stream, number, *row])
+
+    def _errors(self, values: Values, stream: int) -> None:
+        lengths = np.diff(values.error_codes().offsets.to_numpy())
+        for frame in np.flatnonzero(lengths).tolist():
+            body = plain_frame(values.frames, frame).body("size")
+            number = int(values.frames.number[frame])
+            for row in self._tables.errors_in(values.frames.layout.api_key, body, str):
+                self._add("errors", [stream, number, *row])
+
+    # Lines
+
+    def _line(self, line: Captured, reader: EndsReader) -> None:
+        if line.seen.protocol == PROTOCOL:
+            raise _TlsError
+        line.stream = reader.starts[line.stream]
+        self._keys.append(np.array([line.number], np.int64))
+        self._packets.append(np.array([line.place], np.int64))
+        self._lines[FRAMES].append([*values_of_line(line, self._columns)])
+        if len(self._lines[FRAMES]) >= AT_ONCE:
+            self._flush(FRAMES)
+        for table, values in self._tables.rows_of(line):
+            self._add(table, [line.stream, line.number, *values])
+
+    # Rows that wait
+
+    def _add(self, table: str, row: Sequence[Any]) -> None:
+        rows = self._lines[table]
+        rows.append(row)
+        if len(rows) >= AT_ONCE:
+            self._flush(table)
+
+    def _flush(self, table: str) -> None:
+        rows, self._lines[table] = self._lines[table], []
+        if rows:
+            self._spool(table, batch_of(rows, self._schemas[table]))
+
+    def _spool(self, table: str, rows: pa.RecordBatch) -> None:
+        if table not in self._spools:
+            self._spools[table] = Spool(self._folder / f"{table}.arrows")
+        self._spools[table].add(rows)
+
+    # The end of the capture point, when everything has a number and a name
+
+    def _finish(self) -> int:
+        for table in [*self._lines]:
+            self._flush(table)
+        numbers = _Numbers.of(
+            np.concatenate([*self._keys, np.zeros(0, np.int64)]),
+            np.concatenate([*self._packets, np.zeros(0, np.int64)]),
+        )
+        streams = np.unique(np.array(self._starts, np.int64))
+        count = len(numbers.keys)
+        before = self._tables.count(count + len(streams))
+        first = self._tables.connection_key(self._origin.capture, 0)
+        self._tables.learn(self._origin.capture, self._names)
+        for table, spool in self._spools.items():
+            waiting: list[pa.RecordBatch] = []
+            size = 0
+            for rows in spool.taken():
+                waiting.append(self._placed(table, rows, numbers, streams, first, before))
+                size += rows.num_rows
+                if size >= INSERTED:
+                    self._tables.insert(table, pa.Table.from_batches(waiting))
+                    waiting, size = [], 0
+            if waiting:
+                self._tables.insert(table, pa.Table.from_batches(waiting))
+        return count
+
+    def _placed(
+        self, table: str, rows: pa.RecordBatch, numbers: _Numbers, streams: Ints, first: int, before: int
+    ) -> pa.RecordBatch:
+        """Return rows with numbers of the capture in place of those of connections, and with names."""
+        if table == FRAMES:
+            schema = pa.schema([each for each in rows.schema if each.name not in {ADDRESS, SESSION}])
+            rows = resolved(rows, self._names, schema)
+        columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+        stream = np.searchsorted(streams, columns.pop(STREAM).to_numpy())
+        columns["connection"] = pa.array(stream + first)
+        if table in {FRAMES, CONNECTIONS_TABLE}:
+            columns[STREAM] = pa.array(stream)
+        if FRAME in columns:
+            columns[FRAME] = pa.array(numbers.of_capture(columns[FRAME].to_numpy()))
+        if table == FRAMES:
+            asked = columns[REQUEST]
+            known = asked.is_valid().to_numpy(zero_copy_only=False)
+            asked_numbers = numbers.of_capture(asked.fill_null(0).to_numpy())
+            columns[REQUEST] = pa.array(asked_numbers, mask=~known)
+            columns["ordinal"] = pc.add(columns[FRAME], before)
+        elif table == CONNECTIONS_TABLE:
+            columns["ordinal"] = pa.array(before + len(numbers.keys) + stream)
+            columns["broker"] = pa.array(map(self._names.node, columns["broker_address"].to_pylist()), pa.int32())
+        elif TOPIC in columns:
+            topics = columns[TOPIC].to_pylist()
+            columns[TOPIC] = pa.array([self._names.topics.get(topic, topic) for topic in topics], pa.string())
+        return pa.RecordBatch.from_pydict(columns)
+
+
+class _Numbers(NamedTuple):
+    """The numbers of frames in the capture: `keys` are the sorted numbers that frames had among those of their ends."""
+
+    keys: Ints
+    numbers: Ints
+
+    @classmethod
+    def of(cls, keys: Ints, packets: Ints) -> _Numbers:
+        """Number frames in the order of their last packets. No frame comes before another one of its connection."""
+        order = np.argsort(keys)
+        keys, packets = keys[order], packets[order]
+        latest = np.maximum.accumulate((keys >> OWNER << OWNER) + packets) & ((1 << OWNER) - 1)
+        numbers = np.empty(len(keys), np.int64)
+        numbers[np.argsort(latest, kind="stable")] = np.arange(1, len(keys) + 1)
+        return cls(keys, numbers)
+
+    def of_capture(self, keys: Ints) -> Ints:
+        """Return the numbers of frames with these keys."""
+        at = np.minimum(np.searchsorted(self.keys, keys), max(len(self.keys) - 1, 0))
+        return self.numbers[at]

@@ -1,0 +1,115 @@
+"""One pass over the files of a capture point: what each connection holds, many segments at a time.
+
+Files that follow each other are read in their order. Segments of a connection are gathered until there are enough of
+them to be read at once, because reading them by column pays only for many. Files that overlap in time are described
+first, and then read connection by connection.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from kwire_cli.source.packets.descriptors import Gathered, described, run_of, runs
+from kwire_cli.source.packets.model import Merged
+from kwire_cli.source.packets.parts import PartReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.packets.descriptors import Described, Schedule, Scheduled
+    from kwire_cli.source.packets.model import Notice, Origin
+
+    Item = tuple[Stretch | Captured, EndsReader]
+    MakeReader = Callable[[bytes, Origin], EndsReader]
+    TakeNotices = Callable[[Scheduled, Sequence[Notice]], None]
+
+ENOUGH = 4096
+"""Segments of a connection that are read at once: of small files, those of several files."""
+MOST_HELD = 1 << 17
+"""Segments of all connections that wait for more."""
+MOST_OVER = 4096
+"""Pairs of ends between which no connection is open, and a late segment may still come."""
+
+
+def point_items(
+    plan: Schedule, number: int, make_reader: MakeReader, notice: TakeNotices, origin: Origin | None = None
+) -> Iterator[Item]:
+    """Yield what the connections of a capture point hold, each with the reader of its two ends.
+
+    `number` is that of the point in the plan, and `origin` says where its packets are if the plan is not to say so.
+    `make_reader` returns a reader for two ends, and `notice` takes what ended the reading of a part early.
+    """
+    parts = sorted(
+        (part for part in plan.parts if part.point == number),
+        key=lambda part: (part.chain, part.before, part.part.start),
+    )
+    origin = origin or plan.origin(number)
+    if isinstance(origin, Merged):
+        yield from _overlapping(plan, number, parts, make_reader, notice)
+    else:
+        yield from _in_row(plan, number, parts, origin, make_reader, notice)
+
+
+def _in_row(
+    plan: Schedule,
+    number: int,
+    parts: Sequence[Scheduled],
+    origin: Origin,
+    make_reader: MakeReader,
+    notice: TakeNotices,
+) -> Iterator[Item]:
+    readers: dict[bytes, tuple[EndsReader, Gathered]] = {}
+    held = 0
+    for part in parts:
+        reader = PartReader(part.part)
+        for descriptor in described(part, reader, payloads=True):
+            if descriptor.ends not in readers:
+                readers[descriptor.ends] = make_reader(descriptor.ends, origin), Gathered()
+            ends, gathered = readers[descriptor.ends]
+            held += gathered.add(run_of(descriptor, plan.files))
+            if gathered.count >= ENOUGH:
+                held -= gathered.count
+                yield from _gathered(ends, gathered)
+        notice(part, reader.notices)
+        if held > MOST_HELD:
+            held = 0
+            for ends, gathered in readers.values():
+                yield from _gathered(ends, gathered)
+            yield from _let_go(readers, part.before)
+    last = plan.points[number].last
+    for ends, gathered in readers.values():
+        yield from _gathered(ends, gathered)
+        yield from ((item, ends) for item in ends.close(last))
+
+
+def _let_go(readers: dict[bytes, tuple[EndsReader, Gathered]], packet: int) -> Iterator[Item]:
+    """Yield what is left of connections that are over, the oldest first, if there are too many of them."""
+    over = [key for key, (reader, _) in readers.items() if reader.is_over]
+    for key in over[: max(len(over) - MOST_OVER, 0)]:
+        reader, _ = readers.pop(key)
+        yield from ((item, reader) for item in reader.close(packet))
+
+
+def _gathered(ends: EndsReader, gathered: Gathered) -> Iterator[Item]:
+    for run in gathered.runs():
+        yield from ((item, ends) for item in ends.take(run))
+
+
+def _overlapping(
+    plan: Schedule, number: int, parts: Sequence[Scheduled], make_reader: MakeReader, notice: TakeNotices
+) -> Iterator[Item]:
+    by_ends: dict[bytes, list[Described]] = defaultdict(list)
+    for part in parts:
+        reader = PartReader(part.part)
+        for descriptor in described(part, reader):
+            by_ends[descriptor.ends].append(descriptor)
+        notice(part, reader.notices)
+    for ends, descriptors in by_ends.items():
+        descriptors.sort(key=lambda each: (each.moment, each.chain, each.packet))
+        origin = plan.origin(number)
+        own = make_reader(ends, origin)
+        found = own.whole(runs(descriptors, plan.files, origin), plan.points[number].last)
+        yield from ((item, own) for item in found)

@@ -1,0 +1,46 @@
+"""Tables filled from inputs: the one place that decides how.
+
+Small captures, pipes, captures with TLS and request logs are read frame by frame, without numpy, pyarrow and numba,
+which take longer to import than such an input takes to read. Captures from LARGE bytes on are read by column if
+`kwire[lake]` is installed.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.source.capture_inputs import CaptureInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.facts.memory import Tables
+    from kwire_cli.source.reading import Opened
+
+LARGE = 8 << 20
+"""Bytes of a capture from which on reading by column pays."""
+_PACKAGES = ("numpy", "pyarrow", "numba")
+
+
+def fill_large(tables: Tables, opened: Opened) -> int:
+    """Fill tables from a large capture, and return the number of its frames, gaps and other lines.
+
+    Return 0, and leave the tables alone, if `subjects` of the input have to be added one by one.
+    """
+    if not isinstance(opened, CaptureInput) or opened.size < LARGE or not all(map(find_spec, _PACKAGES)):
+        return 0
+    from kwire_cli.facts.columnar.filling import fill  # noqa: PLC0415 - it imports numba
+
+    return fill(tables, opened)
+
+
+def fill(tables: Tables, opened: Opened) -> int:
+    """Fill tables from a capture or a request log, and return the number of frames, exchanges and connections."""
+    count = fill_large(tables, opened)
+    if not count:
+        subjects: Iterator[Any] = opened.subjects()
+        for subject in subjects:
+            tables.add(subject)
+            count += 1
+    return count

@@ -1,0 +1,104 @@
+"""The library's function for SQL over captures and request logs: `kwire_cli.tables`.
+
+The tables and columns that a query names are filled when it is asked, and no others. A query that names more than the
+queries before it reads the inputs again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.facts.inputs import fill
+from kwire_cli.facts.memory import Tables, names_all_columns, needed_by
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.reading import Reading
+from kwire_cli.spec.catalog import catalog
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+    from types import TracebackType
+    from typing import Self
+
+    import duckdb
+
+    from kwire_cli.spec.catalog import Paths
+
+
+class InputTables:
+    """The tables of some inputs, filled as queries need them. A `with` statement removes the temporary files."""
+
+    def __init__(self, inputs: Sequence[str], how: Reading, redaction: Redaction) -> None:
+        self._inputs, self._how, self._redaction = inputs, how, redaction
+        self._queries: list[str] = []
+        self._words: frozenset[str] = frozenset()
+        self._has_all_columns = False
+        self._filled: list[Tables] = []
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB's connection to the tables that are filled. It has no access to files."""
+        return self._tables("select 1" if not self._filled else self._queries[-1]).connection
+
+    def sql(self, query: str) -> duckdb.DuckDBPyRelation:
+        """Return the answer of DuckDB to a query: `fetchall()`, `df()`, `arrow()` and `show()` give its rows.
+
+        Raises:
+            InputError: The query is not one SELECT, DuckDB refuses it, or an input cannot be read.
+
+        """
+        return self._tables(query).relation(query)
+
+    def close(self) -> None:
+        """Remove the tables and the temporary files. Answers that were not read are lost."""
+        for tables in self._filled:
+            tables.close()
+        self._filled, self._queries, self._words, self._has_all_columns = [], [], frozenset(), False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _tables(self, query: str) -> Tables:
+        words, all_columns = needed_by(query), names_all_columns(query)
+        if self._filled and words <= self._words and (self._has_all_columns or not all_columns):
+            return self._filled[-1]
+        self._queries.append(query)
+        self._words |= words
+        self._has_all_columns = self._has_all_columns or all_columns
+        tables = Tables(self._redaction, self._queries)
+        self._filled.append(tables)  # answers of the tables before stay readable
+        for opened in open_inputs(self._inputs, self._how, takes=frozenset({Kind.CAPTURE, Kind.REQUEST_LOG})):
+            fill(tables, opened)
+        tables.finish()
+        return tables
+
+
+def tables(
+    *inputs: str | os.PathLike[str],
+    port: int | None = None,
+    tls_keylog: Sequence[str] = (),
+    specs: Paths | None = None,
+    kafka: str | None = None,
+    show_secrets: bool = False,
+) -> InputTables:
+    """Return the tables of captures and request logs, to be asked in SQL. docs/tables.md lists tables and columns.
+
+    Args:
+        inputs: Paths of files and folders, counted together.
+        port: The broker's port in captures; None if the bytes are to show it.
+        tls_keylog: Paths of key logs, for TLS in captures.
+        specs: Definitions beside the bundled ones.
+        kafka: The release whose definitions are used.
+        show_secrets: Whether columns of bodies hold secrets.
+
+    """
+    definitions = catalog(specs, kafka)
+    how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog), connections=True)
+    return InputTables([str(path) for path in inputs], how, Redaction(definitions, show_secrets=show_secrets))

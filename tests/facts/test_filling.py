@@ -1,0 +1,129 @@
+"""Tables of a capture are the same whether its frames are read one by one or many at a time."""
+
+import shutil
+
+import pytest
+from kit.calls import SAMPLES as FOLDER
+
+from kwire_cli.analysis.subjects import subjects_of
+from kwire_cli.facts.bodies import table_of
+from kwire_cli.facts.columnar.filling import fill
+from kwire_cli.facts.memory import Tables
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.reading import Caller, Reading
+from kwire_cli.spec.catalog import catalog
+
+CAPTURES, INCIDENTS = FOLDER / "captures", FOLDER / "incidents"
+SAMPLES = [
+    *(CAPTURES / name for name in ("ipv6.pcap", "midstream.pcap", "kafka-python-4.4.0.pcapng")),
+    *(INCIDENTS / name for name in ("rolling-restart.pcapng.gz", "rebalancing.pcap", "lag.pcap")),
+]
+BODIES = [
+    table_of(api.name, kind)
+    for api in catalog().apis
+    for kind, message in (("request", api.request), ("response", api.response))
+    if message is not None
+]
+TABLES = ["frames", "connections", "batches", "errors", *BODIES]
+
+
+class Noted(Caller):
+    """A caller that keeps what it is told."""
+
+    def __init__(self):
+        self.notes = []
+
+    def note(self, text):
+        self.notes.append(text)
+
+
+def opened(paths, caller=None, **how):
+    return open_inputs([str(path) for path in paths], Reading(catalog=catalog(), connections=True, **how), caller)
+
+
+def tables():
+    return Tables(Redaction(catalog()), [f"select * from {table}" for table in TABLES])
+
+
+def one_by_one(*paths):
+    filled, caller = tables(), Noted()
+    for each in opened(paths, caller):
+        for subject in subjects_of(each):
+            filled.add(subject)
+    filled.finish()
+    return filled, caller.notes
+
+
+def many_at_a_time(*paths):
+    filled, caller = tables(), Noted()
+    for each in opened(paths, caller):
+        assert fill(filled, each)
+    filled.finish()
+    return filled, caller.notes
+
+
+def rows_of(filled, table):
+    rows = filled.rows(f"select * from {table}")
+    return sorted(({name: value for name, value in row.items() if name != "ordinal"} for row in rows), key=repr)
+
+
+def assert_same(*paths):
+    exact, notes = one_by_one(*paths)
+    fast, fast_notes = many_at_a_time(*paths)
+    assert fast_notes == notes
+    seen = set()
+    for table in TABLES:
+        rows = rows_of(exact, table)
+        assert rows_of(fast, table) == rows, table
+        if rows:
+            seen.add(table)
+    exact.close()
+    fast.close()
+    return seen
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_rows_are_the_same(path):
+    assert {"frames", "connections"} <= assert_same(path)
+
+
+def test_rows_that_wait_in_files_are_the_same(monkeypatch):
+    monkeypatch.setattr("kwire_cli.facts.columnar.spool.SPOOLED", 4096)
+    monkeypatch.setattr("kwire_cli.facts.columnar.filling.AT_ONCE", 7)
+    monkeypatch.setattr("kwire_cli.facts.columnar.filling.INSERTED", 16)
+    seen = assert_same(CAPTURES / "ipv6.pcap")
+    assert {"batches", "bodies_fetch_response"} <= seen
+
+
+def test_several_files(tmp_path):
+    """The files of two capture points, one of which is cut.
+
+    All tables of bodies are there: also those of messages without fields, of which DuckDB makes no column.
+    """
+    whole, cut = tmp_path / "whole.pcap", tmp_path / "cut.pcap"
+    shutil.copy(CAPTURES / "ipv6.pcap", whole)
+    cut.write_bytes((CAPTURES / "midstream.pcap").read_bytes()[:20_001])
+    assert_same(whole, cut)
+    assert any("ends in the middle" in note for note in many_at_a_time(whole, cut)[1])
+
+
+def test_ordinals_are_those_of_frames_in_their_order():
+    filled, _ = many_at_a_time(CAPTURES / "midstream.pcap", CAPTURES / "ipv6.pcap")
+    rows = filled.rows("select ordinal, capture_point, frame from frames order by ordinal")
+    filled.close()
+    assert [(row["capture_point"], row["frame"]) for row in rows] == sorted(
+        ((row["capture_point"], row["frame"]) for row in rows),
+        key=lambda row: (row[0] != rows[0]["capture_point"], row[1]),
+    )
+
+
+@pytest.mark.parametrize("name", ["tls/broker.pcapng", "incidents/untrusted.pcap", "text/packets/tcpdump-x.txt"])
+def test_what_is_read_packet_by_packet_is_left_alone(name):
+    """TLS, with its secrets in the file and without, and packets as text."""
+    filled = tables()
+    (each,) = opened([FOLDER / name])
+    assert fill(filled, each) == 0
+    filled.finish()
+    assert not filled.rows("select * from frames")
+    filled.close()
