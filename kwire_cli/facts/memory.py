@@ -383,8 +383,7 @@ class Tables:
         """
         used = {name: value for name, value in (parameters or {}).items() if f"${name}" in query}
         try:
-            self._prepare(query)
-            result = self.connection.execute(query, used)
+            result = self.connection.execute(self._prepared(query), used)
             names = [column[0] for column in result.description]
             return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
         except duckdb.Error as error:
@@ -393,16 +392,17 @@ class Tables:
     def relation(self, query: str) -> duckdb.DuckDBPyRelation:
         """Return the answer to a query as DuckDB has it. Raises InputError as `rows`."""
         try:
-            self._prepare(query)
-            return self.connection.sql(query)
+            return self.connection.query(self._prepared(query))
         except duckdb.Error as error:
             raise InputError(f"DuckDB says: {error}") from error
 
-    def _prepare(self, query: str) -> None:
+    def _prepared(self, query: str) -> duckdb.Statement:
+        """Return a query as DuckDB parsed it. The views that it reads are tables then."""
         statements = self.connection.extract_statements(query)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise InputError("a query is one SELECT, and nothing else")
         self._make_views(query)
+        return statements[0]
 
     def _make_views(self, query: str) -> None:
         """Make tables of the views that a query reads, those that they read themselves first."""
