@@ -392,7 +392,8 @@ class Tables:
     def relation(self, query: str) -> duckdb.DuckDBPyRelation:
         """Return the answer to a query as DuckDB has it. Raises InputError as `rows`."""
         try:
-            return self.connection.query(self._prepared(query))
+            self._prepared(query)
+            return self.connection.sql(query)
         except duckdb.Error as error:
             raise InputError(f"DuckDB says: {error}") from error
 
