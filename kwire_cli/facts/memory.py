@@ -15,6 +15,8 @@ import json
 import re
 import shutil
 import tempfile
+import weakref
+from collections import Counter
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -37,9 +39,10 @@ from kwire_cli.source.kafka.captured import Captured, body_of
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.spec.accepted import accepted_by, known_releases
+from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.captured import Names
@@ -49,10 +52,14 @@ MEMORY, TEMPORARY = "256MB", "16GB"
 """Bytes that tables take in memory, and beyond that in a temporary folder."""
 AT_ONCE = 1 << 20
 """Bytes of rows in JSON that are given to DuckDB at a time."""
+ROWS_AT_ONCE = 1024
+"""Rows that `Tables.each` takes from DuckDB at a time."""
 KEY = (("connection", "BIGINT"), ("ordinal", "BIGINT"))
 """The first columns of `frames`: the key of the connection, and the order in which rows came from the inputs."""
 BODY_KEY = (("connection", "BIGINT"), ("frame", "BIGINT"), ("api_version", "INTEGER"))
 """The first columns of tables of bodies."""
+NO_FIELDS = "INTEGER"
+"""The type of bodies without a field that may be shown, which are null: DuckDB has no struct without fields."""
 ACCEPTED_VERSIONS = (
     ("release", "VARCHAR"),
     ("api_key", "INTEGER"),
@@ -150,6 +157,7 @@ class Tables:
         self._catalog: Catalog = redaction.catalog
         self._redaction = redaction
         self._folder = tempfile.mkdtemp(prefix="kwire-")
+        self._remove_folder = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self.connection = duckdb.connect(
             config={
                 "threads": 1,
@@ -169,6 +177,7 @@ class Tables:
         self._frames = self._buffer("frames", frames)
         self._connections = self._buffer("connections", CONNECTIONS)
         self._batches = self._buffer("batches", BATCHES) if "batches" in wanted else None
+        self._samples: Counter[tuple[str | None, str]] = Counter()
         self._errors = self._buffer("errors", ERRORS) if "errors" in wanted else None
         self._names = self._buffer("names", NAMES)
         if "accepted_versions" in wanted:
@@ -188,19 +197,21 @@ class Tables:
     def close(self) -> None:
         """Forget the tables, and remove the temporary files."""
         self.connection.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._remove_folder()
 
     def _buffer(self, table: str, columns: Sequence[tuple[str, Any]]) -> _Buffer:
         return _Buffer(self.connection, table, columns)
 
     def _wanted_bodies(self, wanted: frozenset[str]) -> dict[tuple[str, str], _Buffer]:
+        newest = catalog()  # a query may name an api that the definitions of an older release lack
+        apis = {api.name: (api, known) for known in (newest, self._catalog) for api in known.apis}
         buffers = {}
-        for api in self._catalog.apis:
+        for api, known in apis.values():
             for kind, message in (("request", api.request), ("response", api.response)):
                 table = table_of(api.name, kind)
                 if table in wanted and message is not None:
-                    structure = structure_of(self._catalog.message(message), show_secrets=self._redaction.show_secrets)
-                    buffers[api.name, kind] = self._buffer(table, [*BODY_KEY, ("body", structure)])
+                    structure = structure_of(known.message(message), show_secrets=self._redaction.show_secrets)
+                    buffers[api.name, kind] = self._buffer(table, [*BODY_KEY, ("body", structure or NO_FIELDS)])
         return buffers
 
     def _fill_accepted_versions(self) -> None:
@@ -237,14 +248,18 @@ class Tables:
             self._seen_names[id(line.names)] = line.origin.capture, line.names
         if not line.is_frame or misread:
             return
-        buffer = self._bodies.get((line.api or "", line.kind))
-        if buffer is not None and line.read is not None:
-            buffer.add([connection, line.number, line.api_version, self._body(line)])
         if self._batches is not None:
-            for row in batch_rows(line):
+            for row in batch_rows(line, self._samples):
                 self._batches.add([connection, line.number, *row])
-        if self._errors is not None and line.kind == "response" and line.read is not None and line.error_codes:
-            self._add_errors(connection, line.number, line.api_key, self._body(line), line.names.topic)
+        buffer = self._bodies.get((line.api or "", line.kind))
+        has_errors = self._errors is not None and line.kind == "response" and bool(line.error_codes)
+        if line.read is None or (buffer is None and not has_errors):
+            return
+        body = self._body(line)
+        if buffer is not None:
+            buffer.add([connection, line.number, line.api_version, body])
+        if has_errors:
+            self._add_errors(connection, line.number, line.api_key, body, line.names.topic)
 
     def _add_errors(
         self, connection: int, frame: int, api_key: int | None, body: dict[str, Any], topic_of: Callable[[str], str]
@@ -295,6 +310,23 @@ class Tables:
         buffers = [self._frames, self._connections, self._names, *self._bodies.values()]
         for buffer in [*buffers, *filter(None, (self._batches, self._errors))]:
             buffer.flush()
+
+    def each(self, query: str) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a query as dicts, a few at a time, so that they may be many.
+
+        Raises:
+            InputError: DuckDB refuses the query.
+
+        """
+        try:
+            self._make_views(query)
+            with self.connection.cursor() as result:
+                result.execute(query)
+                names = [column[0] for column in result.description]
+                while some := result.fetchmany(ROWS_AT_ONCE):
+                    yield from (dict(zip(names, row, strict=True)) for row in some)
+        except duckdb.Error as error:
+            raise InputError(f"DuckDB says: {error}") from error
 
     def rows(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Return the rows of a query as dicts.
