@@ -1,4 +1,4 @@
-"""A call: a request with its response, in the one form that questions see, and the place where it was seen."""
+"""Parts of calls: places that show something, parts of bodies, and times."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.source.kafka.captured import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
-
-    from kwire_cli.records.batch import Batch
+    from collections.abc import Iterator
 
 
 class Evidence(NamedTuple):
@@ -34,151 +32,6 @@ class Evidence(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """Return what is known of the place, by name."""
         return {name: value for name, value in self._asdict().items() if value is not None}
-
-
-class Call:
-    """A request, and its response if one came.
-
-    Times (`asked`, `answered`) are seconds since 1970, None if unknown. `client` and `broker` are addresses with
-    ports; `connection` tells one connection from another. `request` and `response` are bodies in JSON form, with the
-    sizes of records in their place; a body that cannot be read is empty, and `response` is None if there is none.
-    """
-
-    __slots__ = ()
-
-    @property
-    def api(self) -> str:
-        """The name of the api; `api 99` for a key without a name."""
-        raise NotImplementedError
-
-    @property
-    def api_key(self) -> int:
-        """The key of the api."""
-        raise NotImplementedError
-
-    @property
-    def version(self) -> int:
-        """The version of the api."""
-        raise NotImplementedError
-
-    @property
-    def client_id(self) -> str | None:
-        """The client id in the header."""
-        raise NotImplementedError
-
-    @property
-    def software(self) -> str | None:
-        """The name and version of the client's software, if it said so."""
-        raise NotImplementedError
-
-    @property
-    def client(self) -> str:
-        """The address of the client."""
-        raise NotImplementedError
-
-    @property
-    def broker(self) -> str:
-        """The address of the broker."""
-        raise NotImplementedError
-
-    @property
-    def node(self) -> int | None:
-        """The node id of the broker, if a response named it."""
-        raise NotImplementedError
-
-    @property
-    def connection(self) -> Hashable:
-        """A key that tells the connection from others."""
-        raise NotImplementedError
-
-    @property
-    def asked(self) -> float | None:
-        """When the request was complete."""
-        raise NotImplementedError
-
-    @property
-    def answered(self) -> float | None:
-        """When the response was complete."""
-        raise NotImplementedError
-
-    @property
-    def delayed(self) -> bool:
-        """Return whether the broker may have held the response back on purpose."""
-        raise NotImplementedError
-
-    @property
-    def request(self) -> dict[str, Any]:
-        """The body of the request."""
-        raise NotImplementedError
-
-    @property
-    def response(self) -> dict[str, Any] | None:
-        """The body of the response."""
-        raise NotImplementedError
-
-    @property
-    def has_response(self) -> bool:
-        """Return whether there is a response, without reading its body."""
-        return self.response is not None
-
-    @property
-    def is_read(self) -> bool:
-        """Return whether all of the request's body could be read."""
-        return True
-
-    @property
-    def is_sound(self) -> bool:
-        """Return whether nothing odd was found in the request so far."""
-        return True
-
-    @property
-    def errors(self) -> list[str | int]:
-        """The names of the error codes in the response, numbers where no name is known."""
-        raise NotImplementedError
-
-    @property
-    def topics(self) -> list[str]:
-        """The topics that the request or the response is about."""
-        raise NotImplementedError
-
-    @property
-    def throttle(self) -> float:
-        """The seconds for which the broker asks the client to wait."""
-        raise NotImplementedError
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """The bytes of request and response; 0 where nobody counted them."""
-        raise NotImplementedError
-
-    @property
-    def latency(self) -> float | None:
-        """Seconds from request to response, as exact as the source has them."""
-        return None if self.asked is None or self.answered is None else between(self.asked, self.answered)
-
-    @property
-    def who(self) -> str:
-        """The client's id, or its address."""
-        return self.client_id or self.client
-
-    def topic(self, of: dict[str, Any]) -> str:
-        """Return the topic that a part of a body is about: its name, or its id if no name is known."""
-        raise NotImplementedError
-
-    def batches(self) -> Sequence[tuple[str, int, Batch]]:
-        """Return the batches in a Produce request with their topic and partition; nothing for request logs.
-
-        Headers of batches are read, records are not.
-        """
-        raise NotImplementedError
-
-    def field(self, name: str) -> Any:
-        """Return a field of the request itself, None if there is none. Of Produce it costs less than `request`."""
-        raise NotImplementedError
-
-    def evidence(self, *, of_request: bool = False) -> Evidence:
-        """Return the place of the response, or of the request if there is no response or `of_request`."""
-        raise NotImplementedError
 
 
 def named_topic(of: dict[str, Any]) -> str | None:

@@ -10,7 +10,7 @@ from kwire_cli.source.kafka.group_names import groups_named, keys_named, members
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kwire_cli.analysis.call import Call
+    from kwire_cli.analysis.calls import Call
 
 MOST_NAMES = 2
 """Topics and other names of a label; the others are counted."""
@@ -18,7 +18,7 @@ LONGEST = 60
 """Characters of a name in a label: names come from outside."""
 TOPICS = ("topics", "topicData", "topicNames")
 """Arrays of requests that are about topics."""
-LEAST_THROTTLE = 0.001
+LEAST_THROTTLE = 1
 
 
 def request_label(call: Call) -> str:
@@ -34,10 +34,10 @@ def request_label(call: Call) -> str:
 def response_label(call: Call) -> str:
     """Return the label of a response, such as `JoinGroup v7 -> generation 3, leader`; its errors if it has any."""
     body = call.response or {}
-    words = [str(error) for error in call.errors]
+    words = [*call.errors]
     words += _RESPONSES.get(call.api, _nothing)(body)
-    if call.throttle >= LEAST_THROTTLE:
-        words.append(f"throttled {call.throttle * 1000:.0f} ms")
+    if call.throttle_ms >= LEAST_THROTTLE:
+        words.append(f"throttled {call.throttle_ms:.0f} ms")
     return " -> ".join([f"{call.api} v{call.version}", *([", ".join(words)] if words else [])])
 
 

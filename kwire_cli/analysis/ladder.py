@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.call import instant, zone_of
+from kwire_cli.analysis.call import instant, seconds, zone_of
 from kwire_cli.analysis.call_labels import groups_of, request_label, response_label, transactions_of
-from kwire_cli.analysis.calls import Calls
+from kwire_cli.analysis.pairs import Pairs, call_of_exchange, call_of_lines
 from kwire_cli.answer import Answer, Arrow, Chart, Column, Fact, Facts, Note, Participant, Table
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
@@ -16,8 +16,8 @@ from kwire_cli.source.request_log.reading import LineFault
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from kwire_cli.analysis.call import Call, Evidence
-    from kwire_cli.analysis.calls import CapturedCall
+    from kwire_cli.analysis.call import Evidence
+    from kwire_cli.analysis.calls import Call
     from kwire_cli.analysis.fold import Traffic
     from kwire_cli.answer import Block, Level
     from kwire_cli.source.kafka.captured import Captured
@@ -88,6 +88,10 @@ class Ladder:
         self._last: _Order | None = None  # arrows from here on are not among the first
         self._nodes: dict[_End, int] = {}  # of brokers, once a response has named them
 
+    def shows(self, time: float | None) -> bool:
+        """Return whether an arrow of this time may be among the first."""
+        return self.limit != 0 and (self._last is None or (time or 0.0) <= self._last[0])
+
     def add(self, call: Call, *, request: bool = True, response: bool = True, unanswered: bool = False) -> None:
         """Take the request of a call, and its response if it has one.
 
@@ -95,12 +99,12 @@ class Ladder:
         """
         if request:
             self._add(call, is_reply=False, unanswered=unanswered)
-        if response and call.has_response:
+        if response and call.response is not None:
             self._add(call, is_reply=True)
 
     def _add(self, call: Call, *, is_reply: bool, unanswered: bool = False) -> None:
         self.count += 1
-        place = call.evidence(of_request=not is_reply)
+        place = call.place if is_reply else call.request_place
         time = call.answered if is_reply else call.asked
         number = place.frame if place.frame is not None else place.line or 0
         where = number, place.packet or 0, place.stream or 0
@@ -110,8 +114,8 @@ class Ladder:
             self._nodes[broker] = max(self._nodes.get(broker, call.node), call.node)
         if self.limit == 0 or (self._last is not None and order >= self._last):
             return
-        client = _End(0, call.who, _host(call.client), place.capture or "")
-        errors = tuple(str(error) for error in call.errors) if is_reply else ()
+        client = _End(0, call.who, call.host.strip("[]"), place.capture or "")
+        errors = tuple(call.errors) if is_reply else ()
         label = response_label(call) if is_reply else request_label(call)
         self._events.append(
             _Event(
@@ -224,12 +228,6 @@ def _row(event: _Event, names: dict[_End, Participant]) -> tuple[Any, ...]:
     )
 
 
-def _host(address: str) -> str:
-    """Return an address without its port: a client has many connections."""
-    host, colon, port = address.rpartition(":")
-    return host.strip("[]") if colon and port.isdigit() else address
-
-
 class LadderCalls:
     """The calls that are about some groups or transactions, all if none are named, put into a ladder: a fold.
 
@@ -249,49 +247,64 @@ class LadderCalls:
         self.ladder = Ladder(limit)
         self._groups, self._ids, self._takes = frozenset(groups), frozenset(transactional_ids), takes
         self._about = about
-        self._calls = Calls()
+        self._pairs = Pairs()
+        self._topics: dict[str, str] = {}
+        """Names of topic ids that a request log told."""
         self._taken: set[Captured] = set()
-        """Requests that were chosen and whose calls are not complete."""
+        """Requests that were chosen and whose pairs are not complete."""
 
     def add(self, subject: Traffic | TcpConnection) -> None:
         """Take in a line of a capture, a TCP connection, or an exchange of a request log."""
         if isinstance(subject, TcpConnection):
-            for call in self._calls.end((subject.capture, subject.stream)):
-                self._add(call, unanswered=subject.closed_by is not None)
+            for request, _ in self._pairs.end((subject.capture, subject.stream)):
+                self._add(request, None, unanswered=subject.closed_by is not None)
         elif isinstance(subject, Exchange):
-            for logged in self._calls.of(subject):
-                if self._is_about(logged):
-                    self.ladder.add(logged)
-        elif not isinstance(subject, LineFault) and subject.is_frame:
+            self._topics.update(subject.named)
+            logged = call_of_exchange(subject, lambda topic_id: self._topics.get(topic_id, topic_id))
+            if self._is_about(logged):
+                self.ladder.add(logged)
+        elif not isinstance(subject, LineFault) and subject.is_frame and not _is_unknown(subject):
             self._line(subject)
 
     def _line(self, line: Captured) -> None:
-        """Put a line to its call. A chosen request is remembered until its call is complete."""
+        """Put a line to its pair. A chosen request is remembered until its pair is complete."""
         takes_line = self._takes is None or self._takes(line)
-        for call in self._calls.add(line):
-            self._add(call, request=takes_line and call.line is line, response=takes_line and call.answer is line)
-        if takes_line and self._calls.is_pending(line):
+        for request, response in self._pairs.add(line):
+            self._add(request, response, first=takes_line and request is line, second=takes_line and response is line)
+        if takes_line and self._pairs.is_pending(line):
             self._taken.add(line)
 
     def _add(
-        self, call: CapturedCall, *, request: bool = False, response: bool = False, unanswered: bool = False
+        self,
+        request: Captured,
+        response: Captured | None,
+        *,
+        first: bool = False,
+        second: bool = False,
+        unanswered: bool = False,
     ) -> None:
-        if call.line in self._taken:
-            self._taken.remove(call.line)
-            request = True
-        if (request or response) and self._is_about(call):
-            self.ladder.add(call, request=request, response=response, unanswered=unanswered)
-
-    def _finish(self) -> None:
-        for call in self._calls.end():
-            self._add(call)
+        if request in self._taken:
+            self._taken.remove(request)
+            first = True
+        if not first and not second:
+            return
+        is_choosing = bool(self._groups or self._ids or self._about)
+        shown = is_choosing or self.ladder.shows(seconds(request.seen.time))
+        call = call_of_lines(request, response, with_bodies=shown)
+        if self._is_about(call):
+            self.ladder.add(call, request=first, response=second, unanswered=unanswered)
 
     def answer(self, nothing: str = "") -> Answer:
         """Return the ladder, or the note `nothing` if there is no call."""
-        self._finish()
+        for request, _ in self._pairs.end():
+            self._add(request, None)
         return self.ladder.answer(nothing)
 
     def _is_about(self, call: Call) -> bool:
         if not self._groups and not self._ids:
             return self._about is None or any(self._about(call))
         return not self._groups.isdisjoint(groups_of(call)) or not self._ids.isdisjoint(transactions_of(call))
+
+
+def _is_unknown(line: Captured) -> bool:
+    return line.seen.plain is None and (line.guess or line.api_key is None)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from typing import TypeAlias, Unpack
 
-    from kwire_cli.analysis.diagnosis.model import Severity
     from kwire_cli.analysis.fold import Counter
     from kwire_cli.answer import Answer
+    from kwire_cli.questions.rule_files import Severity
     from kwire_cli.source.kinds import Kind
     from kwire_cli.spec.catalog import Paths
 
@@ -41,11 +41,11 @@ class Question(NamedTuple):
 QUESTIONS = {
     "clients": Question("clients", "Clients", TRAFFIC),
     "diagnose": Question("diagnosis.diagnosis", "Diagnosis", connections=True, fills_tables=True),
-    "groups": Question("groups.groups", "Groups"),
+    "groups": Question("groups.groups", "Groups", fills_tables=True),
     "sequence": Question("ladder", "LadderCalls"),
     "stats": Question("stats", "Stats", TRAFFIC),
     "summary": Question("summary", "Summary", connections=True, fills_tables=True),
-    "transactions": Question("transactions.transactions", "Transactions"),
+    "transactions": Question("transactions.transactions", "Transactions", fills_tables=True),
 }
 """Questions by the names of their commands."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.calls import Calls
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.source.request_log.exchange import Exchange
 
@@ -44,11 +43,13 @@ def logged_requests(logs: Iterable[tuple[str | None, Iterable[Exchange | LineFau
 
 
 def _rows(logs: Iterable[tuple[str | None, Iterable[Exchange | LineFault]]]) -> Iterator[Row]:
-    calls = Calls()
+    names: dict[str, str] = {}
     for name, entries in logs:
         for entry in entries:
             if isinstance(entry, Exchange):
-                yield from (_row(name, entry, call.topics) for call in calls.of(entry))
+                names.update(entry.named)
+                topics = dict.fromkeys(names.get(topic, topic) for topic in entry.topics)
+                yield _row(name, entry, [*topics])
 
 
 def _row(name: str | None, entry: Exchange, topics: list[str]) -> Row:

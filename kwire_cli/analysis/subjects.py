@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from kwire_cli.analysis.calls import Calls
 from kwire_cli.errors import InputError
+from kwire_cli.facts.memory import Tables
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.reading import Read, nothing_in
@@ -15,8 +16,8 @@ from kwire_cli.source.reading import Read, nothing_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.fold import Counter
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.kafka.captured import Captured
@@ -133,36 +134,37 @@ def add_all(
     return count
 
 
-class CallFold:
-    """A fold over calls and items of logs, which a subclass takes.
+class TableFold:
+    """A fold that puts traffic into tables, and gives items of logs to a subclass.
 
-    `apis` are the apis whose calls it takes; all if empty.
+    Tables are made when the first subject of traffic comes. They have what `queries` read.
     """
 
-    apis: ClassVar[frozenset[str]] = frozenset()
-
-    def __init__(self) -> None:
-        self._calls = Calls()
+    def __init__(self, redaction: Redaction, queries: Iterable[str]) -> None:
+        self._redaction, self._queries = redaction, [*queries]
+        self._tables: Tables | None = None
 
     def add(self, subject: Any) -> None:
         """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
         if isinstance(subject, LogItem):
             self.log_item(subject)
-        else:
-            for call in self._calls.of(subject):
-                self._take(call)
+            return
+        if self._tables is None:
+            self._tables = Tables(self._redaction, self._queries)
+        self._tables.add(subject)
 
-    def finish(self) -> None:
-        """Take the calls that were not answered."""
-        for call in self._calls.end():
-            self._take(call)
-
-    def _take(self, call: Call) -> None:
-        if not self.apis or call.api in self.apis:
-            self.call(call)
-
-    def call(self, call: Call, /) -> None:
-        """Take a request with its response."""
+    @contextmanager
+    def filled(self) -> Iterator[Tables | None]:
+        """Give the tables for queries, once: None if there was no traffic, and the next time."""
+        tables, self._tables = self._tables, None
+        if tables is None:
+            yield None
+            return
+        try:
+            tables.finish()
+            yield tables
+        finally:
+            tables.close()
 
     def log_item(self, item: LogItem, /) -> None:
         """Take a batch of a log directory, or a gap."""

@@ -16,7 +16,7 @@ from kwire_cli.stores import is_file, sizes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kwire_cli.analysis.diagnosis.model import LogItem
+    from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.reading import Opened
 

@@ -105,9 +105,9 @@ class Choice:
                 return
 
     def _pairs_among(self, lines: Iterable[Captured]) -> Iterator[Pair]:
-        from kwire_cli.analysis.calls import Calls  # start-up counts
+        from kwire_cli.analysis.pairs import Pairs  # start-up counts
 
-        calls, wanted, last = Calls(), set[int](), self.last  # the numbers of requests
+        pairs, wanted, last = Pairs(), set[int](), self.last  # the numbers of requests
         for line in lines:
             self.seen += 1
             takes = self.takes(line)
@@ -115,15 +115,15 @@ class Choice:
                 yield Pair(None, line)
             if takes and line.kind == "request":
                 wanted.add(line.number)
-            for call in calls.pair(line):
-                if call.line.number in wanted or (takes and line is call.answer):
-                    yield Pair(call.line, call.answer)
-                wanted.discard(call.line.number)
+            for request, response in pairs.add(line):
+                if request.number in wanted or (takes and line is response):
+                    yield Pair(request, response)
+                wanted.discard(request.number)
             if last is not None and line.number >= last and not wanted:
                 return
-        for call in sorted(calls.end(), key=lambda call: call.line.number):
-            if call.line.number in wanted:
-                yield Pair(call.line, None)
+        for request, _ in sorted(pairs.end(), key=lambda pair: pair[0].number):
+            if request.number in wanted:
+                yield Pair(request, None)
 
     def takes(self, line: Captured) -> bool:
         """Return whether a line is chosen."""

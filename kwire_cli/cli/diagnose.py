@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, cast
 import click
 
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
-from kwire_cli.analysis.diagnosis.model import SEVERITIES, Severity
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
@@ -17,7 +16,7 @@ from kwire_cli.cli.inputs import reading_of
 from kwire_cli.cli.questions import Asking, ask, typed_inputs
 from kwire_cli.cli.typed_options import Printing, flag, option, takes
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.questions.rule_files import read_rules, rules
+from kwire_cli.questions.rule_files import SEVERITIES, Severity, read_rules, rules
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
@@ -71,6 +70,6 @@ def command(environment: Environment, options: Options) -> Exit:
     with environment.answering():
         queries = [*rules(), *(read_rules(Path(options.rules)) if options.rules else ())]
         diagnosis = Diagnosis(Redaction(reading_of(options).catalog), sorted(queries, key=lambda rule: rule.last))
-        ask(environment, options, diagnosis, connections=True)
+        ask(environment, options, diagnosis, connections=True, ended=diagnosis.end_input)
         answer = diagnosis.answer(cast("Severity", options.severity), typed_inputs(options))
         return emit(environment, replace(answer, found=answer.found and options.exit_code), options)

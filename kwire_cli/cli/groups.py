@@ -16,6 +16,7 @@ from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import LadderReport, OfGroups
 from kwire_cli.cli.questions import Asking, ask, refuse_missing, without_calls
 from kwire_cli.cli.typed_options import takes
+from kwire_cli.message.redaction import Redaction
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
@@ -46,7 +47,7 @@ def command(environment: Environment, options: Options) -> Exit:
             ask(environment, options, ladder, takes=TRAFFIC, connections=True)
             nothing = without_calls(options.source, {"--group": options.group})
             return emit(environment, ladder.answer(nothing), options)
-    groups = Groups()
+    groups = Groups(Redaction(options.catalog))
     with environment.answering():
         ask(environment, options, groups)
         refuse_missing("--group", options.group, "group", groups.names())

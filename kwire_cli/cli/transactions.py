@@ -16,6 +16,7 @@ from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import LadderReport, OfTransactions
 from kwire_cli.cli.questions import Asking, ask, refuse_missing, without_calls
 from kwire_cli.cli.typed_options import Printing, flag, refuse, takes
+from kwire_cli.message.redaction import Redaction
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
@@ -56,7 +57,7 @@ def command(environment: Environment, options: Options) -> Exit:
             ask(environment, options, ladder, takes=TRAFFIC, connections=True)
             nothing = without_calls(options.source, {"--transactional-id": options.transactional_id})
             return emit(environment, ladder.answer(nothing), options)
-    transactions = Transactions()
+    transactions = Transactions(Redaction(options.catalog))
     with environment.answering():
         ask(environment, options, transactions)
         refuse_missing("--transactional-id", options.transactional_id, "transactional id", transactions.ids())

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.lower import entry_for
+from kwire_cli.facts.mended import client_if_mended
 from kwire_cli.source.kafka.line_records import line_record_notes
 from kwire_cli.spec.kafka import FETCH
 from kwire_cli.spec.model import fields_by_path
@@ -383,6 +384,12 @@ IN_MEMORY: tuple[Column, ...] = (
         "texts",
         "the codes of anomalies of the batches in the frame",
         lambda line: [note.code for note in line_record_notes(line, deep=False)] if line.is_frame else [],
+    ),
+    Column(
+        "mended_client",
+        "word",
+        "the client, if the frame is malformed and would be well-formed with 0a in place of each 0d 0a",
+        client_if_mended,
     ),
     Column(
         "digest",

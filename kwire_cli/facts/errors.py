@@ -52,7 +52,6 @@ def error_rows(
 
     `topic_of` returns the name of a topic id.
     """
-    known = {row.code: row for row in catalog.errors}
     waiting = [(body, _marks_of(spec), _Subject())]
     while waiting:
         part, marked, around = waiting.pop()
@@ -60,7 +59,7 @@ def error_rows(
         for name, role in marked.roles.items():
             code = within(part.get(name), "int32") if role == ERROR else 0
             if code:
-                row = known.get(code)
+                row = catalog.errors_by_code.get(code)
                 is_retriable = row is not None and row.retriable
                 error = row.name if row else str(code)
                 yield [

@@ -15,6 +15,8 @@ import json
 import re
 import shutil
 import tempfile
+import weakref
+from collections import Counter
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -27,7 +29,7 @@ import orjson
 
 from kwire_cli.engine.codes import MEANING, REFUSED
 from kwire_cli.errors import InputError
-from kwire_cli.facts.batches import BATCHES, batch_rows
+from kwire_cli.facts.batches import BATCHES, Samples, batch_rows
 from kwire_cli.facts.bodies import duckdb_type, structure_of, table_of
 from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, Half, is_misread, values_of_line
 from kwire_cli.facts.connections import CONNECTIONS, connection_row
@@ -37,6 +39,7 @@ from kwire_cli.source.kafka.captured import Captured, body_of
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.spec.accepted import accepted_by, known_releases
+from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -49,10 +52,14 @@ MEMORY, TEMPORARY = "256MB", "16GB"
 """Bytes that tables take in memory, and beyond that in a temporary folder."""
 AT_ONCE = 1 << 20
 """Bytes of rows in JSON that are given to DuckDB at a time."""
+ROWS_AT_ONCE = 1024
+"""Rows that `Tables.each` takes from DuckDB at a time."""
 KEY = (("connection", "BIGINT"), ("ordinal", "BIGINT"))
 """The first columns of `frames`: the key of the connection, and the order in which rows came from the inputs."""
 BODY_KEY = (("connection", "BIGINT"), ("frame", "BIGINT"), ("api_version", "INTEGER"))
 """The first columns of tables of bodies."""
+NO_FIELDS = "INTEGER"
+"""The type of bodies without a field that may be shown, which are null: DuckDB has no struct without fields."""
 ACCEPTED_VERSIONS = (
     ("release", "VARCHAR"),
     ("api_key", "INTEGER"),
@@ -185,6 +192,7 @@ class Tables:
         self.show_secrets: bool = redaction.show_secrets
         self._redaction = redaction
         self._folder = tempfile.mkdtemp(prefix="kwire-")
+        self._remove_folder = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self.connection = duckdb.connect(
             config={
                 "threads": 1,
@@ -204,8 +212,9 @@ class Tables:
         takes_all = any(map(names_all_columns, texts))
         self.columns = tuple(column for column in _FRAME_COLUMNS if takes_all or column.name in wanted)
         """The columns of `frames` that are filled, after the key."""
-        self.structures: dict[tuple[str, str], dict[str, Any]] = {}
+        self.structures: dict[tuple[str, str], Any] = {}
         """The structures of the bodies that are wanted, by the name of the api and request or response."""
+        self.samples: Samples = Counter()
         self._buffers = self._wanted_bodies(wanted)
         frames = [*KEY, *((column.name, DUCKDB_TYPES[column.type]) for column in self.columns)]
         self._buffers["frames"] = self._buffer("frames", frames)
@@ -229,21 +238,22 @@ class Tables:
     def close(self) -> None:
         """Forget the tables, and remove the temporary files."""
         self.connection.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._remove_folder()
 
     def _buffer(self, table: str, columns: Sequence[tuple[str, Any]]) -> _Buffer:
         return _Buffer(self.connection, table, columns)
 
     def _wanted_bodies(self, wanted: frozenset[str]) -> dict[str, _Buffer]:
+        newest = catalog()  # a query may name an api that the definitions of an older release lack
+        apis = {api.name: (api, known) for known in (newest, self.catalog) for api in known.apis}
         buffers = {}
-        for api in self.catalog.apis:
+        for api, known in apis.values():
             for kind, message in (("request", api.request), ("response", api.response)):
                 table = table_of(api.name, kind)
                 if table in wanted and message is not None:
-                    structure = structure_of(self.catalog.message(message), show_secrets=self._redaction.show_secrets)
+                    structure = structure_of(known.message(message), show_secrets=self.show_secrets) or NO_FIELDS
                     self.structures[api.name, kind] = structure
-                    body = [("body", structure)] if structure else []  # DuckDB has no struct without fields
-                    buffers[table] = self._buffer(table, [*BODY_KEY, *body])
+                    buffers[table] = self._buffer(table, [*BODY_KEY, ("body", structure)])
         return buffers
 
     def _fill_accepted_versions(self) -> None:
@@ -306,22 +316,18 @@ class Tables:
         """Yield the rows of a line in the tables of bodies, batches and errors, without the key."""
         if not line.is_frame or is_misread(line):
             return
-        wants_body = line.read is not None and (line.api or "", line.kind) in self.structures
-        wants_errors = self.takes("errors") and line.kind == "response" and line.read is not None
-        has_errors = wants_errors and bool(line.error_codes)
-        body = self._body(line) if wants_body or has_errors else {}
-        if wants_body:
-            yield self._body_row(line.api or "", line.kind, line.api_version, body)
         if self.takes("batches"):
-            yield from (("batches", row) for row in batch_rows(line))
+            yield from (("batches", row) for row in batch_rows(line, self.samples))
+        structure = self.structures.get((line.api or "", line.kind))
+        has_errors = self.takes("errors") and line.kind == "response" and bool(line.error_codes)
+        if line.read is None or not (structure or has_errors):
+            return
+        body = self._body(line)
+        if structure:
+            table = table_of(line.api or "", line.kind)
+            yield table, (line.api_version, None if structure == NO_FIELDS else body)
         if has_errors and line.api_key is not None:
             yield from (("errors", row) for row in self.errors_in(line.api_key, body, line.names.topic))
-
-    def _body_row(
-        self, api: str, kind: str, api_version: int | None, body: dict[str, Any]
-    ) -> tuple[str, Sequence[Any]]:
-        row = (api_version, body) if self.structures[api, kind] else (api_version,)
-        return table_of(api, kind), row
 
     def errors_in(self, api_key: int, body: dict[str, Any], topic_of: Callable[[str], str]) -> Iterator[list[Any]]:
         """Yield the errors in the body of a response as rows, without the key."""
@@ -351,8 +357,7 @@ class Tables:
             half = Half(numbered, kind, self.file, self.catalog)
             self.put("frames", [connection, self._at, *(column.of_half(half) for column in self.columns)])
             if (exchange.api or "", kind) in self.structures:
-                table, row = self._body_row(exchange.api or "", kind, exchange.api_version, body)
-                self.put(table, [connection, self._at, *row])
+                self.put(table_of(exchange.api or "", kind), [connection, self._at, exchange.api_version, body])
         if self.takes("errors") and exchange.errors and exchange.response is not None:
             for row in self.errors_in(exchange.api_key, exchange.response, self._logged_name):
                 self.put("errors", [connection, self._at, *row])
@@ -373,6 +378,23 @@ class Tables:
             buffer.flush()
         for statement in _LATE_BROKERS if any(column.name == "broker" for column in self.columns) else ():
             self.connection.execute(statement)
+
+    def each(self, query: str) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a query as dicts, a few at a time, so that they may be many.
+
+        Raises:
+            InputError: DuckDB refuses the query.
+
+        """
+        try:
+            self._make_views(query)
+            with self.connection.cursor() as result:
+                result.execute(query)
+                names = [column[0] for column in result.description]
+                while some := result.fetchmany(ROWS_AT_ONCE):
+                    yield from (dict(zip(names, row, strict=True)) for row in some)
+        except duckdb.Error as error:
+            raise InputError(f"DuckDB says: {error}") from error
 
     def rows(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Return the rows of a query as dicts.

@@ -277,12 +277,14 @@ class Catalog:
         return {row["name"]: ErrorMeaning(row["meaning"], row["given"], row["clients"]) for row in rows}
 
     @cached_property
-    def _error_names(self) -> dict[int, str]:
-        return {row.code: row.name for row in self.errors}
+    def errors_by_code(self) -> dict[int, ErrorCode]:
+        """Kafka's error codes by their numbers."""
+        return {row.code: row for row in self.errors}
 
     def error_name(self, code: int) -> str | None:
-        """The name of an error code, if it is known."""
-        return self._error_names.get(code)
+        """Return the name of an error code, None if it is not known."""
+        row = self.errors_by_code.get(code)
+        return row and row.name
 
     @cached_property
     def _enums(self) -> Enums:
@@ -292,7 +294,7 @@ class Catalog:
         """Return the names of a field's values, by the number; empty if they have none. A path as in `named_value`."""
         field = field_at(self.message(message), field_path)
         if field and field.type == "int16" and field_path[-9:].lower() == "errorcode":
-            return dict(self._error_names)
+            return {row.code: row.name for row in self.errors}
         names = self._enums.names(f"{message}.{field_path}")
         return {int(value): name for value, name in names.items() if value.lstrip("-").isdigit()}
 

@@ -1,7 +1,7 @@
 """Labels of calls: what matters of real and of made-up bodies, and nothing breaks them."""
 
 import pytest
-from kit.calls import WRONG, FakeCall
+from kit.calls import WRONG, fake_call
 
 from kwire_cli.analysis import call_labels
 from kwire_cli.analysis.call_labels import LONGEST, groups_of, request_label, response_label, transactions_of
@@ -36,14 +36,14 @@ APIS = sorted({*call_labels._REQUESTS, *call_labels._RESPONSES, "Fetch", "api 99
     ],
 )
 def test_a_request_says_what_it_is_about(api, body, label):
-    assert request_label(FakeCall(api, request=body)) == label
+    assert request_label(fake_call(api, request=body)) == label
 
 
 @pytest.mark.parametrize(
     ("api", "body", "more", "label"),
     [
         ("Heartbeat", {}, {}, "Heartbeat v12"),
-        ("Heartbeat", {}, {"errors": ["REBALANCE_IN_PROGRESS", 999]}, "Heartbeat v12 -> REBALANCE_IN_PROGRESS, 999"),
+        ("Heartbeat", {}, {"errors": ["REBALANCE_IN_PROGRESS", "999"]}, "Heartbeat v12 -> REBALANCE_IN_PROGRESS, 999"),
         ("JoinGroup", {"generationId": 3, "memberId": "b", "leader": "a"}, {}, "JoinGroup v12 -> generation 3"),
         (
             "JoinGroup",
@@ -52,7 +52,7 @@ def test_a_request_says_what_it_is_about(api, body, label):
             "JoinGroup v12 -> generation 3, leader of 2",
         ),
         ("InitProducerId", {"producerId": 7, "producerEpoch": 0}, {}, "InitProducerId v12 -> producer 7, epoch 0"),
-        ("Produce", {}, {"throttle": 0.25}, "Produce v12 -> throttled 250 ms"),
+        ("Produce", {}, {"throttle_ms": 250}, "Produce v12 -> throttled 250 ms"),
         (
             "Produce",
             {"responses": [{"partitionResponses": [{"baseOffset": 41}]}]},
@@ -70,7 +70,7 @@ def test_a_request_says_what_it_is_about(api, body, label):
     ],
 )
 def test_a_response_says_what_came_of_it(api, body, more, label):
-    assert response_label(FakeCall(api, response=body, **more)) == label
+    assert response_label(fake_call(api, response=body, **more)) == label
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_response_says_what_came_of_it(api, body, more, label):
     ],
 )
 def test_requests_name_their_groups_and_transactions(api, body, groups, transactions):
-    call = FakeCall(api, request=body)
+    call = fake_call(api, request=body)
     assert ([*groups_of(call)], [*transactions_of(call)]) == (groups, transactions)
 
 
@@ -97,10 +97,10 @@ def test_requests_name_their_groups_and_transactions(api, body, groups, transact
 @pytest.mark.parametrize("api", APIS)
 def test_bodies_may_hold_anything(api, value):
     body = dict.fromkeys(FIELDS, value)
-    call = FakeCall(api, request=body, response=body)
+    call = fake_call(api, request=body, response=body)
     for text in (request_label(call), response_label(call), *groups_of(call), *transactions_of(call)):
         assert isinstance(text, str)
     nested = {name: [dict.fromkeys(FIELDS, value)] for name in FIELDS}
-    call = FakeCall(api, request=nested, response=nested)
+    call = fake_call(api, request=nested, response=nested)
     assert len(request_label(call)) < 12 * LONGEST
     assert len(response_label(call)) < 12 * LONGEST

@@ -1,96 +1,99 @@
-"""Calls: a request with its response, the same from captures and request logs."""
+"""Calls that replays see: a request with its response from the tables, the same from captures and request logs."""
+
+from itertools import groupby
 
 import pytest
+from kit.calls import CATALOG, asked, exchanges, subjects
 from kit.commands import ROOT
-from kit.traffic import BROKER_END, CATALOG, CLIENT_END, Wire
 
-from kwire_cli.analysis.call import instant, moment, parts, zone_of
-from kwire_cli.analysis.calls import Calls, LoggedCall
+from kwire_cli.analysis.call import LocalTime, instant, moment, parts, zone_of
+from kwire_cli.analysis.calls import calls_in, calls_query
+from kwire_cli.facts.memory import Tables
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.questions.sentence import duration
-from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.source.opening import open_input
-from kwire_cli.source.packets.model import Data, End, Start
-from kwire_cli.source.reading import Reading
 from kwire_cli.spec.catalog import catalog
 
-SAMPLES = ROOT / "samples"
+INCIDENTS = ROOT / "samples" / "incidents"
 
 
-def calls_of(name):
-    calls = Calls()
-    for line in open_input(SAMPLES / name, Reading(catalog=catalog())).subjects():
-        if line.is_frame:
-            yield from calls.add(line)
-    yield from calls.end()
+def calls(apis, given, where="true", definitions=CATALOG):
+    query = calls_query(apis, where)
+    tables = asked(Tables(Redaction(definitions), [query]), given)
+    tables.finish()
+    found = [*calls_in(tables, query)]
+    tables.close()
+    return found
 
 
 def test_a_call_has_both_bodies():
-    call = next(call for call in calls_of("incidents/sasl.pcap") if call.api == "SaslHandshake" and call.errors)
-    assert (call.api_key, call.version, call.client_id, call.who) == (17, 1, "billing", "billing")
-    assert (call.client, call.broker) == ("127.0.0.1:52266", "127.0.0.1:29092")
+    found = calls({"SaslHandshake"}, subjects(INCIDENTS / "sasl.pcap"))
+    call = next(call for call in found if call.errors)
+    assert (call.api, call.api_key, call.version, call.who) == ("SaslHandshake", 17, 1, "billing")
+    assert (call.host, call.broker, call.node) == ("127.0.0.1", "127.0.0.1:29092", None)
     assert call.request == {"mechanism": "SCRAM-SHA-512"}
     assert call.response == {"errorCode": 33, "mechanisms": ["PLAIN"]}
     assert call.errors == ["UNSUPPORTED_SASL_MECHANISM"]
     assert call.latency == 0.301422
-    assert call.sizes == (36, 21)
-    assert call.evidence().to_json() == {
+    assert call.place == call.response_place
+    assert call.place.to_json() == {
         "what": "SaslHandshake response",
         "time": "2026-11-23T15:22:03.164039Z",
         "frame": 10,
         "stream": 1,
+        "file": str(INCIDENTS / "sasl.pcap"),
         "packet": 27,
     }
-    assert call.evidence(of_request=True).frame == 9
+    assert call.request_place.frame == 9
 
 
-def test_requests_without_answers_come_last():
-    calls = [*calls_of("incidents/sasl.pcap")]
-    unanswered = [call for call in calls if call.response is None]
-    assert calls[-len(unanswered) :] == unanswered
-    assert len(unanswered) == 14
-    assert {call.answered for call in unanswered} == {None}
+def test_calls_come_when_they_are_complete():
+    found = calls({"ApiVersions", "SaslHandshake", "SaslAuthenticate"}, subjects(INCIDENTS / "sasl.pcap"))
+    times = [call.answered or call.asked for call in found]
+    assert times == sorted(times)
+    unanswered = [call for call in found if call.response is None]
+    assert {(call.answered, call.place) for call in unanswered} == {(None, call.request_place) for call in unanswered}
 
 
-def test_a_call_for_which_its_connection_waits_is_not_given_up(monkeypatch):
-    monkeypatch.setattr("kwire_cli.analysis.calls.MOST_PENDING", 4)
-    asked = [(0, Wire.request("Heartbeat", 0, number)) for number in range(40)]
-    told = [(1, Wire.response("Heartbeat", 0, number)) for number in range(40)]
-    calls = Calls()
-    complete = [call for line in Wire.lines(*asked, *told) for call in calls.pair(line)]
-    assert [(call.line.number, call.answer.number) for call in complete] == [(at, 40 + at) for at in range(1, 41)]
-    assert [*calls.end()] == []
-
-
-def test_calls_of_connections_that_ended_are_given_up(monkeypatch):
-    monkeypatch.setattr("kwire_cli.analysis.calls.MOST_PENDING", 4)
-    frame, events = Wire.request("Heartbeat"), []
-    for number in range(100):
-        events += [Start(number, CLIENT_END, BROKER_END, True, 0, 1), Data(number, 0, frame, 0, 3 * number)]
-        events += [End(number, "reset", 0, 3 * number + 1)]
-    calls, complete = Calls(), []
-    for line in traffic(CATALOG, events):
-        complete += calls.pair(line)
-        assert calls._count <= 5
-    complete += calls.end()
-    assert sorted(call.line.number for call in complete) == [*range(1, 101)]
+def test_a_condition_chooses_calls():
+    found = calls({"SaslHandshake", "ApiVersions"}, subjects(INCIDENTS / "sasl.pcap"), "len(c.errors) > 0")
+    assert {(call.api, *call.errors) for call in found} == {("SaslHandshake", "UNSUPPORTED_SASL_MECHANISM")}
 
 
 def test_topics_have_names():
-    produce = next(call for call in calls_of("incidents/any.pcap") if call.api == "Fetch" and call.response)
-    names = {produce.topic(topic) for (topic,) in parts(produce.request, "topics")}
-    assert names <= set(produce.topics)
+    found = calls({"Fetch"}, subjects(INCIDENTS / "any.pcap"))
+    names = {call.topic(topic) for call in found for (topic,) in parts(call.request, "topics")}
+    assert names == {"orders"}
 
 
-def test_logged_calls_are_as_captured_ones():
-    log = open_input(SAMPLES / "request-logs/kafka-request.log", Reading(catalog=catalog()))
-    calls = [LoggedCall(exchange, "x.log") for exchange in log.subjects()]
-    call = next(call for call in calls if call.api == "Metadata")
-    assert call.asked is not None
-    assert call.latency == round(call.exchange.total_ms / 1000, 9)
+def test_a_produce_request_has_its_batches():
+    found = calls({"Produce"}, subjects(INCIDENTS / "out-of-order.pcap"))
+    batches = [batch for call in found for batch in call.batches]
+    assert {(batch["topic"], batch["partition"], batch["records"], batch["size"]) for batch in batches} == {
+        ("meters", 0, 1, 77)
+    }
+    epochs = [batch["producer_epoch"] for batch in batches]
+    assert [(epoch, len([*of_one])) for epoch, of_one in groupby(epochs)] == [(0, 7), (1, 3)]
+    (logged,) = calls({"Produce"}, exchanges(("Produce", 9, {"topicData": []}, {}, 0)))
+    assert logged.batches == []
+
+
+def test_calls_of_a_request_log_have_the_time_that_the_broker_took():
+    path = ROOT / "samples/request-logs/kafka-request.log"
+    call = next(call for call in calls({"Metadata"}, subjects(path)) if call.response)
+    assert call.answered - call.asked == pytest.approx(call.latency, abs=2e-6)
     assert call.response["brokers"][0]["port"]
-    assert call.evidence().to_json() == {
-        "what": "Metadata", "time": call.exchange.time, "file": "x.log", "line": call.exchange.line,
-    }  # fmt: skip
+    assert (call.place.frame, call.place.stream, call.place.line > 0) == (None, None, True)
+
+
+def test_times_of_a_clock_without_a_zone_are_shown_without_one():
+    (call,) = calls({"Heartbeat"}, exchanges(("Heartbeat", 4, {"groupId": "g"}, {"errorCode": 0}, 0)))
+    assert isinstance(call.asked, LocalTime)
+    assert instant(call.answered) == call.place.time == "2026-11-21T10:00:00.000000"
+
+
+def test_definitions_that_lack_an_api_have_no_calls_of_it():
+    found = calls({"Heartbeat", "ShareFetch"}, subjects(INCIDENTS / "commits.pcap"), definitions=catalog(kafka="3.6"))
+    assert {call.api for call in found} == {"Heartbeat"}
 
 
 @pytest.mark.parametrize(

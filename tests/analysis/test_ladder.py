@@ -2,7 +2,7 @@
 
 import random
 
-from kit.calls import FakeCall
+from kit.calls import fake_call
 from kit.traffic import Wire
 
 from kwire_cli.analysis.ladder import MOST_ARROWS, Ladder, LadderCalls
@@ -24,7 +24,7 @@ def ladder(calls, limit=MOST_ARROWS):
 def calls(count=10):
     """Return calls of three clients, of which each begins before the one before it has ended."""
     return [
-        FakeCall(
+        fake_call(
             "Fetch",
             frame=2 * number + 1,
             client_id=f"client-{number % 3}",
@@ -68,8 +68,8 @@ def test_no_arrows_are_kept_with_a_limit_of_none_at_all():
 
 
 def test_clients_stand_before_brokers_which_have_their_node_ids_once_these_are_known():
-    known = FakeCall(frame=3, node=1, asked=START + 5, answered=START + 6, response={})
-    first = FakeCall(frame=1, asked=START, answered=START + 1, response={})
+    known = fake_call(frame=3, node=1, asked=START + 5, answered=START + 6, response={})
+    first = fake_call(frame=1, asked=START, answered=START + 1, response={})
     assert [tuple(person) for person in ladder([first, known]).participants] == [
         ("app", "10.0.0.1"),
         ("node 1", "10.0.0.2:9092"),
@@ -77,30 +77,30 @@ def test_clients_stand_before_brokers_which_have_their_node_ids_once_these_are_k
 
 
 def test_a_broker_that_is_named_behind_the_last_arrow_has_its_node_id_too():
-    calls = [FakeCall(frame=at, asked=START + at, answered=START + at + 0.5, response={}) for at in range(1, 9)]
-    named = FakeCall(frame=9, node=1, asked=START + 9, answered=START + 9.5, response={})
+    calls = [fake_call(frame=at, asked=START + at, answered=START + at + 0.5, response={}) for at in range(1, 9)]
+    named = fake_call(frame=9, node=1, asked=START + 9, answered=START + 9.5, response={})
     assert [person.name for person in ladder([*calls, named], limit=2).participants] == ["app", "node 1"]
 
 
 def test_names_alike_are_told_apart():
-    hosts = [FakeCall(frame=number, client=f"10.0.0.{number}:1") for number in (1, 2)]
+    hosts = [fake_call(frame=number, client=f"10.0.0.{number}:1") for number in (1, 2)]
     assert [person.name for person in ladder(hosts).participants][:2] == ["app 10.0.0.1", "app 10.0.0.2"]
-    captures = [FakeCall(frame=number, capture=f"point-{number}") for number in (1, 2)]
+    captures = [fake_call(frame=number, capture=f"point-{number}") for number in (1, 2)]
     assert [person.name for person in ladder(captures).participants] == [
         "app (point-1)",
         "app (point-2)",
         "10.0.0.2:9092 (point-1)",
         "10.0.0.2:9092 (point-2)",
     ]
-    same = FakeCall(client_id="10.0.0.2:9092", client="10.0.0.2:1")
+    same = fake_call(client_id="10.0.0.2:9092", client="10.0.0.2:1")
     names = [person.name for person in ladder([same]).participants]
     assert len({*names}) == 2
 
 
 def test_a_request_without_an_answer_is_marked_if_nothing_can_come_any_more():
     rungs = Ladder()
-    rungs.add(FakeCall(), unanswered=True)
-    rungs.add(FakeCall(frame=9))
+    rungs.add(fake_call(), unanswered=True)
+    rungs.add(fake_call(frame=9))
     assert [(arrow.label, arrow.level) for arrow in rungs.chart().arrows] == [
         ("Metadata v12 (no answer)", "warning"),
         ("Metadata v12", ""),
@@ -108,7 +108,7 @@ def test_a_request_without_an_answer_is_marked_if_nothing_can_come_any_more():
 
 
 def test_calls_without_times_keep_the_order_of_their_frames():
-    rungs = [FakeCall(frame=frame, asked=None, answered=None) for frame in (5, 1, 3)]
+    rungs = [fake_call(frame=frame, asked=None, answered=None) for frame in (5, 1, 3)]
     chart = ladder(rungs)
     assert [arrow.number for arrow in chart.arrows] == [1, 3, 5]
     assert (chart.title, {arrow.time for arrow in chart.arrows}) == ("", {None})
@@ -116,7 +116,7 @@ def test_calls_without_times_keep_the_order_of_their_frames():
 
 def test_programs_get_the_arrows_as_a_table():
     rungs = Ladder()
-    rungs.add(FakeCall(response={}, errors=["NOT_LEADER_OR_FOLLOWER"]))
+    rungs.add(fake_call(response={}, errors=["NOT_LEADER_OR_FOLLOWER"]))
     document = answer_document(rungs.answer())
     request, response = document["tables"]["arrows"]
     assert document["facts"] == {"arrows": 2, "allArrows": 2}

@@ -13,6 +13,7 @@ from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
 from kwire_cli.analysis.state.ends import ends_of
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.analysis.verify import verify_partition
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.producers import ProducerState
 from kwire_cli.source.logs.contents import read_log_file
@@ -26,7 +27,7 @@ SEQUENCES = {"SEQUENCE_GAP", "SEQUENCE_DUPLICATE"}
 def says(folder):
     """Return the open transactions by each question, and the offsets of faults in sequences by both that ask."""
     ends = ends_of(partition(folder))
-    transactions = Transactions()
+    transactions = Transactions(Redaction(kwire.catalog()))
     trouble = TransactionTrouble()
     sequences = LogSequences()
     state = None
@@ -38,7 +39,7 @@ def says(folder):
             state.append(item.item)
     open_ = {
         "state": {(own.producer_id, own.first_offset) for own in ends.open},
-        "transactions": {(row.producer_id, row.first_offset) for row in transactions.found().held_back},
+        "transactions": {(row.producer_id, row.first_offset) for row in transactions.state.found().held_back},
         "diagnosis": {
             (int(row.text.split()[1].rstrip(",")), row.evidence[0].offset)
             for row in trouble.findings()

@@ -10,8 +10,9 @@ from kit.logs import document
 
 import kwire_cli
 from kwire_cli.analysis import summary_parts
-from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, LogItem
+from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
 from kwire_cli.analysis.stats import Stats
+from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.analysis.summary import Summary
 from kwire_cli.analysis.summary_answer import MOST_FINDINGS
 from kwire_cli.analysis.summary_next import MOST, proposals

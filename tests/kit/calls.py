@@ -2,13 +2,13 @@
 
 import copy
 import functools
-import pickle
 
 import kwire_cli
 from kit.commands import ROOT, json_of
 from kit.logs import batch, document, keyed, record
 from kit.traffic import pcap_file
-from kwire_cli.analysis.call import Call, Evidence, instant, named_topic
+from kwire_cli.analysis.call import Evidence, instant
+from kwire_cli.analysis.calls import Call
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.subjects import LogItem, subjects_of
 from kwire_cli.message.redaction import Redaction
@@ -31,45 +31,19 @@ WRONG = (
 """Values that no definition has in their place."""
 
 
-class FakeCall(Call):
-    """A call of which only some attributes matter; the others have a value that changes nothing."""
-
-    def __init__(self, api="Metadata", version=12, *, request=None, response=None, **more):
-        self.values = {
-            "api": api,
-            "api_key": FIND_COORDINATOR if api == "FindCoordinator" else 3,
-            "version": version,
-            "client_id": "app",
-            "software": None,
-            "client": "10.0.0.1:50000",
-            "broker": "10.0.0.2:9092",
-            "node": None,
-            "connection": (None, 0),
-            "asked": 1_700_000_000.0,
-            "answered": 1_700_000_000.5,
-            "request": {} if request is None else request,
-            "response": response,
-            "errors": [],
-            "topics": [],
-            "throttle": 0.0,
-            "delayed": api in WAITING,
-            "sizes": (0, 0),
-            "frame": 1,
-            "capture": None,
-        } | more
-
-    def topic(self, of):
-        return named_topic(of) or ""
-
-    def evidence(self, *, of_request=False):
-        time = self.values["asked" if of_request else "answered"]
-        frame = self.values["frame"] + (not of_request)
-        return Evidence(self.api, instant(time), frame, 0, self.values["capture"])
-
-
-for _name in ("api", "api_key", "version", "client_id", "software", "client", "broker", "node", "connection", "asked",
-              "answered", "request", "response", "errors", "topics", "throttle", "delayed", "sizes"):  # fmt: skip
-    setattr(FakeCall, _name, property(lambda self, name=_name: self.values[name]))
+def fake_call(
+    api="Metadata", version=12, *, request=None, response=None, client="10.0.0.1:50000", client_id="app",
+    broker="10.0.0.2:9092", node=None, asked=1_700_000_000.0, answered=1_700_000_000.5, errors=(), throttle_ms=0,
+    frame=1, capture=None,
+):  # fmt: skip
+    """Return a call of which only some attributes matter; the others have a value that changes nothing."""
+    host = client.rpartition(":")[0]
+    places = [Evidence(api, instant(time), frame + at, 0, capture) for at, time in enumerate((asked, answered))]
+    return Call(
+        api, FIND_COORDINATOR if api == "FindCoordinator" else 3, version, client_id, host, broker, node, 0, asked,
+        answered, request or {}, response, [*errors], places[0], None if response is None else places[1], str,
+        None if asked is None else answered - asked, throttle_ms,
+    )  # fmt: skip
 
 
 # Calls made by hand for the rules of the diagnosis, samples read by all rules, and bodies of wrong types.
@@ -78,54 +52,22 @@ SAMPLES = ROOT / "samples"
 START = 1_790_000_000.0
 
 
-class MadeCall(FakeCall):
-    """A call with the attributes that are given; times are seconds after START."""
+class MadeCall:
+    """A call with the attributes that are given, as rows of tables have them; times are seconds after START."""
+
+    topics = ()
+    software = None
+    version = 12
 
     def __init__(
         self, api, request=None, response=None, *, at=0.0, took=0.001, errors=(), who="billing", host="10.0.0.1",
-        broker="10.0.0.9:9092", connection=None, throttle=0.0, node=None, frame=1,
+        broker="10.0.0.9:9092", connection=None, throttle=0.0, node=None,
     ):  # fmt: skip
-        super().__init__(
-            api, request=request or {}, response=response, api_key=0, client_id=who, client=f"{host}:50000",
-            broker=broker, node=node, connection=connection or (None, f"{host}>{broker}"), asked=START + at,
-            answered=None if response is None else START + at + took, errors=list(errors), throttle=throttle,
-            sizes=(10, 20), frame=frame,
-        )  # fmt: skip
-
-    def topic(self, of):
-        return named_topic(of) or str(of.get("topicId", ""))
-
-    def evidence(self, *, of_request=False):
-        time = self.asked if of_request or self.answered is None else self.answered
-        what = f"{self.api} {'request' if of_request else 'response'}"
-        return Evidence(what, instant(time), self.values["frame"])
-
-
-def findings(rule_class, calls):
-    """Return the findings of a rule in calls, by code; the same whether it is told of them at once or in parts that
-    are merged in any order.
-    """
-    whole = rule_class()
-    for call in calls:
-        whole.call(call)
-    once = told(whole)
-    middle = len(calls) // 2
-    for order in ((0, 1), (1, 0)):
-        parts = [rule_class(), rule_class()]
-        for number, call in enumerate(calls):
-            parts[number >= middle].call(call)
-        first, second = (pickle.loads(pickle.dumps(parts[part])) for part in order)
-        first.merge(second)
-        merged = told(first)
-        if order == (0, 1):
-            in_order = merged
-        assert merged == in_order
-    return once
-
-
-def told(rule):
-    """Return what a rule found: pairs of code and text."""
-    return sorted((finding.kind.code, finding.level, finding.subject, finding.text) for finding in rule.findings())
+        self.api, self.request, self.response = api, request or {}, response
+        self.client_id, self.client, self.broker, self.node = who, f"{host}:50000", broker, node
+        self.connection = connection or (None, f"{host}>{broker}")
+        self.asked, self.answered = START + at, None if response is None else START + at + took
+        self.errors, self.throttle, self.delayed = [*errors], throttle, api in WAITING
 
 
 def sample_findings(name):
@@ -176,17 +118,6 @@ def hostile_calls(apis, errors=()):
                 topic = part | {"partitions": [part], "partitionResponses": [part]}
                 body = part | {"topics": [topic], "responses": [topic], "brokers": [part, part], name: wrong}
                 yield MadeCall(api, body, body, errors=errors)
-
-
-def survives(rule_class, errors=()):
-    """Tell a rule of hostile calls: it neither raises nor says anything about values that are no offsets or counts."""
-    rule, other = rule_class(), rule_class()
-    for number, call in enumerate(hostile_calls(rule_class.apis or {"Produce", "CreateTopics"}, errors)):
-        (rule, other)[number % 2].call(call)
-    rule.merge(pickle.loads(pickle.dumps(other)))
-    for finding in rule.findings():
-        assert len(finding.text) < 1000
-    return rule
 
 
 # Findings on connections, versions and captures, as `kwire diagnose` gives them, and captures that are real ones

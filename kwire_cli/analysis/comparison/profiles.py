@@ -9,17 +9,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.call import between, parts
-from kwire_cli.analysis.calls import CapturedCall, LoggedCall
 from kwire_cli.analysis.comparison.set_fields import fields_of, set_fields
+from kwire_cli.analysis.folded_calls import CallFold, CapturedCall, LoggedCall
 from kwire_cli.analysis.stats import Histogram
-from kwire_cli.analysis.subjects import CallFold
 from kwire_cli.source.kafka.line_records import batches_of
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from kwire_cli.analysis.call import Call
+    from kwire_cli.analysis.folded_calls import Call
 
 MOST_VALUES = 8
 """Values of a setting or a field that are told apart. A setting has one or two, and a field such as an offset any."""

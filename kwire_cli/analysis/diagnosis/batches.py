@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.call import Evidence, between, instant, parts
-from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule, kind_of_query
-from kwire_cli.analysis.transactions.traffic import whole
+from kwire_cli.analysis.call import Evidence, between, instant
+from kwire_cli.analysis.calls import evidence_of
+from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule, kind_of_query
 from kwire_cli.errors import counted
+from kwire_cli.facts.batches import SAMPLES, unpacked_size
 from kwire_cli.message.roles import is_internal
 from kwire_cli.questions.sentence import duration
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.compression import decompress
+from kwire_cli.records.compression import CODECS
 from kwire_cli.records.layouts import LAYOUTS
-from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.subjects import LogItem
+    from kwire_cli.facts.memory import Tables
 
 SMALL = FindingKind(
     "SMALL_BATCHES",
@@ -55,12 +55,38 @@ LEAST_SAVED = 0.5
 DEFAULT_LIMIT = 1_048_588
 """message.max.bytes of brokers by default."""
 NEAR = 0.9
-SAMPLES, LARGEST_SAMPLE = 32, 8192
-"""Compressed batches of a client and topic that are decompressed, and the bytes of the largest such batch."""
 LEAST_SAMPLES = 8
-SIZES = frozenset({"MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"})
 HEAD = LAYOUTS["v2"].head.size
 """Bytes of a batch in front of its records."""
+QUERY = f"""
+-- One row for each batch that a broker took, of the clients and topics for which a finding is possible.
+with sent as (
+    select
+        b.*, c.request_place as place, epoch_us(c.request_time) as asked_us,
+        coalesce(nullif(c.client_id, ''), c.client_address, 'unknown') as who
+    from batches b
+    join calls c on c.connection = b.connection and c.frame = b.frame
+    left join errors e
+        on e.connection = c.connection and e.frame = c.response_frame and e.topic = b.topic
+        and e.partition = b.partition and e.error in ('MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE')
+    where b.crc_valid and e.frame is null
+),
+uses as (
+    select who, topic
+    from sent
+    group by who, topic
+    having (count(*) >= {LEAST_BATCHES} and sum(records) < {RECORDS_A_BATCH} * count(*))
+        or (
+            count(unpacked_size) >= {LEAST_SAMPLES}
+            and sum(size - {HEAD}) filter (where unpacked_size is not null) >= sum(unpacked_size)
+        )
+)
+select
+    who, topic, partition, connection, records, size, codec, unpacked_size, asked_us, place
+from sent
+join uses using (who, topic)
+order by asked_us nulls first, place.ordinal
+"""  # noqa: S608 - our own numbers
 
 
 @dataclass
@@ -81,28 +107,39 @@ class _Use:
     packed: int = 0
     unpacked: int = 0
     codecs: set[str] = field(default_factory=set)
-    evidence: Bounded = field(default_factory=Bounded)
+    evidence: list[Evidence] = field(default_factory=list)
     large: Evidence | None = None
     """The place of the largest batch."""
+
+    def sample(self, packed: int, unpacked: int, codec: str) -> None:
+        """Count the bytes of a compressed batch, and those of the records in it."""
+        self.sampled += 1
+        self.packed += packed
+        self.unpacked += unpacked
+        self.codecs.add(codec)
 
 
 class Batches(Rule):
     """Sizes of batches by client and topic."""
 
     KINDS = (SMALL, COMPRESSION)
-    apis: ClassVar[frozenset[str]] = frozenset({"Produce"})
+    queries = (QUERY,)
 
     def __init__(self) -> None:
         self._uses: defaultdict[tuple[str | None, str], _Use] = defaultdict(_Use)
         self._open: dict[tuple[Any, ...], list[list[float]]] = {}
         """Batches that would still be open, by producer and partition: the end of each linger, and bytes so far."""
 
-    def call(self, call: Call) -> None:
-        """Take the batches of a Produce request."""
-        refused = _refused(call) if SIZES.intersection(call.errors) else frozenset()
-        for name, number, batch in call.batches():
-            if batch.crc_valid and (name, number) not in refused:
-                self._add((call.who, name), (call.connection, name, number), batch, call.asked, call)
+    def ask(self, tables: Tables) -> None:
+        """Take the batches of producers whose batches may be too small, or compressed in vain."""
+        for row in tables.each(QUERY):
+            time = row["asked_us"] and row["asked_us"] / 1e6
+            place = evidence_of(row["place"], is_local=tables.is_local)
+            use = self._uses[row["who"], row["topic"]]
+            stream = row["connection"], row["topic"], row["partition"]
+            self._add(use, stream, row["records"], row["size"], time, place)
+            if row["unpacked_size"] is not None:
+                use.sample(row["size"] - HEAD, row["unpacked_size"], CODECS[row["codec"]])
 
     def log_item(self, item: LogItem) -> None:
         """Take a batch of a log, whose times are those of its records."""
@@ -113,30 +150,28 @@ class Batches(Rule):
         if head.control or batch.layout.is_message:
             return
         time = head.first_time / 1000 if head.first_time >= 0 else None
-        self._add((None, item.topic), (item.name, head.producer_id), batch, time, item)
+        place = Evidence("batch", instant(time), file=item.file, offset=head.base_offset)
+        use = self._uses[None, item.topic]
+        self._add(use, (item.name, head.producer_id), head.records, batch.size, time, place)
+        if use.sampled < SAMPLES and (unpacked := unpacked_size(batch)) is not None:
+            use.sample(batch.size - HEAD, unpacked, batch.compression)
 
     def _add(
-        self, who: tuple[str | None, str], stream: tuple[Any, ...], batch: Batch, time: float | None, of: Call | LogItem
+        self, use: _Use, stream: tuple[Any, ...], records: int, size: int, time: float | None, place: Evidence
     ) -> None:
-        head = batch.head
-        use = self._uses[who]
         use.batches += 1
-        count = head.records if head.records_count is None else max(head.records_count, 0)
-        use.records += count
-        use.bytes += batch.size
-        if use.batches <= LEAST_BATCHES and count <= 1 and len(use.evidence) < use.evidence.most:
-            use.evidence.append(_place(of, batch))
-        if batch.size > use.largest:
-            use.largest = batch.size
-            use.large = _place(of, batch)
+        use.records += records
+        use.bytes += size
+        if use.batches <= LEAST_BATCHES and records <= 1:
+            use.evidence.append(place)
+        if size > use.largest:
+            use.largest, use.large = size, place
         if time is not None:
             if use.first is None or time < use.first:
                 use.first = time
             if use.last is None or time > use.last:
                 use.last = time
-            self._linger(use, stream, time, batch.size)
-        if head.codec and use.sampled < SAMPLES and batch.size <= LARGEST_SAMPLE and not batch.layout.is_message:
-            _sample(use, batch, head.codec)
+            self._linger(use, stream, time, size)
 
     def _linger(self, use: _Use, stream: tuple[Any, ...], time: float, size: int) -> None:
         """Try the values of linger.ms: what comes before a batch is sent is added to it."""
@@ -161,41 +196,12 @@ class Batches(Rule):
             yield from _in_vain(subject, use)
 
 
-def _refused(call: Call) -> frozenset[tuple[str, int]]:
-    """Return the topics and partitions of which a Produce response says that a batch is too large."""
-    return frozenset(
-        (call.topic(topic), whole(partition.get("index")))
-        for topic, partition in parts(call.response, "responses", "partitionResponses")
-        if catalog().error_name(whole(partition.get("errorCode"))) in SIZES
-    )
-
-
 def _near(subject: str, use: _Use) -> Iterator[Finding]:
     """Yield the finding of a log whose largest batch is near the default limit; the topic's own is not in a log."""
     if NEAR * DEFAULT_LIMIT <= use.largest <= DEFAULT_LIMIT:
         text = f"the largest batch has {use.largest} bytes; the default of max.message.bytes is {DEFAULT_LIMIT}"
         kind = kind_of_query("RECORDS_NEAR_LIMIT")
         yield Finding(kind, subject, text, [use.large] if use.large else [], use.largest)
-
-
-def _place(of: Call | LogItem, batch: Batch) -> Evidence:
-    if isinstance(of, tuple):
-        time = batch.head.first_time
-        return Evidence(
-            "batch", instant(time / 1000) if time >= 0 else None, file=of.file, offset=batch.head.base_offset
-        )
-    return of.evidence(of_request=True)
-
-
-def _sample(use: _Use, batch: Batch, codec: int) -> None:
-    """Compare the bytes of a compressed batch with those of the records in it."""
-    packed = batch.data[batch.position + HEAD : batch.end]
-    unpacked = decompress(codec, packed, batch.source.limits)
-    if unpacked.code is None:
-        use.sampled += 1
-        use.packed += len(packed)
-        use.unpacked += len(unpacked.data)
-        use.codecs.add(batch.compression)
 
 
 def _small(subject: str, use: _Use) -> Iterator[Finding]:

@@ -5,32 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.call import Evidence
-from kwire_cli.analysis.calls import Calls
-from kwire_cli.analysis.diagnosis.limits import MOST_EVIDENCE
-from kwire_cli.analysis.diagnosis.model import SEVERITIES, Finding, kind_of, takes
+from kwire_cli.analysis.calls import evidence_of
+from kwire_cli.analysis.diagnosis.model import Finding, kind_of
 from kwire_cli.analysis.diagnosis.rules import RULES
-from kwire_cli.analysis.subjects import LogItem
+from kwire_cli.analysis.subjects import LogItem, TableFold
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.errors import counted
-from kwire_cli.facts.memory import Tables
 from kwire_cli.questions.diagnose import findings as query_findings
-from kwire_cli.questions.rule_files import rules as query_rules
-from kwire_cli.source.kafka.captured import Captured
-from kwire_cli.source.kafka.traffic import TcpConnection
+from kwire_cli.questions.rule_files import SEVERITIES, rules as query_rules
+from kwire_cli.source.capture_inputs import CaptureInput
+from kwire_cli.source.request_log.reading import LineFault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.call import Call
-    from kwire_cli.analysis.diagnosis.model import Rule, Severity
+    from kwire_cli.analysis.call import Evidence
+    from kwire_cli.analysis.diagnosis.model import Rule
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.questions.diagnose import Row
-    from kwire_cli.questions.rule_files import Rule as QueryRule
-    from kwire_cli.source.request_log.exchange import Exchange
-    from kwire_cli.source.request_log.reading import LineFault
-
-    Subject = Captured | TcpConnection | Exchange | LineFault | LogItem
+    from kwire_cli.questions.rule_files import Rule as QueryRule, Severity
+    from kwire_cli.source.reading import Opened
 
 COLUMNS = (
     Column("code"),
@@ -43,17 +37,16 @@ COLUMNS = (
     Column("see", "list"),
     Column("command"),
 )
+MOST_EVIDENCE = 10
+"""Places that a finding keeps: the first ones."""
 _SHOWN_PLACES = 4
-FRAMES = frozenset({"request", "response"})
-"""Kinds of lines that make calls."""
 
 
-class Diagnosis:
+class Diagnosis(TableFold):
     """The findings of all rules in captures, request logs and log directories: a fold.
 
-    Rules that are queries run over tables, which are filled beside the other rules in one pass. `queries` are these
-    rules; by default those that come with kwire. `also` are other queries over the tables: `answers` has their rows by
-    name when there are findings.
+    `queries` are the rules that are queries; by default those that come with kwire. `also` are other queries over the
+    tables: `answers` has their rows by name when there are findings.
     """
 
     def __init__(
@@ -63,81 +56,52 @@ class Diagnosis:
         also: Mapping[str, str] | None = None,
     ) -> None:
         self.rules: list[Rule] = [rule() for rule in RULES]
-        self._queries = query_rules() if queries is None else queries
-        self._redaction = redaction
-        self._tables: Tables | None = None
-        self._findings: list[Finding] | None = None
+        self._query_rules = query_rules() if queries is None else queries
         self._also = also or {}
+        own = [query for rule in self.rules for query in rule.queries]
+        super().__init__(redaction, [*(rule.query for rule in self._query_rules), *own, *self._also.values()])
+        self._findings: list[Finding] | None = None
+        self._line_faults = 0
+        self._unread: list[str] = []
+        """Why the reading of inputs ended early, or skipped a part."""
         self.answers: dict[str, list[dict[str, Any]]] = {}
         self.is_local = False
-        self._calls = Calls()
-        self._by_api: dict[str, list[Callable[[Call], None]]] = {}
-        self._lines = [rule.line for rule in self.rules if takes(rule, "line")]
-        self._connections = [rule.connection for rule in self.rules if takes(rule, "connection")]
-        self._log_items = [rule.log_item for rule in self.rules if takes(rule, "log_item")]
 
-    def add(self, subject: Subject) -> None:
+    def add(self, subject: Any) -> None:
         """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
-        if not isinstance(subject, LogItem):
-            self._tabulate(subject)
-        if isinstance(subject, Captured):
-            if subject.seen.plain is not None or subject.kind in FRAMES:
-                for complete in self._calls.add(subject):
-                    self._call(complete)
-            else:
-                for take_line in self._lines:
-                    take_line(subject)
-        elif isinstance(subject, LogItem):
-            for take_item in self._log_items:
-                take_item(subject)
+        if isinstance(subject, LineFault):
+            self._line_faults += 1
         else:
-            for call in self._calls.of(subject):
-                self._call(call)
-            if isinstance(subject, TcpConnection):
-                for take_connection in self._connections:
-                    take_connection(subject)
+            super().add(subject)
 
-    def _call(self, call: Call) -> None:
-        api = call.api
-        takers = self._by_api.get(api)
-        if takers is None:
-            takers = self._takers(api)
-        for take in takers:
-            take(call)
+    def log_item(self, item: LogItem) -> None:
+        """Take a batch of a log, or a gap."""
+        for rule in self.rules:
+            rule.log_item(item)
 
-    def _takers(self, api: str) -> list[Callable[[Call], None]]:
-        rules = [rule for rule in self.rules if takes(rule, "call")]
-        self._by_api[api] = [rule.call for rule in rules if not rule.apis or api in rule.apis]
-        return self._by_api[api]
+    def end_input(self, opened: Opened) -> None:
+        """Take in what was not read of an input."""
+        if isinstance(opened, CaptureInput):
+            self._unread += [f"{opened.label}: {notice.text}" for notice in opened.capture.notices]
 
-    def _finish(self) -> None:
-        for call in self._calls.end():
-            self._call(call)
-
-    def _tabulate(self, subject: Subject) -> None:
-        if self._tables is None:
-            self._tables = Tables(self._redaction, [*(rule.query for rule in self._queries), *self._also.values()])
-        self._tables.add(subject)
-
-    def _of_queries(self) -> list[Finding]:
-        """Return the findings of the rules that are queries. The tables are gone afterwards."""
-        if self._tables is None:
-            return []
-        try:
-            self._tables.finish()
-            self.is_local = self._tables.is_local
-            findings = [_finding(row, is_local=self.is_local) for row in query_findings(self._tables, self._queries)]
-            self.answers = {name: self._tables.rows(query) for name, query in self._also.items()}
-            return findings
-        finally:
-            self._tables.close()
+    def _of_traffic(self) -> Iterator[Finding]:
+        """Yield the findings of the rules that are queries, and let the other rules ask. The tables are gone then."""
+        with self.filled() as tables:
+            if tables is None:
+                return
+            self.is_local = tables.is_local
+            for row in query_findings(tables, self._query_rules):
+                yield _finding(row, is_local=self.is_local)
+            for rule in self.rules:
+                rule.ask(tables)
+            self.answers = {name: tables.rows(query) for name, query in self._also.items()}
 
     def findings(self, least: Severity = "info") -> list[Finding]:
         """Return the findings, the most severe and the causes first, down to a severity."""
         if self._findings is None:
-            self._finish()
+            of_traffic = [*self._of_traffic()]
             by_rules = [finding for rule in self.rules for finding in rule.findings()]
-            self._findings = sorted([*self._of_queries(), *by_rules], key=_order)
+            self._findings = sorted([*of_traffic, *by_rules], key=_order)
         shown = SEVERITIES[: SEVERITIES.index(least) + 1]
         return [finding for finding in self._findings if finding.level in shown]
 
@@ -151,8 +115,12 @@ class Diagnosis:
         table = Table("findings", COLUMNS, [row_of(finding) for finding in findings], wide=True)
         outline = Outline("", [*_items(findings, arguments)])
         blocks: list[Any] = [facts, table, outline]
+        unread = [*self._unread]
+        if self._line_faults:
+            unread.append(counted(self._line_faults, "line of a request log", "lines of request logs"))
+        blocks += [Note(f"a part was not read: {text}", "warning") for text in unread]
         if not findings:
-            blocks.append(Note("nothing found", "good"))
+            blocks.append(Note("nothing found in the rest") if unread else Note("nothing found", "good"))
         return Answer("diagnosis", blocks, found=any(finding.level == "error" for finding in findings))
 
 
@@ -190,27 +158,9 @@ def row_of(finding: Finding) -> tuple[Any, ...]:
 
 def _finding(row: Row, *, is_local: bool) -> Finding:
     """Return a finding of a rule that is a query."""
-    evidence = [_evidence(place, is_local=is_local) for place in row.places]
+    evidence = [evidence_of(place, is_local=is_local) for place in row.places]
     kind = kind_of(row.rule)
     return Finding(kind, row.subject, row.text, evidence, row.weight, row.severity, row.command, row.more_advice)
-
-
-def _evidence(place: Mapping[str, Any], *, is_local: bool) -> Evidence:
-    """Return a place of a row as evidence. The clock of a request log may have no known zone."""
-    time = place["time"]
-    line = place["line"]
-    text = None if time is None else f"{time:%Y-%m-%dT%H:%M:%S.%f}{'' if is_local else 'Z'}"
-    frame = place["frame"] if line is None else None
-    return Evidence(
-        place["what"],
-        text,
-        frame,
-        place["stream"],
-        place["capture"],
-        place["file"] or None,
-        line,
-        packet=place["packet"],
-    )
 
 
 def command_text(command: str, arguments: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.calls import calls_in
 from kwire_cli.analysis.diagnosis.group_kinds import (
     AGAIN,
     IDLE,
@@ -19,7 +20,7 @@ from kwire_cli.analysis.diagnosis.group_kinds import (
 )
 from kwire_cli.analysis.diagnosis.model import Finding, Rule
 from kwire_cli.analysis.groups.groups import GroupState
-from kwire_cli.analysis.groups.reading import APIS
+from kwire_cli.analysis.groups.reading import QUERY
 from kwire_cli.analysis.groups.timeline import INCONSISTENT, names
 from kwire_cli.errors import counted
 from kwire_cli.questions.sentence import duration
@@ -27,9 +28,11 @@ from kwire_cli.questions.sentence import duration
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.analysis.call import Call, Evidence
-    from kwire_cli.analysis.diagnosis.model import LogItem, Severity
+    from kwire_cli.analysis.call import Evidence
     from kwire_cli.analysis.groups.timeline import Cause, Event, Rebalance, Timeline, Trigger
+    from kwire_cli.analysis.subjects import LogItem
+    from kwire_cli.facts.memory import Tables
+    from kwire_cli.questions.rule_files import Severity
 
 LEAST: dict[Cause, int] = {
     "poll": 2,
@@ -72,18 +75,19 @@ class GroupTrouble(Rule):
     """Groups that rebalance, and members that are idle or refused."""
 
     KINDS = (LOOP, REBALANCE, UNCHANGED, IDLE, AGAIN, REFUSED, NOT_READY)
-    apis = APIS
+    queries = (QUERY,)
 
     def __init__(self) -> None:
         self._state = GroupState()
 
-    def call(self, call: Call) -> None:
-        """Take a call about a group."""
-        self._state.call(call)
-
     def log_item(self, item: LogItem) -> None:
         """Take a batch of a coordinator's log."""
         self._state.log_item(item)
+
+    def ask(self, tables: Tables) -> None:
+        """Take the calls about groups."""
+        for call in calls_in(tables, QUERY):
+            self._state.call(call)
 
     def findings(self) -> Iterator[Finding]:
         for timeline in self._state.timelines():

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from kwire_cli.analysis.subjects import Bounded, LogItem
-from kwire_cli.questions.rule_files import SEVERITIES, Severity, rules
+from kwire_cli.questions.rule_files import rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.analysis.call import Call, Evidence
-    from kwire_cli.questions.rule_files import Rule as QueryRule
-    from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.kafka.traffic import TcpConnection
-
-__all__ = [
-    "SEVERITIES",
-    "Bounded",
-    "Finding",
-    "FindingKind",
-    "LogItem",
-    "Rule",
-    "Severity",
-    "kind_of",
-    "kind_of_query",
-    "takes",
-]
+    from kwire_cli.analysis.call import Evidence
+    from kwire_cli.analysis.subjects import LogItem
+    from kwire_cli.facts.memory import Tables
+    from kwire_cli.questions.rule_files import Rule as QueryRule, Severity
 
 
 class FindingKind(NamedTuple):
@@ -88,33 +74,20 @@ class Finding(NamedTuple):
 
 
 class Rule:
-    """A rule: it takes in what it looks at, and finds in the end.
+    """A rule that is no query: it takes batches of logs one by one, and what it needs of the tables about traffic.
 
-    A rule defines the methods whose subjects it looks at, and no others. `apis` are the apis whose calls it takes; all
-    calls if empty. Its state is bounded, and has no frames in it. Calls come when they are answered, those without an
-    answer when their connection ends, and connections behind their calls.
+    `queries` are those that it asks. What it keeps of logs is bounded.
     """
 
     KINDS: ClassVar[tuple[FindingKind, ...]] = ()
-    apis: ClassVar[frozenset[str]] = frozenset()
-
-    def call(self, call: Call, /) -> None:
-        """Take a request with its response. Never raises, whatever the bodies hold."""
-
-    def line(self, line: Captured, /) -> None:
-        """Take a line of a capture that is neither a request nor a response: a token, another protocol, a gap."""
-
-    def connection(self, connection: TcpConnection, /) -> None:
-        """Take a TCP connection that has ended."""
+    queries: ClassVar[tuple[str, ...]] = ()
 
     def log_item(self, item: LogItem, /) -> None:
         """Take a batch of a log directory, or a gap."""
 
+    def ask(self, tables: Tables, /) -> None:
+        """Take what the queries say about traffic."""
+
     def findings(self) -> Iterator[Finding]:
         """Yield what was found."""
         raise NotImplementedError
-
-
-def takes(rule: Rule, method: str) -> bool:
-    """Return whether a rule defines one of the methods that take subjects."""
-    return getattr(type(rule), method) is not getattr(Rule, method)

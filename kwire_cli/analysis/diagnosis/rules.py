@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.diagnosis.batches import Batches
 from kwire_cli.analysis.diagnosis.damage import DamagedLogs
 from kwire_cli.analysis.diagnosis.groups import GroupTrouble
-from kwire_cli.analysis.diagnosis.mangling import Mangling
 from kwire_cli.analysis.diagnosis.model import FindingKind, kind_of
 from kwire_cli.analysis.diagnosis.sequences import LogSequences
 from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
@@ -22,7 +21,6 @@ RULES: tuple[type[Rule], ...] = (
     GroupTrouble,
     LogSequences,
     Batches,
-    Mangling,
 )
 
 

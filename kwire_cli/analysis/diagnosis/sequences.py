@@ -16,8 +16,8 @@ from kwire_cli.records.producers import RESTARTED, ProducerState
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.analysis.diagnosis.model import Severity
     from kwire_cli.analysis.subjects import LogItem
+    from kwire_cli.questions.rule_files import Severity
     from kwire_cli.records.producers import Problem
 
 MOST_FAULTS = 1 << 14

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from shlex import quote
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.call import Evidence, between, instant, parts
-from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
+from kwire_cli.analysis.call import Evidence, between, instant
+from kwire_cli.analysis.calls import calls_in, evidence_of
+from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.transactions.model import ABORTED, OPEN, UNKNOWN
-from kwire_cli.analysis.transactions.traffic import APIS, whole
-from kwire_cli.analysis.transactions.transactions import Transactions
+from kwire_cli.analysis.transactions.traffic import QUERY
+from kwire_cli.analysis.transactions.transactions import TransactionState
 from kwire_cli.errors import counted, few
 from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from kwire_cli.analysis.call import Call
-    from kwire_cli.analysis.diagnosis.model import Severity
     from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.analysis.transactions.model import Event, HeldBack, Transaction
-    from kwire_cli.source.kafka.traffic import TcpConnection
+    from kwire_cli.facts.memory import Tables
+    from kwire_cli.questions.rule_files import Severity
 
 HANGING = FindingKind(
     "HANGING_TRANSACTION",
@@ -91,9 +90,11 @@ LEAST_WAITS, LEAST_WAIT = 10, 0.5
 """Refused requests in a row, and their seconds, from which on they are a loop: one to three of them are normal."""
 LEAST_ABORTED, ABORTED_SHARE = 5, 0.2
 """Aborted transactions of a producer, and their share, from which on they are more than restarts."""
-MOST_READERS = 1 << 14
-"""Connections of readers whose fetch sessions are kept; beyond that the oldest ones are forgotten."""
-MOST_HELD = 1 << 12
+HELD_READERS = """
+select * from held_readers
+where span_s >= $seconds and responses >= $responses
+order by topic_partition, last_stable_offset
+"""
 
 
 class _Run(NamedTuple):
@@ -105,113 +106,33 @@ class _Run(NamedTuple):
     places: list[Evidence]
 
 
-@dataclass
-class _Held:
-    """Fetch responses of a partition with the same last stable offset behind the high watermark."""
-
-    high: int
-    first: float | None
-    last: float | None
-    responses: int = 0
-    clients: set[str] = field(default_factory=set)
-    evidence: Bounded = field(default_factory=Bounded)
-
-    @property
-    def seconds(self) -> float:
-        return between(self.first, self.last)
-
-
 class TransactionTrouble(Rule):
     """Transactions of traffic and logs, and what readers of committed records get."""
 
     KINDS = (HANGING, WAITING, OPEN_, LONG, ABORTED_)
-    apis: ClassVar[frozenset[str]] = APIS | {"Fetch"}
+    queries = (QUERY, HELD_READERS)
 
     def __init__(self) -> None:
-        self._transactions = Transactions()
-        self._held: dict[tuple[str, int], _Held] = {}
-        self._readers: dict[Hashable, dict[str, int]] = {}
-        """Partitions where the reader of a connection is held back, each with its last stable offset: responses of
-        fetch sessions do not repeat these.
-        """
-
-    def call(self, call: Call) -> None:
-        """Take a call of a producer or a reader."""
-        if call.api == "Fetch":
-            self._fetch(call)
-        elif call.api != "Produce" or call.field("transactionalId") is not None:
-            self._transactions.call(call)
+        self._state = TransactionState()
+        self._held: list[dict[str, Any]] = []
+        """Partitions whose readers of committed records were held back, as HELD_READERS has them."""
 
     def log_item(self, item: LogItem) -> None:
         """Take a batch of a log."""
-        self._transactions.add(item)
+        self._state.log_item(item)
 
-    def _fetch(self, call: Call) -> None:
-        response = call.response
-        if response is None or call.request.get("isolationLevel") != 1:
-            return
-        waits = self._readers.get(call.connection)
-        if waits:
-            self._forget(waits, call)
-        at_hand = dict(waits) if waits and call.request.get("sessionId") else {}
-        seen: Evidence | None = None
-        for topic, partition in parts(response, "responses", "partitions"):
-            index, high = whole(partition.get("partitionIndex")), whole(partition.get("highWatermark"))
-            stable = whole(partition.get("lastStableOffset"))
-            name = f"{call.topic(topic)}-{index}"
-            at_hand.pop(name, None)
-            if waits:
-                waits.pop(name, None)
-            if 0 <= stable < high and index >= 0:
-                waits = self._keep_reader(call.connection) if waits is None else waits
-                at_hand[name] = waits[name] = stable
-                seen = seen or call.evidence()
-                self._hold((name, stable), high, call.answered, seen)
-        for place in at_hand.items():
-            if (held := self._held.get(place)) is not None:
-                held.last = call.answered if call.answered is not None else held.last
-                held.responses += 1
-                held.clients.add(call.who)
-
-    def _keep_reader(self, connection: Hashable) -> dict[str, int]:
-        """Return a new entry for the partitions at which a connection waits. Beyond a bound the oldest is forgotten."""
-        waits = self._readers[connection] = {}
-        if len(self._readers) > MOST_READERS:
-            del self._readers[next(iter(self._readers))]
-        return waits
-
-    def connection(self, connection: TcpConnection) -> None:
-        """Take a connection that ended: its fetch session is over."""
-        self._readers.pop((connection.capture, connection.stream), None)
-
-    @staticmethod
-    def _forget(waits: dict[str, int], call: Call) -> None:
-        """Forget the partitions that a request takes out of its fetch session, all of them if it begins a session."""
-        epoch = call.request.get("sessionEpoch")
-        if isinstance(epoch, int) and epoch <= 0:
-            waits.clear()
-        for (topic,) in parts(call.request, "forgottenTopicsData"):
-            numbers = topic.get("partitions")
-            for number in numbers if isinstance(numbers, list) else ():
-                waits.pop(f"{call.topic(topic)}-{number}", None)
-
-    def _hold(self, place: tuple[str, int], high: int, answered: float | None, seen: Evidence) -> None:
-        held = self._held.get(place)
-        if held is None:
-            if not self._has_room():
-                return
-            held = self._held[place] = _Held(high, answered, answered)
-        held.high = max(held.high, high)
-        held.evidence.append(seen)
-
-    def _has_room(self) -> bool:
-        """Return whether one more place can be kept: those that were not held back for long give way."""
-        if len(self._held) >= MOST_HELD:
-            self._held = {key: own for key, own in self._held.items() if own.seconds >= HELD_SECONDS}
-        return len(self._held) < MOST_HELD
+    def ask(self, tables: Tables) -> None:
+        """Take the calls about transactions, and the partitions whose readers were held back."""
+        for call in calls_in(tables, QUERY):
+            self._state.call(call)
+        rows = tables.rows(HELD_READERS, {"seconds": HELD_SECONDS, "responses": HELD_RESPONSES})
+        self._held = [
+            row | {"evidence": [evidence_of(place, is_local=tables.is_local) for place in row["evidence"]]}
+            for row in rows
+        ]
 
     def findings(self) -> Iterator[Finding]:
-        events, _, _, transactions, rows = self._transactions.found()
+        events, _, _, transactions, rows = self._state.found()
         named: set[tuple[str, int]] = set()
         open_: dict[tuple[int, int], list[HeldBack]] = {}
         for row in rows:
@@ -222,7 +143,7 @@ class TransactionTrouble(Rule):
                 open_.setdefault((row.producer_id, row.epoch), []).append(row)
         for of_one in open_.values():
             yield _of_log(of_one)
-        held = [*self._of_readers(transactions, named)]
+        held = [*_of_readers(self._held, transactions, named)]
         for finding, _ in held:
             yield finding
         by_name: dict[str, list[Transaction]] = {}
@@ -238,31 +159,32 @@ class TransactionTrouble(Rule):
                 yield from _open(name, own, until)
         yield from _waiting(by_name, events)
 
-    def _of_readers(
-        self, transactions: Sequence[Transaction], named: set[tuple[str, int]]
-    ) -> Iterator[tuple[Finding, str | None]]:
-        """Yield a finding for a partition whose readers of committed records get nothing more, and who holds it."""
-        for (partition, stable), held in self._held.items():
-            if (partition, stable) in named or held.seconds < HELD_SECONDS or held.responses < HELD_RESPONSES:
-                continue
-            open_ = [own for own in transactions if own.result in {OPEN, UNKNOWN} and partition in own.partitions]
-            strange = [own for own in open_ if own.from_beginning and partition not in own.added]
-            holders = strange or open_
-            is_hanging = bool(strange) or held.seconds >= MAX_TIMEOUT
-            text = (
-                f"for {duration(held.seconds)} {counted(held.responses, 'Fetch response')} to "
-                f"{few(sorted(held.clients))} had the last stable offset {stable}, "
-                f"{counted(held.high - stable, 'offset')} behind the high watermark {held.high}"
-            )
-            if holders:
-                own = holders[0]
-                text += f"; {own.name} (producer {own.producer_id}, epoch {own.epoch}) wrote to the partition"
-                text += " and did not add it to a transaction" if strange else " and has not ended its transaction"
-            places = [*(place for own in holders for place in own.places), *held.evidence]
-            holder = holders[0].transactional_id if holders else None
-            command = f"transactions --transactional-id {quote(holder)}" if holder else "transactions --open"
-            kind = HANGING if is_hanging else LONG
-            yield Finding(kind, f"partition {partition}", text, places, held.seconds, None, command), holder
+
+def _of_readers(
+    held: Sequence[dict[str, Any]], transactions: Sequence[Transaction], named: set[tuple[str, int]]
+) -> Iterator[tuple[Finding, str | None]]:
+    """Yield a finding for a partition whose readers of committed records get nothing more, and who holds it."""
+    for row in held:
+        partition, stable, high = row["topic_partition"], row["last_stable_offset"], row["high_watermark"]
+        if (partition, stable) in named:
+            continue
+        open_ = [own for own in transactions if own.result in {OPEN, UNKNOWN} and partition in own.partitions]
+        strange = [own for own in open_ if own.from_beginning and partition not in own.added]
+        holders = strange or open_
+        is_hanging = bool(strange) or row["span_s"] >= MAX_TIMEOUT
+        text = (
+            f"for {duration(row['span_s'])} {counted(row['responses'], 'Fetch response')} to {few(row['clients'])} "
+            f"had the last stable offset {stable}, {counted(high - stable, 'offset')} behind the high watermark {high}"
+        )
+        if holders:
+            own = holders[0]
+            text += f"; {own.name} (producer {own.producer_id}, epoch {own.epoch}) wrote to the partition"
+            text += " and did not add it to a transaction" if strange else " and has not ended its transaction"
+        places = [*(place for own in holders for place in own.places), *row["evidence"]]
+        holder = holders[0].transactional_id if holders else None
+        command = f"transactions --transactional-id {quote(holder)}" if holder else "transactions --open"
+        kind = HANGING if is_hanging else LONG
+        yield Finding(kind, f"partition {partition}", text, places, row["span_s"], None, command), holder
 
 
 def _waiting(by_name: dict[str, list[Transaction]], all_events: Sequence[Event]) -> Iterator[Finding]:

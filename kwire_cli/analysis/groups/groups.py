@@ -1,25 +1,26 @@
-"""The question what goes on in groups, as a fold over calls and logs of coordinators."""
+"""The question what goes on in groups: calls and logs of coordinators, replayed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.calls import Replayed
 from kwire_cli.analysis.groups.answer import answer_of
 from kwire_cli.analysis.groups.logged import logged_moves, topic_names
 from kwire_cli.analysis.groups.moves import MOST_MEMBERS, GroupMoves, span_of, text
-from kwire_cli.analysis.groups.reading import APIS, HEARTBEATS, SHARES, moves_of
+from kwire_cli.analysis.groups.reading import HEARTBEATS, QUERY, SHARES, moves_of
 from kwire_cli.analysis.groups.replay import replay
 from kwire_cli.analysis.groups.timeline import REBALANCING
-from kwire_cli.analysis.subjects import CallFold
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from kwire_cli.analysis.call import Call
+    from kwire_cli.analysis.calls import Call
     from kwire_cli.analysis.groups.moves import Move
     from kwire_cli.analysis.groups.timeline import Timeline
     from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.answer import Answer
+    from kwire_cli.message.redaction import Redaction
 
 MOST_GROUPS = 1 << 12
 """Groups that are kept."""
@@ -41,7 +42,7 @@ class GroupState:
         """Names of topics by id, of the metadata log."""
 
     def call(self, call: Call) -> None:
-        """Take a call of one of the APIS."""
+        """Take one of the calls of QUERY, in the order of time."""
         protocol = HEARTBEATS.get(call.api) or ("share" if call.api in SHARES else "classic")
         for name, move in moves_of(call):
             group = self._group(name)
@@ -132,29 +133,17 @@ def _is_news(group: GroupMoves, move: Move) -> bool:
     return heard is None or heard.generation != reached
 
 
-class Groups(CallFold):
+class Groups(Replayed[GroupState]):
     """A timeline of each group: a fold over captures, request logs and the logs of coordinators."""
 
-    apis = APIS
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.state = GroupState()
-
-    def call(self, call: Call) -> None:
-        """Take a call about a group."""
-        self.state.call(call)
-
-    def log_item(self, item: LogItem) -> None:
-        """Take a batch of a coordinator's log."""
-        self.state.log_item(item)
+    def __init__(self, redaction: Redaction) -> None:
+        super().__init__(redaction, QUERY, GroupState())
 
     def names(self) -> list[str]:
         """Return the names of the groups."""
-        self.finish()
         return sorted(self.state.groups)
 
     def answer(self, names: Collection[str] = ()) -> Answer:
         """Return the groups of these names, by default all, with their events, members and assignments."""
-        self.finish()
-        return answer_of(self.state.timelines(names), lost=self.state.lost_groups, chosen=bool(names))
+        state = self.state
+        return answer_of(state.timelines(names), lost=state.lost_groups, chosen=bool(names))

@@ -7,7 +7,8 @@ import binascii
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.call import host_of, parts
+from kwire_cli.analysis.call import parts
+from kwire_cli.analysis.calls import calls_query
 from kwire_cli.analysis.groups.moves import (
     CONNECT,
     NOTHING,
@@ -25,7 +26,7 @@ from kwire_cli.spec.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.call import Call
+    from kwire_cli.analysis.calls import Call
     from kwire_cli.records.payload_fields import Role
 
 HEARTBEATS = {
@@ -38,18 +39,18 @@ CLASSIC = frozenset({"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"})
 COMMITS = frozenset({"OffsetCommit", "TxnOffsetCommit"})
 SHARES = frozenset({"ShareFetch", "ShareAcknowledge"})
 APIS = CLASSIC | frozenset(HEARTBEATS) | COMMITS | SHARES
-GROUP_ERRORS = frozenset(
-    {
-        "ILLEGAL_GENERATION",
-        "UNKNOWN_MEMBER_ID",
-        "REBALANCE_IN_PROGRESS",
-        "FENCED_INSTANCE_ID",
-        "FENCED_MEMBER_EPOCH",
-        "STALE_MEMBER_EPOCH",
-        "UNRELEASED_INSTANCE_ID",
-    }
+GROUP_ERRORS = (
+    "ILLEGAL_GENERATION",
+    "UNKNOWN_MEMBER_ID",
+    "REBALANCE_IN_PROGRESS",
+    "FENCED_INSTANCE_ID",
+    "FENCED_MEMBER_EPOCH",
+    "STALE_MEMBER_EPOCH",
+    "UNRELEASED_INSTANCE_ID",
 )
 """Errors of a commit that are about the group, not about partitions."""
+QUERY = calls_query(APIS, f"c.api not in {(*sorted(COMMITS),)} or list_has_any(c.errors, {[*GROUP_ERRORS]})")
+"""The calls about groups. Most commits say nothing about the group."""
 MEMBER_ID_REQUIRED = "MEMBER_ID_REQUIRED"
 """The answer to the first JoinGroup of a dynamic member, which gives it its id (KIP-394)."""
 RELEASE, REJECT = 2, 3
@@ -59,10 +60,8 @@ LEAVES, LEAVES_FOR_NOW = -1, -2
 
 
 def moves_of(call: Call) -> Iterator[tuple[str, Move]]:
-    """Yield the moves that a call is, each with its group's name. Bodies may be anything."""
+    """Yield the moves that a call is, each with its group's name."""
     api = call.api
-    if api in COMMITS and GROUP_ERRORS.isdisjoint(call.errors):
-        return  # most commits: their bodies are not read
     group = text(call.request.get("groupId"))
     if not group:
         return
@@ -78,8 +77,8 @@ def moves_of(call: Call) -> Iterator[tuple[str, Move]]:
     elif api in HEARTBEATS:
         yield group, _heartbeat(call)
     elif api in COMMITS:
-        error = next(str(error) for error in call.errors if error in GROUP_ERRORS)
-        own = number(call.request.get("generationIdOrMemberEpoch", call.request.get("generationId")))
+        error = next(error for error in call.errors if error in GROUP_ERRORS)
+        own = number(call.request.get("generationIdOrMemberEpoch"))
         yield group, _move("commit", call)._replace(error=error, generation=own)
     elif api in SHARES:
         for move in _shares(call):
@@ -90,17 +89,17 @@ def _move(kind: str, call: Call, member: str | None = None) -> Move:
     request, response = call.request, call.response or {}
     time, until = call.asked, call.answered
     if time is None:
-        place = call.evidence()
+        place = call.place
         time = 1e-6 * (place.line or place.frame or 0)
         until = None if call.response is None else time
     return Move(
         kind,
         time,
         until,
-        call.evidence(of_request=kind == "leave"),
+        call.request_place if kind == "leave" else call.place,
         text(request.get("memberId")) if member is None else member,
         call.who,
-        host_of(call.client),
+        call.host,
         call.connection,
         text(request.get("groupInstanceId", request.get("instanceId"))) or None,
         number(request.get("generationId", request.get("memberEpoch"))),
@@ -114,7 +113,7 @@ def _move(kind: str, call: Call, member: str | None = None) -> Move:
 def _error(call: Call) -> str:
     """Return the name of the error of the whole answer."""
     code = (call.response or {}).get("errorCode")
-    return str(call.errors[0]) if type(code) is int and code and call.errors else ""
+    return call.errors[0] if type(code) is int and code and call.errors else ""
 
 
 def _join(call: Call) -> Move:
@@ -186,7 +185,7 @@ def _leaves(call: Call) -> Iterator[Move]:
     for at, row in enumerate(rows or [call.request]):
         refused = at < len(errors) and bool(errors[at])
         move = _move("leave", call, text(row.get("memberId")))
-        error = move.error or (str(call.errors[0]) if refused and call.errors else "")
+        error = move.error or (call.errors[0] if refused and call.errors else "")
         instance = text(row.get("groupInstanceId")) or None
         yield move._replace(instance=instance, reason=text(row.get("reason")), error=error)
 
@@ -203,7 +202,7 @@ def _heartbeat(call: Call) -> Move:
     streams = call.api == "StreamsGroupHeartbeat"
     return move._replace(
         kind=kind,
-        place=call.evidence(of_request=kind == "leave"),
+        place=call.request_place if kind == "leave" else call.place,
         member=move.member or text(response.get("memberId")),
         reason="leaves for a while, as a static member"
         if epoch == LEAVES_FOR_NOW

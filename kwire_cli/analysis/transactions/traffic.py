@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import parts
+from kwire_cli.analysis.calls import calls_query
 from kwire_cli.analysis.transactions.model import ABORTED, COMMITTED, NO_PRODUCER, Event, Written
 from kwire_cli.errors import few
 from kwire_cli.spec.catalog import catalog
@@ -13,7 +14,7 @@ from kwire_cli.spec.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.analysis.call import Call
+    from kwire_cli.analysis.calls import Call
 
 IMPLICIT_PRODUCE = 12
 """The first version of Produce whose partitions a broker adds to the transaction by itself (KIP-890)."""
@@ -44,7 +45,7 @@ def _init(call: Call) -> Iterator[Event]:
 def _add_partitions(call: Call) -> Iterator[Event]:
     request, response = call.request, call.response
     old = text(request.get("v3AndBelowTransactionalId"))
-    if old is not None or "v3AndBelowTopics" in request:
+    if old is not None or request.get("v3AndBelowTopics") is not None:
         producer, epoch = whole(request.get("v3AndBelowProducerId")), whole(request.get("v3AndBelowProducerEpoch"))
         event = _event(call, "addPartitions", old, producer, epoch)
         results = parts(response, "resultsByTopicV3AndBelow", "resultsByPartition")
@@ -109,17 +110,15 @@ def _end(call: Call) -> Iterator[Event]:
 
 
 def _produce(call: Call) -> Iterator[Event]:
-    name = text(call.field("transactionalId"))
+    name = text(call.request.get("transactionalId"))
     if name is None:
         return
     event = _event(call, "produce", name, NO_PRODUCER, NO_PRODUCER)
     event.implicit = call.version >= IMPLICIT_PRODUCE
-    for written_to, number, batch in call.batches():
-        head = batch.head
-        if not batch.crc_valid:
-            continue
-        event.producer_id, event.epoch = head.producer_id, head.producer_epoch
-        event.partitions.setdefault(f"{written_to}-{number}", Written()).add(Written(1, head.records, batch.size))
+    for batch in call.batches:
+        event.producer_id, event.epoch = batch["producer_id"], batch["producer_epoch"]
+        written = event.partitions.setdefault(f"{batch['topic']}-{batch['partition']}", Written())
+        written.add(Written(1, batch["records"], batch["size"]))
     if not event.partitions:  # a request log, which has the sizes of records alone
         for topic, partition in parts(call.request, "topicData", "partitionData"):
             size = max(whole(partition.get("recordsSizeInBytes")), 0)
@@ -136,7 +135,7 @@ def _markers(call: Call) -> Iterator[Event]:
         producer, epoch = whole(marker.get("producerId")), whole(marker.get("producerEpoch"))
         event = _event(call, "writeMarkers", None, producer, epoch)
         event.errors, event.by_broker = failed.get(producer, Counter()), True
-        event.ok = call.has_response and not event.errors
+        event.ok = call.response is not None and not event.errors
         event.result = COMMITTED if marker.get("transactionResult") is True else ABORTED
         for (topic,) in parts(marker, "topics"):
             numbers = topic.get("partitionIndexes")
@@ -152,10 +151,11 @@ def _of_request(call: Call, what: Any) -> Event:
 
 
 def _event(call: Call, what: Any, name: str | None, producer: int, epoch: int) -> Event:
-    errors = Counter(str(error) for error in call.errors)
-    ok = call.has_response and not errors
-    return Event(what, call.asked, call.answered, name, producer, epoch, call.evidence(of_request=True), call.who,
-                 errors=errors, ok=ok)  # fmt: skip
+    errors = Counter(call.errors)
+    ok = call.response is not None and not errors
+    return Event(
+        what, call.asked, call.answered, name, producer, epoch, call.request_place, call.who, errors=errors, ok=ok
+    )
 
 
 def _group(call: Call) -> tuple[str, ...]:
@@ -190,3 +190,5 @@ _READERS: dict[str, Callable[[Call], Iterator[Event]]] = {
 }
 APIS = frozenset(_READERS)
 """The apis whose calls are about transactions."""
+QUERY = calls_query(APIS, "c.api <> 'Produce' or c.transactional_id is not null")
+"""The calls about transactions."""

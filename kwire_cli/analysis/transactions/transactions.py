@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.call import Evidence, instant
-from kwire_cli.analysis.subjects import CallFold, LogItem
+from kwire_cli.analysis.calls import Replayed
 from kwire_cli.analysis.transactions.logs import LogTransactions
 from kwire_cli.analysis.transactions.model import (
     ABORTED,
@@ -18,16 +18,18 @@ from kwire_cli.analysis.transactions.model import (
     joined,
 )
 from kwire_cli.analysis.transactions.timeline import transactions_of
-from kwire_cli.analysis.transactions.traffic import APIS, events_of
+from kwire_cli.analysis.transactions.traffic import QUERY, events_of
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted, few
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from kwire_cli.analysis.call import Call
+    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.analysis.transactions.model import Event, HeldBack, Piece, StateRecord, Transaction
     from kwire_cli.answer import Block, Row
+    from kwire_cli.message.redaction import Redaction
 
 TRANSACTIONS = (
     Column("transactionalId", title="transactional id", absent="(not known)"),
@@ -94,16 +96,10 @@ class Found(NamedTuple):
     held_back: list[HeldBack]
 
 
-class Transactions(CallFold):
-    """The transactions in captures, request logs and log directories: a fold, in bounded memory.
-
-    `dropped` counts events that were too many to keep.
-    """
-
-    apis = APIS
+class TransactionState:
+    """The events of transactions so far, in bounded memory: `dropped` counts those that were too many to keep."""
 
     def __init__(self) -> None:
-        super().__init__()
         self._events: list[Event] = []
         self.logs = LogTransactions()
         self.names: dict[int, str] = {}
@@ -117,7 +113,7 @@ class Transactions(CallFold):
         self.logs.add(item)
 
     def call(self, call: Call) -> None:
-        """Take a request with its response."""
+        """Take one of the calls of QUERY."""
         for event in events_of(call):
             if event.transactional_id is not None and event.producer_id >= 0 and len(self.names) < MOST_EVENTS:
                 self._name(event.producer_id, event.transactional_id)
@@ -138,7 +134,6 @@ class Transactions(CallFold):
 
     def events(self) -> list[Event]:
         """Return the events of traffic in the order of their times, those that repeat each other as one."""
-        self.finish()
         return joined(self._events)
 
     def _producers(self) -> dict[int, str]:
@@ -150,7 +145,6 @@ class Transactions(CallFold):
 
     def ids(self) -> list[str]:
         """Return all transactional ids, in order."""
-        self.finish()
         told = {event.transactional_id for event in self._events} | {*self._producers().values()}
         told |= {record.transactional_id for record in self.logs.records} | {*self.logs.latest}
         return sorted(name for name in told if name)
@@ -161,9 +155,21 @@ class Transactions(CallFold):
         transactions = transactions_of(events, self.logs.records, pieces, names)
         return Found(events, names, pieces, transactions, self.logs.held_back(names))
 
+
+class Transactions(Replayed[TransactionState]):
+    """The transactions in captures, request logs and log directories: a fold."""
+
+    def __init__(self, redaction: Redaction) -> None:
+        super().__init__(redaction, QUERY, TransactionState())
+
+    def ids(self) -> list[str]:
+        """Return all transactional ids, in order."""
+        return self.state.ids()
+
     def answer(self, ids: Collection[str] = (), *, only_open: bool = False) -> Answer:
         """Return the transactions: those of transactional ids, and those that are open at the end of the input."""
-        found = self.found()
+        state = self.state
+        found, logs, dropped = state.found(), state.logs, state.dropped
         held = [row for row in found.held_back if not ids or row.transactional_id in ids]
         rows = [
             transaction
@@ -173,7 +179,7 @@ class Transactions(CallFold):
         wanted = {transaction.name for transaction in rows} if only_open else None
         events = [
             row
-            for row in _event_rows(found, self.logs.records)
+            for row in _event_rows(found, logs.records)
             if (not ids or row[1] in ids) and (wanted is None or (row[1] or f"producer {row[2]}") in wanted)
         ]
         blocks: list[Block] = [
@@ -184,8 +190,8 @@ class Transactions(CallFold):
             note = "the first open transaction of a partition holds back readers of committed records"
             blocks.append(Table("heldBack", HELD_BACK, [_held_row(row) for row in held], shown=MOST_ROWS, note=note))
         blocks.append(Table("events", EVENTS, events, shown=None if ids else MOST_ROWS))
-        if dropped := self.dropped + self.logs.dropped:
-            blocks.append(Note(f"{counted(dropped, 'event')} more were too many to keep", "warning"))
+        if dropped + logs.dropped:
+            blocks.append(Note(f"{counted(dropped + logs.dropped, 'event')} more were too many to keep", "warning"))
         if not rows:
             blocks.append(Note("there is no such transaction in this" if ids or only_open else "no transaction"))
         return Answer("transactions", blocks)

@@ -169,9 +169,7 @@ class Filling:
                 [column for column in CONNECTIONS if column[0] not in {"connection", "ordinal"}]
             ),
         } | {
-            table_of(*key): pa.schema(
-                [*place, pa.field("api_version", pa.int32()), *([pa.field("body", kind)] if kind.num_fields else [])]
-            )
+            table_of(*key): pa.schema([*place, pa.field("api_version", pa.int32()), pa.field("body", kind)])
             for key, kind in self._kinds.items()
         }
 
@@ -240,16 +238,18 @@ class Filling:
         count = values.count
         table = table_of(layout.api, layout.kind)
         versions = np.full(count, layout.version, np.int32)
-        columns = [pa.array(np.full(count, stream)), pa.array(frames.number), pa.array(versions)]
-        if kind.num_fields:
-            secrets = self._tables.show_secrets
-            columns.append(body_column(spec, layout.version, frames.walk, kind, show_secrets=secrets))
+        if pa.types.is_struct(kind):
+            body = body_column(spec, layout.version, frames.walk, kind, show_secrets=self._tables.show_secrets)
+        else:
+            body = pa.nulls(count, kind)
+        columns = [pa.array(np.full(count, stream)), pa.array(frames.number), pa.array(versions), body]
         self._spool(table, pa.RecordBatch.from_arrays(columns, schema=self._schemas[table]))
 
     def _batches(self, values: Values, stream: int) -> None:
+        client_id = values.frames.client_id
         for frame, number in enumerate(values.frames.number.tolist()):
             body = plain_frame(values.frames, frame).body(RAW)
-            for row in batches_in(body, str, self._tables.catalog):
+            for row in batches_in(body, client_id, str, self._tables.catalog, self._tables.samples):
                 self._add("batches", [stream, number, *row])
 
     def _errors(self, values: Values, stream: int) -> None:

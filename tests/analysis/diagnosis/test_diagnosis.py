@@ -5,8 +5,9 @@ import json
 import pytest
 from kit.commands import ROOT, kwire
 
-from kwire_cli.analysis.diagnosis.model import SEVERITIES, Bounded
 from kwire_cli.analysis.diagnosis.rules import kinds
+from kwire_cli.analysis.subjects import Bounded
+from kwire_cli.questions.rule_files import SEVERITIES
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
@@ -81,6 +82,21 @@ def test_other_inputs_are_refused():
     done = kwire("diagnose", "0000000d00120000000000070003617070")
     assert done.code == 2
     assert "this question is about packet captures" in done.err
+
+
+def test_what_was_not_read_is_said(tmp_path):
+    capture = (INCIDENTS / "rebalancing.pcap").read_bytes()
+    (tmp_path / "cut.pcap").write_bytes(capture[:400])
+    first, second, *others = (ROOT / "samples/request-logs/kafka-request.log").read_text("utf-8").splitlines()
+    (tmp_path / "requests.log").write_text("\n".join((first, second[:500], *others)), "utf-8")
+    for name, what in (
+        ("cut.pcap", "the file ends in the middle of a packet"),
+        ("requests.log", "1 line of a request"),
+    ):
+        notes = json.loads(kwire("diagnose", tmp_path / name, "--format", "json").out)["notes"]
+        assert "a part was not read: " in notes[0]
+        assert what in notes[0]
+        assert "nothing found" not in notes
 
 
 def test_connections_come_behind_their_calls():

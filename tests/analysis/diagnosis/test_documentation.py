@@ -6,8 +6,8 @@ import re
 import pytest
 from kit.commands import ROOT, kwire
 
-from kwire_cli.analysis.diagnosis.model import SEVERITIES
 from kwire_cli.analysis.diagnosis.rules import kinds
+from kwire_cli.questions.rule_files import SEVERITIES
 
 PAGE = ROOT / "docs" / "findings.md"
 BEGIN, END = "<!-- made from the rules: begin -->", "<!-- made from the rules: end -->"

@@ -1,24 +1,18 @@
 """Findings about groups: what is one, what is none, and that parts and hostile bodies make no difference."""
 
 import pytest
-from kit.calls import ORDERS_0, ORDERS_1, beat, call, join, leave, sample_findings, sync
+from kit.calls import CATALOG, ORDERS_0, ORDERS_1, asked, beat, call, join, leave, sample_findings, sync
 from kit.commands import ROOT
 
-from kwire_cli.analysis.calls import LoggedCall
-from kwire_cli.analysis.diagnosis.groups import GroupTrouble
+from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.message.redaction import Redaction
 
 INCIDENTS = ROOT / "samples" / "incidents"
 
 
-def rule_of(*exchanges):
-    rule = GroupTrouble()
-    for exchange in exchanges:
-        rule.call(LoggedCall(exchange))
-    return rule
-
-
 def findings_of(*exchanges):
-    return {finding.kind.code: finding for finding in rule_of(*exchanges).findings()}
+    diagnosis = asked(Diagnosis(Redaction(CATALOG), ()), exchanges)
+    return {finding.kind.code: finding for finding in diagnosis.findings()}
 
 
 def generation(second, number, **members):
@@ -187,4 +181,4 @@ def test_hostile_bodies_find_nothing(value):
             ("JoinGroup", "SyncGroup", "LeaveGroup", "Heartbeat", "ConsumerGroupHeartbeat") * 2
         )
     ]
-    assert not [finding for finding in rule_of(*calls).findings() if finding.level == "error"]
+    assert not [finding for finding in findings_of(*calls).values() if finding.level == "error"]

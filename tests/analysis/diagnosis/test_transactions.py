@@ -1,11 +1,12 @@
 """Rules about transactions: hanging, open, long and aborted ones, and those that wait for the one before."""
 
+from dataclasses import replace
+
 import pytest
-from kit.calls import FakeCall, diagnose_deformed, exchanges, log_batch, log_items, rows, subjects
+from kit.calls import diagnose_deformed, exchanges, log_batch, log_items, rows, subjects
 from kit.commands import ROOT
 
 from kwire_cli.analysis.diagnosis.transactions import LEAST_WAITS, TransactionTrouble
-from kwire_cli.source.kafka.traffic import TcpConnection
 
 INCIDENTS = ROOT / "samples" / "incidents"
 OWN = {kind.code for kind in TransactionTrouble.KINDS}
@@ -84,16 +85,19 @@ def test_a_fetch_session_does_not_repeat_what_has_not_changed():
         assert of(fetch(0, 5, 9, session=3), fetch(1, 5, 9, session=3, silent=True, **more), *silent[1:]) == []
 
 
-def test_fetch_sessions_of_readers_are_forgotten_with_their_connection(monkeypatch):
-    rule = TransactionTrouble()
-    for port in range(3):
-        rule.call(FakeCall("Fetch", request=fetch(0, 5, 9)[2], response=fetch(0, 5, 9)[3], connection=(None, port)))
-    assert [*rule._readers] == [(None, 0), (None, 1), (None, 2)]
-    rule.connection(TcpConnection._make([None] * len(TcpConnection._fields))._replace(stream=1))
-    assert [*rule._readers] == [(None, 0), (None, 2)]
-    monkeypatch.setattr("kwire_cli.analysis.diagnosis.transactions.MOST_READERS", 2)
-    rule.call(FakeCall("Fetch", request=fetch(0, 5, 9)[2], response=fetch(0, 5, 9)[3], connection=(None, 4)))
-    assert [*rule._readers] == [(None, 2), (None, 4)]
+def on_connections(bodies, count):
+    return [
+        replace(exchange, connection=f"connection {number % count}")
+        for number, exchange in enumerate(exchanges(*bodies))
+    ]
+
+
+def test_readers_on_several_connections_are_held_back_together():
+    bodies = [fetch(0, 5, 9), fetch(3, 5, 9), fetch(6, 5, 9)]
+    assert found(on_connections(bodies, 3)) == [("warning", "LONG_TRANSACTION", "partition a-0")]
+    silent = [fetch(at, 5, 9, session=3, silent=at > 1, sessionEpoch=at // 2) for at in range(9)]
+    assert found(on_connections(silent, 2)) == [("warning", "LONG_TRANSACTION", "partition a-0")]
+    assert found(on_connections([silent[0], *silent[3::2]], 2)) == []
 
 
 def test_readers_that_go_on_are_not_held_back():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from kit.calls import (
+    CATALOG,
     INCIDENTS,
     ORDERS_0,
     ORDERS_1,
@@ -24,20 +25,16 @@ from kit.messages import ID, body_of
 from kwire_cli.analysis.groups.answer import EVENTS
 from kwire_cli.analysis.groups.groups import Groups
 from kwire_cli.analysis.groups.timeline import names, short
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.view.terminal import answer_text
 
 
 def groups_of(subjects):
-    groups = Groups()
-    for subject in subjects:
-        groups.add(subject)
-    return groups
+    return asked(Groups(Redaction(CATALOG)), subjects)
 
 
 def timeline_of(*subjects):
-    groups = groups_of(subjects)
-    groups.finish()
-    (timeline,) = groups.state.timelines()
+    (timeline,) = groups_of(subjects).state.timelines()
     return timeline
 
 
@@ -244,9 +241,7 @@ def test_a_member_without_partitions_is_named_apart_from_those_that_waited_for_r
 
 
 def test_each_answer_to_sync_group_with_an_assignment_is_listed():
-    timelines = asked(Groups(), subjects(INCIDENTS / "static-member.pcap"))
-    timelines.finish()
-    (timeline,) = timelines.state.timelines()
+    timeline = timeline_of(*subjects(INCIDENTS / "static-member.pcap"))
     assert [row.place.frame for row in timeline.assigned] == [28, 61, 100, 135]
     assert [rebalance.place.frame for rebalance in timeline.rebalances] == [28]
     assert {row.member for row in timeline.assigned} == {*timeline.members}
@@ -275,15 +270,8 @@ def test_who_was_only_refused_is_no_member_and_speaks_for_no_protocol():
     assert (alone.protocol, alone.let_in) == ("consumer", [])
 
 
-def connect_timeline():
-    groups = asked(Groups(), subjects(INCIDENTS / "connect-workers.pcapng.gz"))
-    groups.finish()
-    (timeline,) = groups.state.timelines()
-    return timeline
-
-
 def test_workers_of_connect_keep_what_they_do_not_have_to_give_up():
-    timeline = connect_timeline()
+    timeline = timeline_of(*subjects(INCIDENTS / "connect-workers.pcapng.gz"))
     assert (timeline.protocol_type, timeline.unit) == ("connect", "task")
     source = {("src", -1), ("src", 0), ("src", 1)}
     sink = {("snk", -1), ("snk", 0), ("snk", 1)}
@@ -303,7 +291,8 @@ def test_workers_of_connect_keep_what_they_do_not_have_to_give_up():
 
 
 def test_a_member_whose_calls_are_not_in_the_input_is_not_said_to_have_vanished():
-    (removed,) = [event for event in connect_timeline().events if event.kind == "removed"]
+    timeline = timeline_of(*subjects(INCIDENTS / "connect-workers.pcapng.gz"))
+    (removed,) = [event for event in timeline.events if event.kind == "removed"]
     assert removed.client == "connect-worker-b"
     assert removed.reason == "is not in the group any more; its calls are not in the input"
     assert removed.seconds is None
@@ -524,7 +513,7 @@ def test_bodies_of_wrong_types_are_no_trouble(value):
     nested = body | {"topicPartitions": [body], "members": [body], "assignments": [body], "protocols": [body]}
     nested |= {"topics": [{"topicId": value, "partitions": [body | {"acknowledgementBatches": [body]}]}]}
     nested |= {"responses": [{"topicId": value, "partitions": [body | {"acquiredRecords": [body]}]}]}
-    groups = Groups()
+    groups = groups_of(())
     second = 0.0
     for api in ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "ConsumerGroupHeartbeat",
                 "ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge", "StreamsGroupHeartbeat"):  # fmt: skip
