@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from kwire_cli.errors import InputError
+from kwire_cli.facts.inputs import fill_large, is_large
 from kwire_cli.facts.memory import Tables
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
@@ -96,6 +97,14 @@ def subjects_of(opened: Opened) -> Iterator[Any]:
         opened.caller.done()
 
 
+@runtime_checkable
+class TakesLarge(Protocol):
+    """A fold that can take all of a large capture at once."""
+
+    def add_large(self, opened: Opened, /) -> int:
+        """Take in all of a large capture, and return how many subjects it has; 0 if `add` has to take them."""
+
+
 def add_all(
     inputs: Iterable[Opened],
     fold: Counter[Any],
@@ -121,11 +130,13 @@ def add_all(
         kinds.add(opened.kind)
         if kinds >= TRAFFIC:
             raise InputError("captures and request logs may show the same requests: ask about each in a run of its own")
-        before = count
-        for subject in subjects_of(opened):
-            count += 1
-            fold.add(subject)
-        if count == before:
+        added = fold.add_large(opened) if isinstance(fold, TakesLarge) else 0
+        if not added:
+            for subject in subjects_of(opened):
+                added += 1
+                fold.add(subject)
+        count += added
+        if not added:
             read.append((opened.label, opened.emptiness))
         if ended:
             ended(opened)
@@ -149,9 +160,16 @@ class TableFold:
         if isinstance(subject, LogItem):
             self.log_item(subject)
             return
+        self._made().add(subject)
+
+    def add_large(self, opened: Opened) -> int:
+        """Take in all of a large capture at once, and return how many subjects it has; 0 if `add` has to take them."""
+        return fill_large(self._made(), opened) if is_large(opened) else 0
+
+    def _made(self) -> Tables:
         if self._tables is None:
             self._tables = Tables(self._redaction, self._queries)
-        self._tables.add(subject)
+        return self._tables
 
     @contextmanager
     def filled(self) -> Iterator[Tables | None]:

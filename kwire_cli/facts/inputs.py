@@ -23,12 +23,17 @@ LARGE = 8 << 20
 _PACKAGES = ("numpy", "pyarrow", "numba")
 
 
+def is_large(opened: Opened) -> bool:
+    """Return whether an input is a capture for which reading by column pays."""
+    return isinstance(opened, CaptureInput) and opened.size >= LARGE and all(map(find_spec, _PACKAGES))
+
+
 def fill_large(tables: Tables, opened: Opened) -> int:
     """Fill tables from a large capture, and return the number of its frames, gaps and other lines.
 
     Return 0, and leave the tables alone, if `subjects` of the input have to be added one by one.
     """
-    if not isinstance(opened, CaptureInput) or opened.size < LARGE or not all(map(find_spec, _PACKAGES)):
+    if not is_large(opened) or not isinstance(opened, CaptureInput):
         return 0
     from kwire_cli.facts.columnar.filling import fill  # noqa: PLC0415 - it imports numba
 

@@ -82,7 +82,7 @@ class Diagnosis(TableFold):
     def end_input(self, opened: Opened) -> None:
         """Take in what was not read of an input."""
         if isinstance(opened, CaptureInput):
-            self._unread += [f"{opened.label}: {notice.text}" for notice in opened.capture.notices]
+            self._unread += [f"{opened.label}: {notice.text}" for _, notice in opened.noted]
 
     def _of_traffic(self) -> Iterator[Finding]:
         """Yield the findings of the rules that are queries, and let the other rules ask. The tables are gone then."""
