@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.subjects import LOGS, TRAFFIC, LogItem
 from kwire_cli.errors import InputError
+from kwire_cli.filter.rows import BatchRow, FrameRow, filter_of
 from kwire_cli.message.redaction import Redaction, redacting
 from kwire_cli.records.batch import Batch
 from kwire_cli.source.kafka.captured import Captured
-from kwire_cli.source.kafka.columns import BatchRow, FilterRow, filter_of
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import open_inputs
@@ -208,7 +208,7 @@ class Subjects:
         else:
             matches = filter_of(self._how.catalog, self._text).matches
             for line in opened.subjects():
-                if matches(FilterRow(line, self._redaction)):
+                if matches(FrameRow(line, self._redaction)):
                     yield line
 
     def to_arrow(self) -> pa.Table:

@@ -29,9 +29,10 @@ from kwire_cli.engine.codes import MEANING, REFUSED
 from kwire_cli.errors import InputError
 from kwire_cli.facts.batches import BATCHES, batch_rows
 from kwire_cli.facts.bodies import duckdb_type, structure_of, table_of
-from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, OF_BODIES, Half, is_misread
+from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, OF_BODIES
 from kwire_cli.facts.connections import CONNECTIONS, connection_row
 from kwire_cli.facts.errors import ERRORS, error_rows
+from kwire_cli.facts.frame_values import Half, is_misread
 from kwire_cli.message.roles import can_hold_secrets
 from kwire_cli.source.kafka.captured import Captured, body_of
 from kwire_cli.source.kafka.traffic import TcpConnection

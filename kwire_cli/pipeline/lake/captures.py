@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from kwire_cli.engine.arrow import batch_of
+from kwire_cli.filter.rows import FrameRow, filter_of
 from kwire_cli.message.known_layout import layouts
 from kwire_cli.pipeline.capture_faults import SAME_CONNECTIONS, file_fault, line_faults
 from kwire_cli.pipeline.lake import BODIES
@@ -22,7 +23,6 @@ from kwire_cli.pipeline.lake.tables import COSTS, DAY
 from kwire_cli.pipeline.line_walks import AT_ONCE, MOST_LINES, Spent
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import MOST_NAMES, Names, forget
-from kwire_cli.source.kafka.columns import FilterRow, filter_of
 from kwire_cli.source.packets.descriptors import Gathered, described, run_of, runs
 from kwire_cli.source.packets.model import NO_TIME, Merged
 from kwire_cli.source.packets.parts import PartReader
@@ -137,7 +137,7 @@ class PointTables:
         line.stream = stream
         if line.kind == "request":
             self._client(line.client_id, line.software)
-        if self._filter and not self._filter.matches(FilterRow(line, self.redaction)):
+        if self._filter and not self._filter.matches(FrameRow(line, self.redaction)):
             return
         if "frames" in self.tables:
             self._rows.append([LINE_COLUMNS[name](line) for name in UNRESOLVED.names])

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from kwire_cli.engine.arrow import Columns, numbers, values_of
 from kwire_cli.engine.program import Array, Leaf
 from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID
-from kwire_cli.facts.columns import (
-    FRAMES as FRAME_COLUMNS,
+from kwire_cli.facts.columns import FRAMES as FRAME_COLUMNS
+from kwire_cli.facts.frame_values import (
     GROUP,
     SESSION_ID,
     THROTTLE,

@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.arrow import batch_of
-from kwire_cli.facts.columns import FRAMES as FRAME_COLUMNS, Half
+from kwire_cli.facts.columns import FRAMES as FRAME_COLUMNS
+from kwire_cli.facts.frame_values import Half
 from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS
 from kwire_cli.pipeline.lake.frames import FRAMES
 from kwire_cli.pipeline.request_logs import read_part
