@@ -14,22 +14,12 @@ from kwire_cli.view.arrow import Field
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from kwire_cli.facts.columns import Column
     from kwire_cli.filter import Places
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import FieldSpec
 
 _NUMBERS = frozenset({"int8", "int16", "int32", "int64", "uint16", "uint32"})
-_OF_COLUMNS = {
-    "text": "text",
-    "word": "text",
-    "texts": "[]text",
-    "int32": "int",
-    "int32s": "[]int",
-    "int64": "int",
-    "flag": "flag",
-    "time": "time",
-}
-"""The types of the columns of frames."""
 _TEXTS = ("compression", "timestampType", "gap", "file", "topic", "name", "value", "key", "decoded", "control")
 _LOGS = {
     **dict.fromkeys(_TEXTS, "text"),
@@ -47,9 +37,12 @@ def of_logs(names: Iterable[str]) -> list[Field]:
 
 def of_captures(names: Iterable[str], catalog: Catalog) -> list[Field]:
     """Return the columns of lines of captures, of which some may be fields of messages."""
-    return [
-        Field(name, _OF_COLUMNS[BY_NAME[name].type] if name in BY_NAME else _of_field(name, catalog)) for name in names
-    ]
+    return [Field(name, _of_column(BY_NAME[name]) if name in BY_NAME else _of_field(name, catalog)) for name in names]
+
+
+def _of_column(column: Column) -> str:
+    kind = column.type if column.type in {"time", "flag"} else "int" if column.type.startswith("int") else "text"
+    return f"[]{kind}" if column.is_list else kind
 
 
 @lru_cache(maxsize=64)

@@ -47,6 +47,17 @@ class Half(NamedTuple):
         """Return whether this is the response."""
         return self.kind == "response"
 
+    @property
+    def body(self) -> dict[str, Any]:
+        """Return the message in JSON form."""
+        return (self.exchange.response if self.is_response else self.exchange.request) or {}
+
+
+def halves_of(exchange: Exchange, file: str, catalog: Catalog) -> list[Half]:
+    """Return the request of an exchange, and its response if there is one."""
+    kinds = ("request",) if exchange.response is None else ("request", "response")
+    return [Half(exchange, kind, file, catalog) for kind in kinds]
+
 
 def microseconds_of(time: int | None) -> int | None:
     """Return nanoseconds since 1970 in microseconds; None for no time, and for a time that no date can have."""
@@ -192,9 +203,8 @@ def within(value: Any, kind: str) -> int | None:
 
 def logged_names(half: Half, name: str) -> list[str]:
     """Return the entities that half an exchange names in a field of the message, or of its groups."""
-    body = (half.exchange.response if half.is_response else half.exchange.request) or {}
-    groups = body.get("groups")
-    parts = [body, *(groups if isinstance(groups, list) else ())]
+    groups = half.body.get("groups")
+    parts = [half.body, *(groups if isinstance(groups, list) else ())]
     names = [part.get(name) for part in parts if isinstance(part, dict)]
     return [*dict.fromkeys(text for text in names if isinstance(text, str) and text)]
 
@@ -221,4 +231,4 @@ def logged_latency_us(half: Half) -> int | None:
 
 def logged_throttle_ms(half: Half) -> int | None:
     """Return the milliseconds for which the response throttles the client."""
-    return within((half.exchange.response or {}).get(THROTTLE), "int32") if half.is_response else None
+    return within(half.body.get(THROTTLE), "int32") if half.is_response else None

@@ -32,7 +32,7 @@ from kwire_cli.facts.bodies import duckdb_type, structure_of, table_of
 from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, OF_BODIES
 from kwire_cli.facts.connections import CONNECTIONS, connection_row
 from kwire_cli.facts.errors import ERRORS, error_rows
-from kwire_cli.facts.frame_values import Half, is_misread
+from kwire_cli.facts.frame_values import halves_of, is_misread
 from kwire_cli.message.roles import can_hold_secrets
 from kwire_cli.source.kafka.captured import Captured, body_of
 from kwire_cli.source.kafka.traffic import TcpConnection
@@ -271,13 +271,10 @@ class Tables:
             self.is_local = True
         numbered = replace(exchange, start=self._at)  # several logs may have lines at the same position
         self._logged_names.update(exchange.named)
-        for kind, body in (("request", exchange.request), ("response", exchange.response)):
-            if body is None:
-                continue
-            half = Half(numbered, kind, self.file, self._catalog)
+        for half in halves_of(numbered, self.file, self._catalog):
             self._frames.add([connection, self._at, *(column.of_half(half) for column in _FRAME_COLUMNS)])
-            if buffer := self._bodies.get((exchange.api or "", kind)):
-                buffer.add([connection, self._at, exchange.api_version, body])
+            if buffer := self._bodies.get((exchange.api or "", half.kind)):
+                buffer.add([connection, self._at, exchange.api_version, half.body])
         if exchange.errors and exchange.response is not None:
             self._add_errors(connection, self._at, exchange.api_key, exchange.response, self._logged_name)
 
