@@ -74,6 +74,21 @@ def test_a_record_format(copy):
     assert "v9" in kwire(copy, "dump", "--help-all").decode()
 
 
+def test_a_column(copy):
+    columns = copy / "kwire_cli" / "facts" / "columns.py"
+    text = columns.read_text("utf-8")
+    mark = ')\n"""Columns that --filter and --fields have'
+    assert text.count(mark) == 1
+    columns.write_text(text.replace(mark, f"{CODE[1]},\n{mark}"), "utf-8")
+    chosen = ("--filter", "header_version >= 1 and frame < 3", "--fields", "frame,header_version")
+    capture = str(ROOT / "samples" / "captures" / "ipv6.pcap")
+    out = {fmt: kwire(copy, "decode", capture, *chosen, "-f", fmt) for fmt in ("csv", "jsonl", "table")}
+    assert out["csv"].split() == [b"frame,header_version", b"1,2"]
+    assert out["jsonl"] == b'{"frame":1,"header_version":2}\n'
+    assert out["table"].split() == [b"frame", b"header_version", b"1", b"2"]
+    assert b"1,2" in kwire(copy, "decode", capture, "--sort", "header_version:desc", "--top", "1", *chosen, "-f", "csv")
+
+
 def test_an_input_form(copy):
     code = (
         "from kwire_cli.source.text.model import Chunk, Reading\n\n\n"
@@ -101,7 +116,7 @@ def test_a_report_and_a_command(copy):
 
 
 def test_a_view_of_batches(copy):
-    view, function = CODE[1:]
+    view, function = CODE[2:]
     (copy / "kwire_cli" / "view" / "sizes.py").write_text(view, "utf-8")
     batches = copy / "kwire_cli" / "cli" / "batch_views.py"
     batches.write_text(batches.read_text("utf-8").replace("\nVIEWS: ", f"\n{function}\n\n\nVIEWS: "), "utf-8")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire_cli.analysis.client_verdicts import ACCEPTED, REFUSED, VERDICTS, Spoken, Verdict, judge
 from kwire_cli.analysis.stats import UNSAID, by_count, by_name
 from kwire_cli.answer import Answer, Column, Fact, Facts, Note, Table
-from kwire_cli.source.kafka.columns import host_of
+from kwire_cli.facts.frame_values import host_of
 from kwire_cli.source.kafka.line_records import batches_of
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault

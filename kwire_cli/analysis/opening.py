@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.subjects import LOGS, TRAFFIC, LogItem
 from kwire_cli.errors import InputError
-from kwire_cli.facts.columns import FRAMES
+from kwire_cli.facts.columns import BY_NAME, FRAMES
+from kwire_cli.facts.frame_values import LAST_SECOND, Half, halves_of
+from kwire_cli.filter.rows import BatchRow, FrameRow, filter_of
 from kwire_cli.message.redaction import Redaction, redacting
 from kwire_cli.records.batch import Batch
 from kwire_cli.source.kafka.captured import Captured
-from kwire_cli.source.kafka.columns import BatchRow, FilterRow, filter_of
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import open_inputs
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.request_log.reading import LineFault
     from kwire_cli.spec.catalog import Catalog, Paths
 
-    Source: TypeAlias = Captured | Exchange | LineFault | LogItem
+    Source: TypeAlias = Captured | Half | LineFault | LogItem
 
 ROWS = 1 << 14
 """Rows that become columns at a time."""
@@ -46,107 +47,39 @@ ROWS = 1 << 14
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Subject:
-    """A frame of a capture, an exchange of a request log, or a batch of a log.
+    """A frame of a capture, the request or the response of a line of a request log, or a batch of a log.
 
-    What an input does not tell is None, or empty. `source` is the object that all else is read from; what it holds is
-    what is on the wire, secrets too.
+    `subject["client_id"]` is the value of a column of frames (docs/filter.md), and None if the input does not have the
+    value. `source` is the object from which the values are read. It contains the bytes of the input, with secrets.
     """
 
     source: Source
     redaction: Redaction
 
     def __repr__(self) -> str:
-        time = f" {self.time:%H:%M:%S.%f}" if self.time else ""
-        ends = f" {self.src} > {self.dst}" if self.src or self.dst else ""
-        version = "" if self.api_version is None else f" v{self.api_version}"
-        what = f" {self.api}{version}" if self.api else ""
-        about = f" {', '.join(self.topics[:3])}" if self.topics else ""
-        return f"<{self.kind}{what}{about}{time}{ends}>"
+        time, version, topics = (self[name] for name in ("time", "api_version", "topics"))
+        ends = f" {self['src']} > {self['dst']}" if self["src"] or self["dst"] else ""
+        label = "" if version is None else f" v{version}"
+        what = f" {self['api']}{label}" if self["api"] else ""
+        about = f" {', '.join(topics[:3])}" if topics else ""
+        return f"<{self['kind']}{what}{about}{f' {time:%H:%M:%S.%f}' if time else ''}{ends}>"
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the value of a column of frames, by one of its names. Raise KeyError for another name."""
+        column, source = BY_NAME[name], self.source
+        if isinstance(source, Captured):
+            value = column.of_line(source)
+        elif isinstance(source, Half):
+            value = column.of_half(source)
+        else:
+            value = _values_of(source).get(column.name)
+        if column.type == "time" and value is not None:
+            return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=value)
+        return value
 
     def _repr_html_(self) -> str | None:
         shown = self.frame or self.batch
         return shown._repr_html_() if isinstance(shown, Batch) or self.frame else None  # type: ignore[union-attr]
-
-    @property
-    def kind(self) -> str:
-        """The kind: request, response, gap, sasl-token, not-kafka, exchange, fault or batch."""
-        source = self.source
-        if isinstance(source, Captured):
-            return source.kind
-        if isinstance(source, LogItem):
-            return "batch" if isinstance(source.item, Batch) else "gap"
-        return "exchange" if isinstance(source, Exchange) else "fault"
-
-    @property
-    def number(self) -> int | None:
-        """The number of the frame in its capture, of the line in its request log."""
-        source = self.source
-        return source.number if isinstance(source, Captured) else getattr(source, "line", None)
-
-    @property
-    def time(self) -> datetime | None:
-        """When the last byte of a frame came, when the broker was done, the largest time of a batch."""
-        source = self.source
-        if isinstance(source, LogItem):
-            latest = source.item.head.max_timestamp if isinstance(source.item, Batch) else -1
-            return datetime.fromtimestamp(latest / 1000, UTC) if 0 <= latest < _LAST else None
-        if isinstance(source, Captured | Exchange) and source.time:
-            at = datetime.fromisoformat(source.time)
-            return at if at.tzinfo else at.replace(tzinfo=UTC)
-        return None
-
-    @property
-    def src(self) -> str | None:
-        """The address of the sender, of an exchange the client's."""
-        source = self.source
-        return source.src if isinstance(source, Captured) else getattr(source, "client", None)
-
-    @property
-    def dst(self) -> str | None:
-        """The address of the receiver, of an exchange the broker's."""
-        source = self.source
-        return source.dst if isinstance(source, Captured) else getattr(source, "broker", None)
-
-    @property
-    def stream(self) -> int | None:
-        """The number of the connection in its capture."""
-        return self.source.stream if isinstance(self.source, Captured) else None
-
-    @property
-    def latency(self) -> float | None:
-        """Seconds from the request to its response; of an exchange as the broker logged them."""
-        source = self.source
-        if isinstance(source, Exchange):
-            return source.seconds
-        return source.latency if isinstance(source, Captured) else None
-
-    @property
-    def topics(self) -> list[str]:
-        """The topics that it is about: names, or ids without a known name."""
-        source = self.source
-        if isinstance(source, LogItem):
-            return [source.topic] if source.topic else []
-        return source.topics if isinstance(source, Captured | Exchange) else []
-
-    @property
-    def api(self) -> str | None:
-        """The name of the api."""
-        return self.source.api if isinstance(self.source, Captured | Exchange) else None
-
-    @property
-    def api_version(self) -> int | None:
-        """The version of the api."""
-        return self.source.api_version if isinstance(self.source, Captured | Exchange) else None
-
-    @property
-    def client_id(self) -> str | None:
-        """The client id of the request."""
-        return self.source.client_id if isinstance(self.source, Captured | Exchange) else None
-
-    @property
-    def errors(self) -> list[str]:
-        """The names of the error codes in the response, each once."""
-        return [*map(str, self.source.errors)] if isinstance(self.source, Captured | Exchange) else []
 
     @property
     def frame(self) -> Frame | None:
@@ -173,8 +106,20 @@ class Subject:
         raise InputError("a line of a request log has no JSON of its own: `source` has its parts")
 
 
-_LAST = 253402300800_000
-"""The first millisecond after the year 9999."""
+def _values_of(source: LogItem | LineFault) -> dict[str, Any]:
+    """Return the columns that batches of logs, and lines that cannot be read, have too."""
+    if not isinstance(source, LogItem):
+        return {"kind": "fault", "line": source.line}
+    item = source.item
+    is_batch = isinstance(item, Batch)
+    milliseconds = item.head.max_timestamp if isinstance(item, Batch) else -1
+    return {
+        "kind": "batch" if is_batch else "gap",
+        "file": source.file,
+        "size": item.size,
+        "time": milliseconds * 1000 if 0 <= milliseconds < LAST_SECOND * 1000 else None,
+        "topics": [source.topic] if source.topic else [],
+    }
 
 
 class Subjects:
@@ -209,7 +154,7 @@ class Subjects:
         else:
             matches = filter_of(self._how.catalog, self._text).matches
             for line in opened.subjects():
-                if matches(FilterRow(line, self._redaction)):
+                if matches(FrameRow(line, self._redaction)):
                     yield line
 
     def to_arrow(self) -> pa.Table:
@@ -218,7 +163,6 @@ class Subjects:
         Raises InputError if a package of `kwire[lake]` is missing, and for batches of logs.
         """
         import_module("kwire_cli.pipeline.lake").check()  # by name: the lake is above, and needs the extra
-        logs = import_module("kwire_cli.pipeline.lake.request_logs")
         from kwire_cli.facts.columnar.arrays import arrow_schema  # noqa: PLC0415 - it needs pyarrow
 
         schema = arrow_schema((column.name, column.type) for column in FRAMES)
@@ -228,11 +172,11 @@ class Subjects:
                 for source in self._chosen(opened):
                     if isinstance(source, Captured):
                         yield [column.of_line(source) for column in FRAMES]
+                    elif isinstance(source, Half):
+                        yield [column.of_half(source) for column in FRAMES]
                     elif isinstance(source, LogItem):
                         what = "these are batches of a log: kwire export writes them as a table"
                         raise InputError(what, file=source.file)
-                    elif isinstance(source, Exchange):
-                        yield from logs.exchange_rows(opened.label, source, schema.names, self._how.catalog)
 
         return import_module("pyarrow").Table.from_batches(_batches(rows(), schema), schema)
 
@@ -254,7 +198,18 @@ def _batches(rows: Iterator[Sequence[Any]], schema: pa.Schema) -> Iterator[pa.Re
 
 
 def _sources(opened: Opened, redaction: Redaction) -> Iterable[Source]:
-    return _items(opened, redaction) if isinstance(opened, LogInput) else opened.subjects()
+    if isinstance(opened, LogInput):
+        return _items(opened, redaction)
+    return _halves(opened) if opened.kind is Kind.REQUEST_LOG else opened.subjects()
+
+
+def _halves(opened: Opened) -> Iterator[Half | LineFault]:
+    """Yield the request and the response of each line of a request log, and the lines that cannot be read."""
+    for subject in opened.subjects():
+        if isinstance(subject, Exchange):
+            yield from halves_of(subject, opened.label, opened.how.catalog)
+        else:
+            yield subject
 
 
 def _items(opened: LogInput, redaction: Redaction) -> Iterator[LogItem]:

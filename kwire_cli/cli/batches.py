@@ -9,11 +9,11 @@ import click
 from kwire_cli.cli.batch_views import VIEWS, BatchSettings
 from kwire_cli.cli.sorting import Order, Ordering, unknown_column
 from kwire_cli.cli.view_inputs import Shown
+from kwire_cli.filter.rows import BatchRow, filter_of, record_rows
 from kwire_cli.records.batch import PADDING, deep_faults, has_payloads, visible_payload
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import Reader
 from kwire_cli.records.selection import Selection
-from kwire_cli.source.kafka.columns import BatchRow, filter_of, record_rows
 from kwire_cli.view.batch_table import CSV_BATCH, CSV_RECORD, batch_cells, record_cells
 
 if TYPE_CHECKING:

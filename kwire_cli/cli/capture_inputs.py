@@ -152,7 +152,7 @@ def line_filter(catalog: Catalog, text: str | None, *, show_secrets: bool) -> Ca
     if not text:
         return lambda _: True
 
-    from kwire_cli.source.kafka.columns import FilterRow, filter_of  # start-up counts
+    from kwire_cli.filter.rows import FrameRow, filter_of  # start-up counts
 
     line_filter, redaction = filter_of(catalog, text), Redaction(catalog, show_secrets=show_secrets)
-    return lambda line: line_filter.matches(FilterRow(line, redaction))
+    return lambda line: line_filter.matches(FrameRow(line, redaction))

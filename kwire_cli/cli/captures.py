@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.options import Choosing, Secrets
+from kwire_cli.facts.columns import BY_NAME
 from kwire_cli.filter import name_of, unknown_part
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kafka.line_records import is_anomalous
@@ -34,6 +36,14 @@ def refuse_unknown(catalog: Catalog, fields: str | None, order: Order | None = N
         if not name:
             raise click.UsageError(f"--fields takes names with commas between them, not {fields!r}")
         refuse_unknown_name(catalog, name, "--fields")
+
+
+def order_of_lines(order: Order) -> Order:
+    """Return an order with its direction: lines with the largest values first if the column measures something."""
+    column = BY_NAME.get(order.column)
+    if column is None or order.descending is not None:
+        return order
+    return replace(order, descending=bool(column.unit) or column.type == "flag")
 
 
 def refuse_unknown_name(catalog: Catalog, name: str, option: str) -> None:

@@ -5,27 +5,21 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kwire_cli.filter import COLUMNS, Name, name_of, places_of
+from kwire_cli.facts.columns import BY_NAME
+from kwire_cli.filter import Name, name_of, places_of
 from kwire_cli.filter.places import RECORDS
 from kwire_cli.spec.model import fields_by_path
 from kwire_cli.view.arrow import Field
-from kwire_cli.view.tables import CSV_HEADINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from kwire_cli.facts.columns import Column
     from kwire_cli.filter import Places
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import FieldSpec
 
 _NUMBERS = frozenset({"int8", "int16", "int32", "int64", "uint16", "uint32"})
-_OF_COLUMNS = {"number": "int", "size": "int", "duration": "float", "time": "time"}
-CAPTURES = {
-    name: ("[]" if column.many else "") + ("int" if name == "apiKey" else _OF_COLUMNS.get(column.type, "text"))
-    for column in COLUMNS
-    for name in (column.name, *column.aliases)
-}
-"""Columns of lines of captures, with their aliases."""
 _TEXTS = ("compression", "timestampType", "gap", "file", "topic", "name", "value", "key", "decoded", "control")
 _LOGS = {
     **dict.fromkeys(_TEXTS, "text"),
@@ -43,7 +37,12 @@ def of_logs(names: Iterable[str]) -> list[Field]:
 
 def of_captures(names: Iterable[str], catalog: Catalog) -> list[Field]:
     """Return the columns of lines of captures, of which some may be fields of messages."""
-    return [Field(CSV_HEADINGS.get(name, name), CAPTURES.get(name) or _of_field(name, catalog)) for name in names]
+    return [Field(name, _of_column(BY_NAME[name]) if name in BY_NAME else _of_field(name, catalog)) for name in names]
+
+
+def _of_column(column: Column) -> str:
+    kind = column.type if column.type in {"time", "flag"} else "int" if column.type.startswith("int") else "text"
+    return f"[]{kind}" if column.is_list else kind
 
 
 @lru_cache(maxsize=64)

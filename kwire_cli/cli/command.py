@@ -36,8 +36,8 @@ SHOW_ALL = "kwire.help-all"
 MEANT = {
     "--topic": 'topic == "{}"',
     "--topics": 'topic == "{}"',
-    "--client": 'clientId == "{}"',
-    "--client-id": 'clientId == "{}"',
+    "--client": 'client_id == "{}"',
+    "--client-id": 'client_id == "{}"',
     "--group": 'group == "{}"',
     "--group-id": 'group == "{}"',
     "--broker": "broker == {}",
@@ -49,7 +49,7 @@ MEANT = {
     "--api": "api == {}",
     "--request": "kind == request",
     "--response": "kind == response",
-    "--correlation-id": "correlationId == {}",
+    "--correlation-id": "correlation_id == {}",
     "--partition": "partition == {}",
 }
 """Options that people write instead of --filter, and the filters that say the same."""

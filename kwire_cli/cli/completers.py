@@ -77,7 +77,7 @@ def _versions(ctx: click.Context) -> list[str]:
 
 def _columns(ctx: click.Context) -> Iterable[str]:
     """Return the columns of batches or records for `kwire dump`, of frames for other commands."""
-    from kwire_cli.filter import COLUMNS
+    from kwire_cli.facts.columns import COLUMNS
     from kwire_cli.view.batch_table import CSV_BATCH, CSV_RECORD
 
     if ctx.command.name == "dump":

@@ -339,12 +339,12 @@ class _Run:
         )
 
     def _show_capture(self, opened: Opened) -> None:
-        from kwire_cli.cli.captures import ChosenLines, refuse_unknown  # start-up counts
+        from kwire_cli.cli.captures import ChosenLines, order_of_lines, refuse_unknown  # start-up counts
 
         options, page = self.options, self.page
         refuse_unknown(options.catalog, options.fields, options.order)
         if options.order and not self.ordering:
-            self.ordering = Ordering(options.order, options.top)
+            self.ordering = Ordering(order_of_lines(options.order), options.top)
         limit = None if page or self.ordering else options.top
         lines = ChosenLines(opened, options, self.interrupt, limit, strict=options.strict)
         with lines.watched(), nullcontext() if self.ordering else self._capture(whole=lines.is_whole):
@@ -385,11 +385,11 @@ class _Run:
 
     def _keep(self, line: Captured | Pair) -> None:
         """Keep a line or a pair to be shown in order, by its response if it has one, without what was decoded."""
-        from kwire_cli.source.kafka.columns import LineRow  # start-up counts
+        from kwire_cli.filter.rows import FrameRow  # start-up counts
 
         assert self.ordering is not None  # noqa: S101 - for the type checker
         last = line.halves[-1]
-        self.ordering.add(line, LineRow(last, self.view.redaction).value(self.ordering.column))
+        self.ordering.add(line, FrameRow(last, self.view.redaction).shown(self.ordering.column))
         last.release()
 
     def _show_ordered(self, lines: list[Captured | Pair]) -> None:

@@ -20,10 +20,10 @@ from kwire_cli.cli.pages import new_page
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
 from kwire_cli.errors import InputError, counted
+from kwire_cli.filter.rows import filter_of
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.formats import AUTO
 from kwire_cli.records.selection import Selection, grep_pattern, offset_range, time_range
-from kwire_cli.source.kafka.columns import filter_of
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogFile, LogInput
 from kwire_cli.source.opening import open_inputs, refuse_paths

@@ -16,10 +16,10 @@ from kwire_cli.cli.options import Capture, Headers, Messages, OverlaidDefinition
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option
 from kwire_cli.errors import InputError
+from kwire_cli.filter.rows import BatchRow, filter_of, record_rows
 from kwire_cli.message.redaction import Redaction, note_of_guess
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import Reader
-from kwire_cli.source.kafka.columns import BatchRow, filter_of, record_rows
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import open_inputs

@@ -16,9 +16,9 @@ from kwire_cli.cli.options import Captures, Decompression, OverlaidDefinitions, 
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError, counted
+from kwire_cli.filter.rows import filter_of
 from kwire_cli.pipeline import lake
 from kwire_cli.pipeline.model import Reading, Wanted
-from kwire_cli.source.kafka.columns import filter_of
 from kwire_cli.stores import location, path_of
 
 if TYPE_CHECKING:

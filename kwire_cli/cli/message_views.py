@@ -237,16 +237,17 @@ class Columns(View):
 
     def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
         super().__init__(environment, settings, page)
-        from kwire_cli.source.kafka.columns import LineRow
-        from kwire_cli.view import tables
+        from kwire_cli.facts.columns import BY_NAME, IN_CSV
+        from kwire_cli.filter.rows import FrameRow
 
-        self._tables, self._row = tables, LineRow
-        self.columns: tuple[str, ...] = settings.fields or tables.TABLE
+        self._row = FrameRow
+        fields = settings.fields or IN_CSV
+        self.columns = tuple(BY_NAME[name].name if name in BY_NAME else name for name in fields)
 
     def values(self, line: Captured) -> list[Any]:
         """Return the value of each column."""
         row = self._row(line, self.redaction)
-        return [row.value(name) for name in self.columns]
+        return [row.shown(name) for name in self.columns]
 
 
 class Table(Columns):
@@ -316,13 +317,13 @@ class Csv(Columns):
     def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
         super().__init__(environment, settings, page)
         if settings.labelled and not settings.fields:
-            self.columns = ("capture", "file", *self.columns)
+            self.columns = ("capture_point", "file", *self.columns)
         self._headed = False
 
     def begin_capture(self, *, whole: bool) -> None:
         """Begin a capture, whole or not."""
         if not self._headed:
-            self.environment.write_csv([self._tables.CSV_HEADINGS.get(name, name) for name in self.columns])
+            self.environment.write_csv(self.columns)
         self._headed = True
 
     def line(self, line: Captured) -> None:
@@ -355,10 +356,9 @@ class Typed(Csv):
 
     def frame(self, frame: Frame) -> None:
         """Write a frame."""
-        from kwire_cli.source.kafka.columns import ALIASES, FrameRow
+        from kwire_cli.source.kafka.pasted import PastedFrame
 
-        row = FrameRow(frame, self.redaction)
-        self._file().add([row.column(ALIASES.get(name, name)) for name in self.columns])
+        self._file().add(self.values(PastedFrame(frame, self.redaction)))
 
     def body(self, body: Decoded) -> None:
         """Write a body."""
@@ -367,8 +367,8 @@ class Typed(Csv):
         known = {
             "kind": spec.type,
             "api": api.name if api else None,
-            "apiKey": spec.api_key,
-            "apiVersion": body.version,
+            "api_key": spec.api_key,
+            "api_version": body.version,
             "size": body.size,
         }
         self._file().add([known.get(name) for name in self.columns])

@@ -1,9 +1,9 @@
 """The order of rows: `--sort COLUMN` and `--top N`, for lines of captures, batches, records and tables of Answers.
 
-    ordering = Ordering(order_of("latency"), 10)
+    ordering = Ordering(order_of("size"), 10)
     for line in lines:
-        ordering.add(line, line.latency)
-    ordering.rows()                     # the ten slowest
+        ordering.add(line, line.seen.size)
+    ordering.rows()                     # the ten largest
 
 Numbers that measure something come with the largest first; texts, times and numbers that name something (offsets,
 frames, ids) with the smallest first. Rows without a value come last.
@@ -24,12 +24,11 @@ MEASURES = frozenset({"count", "bytes", "number", "share", "duration", "map", "f
 """The kinds of columns whose largest values come first."""
 NAMES = frozenset(
     (
-        *("frame", "stream", "packet", "apiKey", "apiVersion", "version", "correlationId", "requestFrame", "broker"),
-        *("port", "position", "baseOffset", "lastOffset", "magic", "crc", "producerId", "producerEpoch"),
+        *("position", "baseOffset", "lastOffset", "magic", "crc", "producerId", "producerEpoch"),
         *("baseSequence", "partitionLeaderEpoch", "offset", "sequence"),
     )
 )
-"""Columns of numbers that name something."""
+"""Columns of batches and records whose numbers name something."""
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets,
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import InputError
+from kwire_cli.filter.rows import filter_of
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.capture_inputs import CaptureInput
-from kwire_cli.source.kafka.columns import filter_of
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import open_input

@@ -1,32 +1,46 @@
-"""The columns of the tables that questions read: one entry says the name, the type, the meaning and how to get it.
+"""The columns of frames: an entry has the name, the type, the unit, the meaning and how to get the value.
 
-A column of `frames` is read from a line of a capture and from half an exchange of a request log. The lake takes its
-schema from here, and so do the tables in memory. Types are those of `DUCKDB_TYPES`; `word` is text of which few values
-differ.
+A column is read from a line of a capture and from half an exchange of a request log; a pasted frame is a line too
+(`source.kafka.pasted`). Lakes and tables in memory take their schemas from here, and so do --filter, --fields, csv,
+the tables of `kwire decode`, completion, docs/tables.md and docs/filter.md. To add a column, append an entry to FRAMES
+(lakes and everything else), IN_MEMORY (not lakes) or FOR_FILTERS (no tables in SQL).
+
+The types are in `DUCKDB_TYPES`; a `word` is text with few different values.
 """
 
 from __future__ import annotations
 
-import zlib
-from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.engine.lower import entry_for
+from kwire_cli.facts.frame_values import (
+    GROUP,
+    TRANSACTIONAL_ID,
+    allowed_ms,
+    digest,
+    ends,
+    fits_as,
+    host_of,
+    is_misread,
+    latency_us,
+    logged_error_codes,
+    logged_latency_us,
+    logged_names,
+    logged_throttle_ms,
+    logged_time,
+    microseconds_of,
+    named_in_line,
+    wait_ms,
+    within,
+)
 from kwire_cli.facts.mended import client_if_mended
-from kwire_cli.source.kafka.line_records import line_record_notes
-from kwire_cli.spec.kafka import FETCH
-from kwire_cli.spec.model import fields_by_path
-from kwire_cli.structs.numbers import RANGES
+from kwire_cli.source.kafka.group_names import groups_of
+from kwire_cli.source.kafka.line_records import anomaly_codes, line_record_notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from kwire_cli.engine.program import Leaf
+    from kwire_cli.facts.frame_values import Half
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.request_log.exchange import Exchange
-    from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.spec.model import MessageSpec
 
 DUCKDB_TYPES = {
     "text": "VARCHAR",
@@ -38,323 +52,275 @@ DUCKDB_TYPES = {
     "flag": "BOOLEAN",
     "time": "TIMESTAMPTZ",
 }
-LAST_SECOND = 253402300800
-"""The first second that no time can be any more."""
-THROTTLE, WAIT, SESSION_ID = "throttleTimeMs", "maxWaitMs", "sessionId"
-TIMEOUTS = (WAIT, "timeoutMs", "rebalanceTimeoutMs", "sessionTimeoutMs")
-"""Fields of requests for which a broker may hold the response back."""
-GROUP, TRANSACTIONAL_ID = "groupId", "transactionalId"
-"""Types of entities, as definitions name them."""
-
-
-class Half(NamedTuple):
-    """The request or the response of an exchange. `kind` is request or response, `file` the log."""
-
-    exchange: Exchange
-    kind: str
-    file: str
-    catalog: Catalog
-
-    @property
-    def is_response(self) -> bool:
-        """Return whether this is the response."""
-        return self.kind == "response"
 
 
 class Column(NamedTuple):
-    """A column of `frames`: how to get its value from a line of a capture, and from half an exchange."""
+    """A column of frames: how to get its value from a line of a capture, and from half an exchange.
+
+    `null` is for documentation: the frames without a value; it is empty if all frames have one.
+    """
 
     name: str
     type: str
     meaning: str
     of_line: Callable[[Captured], Any]
     of_half: Callable[[Half], Any] = lambda _: None
+    null: str = ""
+    unit: str = ""
+    """The unit of a number that measures something: `us`, `ms`, `B`, or the noun that is counted."""
+    form: str = ""
+    """How filters compare the value, if the type is not enough: as an `end` (an address), a `name` (text without case),
+    an `api` or an `error`."""
+    also: tuple[str, ...] = ()
+    """Other names that --filter, --fields and --sort accept."""
+    values: tuple[str, ...] = ()
+    """All values, if these are fixed names."""
 
+    @property
+    def is_list(self) -> bool:
+        """Return whether the value is a list. A list is never null."""
+        return self.type.endswith("s")
 
-def microseconds_of(time: int | None) -> int | None:
-    """Return nanoseconds since 1970 in microseconds; None for no time, and for a time that no date can have."""
-    return None if time is None or not 0 <= time < LAST_SECOND * 1_000_000_000 else time // 1000
-
-
-# Of lines of captures
-
-
-def _latency_us(line: Captured) -> int | None:
-    request = line.request
-    if request is None or line.seen.time is None or request.seen.time is None:
-        return None
-    return (line.seen.time - request.seen.time + 500) // 1000
-
-
-def _wait_ms(line: Captured) -> int | None:
-    request = line.request if line.seen.kind == "response" else line
-    wait = number_in(request, WAIT, -1) if request is not None else -1
-    return wait if 0 <= wait < 1 << 31 else None
-
-
-def _allowed_ms(line: Captured) -> int | None:
-    if line.seen.kind != "request":
-        return None
-    return max(0, *(number_in(line, name, 0) for name in TIMEOUTS))
-
-
-def number_in(line: Captured, name: str, default: int) -> int:
-    """Return an integer field of the message itself, or `default` if the message has no such field."""
-    value = line.field(name)
-    return value if isinstance(value, int) else default
-
-
-def entities(spec: MessageSpec, leaves: Iterable[Leaf], kind: str) -> tuple[Leaf, ...]:
-    """Return the strings of a layout that name entities of a kind, such as `groupId`, by type or by name."""
-    paths = _entity_paths(spec, kind)
-    return tuple(leaf for leaf in leaves if leaf.kind == "string" and leaf.path.removesuffix("[]") in paths)
-
-
-@lru_cache(maxsize=1024)
-def _entity_paths(spec: MessageSpec, kind: str) -> frozenset[str]:
-    return frozenset(path for path, field in fields_by_path(spec) if kind in {field.entity_type, field.name})
-
-
-@lru_cache(maxsize=2048)
-def _entity_ids(spec: MessageSpec, version: int, kind: str) -> frozenset[int]:
-    return frozenset(leaf.id for leaf in entities(spec, entry_for(spec, version).program.leaves, kind))
-
-
-def _named(line: Captured, kind: str) -> list[str]:
-    """Return the entities of a kind that a line names, each once."""
-    plain = line.plain if line.is_frame else None
-    if plain is not None:
-        spec, version = line.connection.catalog.message(plain.layout.message), plain.layout.version
-    else:
-        body = line.frame.body if line.frame else None
-        if body is None or line.read is None:
-            return []
-        spec, version = body.spec, body.version
-    ids = _entity_ids(spec, version, kind)
-    if not ids or (decoded := line.read) is None:
-        return []
-    raw = decoded[1]
-    texts = [bytes(raw.data[raw.value[at] : raw.end[at]]) for at, node in enumerate(raw.node) if node in ids]
-    return [*dict.fromkeys(text.decode("utf-8", "replace") for text in texts if text)]
-
-
-def broker_address_of(line: Captured) -> str | None:
-    """Return the broker's end of the connection; None while nothing says which end that is."""
-    client = line.connection.client
-    if client is None:
-        return None
-    return line.dst if client == line.seen.side else line.src
-
-
-def session_of(line: Captured) -> int | None:
-    """Return the id of the fetch session that a Fetch belongs to (KIP-227); None for no session."""
-    if line.api_key != FETCH:
-        return None
-    return number_in(line, SESSION_ID, 0) or (line.request and number_in(line.request, SESSION_ID, 0)) or None
-
-
-def _digest(line: Captured) -> int | None:
-    return zlib.crc32(line.seen.data) if line.is_frame else None
-
-
-def is_misread(line: Captured) -> bool:
-    """Return whether the body of a frame that is captured whole does not fit its version, so that its fields may have
-    the bytes of others.
-    """
-    if line.plain or not line.frame or line.frame.body is None or line.seen.missing:
-        return False
-    return line.frame.body.raw.lost > 0 or _fits_as(line) is not None
-
-
-def _fits_as(line: Captured) -> str | None:
-    """Return the detail of FITS_OTHERWISE."""
-    notes = line.frame.fits if line.anomalies and line.frame else ()
-    return notes[0].detail if notes else None
-
-
-# Of exchanges
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-
-
-def _logged_time(half: Half) -> int | None:
-    """Return when the broker was done, and for a request when it had arrived, in microseconds since 1970.
-
-    A clock without a zone counts as UTC.
-    """
-    exchange = half.exchange
-    if exchange.time is None:
-        return None
-    at = datetime.fromisoformat(exchange.time)
-    microseconds = ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
-    if not half.is_response:
-        microseconds -= round((exchange.total_ms or 0) * 1000)
-    return microseconds if microseconds >= 0 else None
-
-
-def within(value: Any, kind: str) -> int | None:
-    """Return a number of a type; None for any other value."""
-    low, high = RANGES[kind]
-    return value if type(value) is int and low <= value <= high else None
-
-
-def _logged_names(half: Half, name: str) -> list[str]:
-    """Return the entities that half an exchange names in a field of the message, or of its groups."""
-    body = (half.exchange.response if half.is_response else half.exchange.request) or {}
-    groups = body.get("groups")
-    parts = [body, *(groups if isinstance(groups, list) else ())]
-    names = [part.get(name) for part in parts if isinstance(part, dict)]
-    return [*dict.fromkeys(text for text in names if isinstance(text, str) and text)]
-
-
-def _logged_error_codes(half: Half) -> list[int]:
-    if not half.is_response:
-        return []
-    codes = _codes_by_name(half.catalog)
-    numbers = (codes.get(error) if isinstance(error, str) else within(error, "int32") for error in half.exchange.errors)
-    return [code for code in numbers if code is not None]
-
-
-@lru_cache(maxsize=8)
-def _codes_by_name(catalog: Catalog) -> dict[str, int]:
-    return {row.name: row.code for row in catalog.errors}
-
-
-def _logged_latency(half: Half) -> int | None:
-    total = half.exchange.total_ms
-    return round(total * 1000) if half.is_response and total is not None else None
-
-
-def _logged_throttle(half: Half) -> int | None:
-    return within((half.exchange.response or {}).get(THROTTLE), "int32") if half.is_response else None
+    @property
+    def is_number(self) -> bool:
+        """Return whether the value is a number."""
+        return self.type in {"int32", "int64"}
 
 
 FRAMES: tuple[Column, ...] = (
-    Column("file", "word", "the file or log", lambda line: line.where.file, lambda half: half.file),
-    Column("packet", "int64", "the packet with the last byte, counted in its file", lambda line: line.where.packet),
+    Column("file", "word", "the file or log with the last byte", lambda line: line.where.file, lambda half: half.file),
+    Column(
+        "packet",
+        "int64",
+        "the packet with the last byte, counted in its file from 1",
+        lambda line: line.where.packet,
+        null="request logs",
+    ),
     Column(
         "time",
         "time",
-        "when the last byte arrived; in a request log, when the broker had the request or was done",
+        "when the last byte arrived, in microseconds, UTC; in a request log, when the broker had the request or was "
+        "done",
         lambda line: microseconds_of(line.seen.time),
-        _logged_time,
+        logged_time,
+        null="no clock",
     ),
     Column(
         "src",
         "word",
-        "the address of the sender",
+        "the address of the sender, `host:port`; in a filter, `==` also takes the host alone",
         lambda line: line.src,
         lambda half: half.exchange.broker if half.is_response else half.exchange.client,
+        form="end",
     ),
     Column(
         "dst",
         "word",
-        "the address of the receiver",
+        "the address of the receiver, as `src`",
         lambda line: line.dst,
         lambda half: half.exchange.client if half.is_response else half.exchange.broker,
+        form="end",
     ),
-    Column("stream", "int64", "the number of the TCP connection in its capture", lambda line: line.stream),
-    Column("frame", "int64", "the number of the frame", lambda line: line.number, lambda half: half.exchange.start),
+    Column(
+        "stream",
+        "int64",
+        "the number of the TCP connection in its capture, from 0; in a lake, the packet that the connection began "
+        "with, over all files of the capture point",
+        lambda line: line.stream,
+        null="request logs",
+    ),
+    Column(
+        "frame",
+        "int64",
+        "the number of the frame, from 1 by arrival of the last byte; in a lake, growing among the frames of its "
+        "`stream` between its two ends; in a request log, the place of the line in the file",
+        lambda line: line.number,
+        lambda half: half.exchange.start,
+    ),
     Column(
         "request_frame",
         "int64",
-        "the number of the request of a response",
+        "the `frame` of the request of a response",
         lambda line: line.request.number if line.request else None,
         lambda half: half.exchange.start if half.is_response else None,
+        null="no request seen",
+        also=("requestFrame",),
     ),
     Column(
         "kind",
         "word",
-        "request, response, gap, sasl-token or not-kafka",
+        "`request`, `response`, `sasl-token`, `not-kafka` or `gap`",
         lambda line: line.kind,
         lambda half: half.kind,
+        form="name",
+        values=("request", "response", "sasl-token", "not-kafka", "gap"),
     ),
-    Column("size", "int64", "bytes of the frame without its length", lambda line: line.seen.size),
-    Column("api_key", "int32", "the key of the api", lambda line: line.api_key, lambda half: half.exchange.api_key),
-    Column("api", "word", "the name of the api", lambda line: line.api, lambda half: half.exchange.api),
+    Column(
+        "size",
+        "int64",
+        "all bytes, with the 4 bytes of the size prefix",
+        lambda line: line.seen.size,
+        null="request logs",
+        unit="B",
+    ),
+    Column(
+        "api_key",
+        "int32",
+        "the key of the api; filters compare it by name or number",
+        lambda line: line.api_key,
+        lambda half: half.exchange.api_key,
+        null="unknown",
+        form="api",
+        also=("apiKey",),
+    ),
+    Column(
+        "api",
+        "word",
+        "the name of the api, such as `Fetch`; filters compare it by name or number",
+        lambda line: line.api,
+        lambda half: half.exchange.api,
+        null="unknown",
+        form="api",
+    ),
     Column(
         "api_version",
         "int32",
         "the version of the api",
         lambda line: line.api_version,
         lambda half: half.exchange.api_version,
+        null="unknown",
+        also=("apiVersion", "version"),
     ),
     Column(
         "correlation_id",
         "int32",
-        "the correlation id",
+        "the correlation id in the header",
         lambda line: line.correlation_id,
         lambda half: within(half.exchange.correlation_id, "int32"),
+        null="no header",
+        also=("correlationId",),
     ),
     Column(
         "client_id",
         "word",
-        "the client id of the request",
+        "the client id of the request; a response has that of its request",
         lambda line: line.client_id,
         lambda half: half.exchange.client_id,
+        null="none",
+        also=("clientId", "client"),
     ),
     Column(
         "software",
         "word",
-        "the name and version of the client's software, as the client said on the connection so far",
+        "the name and version of the client's software, from the ApiVersions request on the connection; null before "
+        "this request",
         lambda line: line.software if line.is_frame else None,
         lambda half: half.exchange.software,
+        null="unknown",
     ),
-    Column("broker", "int32", "the node id of the broker, if a response named its address", lambda line: line.broker),
+    Column(
+        "broker",
+        "int32",
+        "the node id of the broker, if Metadata responses name its address for one node; the address of a proxy has "
+        "several",
+        lambda line: line.broker,
+        null="unknown, or several",
+    ),
     Column(
         "topics",
         "texts",
-        "the topics that the frame is about, of a fetch session too: names, or ids without a known name",
+        "the topics that the frame is about, with those of its fetch session: names, or ids without a known name",
         lambda line: line.topics,
         lambda half: half.exchange.topics,
+        also=("topic",),
     ),
     Column(
         "groups",
         "texts",
-        "the groups that the frame names",
-        lambda line: _named(line, GROUP),
-        lambda half: _logged_names(half, GROUP),
+        "the groups that the frame itself names (`groupId`)",
+        lambda line: named_in_line(line, GROUP),
+        lambda half: logged_names(half, GROUP),
     ),
     Column(
         "transactional_id",
         "text",
         "the first transactional id in the frame",
-        lambda line: next(iter(_named(line, TRANSACTIONAL_ID)), None),
-        lambda half: next(iter(_logged_names(half, TRANSACTIONAL_ID)), None),
+        lambda line: next(iter(named_in_line(line, TRANSACTIONAL_ID)), None),
+        lambda half: next(iter(logged_names(half, TRANSACTIONAL_ID)), None),
+        null="none",
     ),
-    Column("latency_us", "int64", "microseconds from the request to the response", _latency_us, _logged_latency),
+    Column(
+        "latency_us",
+        "int64",
+        "the microseconds from the request to the response, rounded; negative if the response has the earlier time",
+        latency_us,
+        logged_latency_us,
+        null="no request, no time",
+        unit="us",
+        also=("latency",),
+    ),
     Column(
         "delayed",
         "flag",
-        "whether the broker may have held the response back on purpose",
+        "whether the broker may have held the response back on purpose: its api waits (Fetch, ShareFetch, JoinGroup, "
+        "SyncGroup, FetchSnapshot), or the request was sent before the response to such a request of the connection, "
+        "since a broker takes the requests of a connection one after the other",
         lambda line: line.delayed if line.request else None,
         lambda half: half.exchange.delayed if half.is_response else None,
+        null="no request",
     ),
-    Column("wait_ms", "int32", "how long the request lets the broker wait (Fetch)", _wait_ms),
+    Column(
+        "wait_ms",
+        "int32",
+        "the milliseconds that the request lets the broker wait for data (`maxWaitMs`); the response has them too",
+        wait_ms,
+        null="no such field",
+        unit="ms",
+    ),
     Column(
         "throttle_ms",
         "int64",
-        "how long the response throttles the client",
+        "the milliseconds for which the response asks the client to wait (`throttleTimeMs`)",
         lambda line: line.throttle,
-        _logged_throttle,
+        logged_throttle_ms,
+        null="no such field",
+        unit="ms",
+        also=("throttle",),
     ),
     Column(
         "error_codes",
         "int32s",
-        "the error codes of the response that are not 0, each once",
+        "the error codes of the response that are not 0, each once; filters compare them by name or number",
         lambda line: line.error_codes,
-        _logged_error_codes,
+        logged_error_codes,
+        form="error",
     ),
     Column(
         "errors",
         "texts",
-        "the names of these error codes",
+        "the names of these error codes; filters compare them by name or number",
         lambda line: [str(error) for error in line.errors],
         lambda half: [str(error) for error in half.exchange.errors] if half.is_response else [],
+        form="error",
+        also=("error",),
     ),
-    Column("protocol", "word", "the protocol of bytes that are not Kafka's", lambda line: line.seen.protocol),
-    Column("anomalies", "texts", "the codes of anomalies", lambda line: line.anomalies, lambda _: []),
+    Column(
+        "protocol",
+        "word",
+        "the protocol of bytes that are not Kafka's: `tls`, `http`, …",
+        lambda line: line.seen.protocol,
+        null="Kafka",
+        form="name",
+    ),
+    Column(
+        "anomalies",
+        "texts",
+        "the codes of anomalies in the frame's own fields ([anomalies](model.md#anomalies-and-gaps)); those of its "
+        "batches are in `faults`",
+        lambda line: line.anomalies,
+        lambda _: [],
+        form="name",
+    ),
 )
 """The columns of `frames` that lakes have too."""
 
@@ -362,56 +328,146 @@ IN_MEMORY: tuple[Column, ...] = (
     Column(
         "capture_point",
         "word",
-        "the capture point, if there are several",
+        "the [capture point](captures.md#capture-points), if there are several",
         lambda line: line.origin.capture,
+        null="one capture point",
+        also=("capture",),
     ),
-    Column("line", "int64", "the line of a request log", lambda _: None, lambda half: half.exchange.line),
-    Column("source", "word", "capture or request-log", lambda _: "capture", lambda _: "request-log"),
-    Column("missing_bytes", "int64", "bytes of the frame that are not captured", lambda line: line.seen.missing),
+    Column(
+        "line",
+        "int64",
+        "the line of a request log",
+        lambda _: None,
+        lambda half: half.exchange.line,
+        null="captures",
+    ),
+    Column("source", "word", "`capture`, `pasted` or `request-log`", lambda line: line.source, lambda _: "request-log"),
+    Column(
+        "missing_bytes",
+        "int64",
+        "the bytes of the frame that are not captured",
+        lambda line: line.seen.missing,
+        null="request logs",
+        unit="B",
+    ),
     Column("guess", "flag", "whether the layout was guessed from the bytes", lambda line: line.guess, lambda _: False),
-    Column("gap", "word", "why bytes are a gap: LOST or NOT_RECOGNISED", lambda line: line.seen.code),
+    Column(
+        "gap",
+        "word",
+        "why bytes are a gap: `LOST` or `NOT_RECOGNISED`; in a filter, `.gap` is the field of batches",
+        lambda line: line.seen.code,
+        null="no gap",
+        form="name",
+    ),
     Column("is_misread", "flag", "whether the body does not fit its version", is_misread, lambda _: False),
     Column(
         "fits_as",
         "text",
-        "what the bytes fit, if they do not fit the version in their label",
-        _fits_as,
+        "the layouts that the bytes fit, if they do not fit the version in their label",
+        fits_as,
+        null="the version fits",
     ),
-    Column("reason", "text", "why TLS could not be decrypted", lambda line: line.seen.reason),
-    Column("content", "texts", "what TLS records hold, as far as that is known", lambda line: [*line.seen.content]),
+    Column("reason", "text", "why TLS could not be decrypted", lambda line: line.seen.reason, null="not TLS"),
+    Column(
+        "content",
+        "texts",
+        "the content of TLS records, if it is known: `ClientHello`, `alert close_notify`, …",
+        lambda line: [*line.seen.content],
+    ),
     Column(
         "batch_anomalies",
         "texts",
         "the codes of anomalies of the batches in the frame",
         lambda line: [note.code for note in line_record_notes(line, deep=False)] if line.is_frame else [],
+        form="name",
     ),
     Column(
         "mended_client",
         "word",
         "the client, if the frame is malformed and would be well-formed with 0a in place of each 0d 0a",
         client_if_mended,
+        null="all other frames",
     ),
     Column(
         "digest",
         "int64",
         "a checksum of the frame's bytes, by which one exchange is found at two capture points",
-        _digest,
+        digest,
+        null="not a frame",
     ),
     Column(
         "allowed_ms",
         "int64",
         "how long the request lets the broker take: the longest of its timeouts and waits",
-        _allowed_ms,
+        allowed_ms,
+        null="not a request",
+        unit="ms",
     ),
     Column(
         "expects_answer",
         "flag",
-        "whether a request has a response: no Produce request with acks=0 has one",
+        "whether a request has a response: a Produce request with acks=0 has none",
         lambda line: line.wants_response if line.seen.kind == "request" else None,
         lambda half: half.exchange.response is not None if not half.is_response else None,
+        null="not a request",
     ),
 )
 """Columns of `frames` that only tables in memory have."""
+
+FOR_FILTERS: tuple[Column, ...] = (
+    Column("host", "texts", "the hosts of both ends", lambda line: [host_of(end) for end in ends(line)]),
+    Column(
+        "port",
+        "int32s",
+        "the ports of both ends",
+        lambda line: [int(end.rpartition(":")[2]) for end in ends(line)],
+    ),
+    Column(
+        "request_groups",
+        "texts",
+        "the groups that a request names in any field; a response has those of its request",
+        groups_of,
+        also=("group",),
+    ),
+    Column(
+        "in_flight",
+        "int64",
+        "the requests of the connection that wait for their responses when this request is sent, with this one",
+        lambda line: line.seen.in_flight,
+        null="not a request",
+        unit="requests",
+        also=("inFlight",),
+    ),
+    Column(
+        "all_anomalies",
+        "texts",
+        "the codes of anomalies of the frame, of the batches in it and of their records",
+        lambda line: anomaly_codes(line, deep=True),
+        form="name",
+        also=("anomaly",),
+    ),
+)
+"""Columns that --filter and --fields have, and tables do not: they take longer, or follow from others."""
+
+COLUMNS: tuple[Column, ...] = (*FRAMES, *IN_MEMORY, *FOR_FILTERS)
+BY_NAME: dict[str, Column] = {name: column for column in COLUMNS for name in (column.name, *column.also)}
+"""The columns by all their names."""
+IN_CSV = (
+    "frame",
+    "time",
+    "src",
+    "dst",
+    "kind",
+    "api",
+    "api_version",
+    "correlation_id",
+    "client_id",
+    "topics",
+    "size",
+    "latency_us",
+    "errors",
+)
+"""The columns of csv without --fields."""
 
 OF_BODIES = frozenset(
     {"topics", "groups", "transactional_id", "wait_ms", "throttle_ms", "error_codes", "errors", "allowed_ms"}
@@ -424,6 +480,6 @@ def values_of_line(line: Captured, columns: Iterable[Column]) -> Iterator[Any]:
     misread = is_misread(line)
     for column in columns:
         if misread and column.name in OF_BODIES:
-            yield [] if column.type in {"texts", "int32s"} else None
+            yield [] if column.is_list else None
         else:
             yield column.of_line(line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.facts.columns import microseconds_of
+from kwire_cli.facts.frame_values import microseconds_of
 
 if TYPE_CHECKING:
     from kwire_cli.source.kafka.traffic import TcpConnection

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID
-from kwire_cli.facts.columns import TRANSACTIONAL_ID, within
+from kwire_cli.facts.frame_values import TRANSACTIONAL_ID, within
 from kwire_cli.source.request_log.exchange import NO_ID, Marks, marks
 
 if TYPE_CHECKING:

@@ -31,9 +31,10 @@ from kwire_cli.engine.codes import MEANING, REFUSED
 from kwire_cli.errors import InputError
 from kwire_cli.facts.batches import BATCHES, Samples, batch_rows
 from kwire_cli.facts.bodies import duckdb_type, structure_of, table_of
-from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, Half, is_misread, values_of_line
+from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, values_of_line
 from kwire_cli.facts.connections import CONNECTIONS, connection_row
 from kwire_cli.facts.errors import ERRORS, error_rows
+from kwire_cli.facts.frame_values import halves_of, is_misread
 from kwire_cli.message.roles import can_hold_secrets
 from kwire_cli.source.kafka.captured import Captured, body_of
 from kwire_cli.source.kafka.traffic import TcpConnection
@@ -351,13 +352,11 @@ class Tables:
             self.is_local = True
         numbered = replace(exchange, start=self._at)  # several logs may have lines at the same position
         self._logged_names.update(exchange.named)
-        for kind, body in (("request", exchange.request), ("response", exchange.response)):
-            if body is None:
-                continue
-            half = Half(numbered, kind, self.file, self.catalog)
+        for half in halves_of(numbered, self.file, self.catalog):
             self.put("frames", [connection, self._at, *(column.of_half(half) for column in self.columns)])
-            if (exchange.api or "", kind) in self.structures:
-                self.put(table_of(exchange.api or "", kind), [connection, self._at, exchange.api_version, body])
+            if (exchange.api or "", half.kind) in self.structures:
+                table = table_of(exchange.api or "", half.kind)
+                self.put(table, [connection, self._at, exchange.api_version, half.body])
         if self.takes("errors") and exchange.errors and exchange.response is not None:
             for row in self.errors_in(exchange.api_key, exchange.response, self._logged_name):
                 self.put("errors", [connection, self._at, *row])

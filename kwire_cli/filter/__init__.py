@@ -1,12 +1,10 @@
 """The filter language of `--filter`: which frames of a capture are looked at (docs/filter.md)."""
 
 from kwire_cli.filter.compile import Filter, Row, compile_filter, name_of
-from kwire_cli.filter.model import COLUMNS, Column, FilterError, Name, elements
+from kwire_cli.filter.model import FilterError, Name, elements, type_of
 from kwire_cli.filter.places import Fields, Places, Rows, opened_values, places_of, unknown_part
 
 __all__ = [
-    "COLUMNS",
-    "Column",
     "Fields",
     "Filter",
     "FilterError",
@@ -19,5 +17,6 @@ __all__ = [
     "name_of",
     "opened_values",
     "places_of",
+    "type_of",
     "unknown_part",
 ]

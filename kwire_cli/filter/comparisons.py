@@ -10,23 +10,24 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kwire_cli.errors import close_to, did_you_mean
-from kwire_cli.filter.model import DAY, FilterError, plain, time
+from kwire_cli.filter.model import DAY, PER_SECOND, FilterError, plain, time, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from kwire_cli.filter.model import Column, Compare, Literal, Name, Type
+    from kwire_cli.facts.columns import Column
+    from kwire_cli.filter.model import Compare, Literal, Name, Type
     from kwire_cli.filter.places import Places
 
 
 # What a name in a filter stands for, and what a literal means beside it.
 
-MILLISECOND = 1_000_000
-
+MILLISECOND, MICROSECOND = 1_000_000, 1_000
+"""Nanoseconds."""
 
 EXPECTED: dict[Type, str] = {
     "number": "a number",
-    "duration": "a duration, such as 100ms, or a number of seconds",
+    "flag": "true or false",
     "size": "a size, such as 10KB, or a number of bytes",
     "time": "a time, such as 2026-11-21T10:00:00Z or 10:00:00",
 }
@@ -73,6 +74,8 @@ class Operand:
 
     column: Column | None
     path: tuple[str, ...] = field(default=())
+    unit: str = ""
+    """The unit of a number without one: that in the name of a column of durations, and seconds for other names."""
 
     @property
     def milliseconds(self) -> bool:
@@ -97,19 +100,31 @@ def operand_of(name: Name, context: Context) -> Operand:
     if name.header is not None:
         return Operand(None, ("value",))
     column = context.column(name)
-    return Operand(column) if column else Operand(None, tuple(name.text.removeprefix(".").split(".")))
+    if column is None:
+        return Operand(None, tuple(name.text.removeprefix(".").split(".")))
+    return Operand(column, unit=column.unit if name.text == column.name else "s")
 
 
-def number_of(literal: Literal, kind: Type, context: Context) -> int | float:
-    """Return the number with which to compare a column of numbers, durations or sizes.
-
-    Raises FilterError if the literal is not of this type.
-    """
+def _number_of(literal: Literal, kind: Type, context: Context) -> int | float:
+    """Return the number with which to compare a column of numbers or sizes."""
     if literal.kind == "number" or (literal.kind == "size" and kind == "size"):
         return _number(literal)
-    if literal.kind == "duration" and kind == "duration" and isinstance(literal.value, Fraction):
-        return plain(literal.value)
     raise context.wrong(f"expected {EXPECTED[kind]}, found {literal.text!r}", literal.column)
+
+
+def _duration_of(literal: Literal, column: Column, unit: str, context: Context) -> int | float:
+    """Return the number with which to compare a column of durations. A number without a unit is in `unit`."""
+    if literal.kind == "duration" and isinstance(literal.value, Fraction):
+        return plain(literal.value * PER_SECOND[column.unit])
+    if literal.kind == "number":
+        number = _number(literal)
+        return number if unit == column.unit else plain(Fraction(str(number)) * PER_SECOND[column.unit])
+    raise context.wrong(
+        f"expected a duration, such as 100ms, or a number of {_UNITS[unit]}, found {literal.text!r}", literal.column
+    )
+
+
+_UNITS = {"us": "microseconds", "ms": "milliseconds", "s": "seconds"}
 
 
 def time_of(literal: Literal, context: Context) -> Literal:
@@ -167,9 +182,11 @@ ORDER: dict[str, Callable[[Any, Any], bool]] = {
 _HEX = re.compile(r"0[xX](?:[0-9A-Fa-f]{2})+")
 """Bytes, beside keys and values of records."""
 NO_CASE = frozenset({"name", "api", "error"})
-NO_ORDER = frozenset({"name", "error", "end"})
+NAMES_IN: dict[Type | None, str] = {"api": "api", "error": "errors"}
+"""The columns that have names, by the types whose numbers have names."""
+NO_ORDER = frozenset({"name", "error", "end", "flag"})
 """Types of columns whose values are neither less nor greater than others."""
-NO_TEXT = frozenset({"number", "duration", "size", "time"})
+NO_TEXT = frozenset({"number", "duration", "size", "time", "flag"})
 """Types of columns in which a regular expression finds nothing."""
 
 
@@ -208,18 +225,17 @@ def _refuse_literals(node: Compare, operand: Operand, context: Context) -> None:
             raise context.wrong(f"{name} has no value {literal.text!r}{hint}", literal.column)
 
 
-def keys_of(literals: tuple[Literal, ...], column: Column, context: Context) -> frozenset[Any]:
-    """Return the values that these literals allow in a column of names, texts, numbers or apis.
-
-    Names are folded. Raises FilterError if a literal is not of the column's type.
-    """
-    return frozenset(None if literal.kind == "null" else _key(literal, column, context) for literal in literals)
-
-
-def _key(literal: Literal, column: Column, context: Context) -> Any:
-    match column.type:
-        case "number" | "duration" | "size":
-            return number_of(literal, column.type, context)
+def _key(literal: Literal, column: Column, unit: str, context: Context) -> Any:
+    """Return the value of a column that equals a literal; names are folded."""
+    match kind := type_of(column):
+        case "number" | "size":
+            return _number_of(literal, kind, context)
+        case "duration":
+            return _duration_of(literal, column, unit, context)
+        case "flag" if literal.kind != "boolean":
+            raise context.wrong(f"expected {EXPECTED[kind]}, found {literal.text!r}", literal.column)
+        case "flag":
+            return literal.value
         case "api":
             return code_of(literal, "api", context)
         case "name":
@@ -233,20 +249,20 @@ def _equal(literals: tuple[Literal, ...], operand: Operand, context: Context) ->
     if column is None:
         return _field_equal(literals, operand, context)
     null = next((literal for literal in literals if literal.kind == "null"), None)
-    if null and column.many:
+    if null and column.is_list:
         raise context.wrong(f"{column.name} is never null; 'not {column.name}' holds where there are none", null.column)
-    match column.type:
+    match kind := type_of(column):
         case "error":
             return _error_equal(literals, context)
         case "time":
             tests = [_at(literal, operator.eq, context) if literal.kind != "null" else _is_null for literal in literals]
             return tests[0] if len(tests) == 1 else lambda value: any(test(value) for test in tests)
-    keys = keys_of(literals, column, context)
-    if column.type == "end":
+    keys = frozenset(None if each.kind == "null" else _key(each, column, operand.unit, context) for each in literals)
+    if kind == "end":
         # The brackets of an IPv6 address belong to the port behind it.
         keys |= {key[1:-1] for key in keys if key and key.startswith("[") and key.endswith("]")}
         return lambda value: value in keys or (value is not None and value.rpartition(":")[0].strip("[]") in keys)
-    if column.type == "name":
+    if kind == "name":
         return lambda value: value in keys or (value is not None and value.casefold() in keys)
     if len(keys) == 1:
         (key,) = keys
@@ -282,8 +298,9 @@ def _field_equal(literals: tuple[Literal, ...], operand: Operand, context: Conte
 
 def _error_equal(literals: tuple[Literal, ...], context: Context) -> Test:
     codes = {code_of(literal, "error", context) for literal in literals}
+    texts = {str(code) for code in codes}  # an error without a name is shown as its number
     find = context.error_codes.find
-    return lambda value: (find(value) if isinstance(value, str) else value) in codes
+    return lambda value: value in codes if isinstance(value, int) else find(value) in codes or value in texts
 
 
 def _order(node: Compare, operand: Operand, context: Context) -> Test:
@@ -293,16 +310,16 @@ def _order(node: Compare, operand: Operand, context: Context) -> Test:
         raise context.wrong(f"{literal.text} has no order; compare with == or !=", literal.column)
     if column is None:
         return _field_order(literal, compare, operand, context)
-    if column.type in NO_ORDER:
+    if type_of(column) in NO_ORDER:
         raise context.wrong(f"{column.name} has no order; compare with == != ~ !~ or in", node.column)
-    match column.type:
+    match type_of(column):
         case "api" if literal.kind != "number":
             raise context.wrong(
                 f"expected a number, as names of apis have no order, found {literal.text!r}", literal.column
             )
         case "time":
             return _at(literal, compare, context)
-    key = _key(literal, column, context)
+    key = _key(literal, column, operand.unit, context)
     return lambda value: value is not None and compare(value, key)
 
 
@@ -332,20 +349,21 @@ def _text(value: Any) -> str | None:
 
 def _at(literal: Literal, compare: Callable[[Any, Any], bool], context: Context) -> Test:
     moment = time_of(literal, context)
-    instant = moment.value
+    instant = int(moment.value or 0) // MICROSECOND
     if moment.kind == "clock":
-        return lambda value: value is not None and compare(value % DAY, instant)
+        return lambda value: value is not None and compare(value % (DAY // MICROSECOND), instant)
     return lambda value: value is not None and compare(value, instant)
 
 
 def _search(node: Compare, operand: Operand, context: Context) -> Test:
     (literal,) = node.literals
     column = operand.column
-    if column and column.type in NO_TEXT:
+    kind = type_of(column) if column else None
+    if column and kind in NO_TEXT:
         raise context.wrong(f"{column.name} is not text; compare with == != < <= > >= or in", node.column)
-    if column and column.name == "apiKey":
-        raise context.wrong("apiKey is a number; the column api has names", node.column)
-    pattern = _compiled(literal, context, re.IGNORECASE if column and column.type in NO_CASE else re.NOFLAG)
+    if column and kind in NAMES_IN and not column.type.startswith(("text", "word")):
+        raise context.wrong(f"{column.name} has numbers; the column {NAMES_IN[kind]} has names", node.column)
+    pattern = _compiled(literal, context, re.IGNORECASE if kind in NO_CASE else re.NOFLAG)
     return lambda value: (text := _text(value)) is not None and pattern.search(text) is not None
 
 

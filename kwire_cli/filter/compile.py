@@ -283,9 +283,7 @@ class Row(Opened, Protocol):
     """A row to which a filter is applied: a frame, or a batch."""
 
     def column(self, name: str) -> Any:
-        """The value of a column (its name, no alias): of the type that COLUMNS says, a list or tuple where it is
-        `many`; None where there is none.
-        """
+        """Return the value of a column of `facts.columns`, by its name; None if there is no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +324,7 @@ def compile_filter(
 
     def values(name: Name) -> Collection[str]:
         column = columns(name)
-        return anomalies if column and column.name == "anomaly" else values_of(column, places_in(name), rows)
+        return anomalies if column and column.name.endswith("anomalies") else values_of(column, places_in(name), rows)
 
     context = Context(text, Numbers(error_codes), Numbers(api_keys), places_in, columns, values)
     node = parse(text)
@@ -375,7 +373,7 @@ def _comparison(node: Compare, context: Context) -> _Part:
             values = tuple(literal for literal in node.literals if literal.kind != "null")
             together = Either if node.operator == "in" else Both
             return _compiled(together((replace(node, literals=values), replace(node, literals=nulls))), context)
-        column_name = "api" if nulls else "apiKey"
+        column_name = "api" if nulls else "api_key"
     return _over(node.name, operand, test_of(node, operand, context), context, column_name)
 
 
@@ -384,7 +382,7 @@ def _over(name: Name, operand: Operand, test: Test, context: Context, asked: str
     if column is None:
         return _Part(_any_value(test, values_in(context.places(name))), names=(name,))
     asked = asked or column.name
-    if column.many:
+    if column.is_list:
         return _Part(_any_value(test, lambda row: row.column(asked) or ()))
     return _Part(lambda row: test(row.column(asked)))
 

@@ -1,4 +1,4 @@
-"""Expressions of the filter language: nodes, literals, columns and paths."""
+"""Expressions of the filter language: nodes, literals, types of columns, and paths."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal as Choice, TypeAlias
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal as Choice, TypeAlias, cast
 
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from kwire_cli.facts.columns import Column
 
 
 # What is wrong with a filter, and where.
@@ -217,95 +220,31 @@ def _nanoseconds(found: re.Match[str]) -> int | None:
     return (hour * 3600 + minute * 60 + second) * SECOND + int((found["fraction"] or "").ljust(9, "0"))
 
 
-# The columns of a frame that a filter can name, as data.
+# How the values of columns compare.
 
-Type: TypeAlias = Choice["number", "duration", "size", "time", "text", "end", "name", "api", "error"]
-"""How values compare. number: ints; duration: seconds; size: bytes; time: ns since 1970; text: strings with case; end:
-`host:port`; name: strings without case; api: an api key, or the name of one; error: names of error codes, or the
-numbers of codes without a name."""
+Type: TypeAlias = Choice["number", "duration", "size", "time", "text", "flag", "end", "name", "api", "error"]
+"""How values compare. duration: numbers, and literals with a unit of time; size: bytes; time: microseconds since 1970;
+text: strings with case; end: `host:port`; name: strings without case; api: an api key, or the name of one; error: names
+of error codes, or numbers."""
 
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column: its values are of one type; `many` means a list of them, never null, and otherwise one value or
-    None. `values` are some of the values, or of what may stand for them.
-    """
-
-    name: str
-    type: Type
-    meaning: str
-    aliases: tuple[str, ...] = ()
-    many: bool = False
-    values: tuple[str, ...] = ()
+PER_SECOND = {"us": 1_000_000, "ms": 1000}
+"""Units of columns that are durations."""
 
 
-COLUMNS: tuple[Column, ...] = (
-    Column("frame", "number", "the frame's number, from 1 by arrival of its last byte"),
-    Column("time", "time", "when its last byte arrived"),
-    Column("src", "end", "the end that sent it, `address:port`; `==` also takes the address alone"),
-    Column("dst", "end", "the end that it was sent to, as `src`"),
-    Column("host", "text", "the addresses of both ends", many=True),
-    Column("port", "number", "the ports of both ends", many=True),
-    Column("stream", "number", "the connection's number, from 0 by first packet"),
-    Column("packet", "number", "the number of the packet with its last byte, in its file"),
-    Column("capture", "text", "its capture point, where there are several inputs (docs/captures.md)"),
-    Column("file", "text", "the file that has its last byte"),
-    Column(
-        "kind",
-        "name",
-        "`request`, `response`, `sasl-token`, `not-kafka` or `gap`",
-        values=("request", "response", "sasl-token", "not-kafka", "gap"),
-    ),
-    Column("size", "size", "bytes, with the size prefix"),
-    Column("apiKey", "api", "the api key, compared by name or number"),
-    Column("api", "api", "the api, compared by name or number; null where the key is unknown"),
-    Column("apiVersion", "number", "the api's version", aliases=("version",)),
-    Column("correlationId", "number", "the correlation id"),
-    Column("clientId", "text", "the client id", aliases=("client",)),
-    Column(
-        "software",
-        "text",
-        "the client's software and its version, known once an ApiVersions request on this connection names them",
-    ),
-    Column("broker", "number", "the node id of the broker's end, if Metadata responses named its address for one node"),
-    Column("topics", "text", "the topics that it is about, ids resolved to names", aliases=("topic",), many=True),
-    Column(
-        "groups",
-        "text",
-        "the groups that a request names; a response has those of its request",
-        aliases=("group",),
-        many=True,
-    ),
-    Column("latency", "duration", "from request to response; null where that is unknown"),
-    Column("throttle", "duration", "for how long a response asks its client to wait; null where it says nothing of it"),
-    Column(
-        "inFlight",
-        "number",
-        "requests of the connection that wait for their responses when this request is sent, itself among them",
-    ),
-    Column("error", "error", "the names of all error codes in it other than 0, compared by name or number", many=True),
-    Column("requestFrame", "number", "the number of the request that this response answers"),
-    Column("protocol", "name", "what is spoken where it is not Kafka: `tls`, `http`, …", values=("tls", "http")),
-    Column(
-        "content",
-        "text",
-        "what the bytes of TLS are, where they could be read: `ClientHello`, `alert close_notify`, …",
-        many=True,
-    ),
-    Column("reason", "text", "why bytes of TLS were not decrypted"),
-    Column(
-        "anomaly",
-        "name",
-        "the codes of its anomalies, and of the batches and records in it (docs/model.md)",
-        aliases=("anomalies",),
-        many=True,
-    ),
-)
-"""The columns in the order of the documentation."""
+@cache
+def type_of(column: Column) -> Type:
+    """Return how the values of a column compare."""
+    if column.form:
+        return cast("Type", column.form)
+    if column.unit in PER_SECOND:
+        return "duration"
+    if column.unit == "B":
+        return "size"
+    return _TYPES.get(column.type, "text")
 
-BY_NAME: dict[str, Column] = {name: column for column in COLUMNS for name in (column.name, *column.aliases)}
-"""Columns by name and alias."""
-OF_BATCHES = frozenset({"size", "kind", "time", "anomaly"})
+
+_TYPES: dict[str, Type] = {"int32": "number", "int64": "number", "int32s": "number", "flag": "flag", "time": "time"}
+OF_BATCHES = frozenset({"size", "kind", "time", "anomaly", "all_anomalies"})
 """The columns of batches and gaps; their other names are fields."""
 KINDS_OF_BATCHES = ("batch", "control", "gap")
 """The values of the column `kind` of batches and gaps."""

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from kwire_cli.errors import close_to, did_you_mean
-from kwire_cli.filter.model import BY_NAME, KINDS_OF_BATCHES, OF_BATCHES, ROOTS, below, values_at
+from kwire_cli.facts.columns import BY_NAME
+from kwire_cli.filter.model import KINDS_OF_BATCHES, OF_BATCHES, ROOTS, below, values_at
 from kwire_cli.structs.lengths import UNKNOWN_KEY
 from kwire_cli.structs.records.parts import BATCH_KEYS, COMPRESSION, RECORD_KEYS, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from kwire_cli.filter.model import Column, Name
+    from kwire_cli.facts.columns import Column
+    from kwire_cli.filter.model import Name
 
 
 # Where the values of a name are: in the message, in its batches and records, or in the payloads that it
@@ -153,12 +155,12 @@ def _from_batch(parts: tuple[str, ...]) -> tuple[str, ...]:
 def values_of(column: Column | None, places: Places, rows: Rows) -> tuple[str, ...]:
     """Return all values that a column, or else a field, can have if these are fixed names; none if it may have others.
 
-    The values of the columns `api`, `error` and `anomaly` are not among these. A filter of frames may name the kinds of
-    batches too, so that it serves captures and segments together.
+    A filter of frames may name the kinds of batches too, so that it serves captures and segments together.
     """
     if column is not None:
-        kinds = KINDS_OF_BATCHES if rows == "batches" else dict.fromkeys((*column.values, *KINDS_OF_BATCHES))
-        return (*kinds,) if column.name == "kind" else ()
+        if column.name != "kind":
+            return column.values
+        return KINDS_OF_BATCHES if rows == "batches" else (*dict.fromkeys((*column.values, *KINDS_OF_BATCHES)),)
     fixed = len(places.records) == 1 and not (places.message or places.payloads)
     return _VALUES.get(places.records[0], ()) if fixed else ()
 

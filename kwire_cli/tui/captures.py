@@ -5,24 +5,22 @@ from __future__ import annotations
 import tempfile
 import threading
 from array import array
-from dataclasses import dataclass, field
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.filter.rows import FrameRow
 from kwire_cli.message.encode import request_head, response_correlation
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.known_layout import Headers, Layouts
 from kwire_cli.source.kafka.captured import Captured, Names
-from kwire_cli.source.kafka.columns import COLUMNS, FilterRow, LineRow
 from kwire_cli.source.kafka.connection import Connection, Seen
 from kwire_cli.source.kafka.framing import Cut
 from kwire_cli.source.kafka.line_records import is_anomalous
 from kwire_cli.tui.look import Look, Pace, frame_costs
 from kwire_cli.view.anomaly_counts import AnomalyCounts
 from kwire_cli.view.bounded_outline import of_line
-from kwire_cli.view.frame_table import cells, columns_of
+from kwire_cli.view.frame_table import COLUMNS, cells, text_of_names
 from kwire_cli.view.html.frames import line_row
-from kwire_cli.view.tables import TABLE
 from kwire_cli.view.widths import layout
 
 if TYPE_CHECKING:
@@ -249,17 +247,20 @@ MOST_TOPICS = 20
 """Topics that are shown of such a frame."""
 
 
-@dataclass(frozen=True, slots=True)
-class _KnownRow(LineRow):
-    """A row of a large frame, with what was read for it when that was read anyway."""
+class _LargeRow(NamedTuple):
+    """The cells of a large frame, made when the frame was read, and its topics, whose names may be known later."""
 
-    values: dict[str, Any] = field(default_factory=dict)
-    names: Names = field(default_factory=Names)
+    made: list[str]
+    topics: list[str]
 
-    def column(self, name: str) -> Any:
-        """The value of a column; topics by the names that are known by now."""
-        value = self.values[name]
-        return [self.names.topic(topic) for topic in value[:MOST_TOPICS]] if name == "topics" else value
+    def cells(self, names: Names) -> list[str]:
+        """Return the cells, with the names of topics that are known by now."""
+        topics = text_of_names([names.topic(topic) for topic in self.topics])
+        return [topics if column.name == "topics" else cell for cell, column in zip(self.made, COLUMNS, strict=True)]
+
+
+def _cells(line: Captured) -> list[str]:
+    return cells(FrameRow(line), COLUMNS, AnomalyCounts("frame"))
 
 
 class Captures:
@@ -276,7 +277,7 @@ class Captures:
         self._index = Index(Layouts(self.catalog), origin)
         self._read = False
         self._size = max(opened.size, 1)
-        self._known: dict[int, dict[str, Any]] = {}
+        self._known: dict[int, _LargeRow] = {}
 
     def __len__(self) -> int:
         return len(self._index)
@@ -297,7 +298,7 @@ class Captures:
         for share, line in self._lines(self._index.names):
             self._index.add(line)
             if line.seen.size >= LARGE:  # which takes long to read again for its row
-                self._known[line.number - 1] = {name: COLUMNS[name](line) for name in (*TABLE, "stream")}
+                self._known[line.number - 1] = _LargeRow(_cells(line), line.topics[:MOST_TOPICS])
             if pace.is_due():
                 yield share
         self._read = True
@@ -319,7 +320,7 @@ class Captures:
                 numbers = []
             if line.number > len(self):
                 break  # the file has grown since
-            if matches(FilterRow(line, self.redaction)):
+            if matches(FrameRow(line, self.redaction)):
                 numbers.append(line.number - 1)
             if pace.is_due():
                 yield share, numbers
@@ -328,13 +329,13 @@ class Captures:
 
     def heading(self, width: int) -> Line:
         """The names of the columns."""
-        return layout(columns_of(()), room=width).heading()
+        return layout(COLUMNS, room=width).heading()
 
     def row(self, number: int, width: int) -> Line:
         """A line as in the table of `kwire decode`."""
-        line, values = self._index.line(number), self._known.get(number)
-        known = LineRow(line) if values is None else _KnownRow(line, None, values, self._index.names)
-        return layout(columns_of(()), room=width).row(cells(known, columns_of(()), AnomalyCounts("frame")))
+        known = self._known.get(number)
+        row = _cells(self._index.line(number)) if known is None else known.cells(self._index.names)
+        return layout(COLUMNS, room=width).row(row)
 
     def title(self, number: int) -> str:
         """The frame's number, and what it is."""

@@ -7,11 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.ledger import GAP_PATH, Row, rows_of
+from kwire_cli.filter.rows import BatchRow, FrameRow
 from kwire_cli.message.record_notes import is_anomalous_message
 from kwire_cli.records.batch import PADDING, Batch, Source
 from kwire_cli.records.gaps import Gap, cut_batch
 from kwire_cli.records.reading import read_items
-from kwire_cli.source.kafka.columns import BatchRow, FrameRow
+from kwire_cli.source.kafka.line_records import anomaly_codes
+from kwire_cli.source.kafka.pasted import PastedFrame
 from kwire_cli.tui.look import Look, Pace, frame_costs
 from kwire_cli.view.batch_table import batch_row, table_columns
 from kwire_cli.view.bounded_outline import of_frame, of_item
@@ -78,7 +80,8 @@ class Frames:
             if number == len(self._frames):
                 yield 0.0, []
                 continue
-            numbers = [number] if matches(FrameRow(self._frames[number], self.redaction)) else []
+            line = PastedFrame(self._frames[number], self.redaction)
+            numbers = [number] if matches(FrameRow(line, self.redaction)) else []
             number += 1
             yield number / len(self._frames), numbers
 
@@ -90,7 +93,7 @@ class Frames:
         """A frame in one line."""
         frame = self._shown(number)
         version = "" if frame.api_version is None else f" v{frame.api_version}"
-        codes = ", ".join(dict.fromkeys(FrameRow(frame, self.redaction).column("anomaly")))
+        codes = ", ".join(dict.fromkeys(anomaly_codes(PastedFrame(frame, self.redaction), deep=True)))
         call = f"{frame.api or text_of(frame.api_key)}{version}"
         label = f"# {text_of(frame.label)}" if frame.label else ""
         remarks = "  ".join([text for text in (codes, "guessed" if frame.guess else "", label) if text])

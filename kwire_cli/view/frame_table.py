@@ -1,12 +1,17 @@
-"""Lines of captures as rows of a table."""
+"""Lines of captures as rows of a table.
+
+Without --fields, the table has columns of its own: some join several columns of frames, such as the api with its
+version, or show a value in fewer characters. With --fields, it has these columns and fields, by their names.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.source.kafka.columns import ALIASES, COLUMNS
+from kwire_cli.facts.columns import BY_NAME
+from kwire_cli.source.kafka.captured import time_text
 from kwire_cli.source.kafka.line_records import anomaly_codes
 from kwire_cli.view.lines import escaped
 from kwire_cli.view.tables import text_of
@@ -15,56 +20,54 @@ from kwire_cli.view.widths import Column
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kwire_cli.message.known_layout import Layout as MessageLayout, Plain
+    from kwire_cli.filter.rows import FrameRow
+    from kwire_cli.message.known_layout import Layout as MessageLayout
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.kafka.columns import LineRow
     from kwire_cli.view.anomaly_counts import AnomalyCounts
     from kwire_cli.view.widths import Layout
 
-_COLUMNS = (
+COLUMNS = (
     Column("frame", width=6, right=True, style="dim"),
     Column("time", width=15, least=12, cut="short", style="dim", gap=1),
     Column("direction", " ", width=1, gap=1),
     Column("call", "api", width=24, least=12, cut="call", style="name"),
-    Column("clientId", "client", keep=1, width=16, least=8, style="text"),
+    Column("client_id", "client", keep=1, width=16, least=8, style="text"),
     Column("topics", keep=3, width=24, least=12, cut="list", style="text"),
     Column("src", keep=4, width=21, least=12),
     Column("dst", keep=4, width=21, least=12),
-    Column("correlationId", "corr", keep=6, width=6, right=True),
+    Column("correlation_id", "corr", keep=6, width=6, right=True),
     Column("stream", keep=7, width=6, right=True),
     Column("size", "size B", keep=2, width=7, right=True, style="number"),
     Column("latency", "latency ms", width=10, right=True, style="number"),
     Column("faults", "error", width=8, least=12, cut="list", style="warning", late=True, intact=True),
 )
-COLUMNS_SHOWN: dict[str, Column] = {column.name: column for column in _COLUMNS}
-"""The columns of the table. `direction` is an arrow, → for a request and ← for a response, `call` is the api with its
-version, and `faults` are the names of errors and the codes of anomalies."""
-_OTHERS = {
-    column.name: column
-    for column in (
-        Column("api", width=20, least=8, style="name"),
-        Column("error", width=8, least=12, cut="end", style="warning"),
-        Column("apiVersion", "ver", width=3, right=True),
-        Column("apiKey", right=True),
-        Column("packet", right=True),
-        Column("throttle", "throttle ms", right=True, style="number"),
-        Column("inFlight", right=True),
-        Column("broker", right=True),
-        Column("requestFrame", right=True),
-    )
-}
-"""Columns that only --fields shows, but for those whose values are texts."""
+"""The columns of the table without --fields. `direction` is an arrow, → for a request and ← for a response, `call` the
+api with its version, `latency` has milliseconds, and `faults` are the names of errors and the codes of anomalies."""
+_API_WIDTH = 20
+_STYLES = {"api": "name", "error": "warning"}
+_SHOWN = {column.name: column for column in COLUMNS}
 
 
 def columns_of(fields: Sequence[str]) -> tuple[Column, ...]:
-    """Return the columns of the table, or those of --fields, none of which goes for the sake of others."""
-    return tuple(_asked(name) for name in fields) if fields else _COLUMNS
+    """Return the columns of the table, or those of --fields, all of which stay however narrow the terminal is."""
+    return tuple(_requested(name) for name in fields) if fields else COLUMNS
 
 
-def _asked(name: str) -> Column:
-    column = (COLUMNS_SHOWN | _OTHERS).get(ALIASES.get(name, name)) or Column(name, least=8)
-    title = column.title if ALIASES.get(name, name) == name else name
-    return replace(column, title=title, keep=0, gap=2, late=False)
+def _requested(name: str) -> Column:
+    known = BY_NAME.get(name)
+    if known is None:
+        return Column(name, least=8)
+    if column := _SHOWN.get(known.name):
+        return replace(column, title=known.name, keep=0, gap=2, late=False)
+    style = "number" if known.unit else _STYLES.get(known.form, "")
+    return Column(
+        known.name,
+        least=8,
+        width=_API_WIDTH if known.name == "api" else 8,
+        right=known.is_number,
+        cut="list" if known.is_list else "middle",
+        style=style,
+    )
 
 
 # A row is made of a line's cells.
@@ -72,76 +75,58 @@ def _asked(name: str) -> Column:
 _ARROWS = {"request": "→", "response": "←"}
 
 
-def cells(line: LineRow, columns: Sequence[Column], counts: AnomalyCounts, remark: str = "") -> list[str]:
+def cells(row: FrameRow, columns: Sequence[Column], counts: AnomalyCounts, remark: str = "") -> list[str]:
     """Return the cells of a line as text, and count its anomalies. A remark takes the place of an error."""
     return [
-        remark if remark and column.name in {"error", "faults"} else _cell(line, column.name, counts)
+        remark if remark and column.name in {"errors", "faults"} else _cell(row, column.name, counts)
         for column in columns
     ]
 
 
-def _cell(line: LineRow, name: str, counts: AnomalyCounts) -> str:
+def _cell(row: FrameRow, name: str, counts: AnomalyCounts) -> str:
     if name == "faults":
-        return _faults(line.line, counts)
-    if name == "direction":
-        return _ARROWS.get(line.value("kind"), "")
-    if name == "call":
-        return _call(line.value("kind"), line.value("api"), line.value("apiVersion"), line.line)
-    value = line.value(name)
-    if name == "api" and value is None:
-        return _other(line.line)
-    formatter = _FORMATS.get(ALIASES.get(name, name))
-    return formatter(value) if formatter and value is not None else text_of(value)
+        return _faults(row.line, counts)
+    maker = _maker(name)
+    return text_of(row.shown(name)) if maker is None else str(maker(row.line))
 
 
-def _call(kind: str, api: str | None, version: int | None, line: Captured) -> str:
-    """Return what a line says: its api and version, or what it is if it is no frame."""
-    if kind == "sasl-token":
+def _call(line: Captured) -> str:
+    """Return the api and version of a frame, or the name of other bytes."""
+    if line.kind == "sasl-token":
         return "SASL token"
-    if kind == "not-kafka":
+    if line.kind == "not-kafka":
         return f"{text_of(line.seen.protocol) or 'unknown'} (not Kafka)"
-    name = api or _other(line)
-    return name if version is None else f"{name} v{version}"
+    name = line.api or _other(line)
+    return name if line.api_version is None else f"{name} v{line.api_version}"
 
 
 def _faults(line: Captured, counts: AnomalyCounts) -> str:
     """Return the errors and the anomalies of a line, and count the anomalies."""
     errors, anomalies = line.errors, counts.add(anomaly_codes(line, deep=True))
-    return ", ".join(filter(None, (_names(errors) if errors else "", anomalies)))
+    return ", ".join(filter(None, (", ".join(map(text_of, errors)), anomalies)))
 
 
 def _other(line: Captured) -> str:
     return text_of(line.seen.protocol or line.code or line.api_key)
 
 
-def _milliseconds(seconds: float) -> str:
-    return f"{seconds * 1000:.3f}"
-
-
-def _names(values: Any) -> str:
-    return ", ".join([text_of(value) for value in values]) if isinstance(values, list) else text_of(values)
-
-
-_FORMATS: dict[str, Callable[[Any], str]] = {
-    "time": lambda time: time[11:26],
-    "latency": _milliseconds,
-    "throttle": _milliseconds,
-    "topics": _names,
-    "error": _names,
-}
+def text_of_names(values: Sequence[str]) -> str:
+    """Return names in one cell."""
+    return escaped(values[0]) if len(values) == 1 else ", ".join([text_of(value) for value in values])
 
 
 def plain_rows(table: Layout, counts: AnomalyCounts) -> Callable[[Captured], str] | None:
     """Return a function that makes a row of a table without a limit from a line of the capture, without colours.
 
-    The function counts the anomalies of the lines.
-
-    Return None if a column is the path of a field.
+    The function counts the anomalies of the lines. Return None if a column is the path of a field.
     """
-    columns = table.columns
-    if not all(ALIASES.get(column.name, column.name) in {*COLUMNS, *_MADE} for column in columns):
+    names = [column.name for column in table.columns]
+    made = [partial(_faults, counts=counts) if name == "faults" else _maker(name) for name in names]
+    makers = [maker for maker in made if maker is not None]
+    if len(makers) < len(names):
         return None
-    makers, form = [_maker(column.name, counts) for column in columns], "".join(table.forms)
+    others = [maker for name, maker in zip(names, makers, strict=True) if name not in {"direction", "call"}]
+    form = "".join(table.forms)
 
     def row_of(line: Captured) -> str:
         return (form % tuple([cell(line) for cell in makers])).rstrip()
@@ -150,58 +135,53 @@ def plain_rows(table: Layout, counts: AnomalyCounts) -> Callable[[Captured], str
     def form_of(message: MessageLayout) -> str:
         """Return the form of rows of a message, whose arrow, api and version are in place."""
         in_place = {"direction": _ARROWS[message.kind], "call": f"{message.api} v{message.version}"}
-        cells = zip(columns, table.forms, strict=True)
         return "".join(
-            (cell % in_place[column.name]).replace("%", "%%") if column.name in in_place else cell
-            for column, cell in cells
+            (cell % in_place[name]).replace("%", "%%") if name in in_place else cell
+            for name, cell in zip(names, table.forms, strict=True)
         )
 
     def usual(line: Captured) -> str:
         plain = line.seen.plain
         if plain is None:
             return row_of(line)
-        return (form_of(plain.layout) % _usual_cells(line, plain, counts)).rstrip()
+        return (form_of(plain.layout) % tuple([cell(line) for cell in others])).rstrip()
 
-    return usual if columns == _COLUMNS else row_of
-
-
-def _usual_cells(line: Captured, plain: Plain, counts: AnomalyCounts) -> tuple[Any, ...]:
-    """Return the cells of a well-formed frame beside `direction` and `call`: the same as `_maker` gives one by one."""
-    time, latency = line.time, line.latency
-    client, topics = line.client_id, line.topics
-    return (
-        line.number,
-        time[11:26] if time else "",
-        escaped(client) if client else "",
-        (_names(topics) if len(topics) > 1 else escaped(topics[0])) if topics else "",
-        line.src,
-        line.dst,
-        plain.correlation_id,
-        line.stream,
-        line.seen.size,
-        "" if latency is None else f"{latency * 1000:.3f}",
-        _faults(line, counts),
-    )
+    return usual
 
 
-def _maker(name: str, counts: AnomalyCounts) -> Callable[[Captured], Any]:
-    """Return the function that makes a cell of a line."""
-    if name == "faults":
-        return lambda line: _faults(line, counts)
-    if name == "direction":
-        return lambda line: _ARROWS.get(line.kind, "")
-    if name == "call":
-        return lambda line: _call(line.kind, line.api, line.api_version, line)
-    column = COLUMNS[ALIASES.get(name, name)]
-    formatter = _FORMATS.get(ALIASES.get(name, name), text_of)
-    if name == "api":
-        return lambda line: column(line) or _other(line)
-    if name in _PLAIN:
-        return column
-    return lambda line: "" if (value := column(line)) is None else formatter(value)
+@cache
+def _maker(name: str) -> Callable[[Captured], Any] | None:
+    """Return the function that makes a cell of a line; None if the name is the path of a field."""
+    if name in _MADE:
+        return _MADE[name]
+    column = BY_NAME.get(name)
+    if column is None:
+        return None
+    of_line = column.of_line
+    if column.is_number:
+        return lambda line: "" if (value := of_line(line)) is None else value
+    if column.type == "texts":
+        return lambda line: text_of_names(values) if (values := of_line(line)) else ""
+    if column.type in {"word", "text"}:
+        return lambda line: escaped(value) if (value := of_line(line)) else ""
+    return lambda line: text_of(of_line(line))
 
 
-_MADE = ("direction", "call", "faults")
-"""Columns of the table alone."""
-_PLAIN = frozenset({"frame", "src", "dst", "kind", "size", "stream", "packet"})
-"""Columns whose values are never null, and text as it is."""
+def _time(line: Captured) -> str:
+    microseconds = BY_NAME["time"].of_line(line)
+    return "" if microseconds is None else (time_text(microseconds * 1000) or "")[11:26]
+
+
+def _latency(line: Captured) -> str:
+    microseconds = BY_NAME["latency_us"].of_line(line)
+    return "" if microseconds is None else f"{microseconds / 1000:.3f}"
+
+
+_MADE: dict[str, Callable[[Captured], str]] = {
+    "direction": lambda line: _ARROWS.get(line.kind, ""),
+    "call": _call,
+    "latency": _latency,
+    "time": _time,
+    "api": lambda line: text_of(line.api) or _other(line),
+}
+"""How to make the cells that are more, or less, than the value of a column."""

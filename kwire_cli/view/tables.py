@@ -63,29 +63,6 @@ def _field(value: Any, *, raw: bool) -> Any:
     )
 
 
-# Columns of a capture's rows of csv.
-
-TABLE = (
-    "frame",
-    "time",
-    "src",
-    "dst",
-    "kind",
-    "api",
-    "apiVersion",
-    "correlationId",
-    "clientId",
-    "topics",
-    "size",
-    "latency",
-    "error",
-)
-
-
-CSV_HEADINGS = {"latency": "latencySeconds", "throttle": "throttleSeconds"}
-"""Names of columns of durations in csv."""
-
-
 def text_of(value: Any) -> str:
     """A value in one cell: several are joined by commas, nothing is empty, nothing moves the cursor."""
     if value is None:

@@ -20,25 +20,24 @@ def test_subjects_of_a_capture_are_the_lines_of_decode():
     subjects = kwire.open(CAPTURE)
     assert [json.loads(json.dumps(subject.to_json())) for subject in subjects] == printed
     for subject, document in zip(subjects, printed, strict=True):  # read anew
-        assert (subject.number, subject.kind, subject.src, subject.dst, subject.stream) == tuple(
-            document[name] for name in ("frame", "kind", "src", "dst", "stream")
-        )
-        assert subject.time == datetime.fromisoformat(document["time"])
-        assert (subject.topics, subject.latency) == (document.get("topics", []), document.get("latency"))
-        assert (subject.api, subject.api_version) == (document["api"], document["apiVersion"])
+        for name in ("frame", "kind", "src", "dst", "stream", "api", "apiVersion"):
+            assert subject[name] == document[name]
+        assert subject["time"] == datetime.fromisoformat(document["time"])
+        assert subject["topics"] == document.get("topics", [])
+        assert subject["latency_us"] == (("latency" in document and round(document["latency"] * 1e6)) or None)
         assert subject.frame.body.to_json(records="decoded") == document["body"]
 
 
 def test_nothing_is_read_before_it_is_asked_for():
     subjects = kwire.open(CAPTURE)
-    assert [subject.number for subject in islice(subjects, 2)] == [1, 2]
+    assert [subject["frame"] for subject in islice(subjects, 2)] == [1, 2]
     assert repr(subjects).startswith("<kwire subjects of ")
     first = next(iter(subjects))
     assert repr(first) == "<request ApiVersions v4 00:16:09.408562 127.0.0.1:50268 > 127.0.0.1:29092>"
 
 
 def test_a_filter_chooses_frames_and_batches():
-    chosen = [subject.number for subject in kwire.open(CAPTURE, filter="latency > 100ms")]
+    chosen = [subject["frame"] for subject in kwire.open(CAPTURE, filter="latency > 100ms")]
     lines = run("decode", CAPTURE, "--filter", "latency > 100ms", "-f", "jsonl").out.splitlines()
     assert chosen == [json.loads(line)["frame"] for line in lines]
     logs = ROOT / "samples/segments/garbage-0"
@@ -54,15 +53,18 @@ def test_a_filter_chooses_frames_and_batches():
 
 
 def test_request_logs_and_log_directories_have_subjects_too():
-    exchange = next(iter(kwire.open(LOG)))
-    assert (exchange.kind, exchange.api, exchange.number) == ("exchange", "BrokerHeartbeat", 1)
-    assert exchange.latency is not None
-    assert exchange.src.startswith("127.0.0.1:")
+    request, response = islice(kwire.open(LOG), 2)
+    assert [half["kind"] for half in (request, response)] == ["request", "response"]
+    assert (request["api"], request["line"], request["file"]) == ("BrokerHeartbeat", 1, str(LOG))
+    assert (request["latency"], response["latency"] > 0) == (None, True)
+    assert request["src"] == response["dst"]
     with pytest.raises(kwire.InputError, match="no JSON of its own"):
-        exchange.to_json()
+        request.to_json()
+    with pytest.raises(KeyError):
+        request["nosuch"]
     batch = next(iter(kwire.open(ROOT / "samples/segments/orders-zstd-0")))
-    assert (batch.kind, batch.topics, batch.frame) == ("batch", ["orders-zstd"], None)
-    assert batch.time == datetime.fromtimestamp(1795259733.031, UTC)
+    assert (batch["kind"], batch["topics"], batch["api"], batch.frame) == ("batch", ["orders-zstd"], None, None)
+    assert batch["time"] == datetime.fromtimestamp(1795259733.031, UTC)
     assert batch.to_json()["records"][0]["offset"] == 0
 
 

@@ -101,7 +101,7 @@ def test_statistics_and_csv_are_of_all(tmp_path):
     counted = json_of("stats", *files)
     assert counted["facts"]["frames"]["request"] == 2 * sum(line["kind"] == "request" for line in rows(PYTHON))
     lines = kwire("decode", *files, "--format", "csv").out.splitlines()
-    assert sum(line.startswith("capture,file,frame") for line in lines) == 1
+    assert sum(line.startswith("capture_point,file,frame") for line in lines) == 1
     assert sum(line.startswith(f"{tmp_path / 'b'},") for line in lines) == len(rows(PYTHON))
 
 

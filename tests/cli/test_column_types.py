@@ -13,7 +13,7 @@ from kwire_cli.spec.catalog import catalog
         ("time", "time"),
         ("topic", "[]text"),
         ("client", "text"),
-        ("throttle", "float"),
+        ("throttle_ms", "int"),
         ("maxWaitMs", "int"),
         ("header.correlationId", "int"),
         ("partitionIndex", "[]int"),
@@ -29,7 +29,7 @@ from kwire_cli.spec.catalog import catalog
 )
 def test_columns_of_captures_have_the_types_of_fields(name, kind):
     [field] = of_captures([name], catalog())
-    assert (field.name, field.type) == ("throttleSeconds" if name == "throttle" else name, kind)
+    assert (field.name, field.type) == (name, kind)
 
 
 def test_columns_of_logs_have_types():

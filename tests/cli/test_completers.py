@@ -67,11 +67,11 @@ def test_there_are_paths_in_most_commands():
         (["decode", "--message", "nothing", "--message-version", "1"], []),
         (["decode", "--specs", "nosuch", "--api", "heart"], []),
         (["decode", "--overlay", "nosuch"], []),
-        (["decode", "--filter", "thrott"], ["throttle"]),
-        (["decode", "--filter", "error and laten"], ["error and latency"]),
+        (["decode", "--filter", "thrott"], ["throttle_ms"]),
+        (["decode", "--filter", "error and laten"], ["error and latency_us"]),
         (["dump", "--filter", "compr"], ["compression"]),
-        (["decode", "--fields", "api,laten"], ["api,latency"]),
-        (["decode", "--sort", "laten"], ["latency"]),
+        (["decode", "--fields", "api,laten"], ["api,latency_us"]),
+        (["decode", "--sort", "laten"], ["latency_us"]),
         (["dump", "--sort", "baseO"], ["baseOffset"]),
         (["dump", "--deep", "--sort", "keyS"], ["keySize"]),
         (["clients", "--to", "4.1"], ["4.1"]),
@@ -106,4 +106,4 @@ def test_help_goes_on_with_commands_of_groups():
 
 
 def test_options_complete_behind_an_input_too():
-    assert names("samples/captures/ipv6.pcap", "--filter", "laten") == ["latency"]
+    assert names("samples/captures/ipv6.pcap", "--filter", "laten") == ["latency_us"]

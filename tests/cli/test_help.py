@@ -104,7 +104,7 @@ def test_options_stand_in_sections_and_rare_ones_under_help_all():
     ("arguments", "hint"),
     [
         (("--topic", "orders"), "there is no --topic; write --filter 'topic == \"orders\"'"),
-        (("--client=billing",), "there is no --client; write --filter 'clientId == \"billing\"'"),
+        (("--client=billing",), "there is no --client; write --filter 'client_id == \"billing\"'"),
         (("--errors",), "there is no --errors; write --filter 'error'"),
         (("--slow", "--fields", "a"), "there is no --slow; write --filter 'latency > 100ms'"),
     ],

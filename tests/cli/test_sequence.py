@@ -86,7 +86,7 @@ def test_pictures_and_pages(tmp_path):
     assert "MEMBER_ID_REQUIRED" in str(block["shapes"])
 
 
-FRAMES = "kwire decode a.pcap --fields frame,stream,api,correlationId"
+FRAMES = "kwire decode a.pcap --fields frame,stream,api,correlation_id"
 """The command that lists what --filter and --frames choose from."""
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from kit.commands import ROOT, examples, json_of, kwire, lines_of, refusal_of
 
+from kwire_cli.cli.captures import order_of_lines
 from kwire_cli.cli.sorting import Order, Ordering, order_of
 
 CAPTURE = ROOT / "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
@@ -27,7 +28,7 @@ def rows(*words):
 @pytest.fixture(scope="module")
 def frames():
     """The lines of the capture by their frame numbers, and their latencies."""
-    latencies = {int(row["frame"]): float(row["latencySeconds"] or 0) for row in rows("decode", CAPTURE)}
+    latencies = {int(row["frame"]): float(row["latency_us"] or 0) for row in rows("decode", CAPTURE)}
     return {line["frame"]: line for line in lines_of("decode", CAPTURE)}, latencies
 
 
@@ -71,7 +72,7 @@ def test_the_first_rows_are_those_of_all_sorted(values, most, descending):
 
 def test_measures_come_largest_first_and_names_smallest_first():
     for column, values, expected in (("size", [1, 3, 2], [3, 2, 1]), ("frame", [1, 3, 2], [1, 2, 3])):
-        ordering = Ordering(order_of(column), None)
+        ordering = Ordering(order_of_lines(order_of(column)), None)
         for value in values:
             ordering.add(value, value)
         assert ordering.rows() == expected
@@ -114,7 +115,7 @@ def test_all_lines_are_there_without_top(frames):
 
 def test_lines_are_sorted_over_all_inputs():
     both = rows("decode", CAPTURE, OTHER)
-    slowest = sorted(both, key=lambda row: float(row["latencySeconds"] or 0), reverse=True)[:4]
+    slowest = sorted(both, key=lambda row: float(row["latency_us"] or 0), reverse=True)[:4]
     assert rows("decode", CAPTURE, OTHER, "--sort", "latency", "--top", "4") == slowest
 
 
@@ -150,7 +151,7 @@ def test_without_an_order_top_is_the_first_lines():
 
 
 def test_an_unknown_column_is_named_with_what_is_close():
-    assert "--sort: no column and no field is called latancy; did you mean latency?" in refusal_of(
+    assert "--sort: no column and no field is called latancy; did you mean latency or latency_us?" in refusal_of(
         "decode", CAPTURE, "--sort", "latancy"
     )
 

@@ -98,14 +98,16 @@ def test_anomalies_are_seen_in_the_default_view(tmp_path):
     capture = tmp_path / "a.pcap"
     capture.write_bytes(hostile_capture("t"))
     shown = kwire("decode", capture, "-f", "table")
-    codes = [line["anomalies"] for line in lines_of("decode", capture, "--fields", "anomalies")]
+    codes = [line["all_anomalies"] for line in lines_of("decode", capture, "--fields", "anomaly")]
     rows = shown.out.splitlines()[1:]
     assert any(codes)
     for row, names in zip(rows, codes, strict=True):
         assert all(name in row for name in names)
     count = sum(map(bool, codes))
     assert f"{count} frame{'s' * (count > 1)} ha" in shown.err.splitlines()[-1]
-    assert kwire("decode", capture, "--fields", "anomalie").err.endswith("did you mean anomalies or anomaly?\n")
+    assert kwire("decode", capture, "--fields", "anomalie").err.endswith(
+        "did you mean anomalies or anomaly or all_anomalies?\n"
+    )
 
 
 def test_anomalies_of_batches_and_records_are_seen_in_tables(tmp_path):

@@ -1,5 +1,6 @@
 """Rows to filter, and what names stand for."""
 
+from kwire_cli.facts.columns import COLUMNS
 from kwire_cli.filter import FilterError, compile_filter
 
 APIS = {"Produce": 0, "Fetch": 1, "ListOffsets": 2, "Metadata": 3, "ApiVersions": 18}
@@ -43,38 +44,42 @@ def outcome(text):
         return error
 
 
+NOTHING = {column.name: [] if column.is_list else None for column in COLUMNS}
 FETCH = Row(
-    {
+    NOTHING
+    | {
         "frame": 12,
-        "time": 1_795_255_200_123_456_789,  # 2026-11-21T10:00:00.123456789Z
+        "time": 1_795_255_200_123_456,  # 2026-11-21T10:00:00.123456Z
         "src": "[fd00::1]:9092",
         "dst": "10.0.0.5:50012",
         "host": ["fd00::1", "10.0.0.5"],
         "port": [9092, 50012],
         "stream": 0,
         "packet": 77,
-        "capture": "captures/broker-1",
+        "capture_point": "captures/broker-1",
         "file": "captures/broker-1/x.pcap",
         "kind": "response",
         "size": 1500,
-        "apiKey": 1,
+        "api_key": 1,
         "api": "Fetch",
-        "apiVersion": 13,
-        "correlationId": 9,
-        "clientId": "billing-1",
+        "api_version": 13,
+        "correlation_id": 9,
+        "client_id": "billing-1",
         "software": "apache-kafka-java 4.4.0",
         "broker": 2,
         "topics": ["orders.v1", "orders.v2", "Audit"],
         "groups": ["billing", "audit"],
-        "latency": 0.25,
-        "throttle": 1.5,
-        "inFlight": None,
-        "error": ["NOT_LEADER_OR_FOLLOWER", 999],
-        "requestFrame": 11,
-        "protocol": None,
-        "content": [],
-        "reason": None,
-        "anomaly": ["TAG_ORDER"],
+        "request_groups": ["billing", "audit"],
+        "latency_us": 250_000,
+        "delayed": True,
+        "wait_ms": 500,
+        "throttle_ms": 1500,
+        "error_codes": [6, 999],
+        "errors": ["NOT_LEADER_OR_FOLLOWER", "999"],
+        "request_frame": 11,
+        "all_anomalies": ["TAG_ORDER"],
+        "source": "capture",
+        "guess": False,
     },
     {"headerVersion": 1, "correlationId": 9, "unknownTaggedFields": []},
     {
@@ -101,9 +106,5 @@ FETCH = Row(
 )
 """A response with a value in every place that a filter can look at."""
 
-UNKNOWN = Row(
-    dict.fromkeys(FETCH.columns)
-    | {"host": [], "port": [], "topics": [], "groups": [], "error": []}
-    | {"anomaly": (), "apiKey": 99, "kind": "request"}
-)
+UNKNOWN = Row(NOTHING | {"api_key": 99, "kind": "request"})
 """A request of which next to nothing is known."""

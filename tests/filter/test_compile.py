@@ -2,12 +2,13 @@
 
 from filter.rows import APIS, FETCH, Row, compiled
 
-from kwire_cli.filter import COLUMNS, compile_filter
+from kwire_cli.facts.columns import COLUMNS
+from kwire_cli.filter import compile_filter
 
 
 def test_every_column_and_alias_is_one():
     for column in COLUMNS:
-        for name in (column.name, *column.aliases):
+        for name in (column.name, *column.also):
             row = Row(FETCH.columns)
             compiled(f"has {name}").matches(row)
             assert row.asked == [column.name]
@@ -17,7 +18,7 @@ def test_a_row_is_asked_for_no_more_than_decides():
     row = Row(FETCH.columns, body={"errorCode": 7})
     assert not compiled("errorCode == 7 and api == Produce").matches(row)
     assert compiled("errorCode == 6 or api == Fetch").matches(row)
-    assert row.asked == ["apiKey", "apiKey"]
+    assert row.asked == ["api_key", "api_key"]
     assert compiled("errorCode == 7 and x != 1 or api == Fetch").matches(row)
     assert "fields" not in row.asked
 

@@ -9,11 +9,12 @@ from filter.rows import APIS, FETCH, Row, compiled, outcome
 from hypothesis import example, given, strategies as st
 from kit.commands import examples
 
-from kwire_cli.filter import COLUMNS, Filter
+from kwire_cli.facts.columns import COLUMNS
+from kwire_cli.filter import Filter
 
 SYMBOLS = """and or not && || ! ( ) , in has == != < <= > >= ~ !~ = . [ " ' \\ null true errorCode a.b waitMs"""
 LITERALS = "Fetch 6 -1 0x1F 2.5 100ms 10KB 10:00 2026-11-21 2026-11-21T10:00:00Z '\\n' '(a|b)+' [a-z]* é \x00 \ud800"
-NAMED = [name for column in COLUMNS for name in (column.name, *column.aliases)]
+NAMED = [name for column in COLUMNS for name in (column.name, *column.also)]
 PIECES = st.sampled_from([*NAMED, *SYMBOLS.split(), *LITERALS.split(), '"a b"'])
 COMPARISONS = ["==", "!=", "<", "<=", ">", ">="]
 TEXTS = (
@@ -42,7 +43,7 @@ def test_any_text_is_a_filter_or_an_error(text):
 
 @given(st.text())
 def test_a_quoted_text_is_that_text(text):
-    row = Row({"clientId": text}, body={"x": [text]})
+    row = Row({"client_id": text}, body={"x": [text]})
     quoted = '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
     assert compiled(f"client == {quoted} and x == {quoted} and not client != {quoted}").matches(row)
 
@@ -181,7 +182,7 @@ BODIES = st.fixed_dictionaries({"n": NUMBERS | st.none(), "s": st.lists(STRUCTS,
 @examples(1500)
 def test_filters_say_what_the_evaluator_says(tree, columns, body, data):
     text = written(tree, data.draw)
-    names = {"client": "clientId", "topic": "topics"}
+    names = {"client": "client_id", "topic": "topics"}
     row = Row({names.get(name, name): value for name, value in columns.items()}, body=body)
     assert compiled(text).matches(row) == says(tree, (columns, body)), text
 
@@ -192,7 +193,7 @@ def test_filters_say_what_the_evaluator_says(tree, columns, body, data):
     st.sampled_from([str.lower, str.upper, str.title, str]),
 )
 def test_apis_by_every_spelling(one, other, spelt):
-    row = Row({"apiKey": APIS[one], "api": one})
+    row = Row({"api_key": APIS[one], "api": one})
     assert compiled(f"api == {spelt(other)}").matches(row) is (one == other)
     assert compiled(f"api == {APIS[other]}").matches(row) is (one == other)
     assert compiled(f"api ~ ^{spelt(other)}$").matches(row) is (one == other)

@@ -8,7 +8,7 @@ from kit.commands import kwire
 from kit.logs import batch, record
 
 from kwire_cli.filter import FilterError
-from kwire_cli.source.kafka.columns import ANOMALIES, filter_of
+from kwire_cli.filter.rows import ANOMALIES, filter_of
 from kwire_cli.source.kafka.connection import _GAPS
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.field_names import FieldNames
@@ -20,11 +20,11 @@ CAPTURE = "samples/captures/ipv6.pcap"
 @pytest.mark.parametrize(
     ("text", "column", "reason"),
     [
-        ('clinet == "x"', 1, "no column and no field is called clinet; did you mean client or clientId or clientTags?"),
+        ('clinet == "x"', 1, "no column and no field is called clinet; did you mean client or line or clientId?"),
         (
             "api == Fetch and has errorcode",
             22,
-            "no column and no field is called errorcode; did you mean errorCode or error or partitionErrorCode?",
+            "no column and no field is called errorcode; did you mean errorCode or error_codes or error?",
         ),
         ("body.erorCode == 0", 1, "no field is called erorCode; did you mean errorCode or partitionErrorCode?"),
         ("bdy.errorCode", 1, "no field is called bdy; did you mean body?"),

@@ -169,7 +169,7 @@ def test_fields_of_records():
 
 def test_records_are_opened_for_names_in_them_alone(monkeypatch):
     opened = []
-    monkeypatch.setattr("kwire_cli.source.kafka.columns.opened_batches", lambda *_, deep: opened.append(deep) or [])
+    monkeypatch.setattr("kwire_cli.filter.rows.opened_batches", lambda *_, deep: opened.append(deep) or [])
     for text in (
         "errorCode != 0",
         "acks == 1",

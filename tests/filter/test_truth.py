@@ -8,7 +8,10 @@ frame == 12 | frame != 13 | frame < 13 | frame <= 12 | frame > 11 | frame >= 12 
 frame == 12.0 | frame < 12.5 | version == 13 | apiVersion >= 12 | correlationId == 9 | requestFrame == 11 | stream == 0 | packet in (77)
 size == 1500B | size > 1KB | size >= 1.5kb | size < 1.5KiB | size < 1MiB | size < 1gb | size == 1500
 latency > 100ms | latency == 250ms | latency == 0.25 | latency < 1s | latency == 250000us | latency == 250000µs | latency < 1min | latency < 1h
-latency in (1s, 250ms)
+latency in (1s, 250ms) | latency_us == 250000 | latency_us > 100ms | latency_us == 0.25s | wait_ms == 500 | wait_ms == 0.5s | throttle == 1.5
+throttle_ms == 1500 | throttle > 1s | api_version == 13 | client_id == billing-1 | correlation_id == 9 | request_frame == 11 | api_key == Fetch
+delayed | delayed == true | delayed != false | guess == false | not guess | has guess | source == capture | error_codes == 6 | error_codes in (999)
+errors == 6 | errors == 999 | errors != NOT_LEADER_OR_FOLLOWER | error_codes == NOT_LEADER_OR_FOLLOWER | request_groups == billing
 kind == response | kind == RESPONSE | kind == "Response" | kind != request | kind ~ ^RESP | kind in (gap, response) | kind not in (gap, request)
 kind !~ gap
 api == Fetch | api == fetch | api == 1 | api == "FETCH" | apiKey == Fetch | api != Produce | api in (Produce, Fetch) | api not in (0, Metadata)
@@ -50,6 +53,7 @@ config.note ~ '"hi"$' | config.note ~ "\\"hi\\"" | config.note == "say \\x22hi\\
 """  # noqa: E501
 
 FAIL = """
+latency_us == 0.25 | latency == 250000 | wait_ms == 0.5 | delayed == false | not delayed | guess | guess == true | errors == 7 | error_codes == 7 | line
 frame == 11 | frame != 12 | frame < 12 | frame > 12 | frame not in (12) | frame == null | size > 1.5KB | size > 1MB | latency > 250ms
 latency < 100ms | latency == null
 kind == request | kind !~ response | api == Produce | api != fetch | api in (0, 2) | api in (Produce, null) | api not in (Fetch, null) | api == null

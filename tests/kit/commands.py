@@ -217,6 +217,17 @@ def hold_page(file, updating, also=lambda text: text, run=shell, only="", other=
         )
 
 
+def hold_table(file, name, rows, updating):
+    """Hold the table between two marks of a page against its rows, or write the rows there."""
+    text = file.read_text("utf-8")
+    before, found, after = re.split(rf"(?<=<!-- {name} -->\n)|(?=<!-- /{name} -->)", text)
+    table = "".join(f"{row}\n" for row in rows)
+    if updating:
+        file.write_text(f"{before}{table}{after}", "utf-8")
+    else:
+        assert found == table
+
+
 # Run kwire's command line as a process whose terminal is a pseudo-terminal.
 
 LONGEST = 60

@@ -14,9 +14,9 @@ from kit.traffic import Wire
 from kit.views import read
 
 import kwire_cli
+from kwire_cli.facts.columns import COLUMNS
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.captured import Names
-from kwire_cli.source.kafka.columns import COLUMNS
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.tui.captures import PIECE, Kept
 
@@ -38,8 +38,9 @@ def same(file, *key_logs):
     for number, line in enumerate(expected):
         again = found._index.line(number)
         assert again.to_json(records="decoded") == line.to_json(records="decoded")
-        assert {name: column(again) for name, column in COLUMNS.items() if name != LATER} == {
-            name: column(line) for name, column in COLUMNS.items() if name != LATER
+        columns = [column for column in COLUMNS if column.name != LATER]
+        assert {column.name: column.of_line(again) for column in columns} == {
+            column.name: column.of_line(line) for column in columns
         }
         assert found.is_odd(number) == bool(line.anomalies)
         assert found.partner(number) == (line.request.number - 1 if line.request else found._index.response_of(number))

@@ -84,7 +84,7 @@ def test_no_command_writes_a_cell_that_runs(folder, monkeypatch, words, name):
 def test_columns_of_durations_say_their_unit_and_times_are_iso():
     made = ("--fields", "time,latency,throttle,topic")
     rows = cells(kwire("decode", "--format", "csv", *made, "-", stdin=hostile_capture("t")).out)
-    assert rows[0] == ["time", "latencySeconds", "throttleSeconds", "topic"]
+    assert rows[0] == ["time", "latency_us", "throttle_ms", "topics"]
     data = batch(0, [record(b"k", b"v", 0, 5)], maxTimestamp=1_760_000_000_005)
     [heading, row] = cells(kwire("dump", "--deep", "--format", "csv", "-", stdin=data).out)
     assert row[heading.index("timestamp")] == "2025-10-09T08:53:20.005Z"

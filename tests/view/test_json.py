@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import kwire_cli as kwire
+from kwire_cli.filter.rows import FrameRow
 from kwire_cli.message.roles import RecordsAs
 from kwire_cli.source.captures import Capture
-from kwire_cli.source.kafka.columns import LineRow
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.view.anomaly_counts import AnomalyCounts
 from kwire_cli.view.batch_json import field_text
@@ -43,7 +43,7 @@ def test_lines_are_printed_the_same_quickly(path):
     usual, any_row = plain_rows(every, counts[0]), plain_rows(any_layout, counts[0])
     # Twice: the second time every message has a shape, and a text is made for it.
     for line in (line for _ in range(2) for line in traffic(CATALOG, Capture(path))):
-        row = LineRow(line)
+        row = FrameRow(line)
         assert usual(line) == plain(every.row(cells(row, columns_of(()), counts[1]))).rstrip()
         assert any_row(line) == plain(any_layout.row(cells(row, columns, counts[1]))).rstrip()
         document = line.to_json()

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kwire_cli.facts.columns import LAST_SECOND
+from kwire_cli.facts.frame_values import LAST_SECOND
 from kwire_cli.source.packets.model import NO_TIME
 
 if TYPE_CHECKING:

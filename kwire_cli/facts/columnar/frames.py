@@ -23,18 +23,8 @@ from kwire_cli.facts.columnar.arrays import (
     words,
 )
 from kwire_cli.facts.columnar.record_anomalies import record_anomalies
-from kwire_cli.facts.columns import (
-    FRAMES as FRAME_COLUMNS,
-    IN_MEMORY,
-    SESSION_ID,
-    THROTTLE,
-    TIMEOUTS,
-    WAIT,
-    Column,
-    broker_address_of,
-    number_in,
-    session_of,
-)
+from kwire_cli.facts.columns import FRAMES as FRAME_COLUMNS, IN_MEMORY, Column
+from kwire_cli.facts.frame_values import SESSION_ID, THROTTLE, TIMEOUTS, WAIT, broker_address_of, number_in, session_of
 from kwire_cli.source.packets.model import NO_TIME, InRow
 from kwire_cli.spec.kafka import FETCH
 

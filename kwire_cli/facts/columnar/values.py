@@ -13,7 +13,7 @@ from kwire_cli.engine.arrow import Columns, numbers, values_of
 from kwire_cli.engine.program import Array, Leaf
 from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID
 from kwire_cli.facts.columnar.arrays import list_offsets, once, padded
-from kwire_cli.facts.columns import GROUP, TRANSACTIONAL_ID, entities
+from kwire_cli.facts.frame_values import GROUP, TRANSACTIONAL_ID, entities
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -15,6 +15,7 @@ from kwire_cli.facts.columnar.frames import LINE_COLUMNS, UNRESOLVED, stretch_ro
 from kwire_cli.facts.columnar.names import Learnt, learn_stretch, name_rows, tells_names, topics_of
 from kwire_cli.facts.columnar.passes import point_items
 from kwire_cli.facts.columnar.values import Values, values_in
+from kwire_cli.filter.rows import FrameRow, filter_of
 from kwire_cli.message.known_layout import layouts
 from kwire_cli.pipeline.capture_faults import SAME_CONNECTIONS, file_fault, line_faults
 from kwire_cli.pipeline.lake import BODIES
@@ -23,7 +24,6 @@ from kwire_cli.pipeline.lake.tables import COSTS, DAY
 from kwire_cli.pipeline.line_walks import AT_ONCE, MOST_LINES, Spent
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import MOST_NAMES, Names, forget
-from kwire_cli.source.kafka.columns import FilterRow, filter_of
 from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.source.packets.points import APART
 from kwire_cli.source.tls.decryption import Decryption
@@ -127,7 +127,7 @@ class PointTables:
         line.stream = stream
         if line.kind == "request":
             self._client(line.client_id, line.software)
-        if self._filter and not self._filter.matches(FilterRow(line, self.redaction)):
+        if self._filter and not self._filter.matches(FrameRow(line, self.redaction)):
             return
         if "frames" in self.tables:
             self._rows.append([LINE_COLUMNS[name].of_line(line) for name in UNRESOLVED.names])

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.facts.columnar.frames import FRAMES
-from kwire_cli.facts.columns import FRAMES as FRAME_COLUMNS, Half
+from kwire_cli.facts.columns import FRAMES as FRAME_COLUMNS
+from kwire_cli.facts.frame_values import halves_of
 from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS
 from kwire_cli.pipeline.request_logs import read_part
 from kwire_cli.pipeline.segments import FAULTS_NAME
@@ -31,13 +32,6 @@ ROWS, BYTES = 4096, 8 << 20
 _GETTERS = {column.name: column.of_half for column in FRAME_COLUMNS}
 
 
-def exchange_rows(file: str, exchange: Exchange, names: Sequence[str], catalog: Catalog) -> list[list[Any]]:
-    """Return the rows of an exchange in `frames`, with these columns: its request, and its response if there is one."""
-    kinds = ("request",) if exchange.response is None else ("request", "response")
-    halves = [Half(exchange, kind, file, catalog) for kind in kinds]
-    return [[_GETTERS[name](half) for name in names] for half in halves]
-
-
 LOG_TABLES = {"frames": FRAMES, FAULTS_NAME: CAPTURE_FAULTS}
 """The columns of the tables that request logs have rows of."""
 
@@ -58,6 +52,6 @@ def rows_of(part: LogPart, wanted: Mapping[str, pa.Schema], reading: Reading) ->
 
 def _rows(part: LogPart, found: Exchange | LineFault, names: Sequence[str], catalog: Catalog) -> list[list[Any]]:
     if isinstance(found, Exchange):
-        return exchange_rows(location(part.path), found, names, catalog)
+        return [[_GETTERS[name](half) for name in names] for half in halves_of(found, location(part.path), catalog)]
     fault = {"file": location(part.path), "position": found.start, "code": found.code, "detail": found.detail}
     return [[fault.get(name) for name in names]]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kwire_cli.engine.spans import Spans
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.known_layout import Layout, Plain
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.message.roles import Roles
     from kwire_cli.records.batch import Hide
     from kwire_cli.source.kafka.connection import Connection, Seen
@@ -228,6 +229,7 @@ class Captured:
         "stream",
     )
 
+    source = "capture"
     packets: tuple[Place, ...]
     """The packets that carry its bytes, of a `CarriedCapture` only."""
 
@@ -513,6 +515,10 @@ class Captured:
         return self.request.frame if self.request else None
 
     # Shown
+
+    def hidden(self, redaction: Redaction) -> dict[str, frozenset[int]]:
+        """Return the spans of secrets by part."""
+        return redaction.line(self)
 
     def reading(self, hide: Hide | None = None, shown: Callable[[bytes], Any] | None = None) -> RecordsAs:
         """Return how to read the frame's records, with the names of the capture.

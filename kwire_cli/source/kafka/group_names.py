@@ -69,7 +69,7 @@ def groups_of(line: Captured) -> list[str]:
     if request is None:
         return []
     if request.api_key in _IN_ARRAYS:
-        return groups_named(request.api_key, body_of(request))
+        return groups_named(request.api_key, body_of(request)) if request.read else []
     return groups_named(request.api_key, {"groupId": request.field("groupId")})
 
 

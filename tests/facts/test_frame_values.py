@@ -5,7 +5,7 @@ import base64
 import pytest
 from kit.traffic import Wire
 
-from kwire_cli.facts.columns import is_misread
+from kwire_cli.facts.frame_values import is_misread
 
 TOPIC = {"topic": "orders", "partitions": [{"partitionIndex": 0, "highWatermark": 5}]}
 PROTOCOL = {"name": "range", "metadata": base64.b64encode(bytes([0, 0, 127, 255, 255, 255])).decode()}

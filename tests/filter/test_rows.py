@@ -1,0 +1,113 @@
+import zlib
+
+import pytest
+
+import kwire_cli
+from kwire_cli.facts.columns import COLUMNS
+from kwire_cli.filter.rows import FrameRow
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.source.kafka.pasted import PastedFrame
+from kwire_cli.spec.catalog import catalog
+
+
+@pytest.fixture(scope="module")
+def lines(wire):
+    request = wire.request("Metadata", 1, 8, "me", topics=[{"name": "a"}, {"name": "b"}])
+    topics = [{"errorCode": code, "name": name, "partitions": []} for name, code in (("a", 3), ("b", 0))]
+    return wire.lines((0, request), (1, wire.response("Metadata", 1, 8, topics=topics))) + wire.lines(
+        (0, b"SSH-2.0-x\r\n")
+    )
+
+
+def test_columns_of_a_request_and_its_response(lines):
+    one, two = (FrameRow(line) for line in lines[:2])
+    nothing = {column.name: [] if column.is_list else None for column in COLUMNS}
+    wanted = nothing | {
+        "frame": 1,
+        "packet": 2,
+        "stream": 0,
+        "time": 1000,
+        "src": "10.0.0.1:50000",
+        "dst": "10.0.0.2:9092",
+        "host": ["10.0.0.1", "10.0.0.2"],
+        "port": [50000, 9092],
+        "kind": "request",
+        "size": one.line.seen.size,
+        "api_key": 3,
+        "api": "Metadata",
+        "api_version": 1,
+        "correlation_id": 8,
+        "client_id": "me",
+        "topics": ["a", "b"],
+        "in_flight": 1,
+        "source": "capture",
+        "missing_bytes": 0,
+        "guess": False,
+        "is_misread": False,
+        "digest": zlib.crc32(one.line.seen.data),
+        "allowed_ms": 0,
+        "expects_answer": True,
+    }
+    assert {name: one.column(name) for name in nothing} == wanted
+    changed = {
+        "kind": "response",
+        "latency_us": 1000,
+        "delayed": False,
+        "error_codes": [3],
+        "errors": ["UNKNOWN_TOPIC_OR_PARTITION"],
+        "request_frame": 1,
+        "client_id": "me",
+        "correlation_id": 8,
+        "in_flight": None,
+    }
+    assert {name: two.column(name) for name in changed} == changed
+
+
+def test_a_pasted_frame_has_the_columns_of_its_bytes(lines):
+    definitions = catalog()
+    line = lines[0]
+    pasted = FrameRow(PastedFrame(line.frame, Redaction(definitions)), Redaction(definitions))
+    captured = FrameRow(line, Redaction(definitions))
+    lacking = {"packet", "time", "src", "dst", "stream"}
+    found = {column.name: pasted.column(column.name) for column in COLUMNS}
+    expected = {column.name: None if column.name in lacking else captured.column(column.name) for column in COLUMNS}
+    assert found == expected | {"host": [], "port": [], "in_flight": None, "source": "pasted"}
+    assert pasted.fields() == captured.fields()
+
+
+def test_a_pasted_frame_in_doubt_hides_its_bytes():
+    definitions = catalog()
+    [frame] = kwire_cli.read_frames(bytes(range(1, 60)))
+    row = FrameRow(PastedFrame(frame, Redaction(definitions)), Redaction(definitions))
+    assert row.column("kind") == "gap"
+    assert [row.column(name) for name in ("api_key", "client_id", "topics", "request_groups")] == [None, None, [], []]
+
+
+def test_other_names(lines):
+    for column in COLUMNS:
+        for name in column.also:
+            assert FrameRow(lines[0]).shown(name) == FrameRow(lines[0]).shown(column.name)
+
+
+def test_fields_by_the_end_of_their_path(lines):
+    row = FrameRow(lines[1])
+    assert row.shown("topics.errorCode") == [3, 0]
+    assert row.shown("body.topics.name") == ["a", "b"]
+    assert row.shown("controllerId") == -1
+    assert row.shown("noSuchField") is None
+    assert row.shown("errorCode") == [3, 0]
+
+
+def test_lines_without_frames_have_what_they_have(lines):
+    row = FrameRow(lines[2])
+    assert (row.column("protocol"), row.column("kind"), row.column("size")) == ("ssh", "not-kafka", 11)
+    for column in COLUMNS:
+        row.column(column.name)
+    assert FrameRow(lines[2]).fields() == {"header": {}, "body": {}}
+    assert row.shown("errorCode") is None
+
+
+def test_times_are_numbers_for_filters_and_shown_as_text(lines):
+    row = FrameRow(lines[0])
+    assert row.column("time") == 1000
+    assert row.shown("time") == "1970-01-01T00:00:00.001000Z"
