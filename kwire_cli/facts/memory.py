@@ -41,6 +41,7 @@ from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.spec.accepted import accepted_by, known_releases
 from kwire_cli.spec.catalog import catalog
+from kwire_cli.structs.lengths import REDACTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -342,7 +343,7 @@ class Tables:
 
     def _body(self, line: Captured) -> dict[str, Any]:
         if can_hold_secrets(line.message) and (hidden := self._redaction.line(line)):
-            body = line.to_json(records="size", hidden=hidden)["body"]
+            body = _without_redacted(line.to_json(records="size", hidden=hidden)["body"])
             return body if isinstance(body, dict) else {}
         return body_of(line)
 
@@ -435,6 +436,15 @@ class Tables:
             text = views()[name]
             self._make_views(text)
             self.connection.execute(f"create table {name} as {text}")
+
+
+def _without_redacted(value: Any) -> Any:
+    """Return a value in JSON form with null in place of redacted values, as tables have it."""
+    if isinstance(value, dict):
+        return {name: _without_redacted(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_redacted(inner) for inner in value]
+    return None if isinstance(value, str) and REDACTED.fullmatch(value) else value
 
 
 def _connection_of_text(text: str) -> int:

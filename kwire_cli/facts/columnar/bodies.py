@@ -18,6 +18,7 @@ from kwire_cli.facts.bodies import RECORDS_SIZE, table_of
 from kwire_cli.facts.columnar.arrays import TIME, times
 from kwire_cli.message.roles import CONFIG_VALUES, FORWARDED, SECRET_FIELDS
 from kwire_cli.message.secrets import hides_value
+from kwire_cli.records.batch import base64_text
 from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.spec.model import fields_by_path
 
@@ -128,9 +129,10 @@ def conform(values: pa.Array, kind: pa.DataType, spec: MessageSpec, path: str, s
         mask = values.is_null() if values.null_count else None
         return pa.ListArray.from_arrays(pa.array(offsets), inner, type=kind, mask=mask)
     if not pa.types.is_struct(kind):
-        return values if values.type.equals(kind) else values.cast(kind)
+        return _plain(values, kind)
     own = {each.name: number for number, each in enumerate(values.type)}
-    if secret is not None and spec.name in CONFIG_VALUES:
+    config_values = CONFIG_VALUES.get(spec.name, ())
+    if secret is not None and any((f"{path}.{name}" if path else name) in config_values for name in own):
         secret = _sensitive(values, own, secret)
     columns = []
     for each in kind:
@@ -138,8 +140,9 @@ def conform(values: pa.Array, kind: pa.DataType, spec: MessageSpec, path: str, s
         below_path = f"{path}.{name}" if path else name
         if name in own:
             column = conform(pc.struct_field(values, own[name]), each.type, spec, below_path, secret)
-            if secret is not None and below_path in CONFIG_VALUES.get(spec.name, ()):
-                column = pc.if_else(secret, pa.scalar(None, column.type), column)
+            if secret is not None and below_path in config_values:
+                hides = pc.and_(secret, pc.greater(pc.binary_length(column), 0).fill_null(fill_value=False))
+                column = pc.if_else(hides, pa.scalar(None, column.type), column)
         elif name.endswith(RECORDS_SIZE) and (records := name.removesuffix(RECORDS_SIZE)) in own:
             column = pc.binary_length(pc.struct_field(values, own[records])).cast(pa.int32())
         else:
@@ -147,6 +150,14 @@ def conform(values: pa.Array, kind: pa.DataType, spec: MessageSpec, path: str, s
         columns.append(column)
     mask = values.is_null() if values.null_count else None
     return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)
+
+
+def _plain(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return values that are no structs in another type: bytes as base64 text, if that is text."""
+    if pa.types.is_binary(values.type) and pa.types.is_string(kind):
+        texts = (None if each is None else base64_text(each) for each in values.to_pylist())
+        return pa.array(texts, kind)
+    return values if values.type.equals(kind) else values.cast(kind)
 
 
 def body_column(spec: MessageSpec, version: int, walk: Walk, kind: pa.DataType, *, show_secrets: bool) -> pa.Array:
