@@ -8,60 +8,20 @@ fit the type of its field, as request logs may have.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import orjson
 
-from kwire_cli.analysis.call import Evidence, LocalTime, named_topic, topic_id_of
-from kwire_cli.analysis.subjects import TableFold
+from kwire_cli.analysis.call import Call, Evidence, LocalTime
+from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.facts.bodies import table_of
+from kwire_cli.facts.memory import Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from kwire_cli.analysis.subjects import LogItem
-    from kwire_cli.facts.memory import Tables
     from kwire_cli.message.redaction import Redaction
-
-    Body = dict[str, Any]
-
-
-class Call(NamedTuple):
-    """A request, and its response if one came.
-
-    `who` is the client's id, or its address. `asked` and `answered` are seconds since 1970, None if unknown. `node` is
-    the node id of the broker, if a response named it. `batches` are those of a Produce request whose checksum is right,
-    with columns of the table `batches`. `topic_of` returns the name of a topic id.
-    """
-
-    api: str
-    api_key: int
-    version: int
-    who: str
-    host: str
-    broker: str
-    node: int | None
-    connection: int
-    asked: float | None
-    answered: float | None
-    request: Body
-    response: Body | None
-    errors: Sequence[str]
-    request_place: Evidence
-    response_place: Evidence | None
-    topic_of: Callable[[str], str]
-    latency: float | None = None
-    throttle_ms: float = 0
-    batches: Sequence[Body] = ()
-
-    def topic(self, part: Body) -> str:
-        """Return the topic that a part of a body is about: its name, or its id if no name is known."""
-        return named_topic(part) or self.topic_of(topic_id_of(part))
-
-    @property
-    def place(self) -> Evidence:
-        """The place of the response, or of the request if there is no response."""
-        return self.response_place or self.request_place
 
 
 def calls_query(apis: Collection[str], where: str = "true") -> str:
@@ -136,6 +96,42 @@ def calls_in(tables: Tables, query: str) -> Iterator[Call]:
             row["throttle_ms"] or 0,
             orjson.loads(row["batches"] or b"[]"),
         )
+
+
+class TableFold:
+    """A fold that puts traffic into tables, and gives items of logs to a subclass.
+
+    Tables are made when the first subject of traffic comes. They have what `queries` read.
+    """
+
+    def __init__(self, redaction: Redaction, queries: Iterable[str]) -> None:
+        self._redaction, self._queries = redaction, [*queries]
+        self._tables: Tables | None = None
+
+    def add(self, subject: Any) -> None:
+        """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
+        if isinstance(subject, LogItem):
+            self.log_item(subject)
+            return
+        if self._tables is None:
+            self._tables = Tables(self._redaction, self._queries)
+        self._tables.add(subject)
+
+    @contextmanager
+    def filled(self) -> Iterator[Tables | None]:
+        """Give the tables for queries, once: None if there was no traffic, and the next time."""
+        tables, self._tables = self._tables, None
+        if tables is None:
+            yield None
+            return
+        try:
+            tables.finish()
+            yield tables
+        finally:
+            tables.close()
+
+    def log_item(self, item: LogItem, /) -> None:
+        """Take a batch of a log directory, or a gap."""
 
 
 class Replay(Protocol):

@@ -15,7 +15,7 @@ from kwire_cli.analysis.groups.timeline import REBALANCING
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.groups.moves import Move
     from kwire_cli.analysis.groups.timeline import Timeline
     from kwire_cli.analysis.subjects import LogItem

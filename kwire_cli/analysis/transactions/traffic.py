@@ -14,7 +14,7 @@ from kwire_cli.spec.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
 
 IMPLICIT_PRODUCE = 12
 """The first version of Produce whose partitions a broker adds to the transaction by itself (KIP-890)."""

@@ -25,7 +25,7 @@ from kwire_cli.errors import counted, few
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.analysis.transactions.model import Event, HeldBack, Piece, StateRecord, Transaction
     from kwire_cli.answer import Block, Row
