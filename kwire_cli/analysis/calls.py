@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from kwire_cli.message.redaction import Redaction
 
 
-def calls_query(apis: Collection[str], where: str = "true") -> str:
+ANSWERED = "coalesce(c.response_time, c.request_time) nulls first, c.place.ordinal"
+"""The order in which calls are complete."""
+ASKED = "c.request_time nulls first, c.request_place.ordinal"
+"""The order of requests."""
+
+
+def calls_query(apis: Collection[str], where: str = "true", order: str = ANSWERED) -> str:
     """Return the query for the calls of some apis, for which a condition holds over `c`, a row of the view `calls`."""
     batches = "null"
     if "Produce" in apis:
@@ -34,7 +40,7 @@ def calls_query(apis: Collection[str], where: str = "true") -> str:
         )"""
     names = ", ".join(f"'{api}'" for api in sorted(apis))
     return f"""
-        -- One row for each call, in the order in which calls are complete.
+        -- One row for each call.
         with requests as ({_bodies(apis, "request")}), responses as ({_bodies(apis, "response")})
         select
             c.api, c.api_key, c.api_version, c.connection, c.broker_address, c.broker, c.errors, c.latency_us,
@@ -53,7 +59,7 @@ def calls_query(apis: Collection[str], where: str = "true") -> str:
         left join requests q on q.connection = c.connection and q.frame = c.frame
         left join responses a on a.connection = c.connection and a.frame = c.response_frame
         where c.api in ({names}) and ({where})
-        order by coalesce(c.response_time, c.request_time) nulls first, c.place.ordinal
+        order by {order}
     """  # noqa: S608 - our own names
 
 
