@@ -1,4 +1,4 @@
-"""Parts of calls: places that show something, parts of bodies, and times."""
+"""A call: a request with its response, as replays and ladders see it, with the places, parts and times in it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.source.kafka.captured import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    Body = dict[str, Any]
 
 
 class Evidence(NamedTuple):
@@ -32,6 +34,44 @@ class Evidence(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """Return what is known of the place, by name."""
         return {name: value for name, value in self._asdict().items() if value is not None}
+
+
+class Call(NamedTuple):
+    """A request, and its response if one came.
+
+    `who` is the client's id, or its address. `asked` and `answered` are seconds since 1970, None if unknown. `node` is
+    the node id of the broker, if a response named it. `batches` are those of a Produce request whose checksum is right,
+    with columns of the table `batches`. `topic_of` returns the name of a topic id.
+    """
+
+    api: str
+    api_key: int
+    version: int
+    who: str
+    host: str
+    broker: str
+    node: int | None
+    connection: int
+    asked: float | None
+    answered: float | None
+    request: Body
+    response: Body | None
+    errors: Sequence[str]
+    request_place: Evidence
+    response_place: Evidence | None
+    topic_of: Callable[[str], str]
+    latency: float | None = None
+    throttle_ms: float = 0
+    batches: Sequence[Body] = ()
+
+    def topic(self, part: Body) -> str:
+        """Return the topic that a part of a body is about: its name, or its id if no name is known."""
+        return named_topic(part) or self.topic_of(topic_id_of(part))
+
+    @property
+    def place(self) -> Evidence:
+        """The place of the response, or of the request if there is no response."""
+        return self.response_place or self.request_place
 
 
 def named_topic(of: dict[str, Any]) -> str | None:

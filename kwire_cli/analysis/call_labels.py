@@ -10,7 +10,7 @@ from kwire_cli.source.kafka.group_names import groups_named, keys_named, members
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
 
 MOST_NAMES = 2
 """Topics and other names of a label; the others are counted."""

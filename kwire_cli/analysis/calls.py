@@ -8,63 +8,31 @@ fit the type of its field, as request logs may have.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import orjson
 
-from kwire_cli.analysis.call import Evidence, LocalTime, named_topic, topic_id_of
-from kwire_cli.analysis.subjects import TableFold
+from kwire_cli.analysis.call import Call, Evidence, LocalTime
+from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.facts.bodies import table_of
+from kwire_cli.facts.inputs import fill_large, is_large
+from kwire_cli.facts.memory import Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from kwire_cli.analysis.subjects import LogItem
-    from kwire_cli.facts.memory import Tables
     from kwire_cli.message.redaction import Redaction
-
-    Body = dict[str, Any]
-
-
-class Call(NamedTuple):
-    """A request, and its response if one came.
-
-    `who` is the client's id, or its address. `asked` and `answered` are seconds since 1970, None if unknown. `node` is
-    the node id of the broker, if a response named it. `batches` are those of a Produce request whose checksum is right,
-    with columns of the table `batches`. `topic_of` returns the name of a topic id.
-    """
-
-    api: str
-    api_key: int
-    version: int
-    who: str
-    host: str
-    broker: str
-    node: int | None
-    connection: int
-    asked: float | None
-    answered: float | None
-    request: Body
-    response: Body | None
-    errors: Sequence[str]
-    request_place: Evidence
-    response_place: Evidence | None
-    topic_of: Callable[[str], str]
-    latency: float | None = None
-    throttle_ms: float = 0
-    batches: Sequence[Body] = ()
-
-    def topic(self, part: Body) -> str:
-        """Return the topic that a part of a body is about: its name, or its id if no name is known."""
-        return named_topic(part) or self.topic_of(topic_id_of(part))
-
-    @property
-    def place(self) -> Evidence:
-        """The place of the response, or of the request if there is no response."""
-        return self.response_place or self.request_place
+    from kwire_cli.source.reading import Opened
 
 
-def calls_query(apis: Collection[str], where: str = "true") -> str:
+ANSWERED = "coalesce(c.response_time, c.request_time) nulls first, c.place.ordinal"
+"""The order in which calls are complete."""
+ASKED = "c.request_time nulls first, c.request_place.ordinal"
+"""The order of requests."""
+
+
+def calls_query(apis: Collection[str], where: str = "true", order: str = ANSWERED) -> str:
     """Return the query for the calls of some apis, for which a condition holds over `c`, a row of the view `calls`."""
     batches = "null"
     if "Produce" in apis:
@@ -74,7 +42,7 @@ def calls_query(apis: Collection[str], where: str = "true") -> str:
         )"""
     names = ", ".join(f"'{api}'" for api in sorted(apis))
     return f"""
-        -- One row for each call, in the order in which calls are complete.
+        -- One row for each call.
         with requests as ({_bodies(apis, "request")}), responses as ({_bodies(apis, "response")})
         select
             c.api, c.api_key, c.api_version, c.connection, c.broker_address, c.broker, c.errors, c.latency_us,
@@ -93,7 +61,7 @@ def calls_query(apis: Collection[str], where: str = "true") -> str:
         left join requests q on q.connection = c.connection and q.frame = c.frame
         left join responses a on a.connection = c.connection and a.frame = c.response_frame
         where c.api in ({names}) and ({where})
-        order by coalesce(c.response_time, c.request_time) nulls first, c.place.ordinal
+        order by {order}
     """  # noqa: S608 - our own names
 
 
@@ -136,6 +104,49 @@ def calls_in(tables: Tables, query: str) -> Iterator[Call]:
             row["throttle_ms"] or 0,
             orjson.loads(row["batches"] or b"[]"),
         )
+
+
+class TableFold:
+    """A fold that puts traffic into tables, and gives items of logs to a subclass.
+
+    Tables are made when the first subject of traffic comes. They have what `queries` read.
+    """
+
+    def __init__(self, redaction: Redaction, queries: Iterable[str]) -> None:
+        self._redaction, self._queries = redaction, [*queries]
+        self._tables: Tables | None = None
+
+    def add(self, subject: Any) -> None:
+        """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
+        if isinstance(subject, LogItem):
+            self.log_item(subject)
+            return
+        self._made().add(subject)
+
+    def add_large(self, opened: Opened) -> int:
+        """Take in all of a large capture at once, and return how many subjects it has; 0 if `add` has to take them."""
+        return fill_large(self._made(), opened) if is_large(opened) else 0
+
+    def _made(self) -> Tables:
+        if self._tables is None:
+            self._tables = Tables(self._redaction, self._queries)
+        return self._tables
+
+    @contextmanager
+    def filled(self) -> Iterator[Tables | None]:
+        """Give the tables for queries, once: None if there was no traffic, and the next time."""
+        tables, self._tables = self._tables, None
+        if tables is None:
+            yield None
+            return
+        try:
+            tables.finish()
+            yield tables
+        finally:
+            tables.close()
+
+    def log_item(self, item: LogItem, /) -> None:
+        """Take a batch of a log directory, or a gap."""
 
 
 class Replay(Protocol):

@@ -16,8 +16,7 @@ from kwire_cli.source.request_log.reading import LineFault
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from kwire_cli.analysis.call import Evidence
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call, Evidence
     from kwire_cli.analysis.fold import Traffic
     from kwire_cli.answer import Block, Level
     from kwire_cli.source.kafka.captured import Captured

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from kwire_cli.analysis.call import Evidence, host_of, instant, moment, seconds
-from kwire_cli.analysis.calls import Call
+from kwire_cli.analysis.call import Call, Evidence, host_of, instant, moment, seconds
 from kwire_cli.source.kafka.captured import body_of
 
 if TYPE_CHECKING:

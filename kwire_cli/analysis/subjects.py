@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from kwire_cli.errors import InputError
-from kwire_cli.facts.inputs import fill_large, is_large
-from kwire_cli.facts.memory import Tables
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.reading import Read, nothing_in
@@ -18,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kwire_cli.analysis.fold import Counter
-    from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.kafka.captured import Captured
@@ -143,46 +139,3 @@ def add_all(
     if not count:
         raise nothing_in(read, "request of Kafka and no batch")
     return count
-
-
-class TableFold:
-    """A fold that puts traffic into tables, and gives items of logs to a subclass.
-
-    Tables are made when the first subject of traffic comes. They have what `queries` read.
-    """
-
-    def __init__(self, redaction: Redaction, queries: Iterable[str]) -> None:
-        self._redaction, self._queries = redaction, [*queries]
-        self._tables: Tables | None = None
-
-    def add(self, subject: Any) -> None:
-        """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
-        if isinstance(subject, LogItem):
-            self.log_item(subject)
-            return
-        self._made().add(subject)
-
-    def add_large(self, opened: Opened) -> int:
-        """Take in all of a large capture at once, and return how many subjects it has; 0 if `add` has to take them."""
-        return fill_large(self._made(), opened) if is_large(opened) else 0
-
-    def _made(self) -> Tables:
-        if self._tables is None:
-            self._tables = Tables(self._redaction, self._queries)
-        return self._tables
-
-    @contextmanager
-    def filled(self) -> Iterator[Tables | None]:
-        """Give the tables for queries, once: None if there was no traffic, and the next time."""
-        tables, self._tables = self._tables, None
-        if tables is None:
-            yield None
-            return
-        try:
-            tables.finish()
-            yield tables
-        finally:
-            tables.close()
-
-    def log_item(self, item: LogItem, /) -> None:
-        """Take a batch of a log directory, or a gap."""

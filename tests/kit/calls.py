@@ -7,8 +7,7 @@ import kwire_cli
 from kit.commands import ROOT, json_of
 from kit.logs import batch, document, keyed, record
 from kit.traffic import pcap_file
-from kwire_cli.analysis.call import Evidence, instant
-from kwire_cli.analysis.calls import Call
+from kwire_cli.analysis.call import Call, Evidence, instant
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.subjects import LogItem, subjects_of
 from kwire_cli.message.redaction import Redaction

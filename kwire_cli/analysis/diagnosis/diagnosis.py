@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.calls import evidence_of
+from kwire_cli.analysis.calls import TableFold, evidence_of
 from kwire_cli.analysis.diagnosis.model import Finding, kind_of
 from kwire_cli.analysis.diagnosis.rules import RULES
-from kwire_cli.analysis.subjects import LogItem, TableFold
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.errors import counted
 from kwire_cli.questions.diagnose import findings as query_findings
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.call import Evidence
     from kwire_cli.analysis.diagnosis.model import Rule
+    from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.questions.diagnose import Row
     from kwire_cli.questions.rule_files import Rule as QueryRule, Severity

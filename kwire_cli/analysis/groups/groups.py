@@ -15,7 +15,7 @@ from kwire_cli.analysis.groups.timeline import REBALANCING
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.groups.moves import Move
     from kwire_cli.analysis.groups.timeline import Timeline
     from kwire_cli.analysis.subjects import LogItem
@@ -101,8 +101,7 @@ class GroupState:
             signs.refused = False
         if signs is not None and not move.error and reached is not None and move.until is not None:
             signs.accepted = True
-            if (heard := signs.on(move.connection)) is not None:
-                heard.generation = reached
+            signs.reached = move.connection, reached
 
     def timelines(self, names: Collection[str] = ()) -> list[Timeline]:
         """Return the timelines of groups by name, by default of all."""
@@ -128,9 +127,8 @@ def _is_news(group: GroupMoves, move: Move) -> bool:
     if move.assignment is not None or move.owned is not None or move.topics is not None:
         return True
     signs = group.members.get(move.member)
-    heard = signs.on(move.connection) if signs is not None else None
     reached = move.reached if move.reached is not None else move.generation
-    return heard is None or heard.generation != reached
+    return signs is None or signs.reached != (move.connection, reached)
 
 
 class Groups(Replayed[GroupState]):

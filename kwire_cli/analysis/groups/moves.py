@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 MOST_MEMBERS = 1 << 14
 """Members of a group that are kept: a member that restarts is another one each time."""
-MOST_HEARD = 16
-"""Connections of a member that are kept: the oldest ones are joined."""
 MOST_PARTITIONS = 1 << 14
 """Partitions of an assignment that are kept."""
 UNTIMED = 1e6
@@ -85,7 +83,7 @@ class Move(NamedTuple):
     times: int = 0
     """The delivery count of a `share` move, or the number of records that it gives back."""
     silence: float | None = None
-    """Seconds since the member's last call: on its connection until moves are replayed, then on any."""
+    """Seconds since the member's call before."""
 
     @property
     def at(self) -> float:
@@ -94,25 +92,22 @@ class Move(NamedTuple):
 
 
 @dataclass(slots=True)
-class Heard:
-    """When a member was heard of on a connection, and who called."""
-
-    connection: Hashable
-    first: float
-    last: float
-    client: str
-    host: str
-    leaves: bool = True
-    """Whether it was in requests to leave alone, which an admin client may send."""
-    generation: int | None = None
-    """The generation that was noted last, so that heartbeats in it are no news."""
-
-
-@dataclass(slots=True)
 class Signs:
-    """When a member was heard of, and who it is. Connections may be read apart, so each is kept by itself."""
+    """When a member was heard of, and who it is. `first` and `last` are the times of its calls.
 
-    heard: list[Heard] = field(default_factory=list)
+    Requests to leave count only until a member makes other calls, because an admin client may send them.
+    """
+
+    first: float = 0.0
+    last: float = 0.0
+    client: str = ""
+    host: str = ""
+    is_known: bool = False
+    """Whether a move of the member was noted."""
+    has_called: bool = False
+    """Whether the member made calls other than requests to leave."""
+    reached: tuple[Hashable, int | None] | None = None
+    """The connection and the generation that were noted last, so that heartbeats in it are no news."""
     instance: str | None = None
     interval: float | None = None
     """Seconds between heartbeats, as the broker wants them."""
@@ -123,23 +118,20 @@ class Signs:
     refused: bool = True
     """Whether all of its calls were answered with errors, apart from those that tell a member to join again."""
 
-    def on(self, connection: Hashable) -> Heard | None:
-        """Return when the member was heard of on a connection."""
-        return next((heard for heard in reversed(self.heard) if heard.connection == connection), None)
-
     def hear(self, move: Move) -> float | None:
-        """Note a move of the member; return the seconds since the move before on this connection."""
-        heard = self.on(move.connection)
-        silence = None
-        if heard is None:
-            heard = Heard(move.connection, move.time, move.time, move.client, move.host)
-            self.heard.append(heard)
-            self._bound()
-        else:
-            silence = max(move.time - heard.last, 0.0)
-            heard.first, heard.last = min(heard.first, move.time), max(heard.last, move.time)
-        if move.kind != "leave" and heard.leaves:
-            heard.client, heard.host, heard.leaves = move.client, move.host, False
+        """Note a move of the member; return the seconds since its move before, None if that is not known."""
+        is_call = move.kind != "leave"
+        is_own = move.client == self.client
+        if self.has_called and not is_call and not is_own:
+            return None
+        if not self.is_known or (is_call and not self.has_called and not is_own):
+            self.is_known, self.has_called = True, is_call
+            self.client, self.host = move.client, move.host
+            self.first = self.last = move.time
+            return None
+        silence = max(move.time - self.last, 0.0)
+        self.first, self.last = min(self.first, move.time), max(self.last, move.time)
+        self.has_called |= is_call
         return silence if move.time >= UNTIMED else None
 
     def learn(
@@ -149,46 +141,16 @@ class Signs:
         rebalance_timeout: float | None,
         session_timeout: float | None,
     ) -> None:
-        """Note what is said of the member: of different values the largest, in whatever order they come."""
+        """Note what is said of the member: of different values the largest."""
         self.instance = max(self.instance or "", instance or "") or None
         self.interval = max(self.interval or 0.0, interval or 0.0) or None
         self.rebalance_timeout = max(self.rebalance_timeout or 0.0, rebalance_timeout or 0.0) or None
         self.session_timeout = max(self.session_timeout or 0.0, session_timeout or 0.0) or None
 
-    def _bound(self) -> None:
-        """Join the oldest connections if there are too many."""
-        if len(self.heard) > MOST_HEARD:
-            self.heard.sort(key=_by_time)
-            while len(self.heard) > MOST_HEARD:
-                first, second = self.heard[:2]
-                first.last, first.leaves = max(first.last, second.last), first.leaves and second.leaves
-                del self.heard[1]
-
     @property
     def caller(self) -> tuple[str, str]:
         """The client and the host of the member, empty if it is only known from requests to leave."""
-        own = min((heard for heard in self.heard if not heard.leaves), key=_by_time, default=None)
-        return (own.client, own.host) if own is not None else ("", "")
-
-    def own(self) -> list[Heard]:
-        """Return when the member was heard of by its own calls, or by anybody's if it has made none."""
-        client, _ = self.caller
-        return [heard for heard in self.heard if not client or not heard.leaves or heard.client == client]
-
-    def silence(self, move: Move) -> float | None:
-        """Return the seconds since the member was heard of before a move of it, None if that is not known."""
-        client, _ = self.caller
-        if move.time < UNTIMED or (move.kind == "leave" and client and client != move.client):
-            return None
-        before = [] if move.silence is None else [move.time - move.silence]
-        for heard in self.own():
-            if heard.connection != move.connection or not heard.first <= move.time <= heard.last:
-                before += [time for time in (heard.first, heard.last) if time <= move.time][-1:]
-        return move.time - max(before) if before else None
-
-
-def _by_time(heard: Heard) -> tuple[float, str]:
-    return heard.first, str(heard.connection)
+        return (self.client, self.host) if self.has_called else ("", "")
 
 
 @dataclass

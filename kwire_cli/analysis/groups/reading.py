@@ -26,7 +26,7 @@ from kwire_cli.spec.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.records.payload_fields import Role
 
 HEARTBEATS = {

@@ -25,7 +25,7 @@ def replay(group: str, moves: GroupMoves, topics: Mapping[str, str]) -> Timeline
     Where both calls and records are there, rebalances are those of calls, and so is the time without partitions of
     members that are heard of in calls.
     """
-    ordered = sorted((_named(_with_silence(move, moves), topics) for move in moves.moves), key=_order)
+    ordered = sorted((_named(move, topics) for move in moves.moves), key=_order)
     timeline = _begin(group, moves, ordered)
     calls = [move for move in ordered if move.kind not in LOGGED]
     records = [move for move in ordered if move.kind in LOGGED]
@@ -63,15 +63,14 @@ def _begin(group: str, moves: GroupMoves, ordered: Iterable[Move]) -> Timeline:
         dropped=moves.moves.dropped,
     )
     for member, signs in sorted(moves.members.items()):
-        times = [time for heard in signs.own() for time in (heard.first, heard.last)]
         timeline.members[member] = Member(
             member,
             *signs.caller,
             signs.instance,
             rebalance_timeout=signs.rebalance_timeout,
             session_timeout=signs.session_timeout,
-            first=min(times),
-            last=max(times),
+            first=signs.first,
+            last=signs.last,
             accepted=signs.accepted,
             refused=signs.refused,
         )
@@ -84,12 +83,6 @@ def _begin(group: str, moves: GroupMoves, ordered: Iterable[Move]) -> Timeline:
 def _order(move: Move) -> tuple[float, int, int, int]:
     place = move.place
     return move.time, place.frame or place.offset or 0, place.packet or 0, place.stream or 0
-
-
-def _with_silence(move: Move, moves: GroupMoves) -> Move:
-    """Return a move with the seconds since its member was heard of before, on any connection."""
-    signs = moves.members.get(move.member) if move.kind not in LOGGED else None
-    return move._replace(silence=signs.silence(move)) if signs is not None else move
 
 
 def _named(move: Move, topics: Mapping[str, str]) -> Move:

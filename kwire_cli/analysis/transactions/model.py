@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kwire_cli.analysis.call import between, later
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kwire_cli.analysis.call import Evidence
 
 COMMITTED, ABORTED, OPEN, UNKNOWN = "committed", "aborted", "open", "unknown"
@@ -84,14 +82,6 @@ class Event:
     timeout: float | None = None
     by_broker: bool = False
 
-    @property
-    def order(self) -> tuple[float, int, int, int]:
-        """The key that sorts events by time, and by their places where there is no time."""
-        place = self.place
-        number = place.frame if place.frame is not None else place.line
-        time = self.time if self.time is not None else -1.0
-        return time, number or 0, place.packet or 0, place.stream or 0
-
     def repeats(self, other: Event) -> bool:
         """Return whether another event is of the same kind and producer, so that both can count as one."""
         return (
@@ -114,33 +104,6 @@ class Event:
         self.implicit = self.implicit or other.implicit
         for name, written in other.partitions.items():
             self.partitions.setdefault(name, Written()).add(written)
-
-    def copy(self) -> Event:
-        """Return a copy that can be extended."""
-        partitions = {name: replace(written) for name, written in self.partitions.items()}
-        return replace(self, partitions=partitions, errors=Counter(self.errors))
-
-
-def joined(events: Iterable[Event]) -> list[Event]:
-    """Return events in the order of their times, those of a client that repeat each other as one.
-
-    That is not known before: the calls of one producer are on several connections, which may be read apart.
-    """
-    rows: list[Event] = []
-    last: dict[tuple[str | int, str], int] = {}
-    extended: set[int] = set()
-    for event in sorted(events, key=lambda event: event.order):
-        key = event.transactional_id or event.producer_id, event.client
-        at = last.get(key)
-        if at is None or not rows[at].repeats(event):
-            last[key] = len(rows)
-            rows.append(event)
-            continue
-        if at not in extended:
-            extended.add(at)
-            rows[at] = rows[at].copy()
-        rows[at].extend(event)
-    return rows
 
 
 class StateRecord(NamedTuple):

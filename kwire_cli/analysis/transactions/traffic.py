@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import parts
-from kwire_cli.analysis.calls import calls_query
+from kwire_cli.analysis.calls import ASKED, calls_query
 from kwire_cli.analysis.transactions.model import ABORTED, COMMITTED, NO_PRODUCER, Event, Written
 from kwire_cli.errors import few
 from kwire_cli.spec.catalog import catalog
@@ -14,7 +14,7 @@ from kwire_cli.spec.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
 
 IMPLICIT_PRODUCE = 12
 """The first version of Produce whose partitions a broker adds to the transaction by itself (KIP-890)."""
@@ -190,5 +190,5 @@ _READERS: dict[str, Callable[[Call], Iterator[Event]]] = {
 }
 APIS = frozenset(_READERS)
 """The apis whose calls are about transactions."""
-QUERY = calls_query(APIS, "c.api <> 'Produce' or c.transactional_id is not null")
+QUERY = calls_query(APIS, "c.api <> 'Produce' or c.transactional_id is not null", ASKED)
 """The calls about transactions."""

@@ -15,7 +15,6 @@ from kwire_cli.analysis.transactions.model import (
     OPEN,
     UNKNOWN,
     Written,
-    joined,
 )
 from kwire_cli.analysis.transactions.timeline import transactions_of
 from kwire_cli.analysis.transactions.traffic import QUERY, events_of
@@ -25,7 +24,7 @@ from kwire_cli.errors import counted, few
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.analysis.transactions.model import Event, HeldBack, Piece, StateRecord, Transaction
     from kwire_cli.answer import Block, Row
@@ -100,41 +99,40 @@ class TransactionState:
     """The events of transactions so far, in bounded memory: `dropped` counts those that were too many to keep."""
 
     def __init__(self) -> None:
-        self._events: list[Event] = []
+        self.events: list[Event] = []
+        """The events of traffic in the order of their times, those of a client that repeat each other as one."""
+        self._last: dict[tuple[str | int, str], Event] = {}
+        """The last event of each producer by client."""
         self.logs = LogTransactions()
         self.names: dict[int, str] = {}
         """Transactional ids by producer id."""
         self.dropped = 0
-        self._full = False
-        """Whether the events are so many different ones that joining them gains little."""
 
     def log_item(self, item: LogItem) -> None:
         """Take a batch of a log, or a gap."""
         self.logs.add(item)
 
     def call(self, call: Call) -> None:
-        """Take one of the calls of QUERY."""
+        """Take one of the calls of QUERY, in the order of their requests."""
         for event in events_of(call):
             if event.transactional_id is not None and event.producer_id >= 0 and len(self.names) < MOST_EVENTS:
                 self._name(event.producer_id, event.transactional_id)
-            self._events.append(event)
-            self._bound()
+            self._keep(event)
 
     def _name(self, producer: int, name: str) -> None:
         self.names[producer] = min(self.names.get(producer, name), name)  # two of them only if clusters are mixed
 
-    def _bound(self) -> None:
-        """Join repeated events before the end, or drop events, if there are too many."""
-        if len(self._events) > MOST_EVENTS and not self._full:
-            self._events = joined(self._events)
-            self._full = len(self._events) > MOST_EVENTS // 2
-        if len(self._events) > MOST_EVENTS:
-            self.dropped += len(self._events) - MOST_EVENTS
-            del self._events[MOST_EVENTS:]
-
-    def events(self) -> list[Event]:
-        """Return the events of traffic in the order of their times, those that repeat each other as one."""
-        return joined(self._events)
+    def _keep(self, event: Event) -> None:
+        key = event.transactional_id or event.producer_id, event.client
+        last = self._last.get(key)
+        if last is not None and last.repeats(event):
+            last.extend(event)
+        elif len(self.events) < MOST_EVENTS:
+            self.events.append(event)
+            self._last[key] = event
+        else:
+            self.dropped += 1
+            self._last.pop(key, None)
 
     def _producers(self) -> dict[int, str]:
         by_records = {record.producer_id: record.transactional_id for record in self.logs.records}
@@ -145,13 +143,13 @@ class TransactionState:
 
     def ids(self) -> list[str]:
         """Return all transactional ids, in order."""
-        told = {event.transactional_id for event in self._events} | {*self._producers().values()}
+        told = {event.transactional_id for event in self.events} | {*self._producers().values()}
         told |= {record.transactional_id for record in self.logs.records} | {*self.logs.latest}
         return sorted(name for name in told if name)
 
     def found(self) -> Found:
         """Return all transactions, and what they were put together from."""
-        events, names, pieces = self.events(), self._producers(), self.logs.pieces()
+        events, names, pieces = self.events, self._producers(), self.logs.pieces()
         transactions = transactions_of(events, self.logs.records, pieces, names)
         return Found(events, names, pieces, transactions, self.logs.held_back(names))
 
@@ -264,7 +262,7 @@ def _event_rows(found: Found, records: Iterable[StateRecord]) -> list[Row]:
         name = event.transactional_id or names.get(event.producer_id)
         head = name, _number(event.producer_id), _number(event.epoch), event.what, event.count, _detail(event)
         tail = dict(event.errors), event.client, *_place(event.place)
-        number = 0 if event.time is not None else event.order[1]
+        number = 0 if event.time is not None else event.place.frame or event.place.line or 0
         rows.append(((at, number), (instant(event.time), *head, *tail)))
     for record in set(records):
         detail = record.state + (f": {few(record.partitions)}" if record.partitions else "")

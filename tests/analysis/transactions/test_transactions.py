@@ -173,7 +173,7 @@ def test_bodies_of_any_shape_are_taken(body):
 def test_memory_is_bounded(monkeypatch):
     monkeypatch.setattr("kwire_cli.analysis.transactions.transactions.MOST_EVENTS", 5)
     fold = timeline(INIT, *[ADD, PRODUCE, end()] * 4)
-    assert len(fold.state.events()) == 5
+    assert len(fold.state.events) == 5
     assert fold.state.dropped == 8
     assert any("8 events more" in note for note in answer_document(fold.answer())["notes"])
     assert MOST_EVENTS >= 1 << 16
