@@ -158,7 +158,7 @@ def _maker(name: str) -> Callable[[Captured], Any] | None:
     if column is None:
         return None
     of_line = column.of_line
-    if column.is_number and not column.null or column.form == "end":
+    if (column.is_number and not column.null) or column.form == "end":
         return of_line
     if column.is_number:
         return lambda line: "" if (value := of_line(line)) is None else value
