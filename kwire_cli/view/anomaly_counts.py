@@ -23,9 +23,8 @@ class AnomalyCounts:
     def add(self, codes: Iterable[str]) -> str:
         """Count a row by the codes of its anomalies. Return them as text, each once."""
         names = [*dict.fromkeys(codes)]
-        if names:
-            self.rows += 1
-            self.codes.update(names)
+        self.rows += bool(names)
+        self.codes.update(names)
         return ", ".join(names)
 
     def text(self) -> str:

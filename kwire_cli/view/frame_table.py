@@ -102,8 +102,10 @@ def _call(line: Captured) -> str:
 
 def _faults(line: Captured, counts: AnomalyCounts) -> str:
     """Return the errors and the anomalies of a line, and count the anomalies."""
-    errors, anomalies = line.errors, counts.add(anomaly_codes(line, deep=True))
-    return ", ".join([*map(text_of, errors), *([anomalies] if anomalies else [])]) if errors else anomalies
+    errors, codes = line.errors, anomaly_codes(line, deep=True)
+    if not codes:
+        return ", ".join(map(text_of, errors)) if errors else ""
+    return ", ".join([*map(text_of, errors), counts.add(codes)])
 
 
 def _other(line: Captured) -> str:
@@ -158,7 +160,7 @@ def _maker(name: str) -> Callable[[Captured], Any] | None:
     if column is None:
         return None
     of_line = column.of_line
-    if (column.is_number and not column.null) or column.form == "end":
+    if column.form == "end":
         return of_line
     if column.is_number:
         return lambda line: "" if (value := of_line(line)) is None else value
