@@ -57,7 +57,7 @@ DUCKDB_TYPES = {
 class Column(NamedTuple):
     """A column of frames: how to get its value from a line of a capture, and from half an exchange.
 
-    `null` is for documentation: the frames without a value; it is empty if all frames have one.
+    `null` describes, for docs/tables.md, the frames without a value; it is empty if all frames have one.
     """
 
     name: str
@@ -330,7 +330,6 @@ IN_MEMORY: tuple[Column, ...] = (
         "word",
         "the [capture point](captures.md#capture-points), if there are several",
         lambda line: line.origin.capture,
-        null="one capture point",
         also=("capture",),
     ),
     Column(
@@ -339,7 +338,6 @@ IN_MEMORY: tuple[Column, ...] = (
         "the line of a request log",
         lambda _: None,
         lambda half: half.exchange.line,
-        null="captures",
     ),
     Column("source", "word", "`capture`, `pasted` or `request-log`", lambda line: line.source, lambda _: "request-log"),
     Column(
@@ -347,7 +345,6 @@ IN_MEMORY: tuple[Column, ...] = (
         "int64",
         "the bytes of the frame that are not captured",
         lambda line: line.seen.missing,
-        null="request logs",
         unit="B",
     ),
     Column("guess", "flag", "whether the layout was guessed from the bytes", lambda line: line.guess, lambda _: False),
@@ -356,7 +353,6 @@ IN_MEMORY: tuple[Column, ...] = (
         "word",
         "why bytes are a gap: `LOST` or `NOT_RECOGNISED`; in a filter, `.gap` is the field of batches",
         lambda line: line.seen.code,
-        null="no gap",
         form="name",
     ),
     Column("is_misread", "flag", "whether the body does not fit its version", is_misread, lambda _: False),
@@ -365,9 +361,8 @@ IN_MEMORY: tuple[Column, ...] = (
         "text",
         "the layouts that the bytes fit, if they do not fit the version in their label",
         fits_as,
-        null="the version fits",
     ),
-    Column("reason", "text", "why TLS could not be decrypted", lambda line: line.seen.reason, null="not TLS"),
+    Column("reason", "text", "why TLS could not be decrypted", lambda line: line.seen.reason),
     Column(
         "content",
         "texts",
@@ -393,14 +388,12 @@ IN_MEMORY: tuple[Column, ...] = (
         "int64",
         "a checksum of the frame's bytes, by which one exchange is found at two capture points",
         digest,
-        null="not a frame",
     ),
     Column(
         "allowed_ms",
         "int64",
         "how long the request lets the broker take: the longest of its timeouts and waits",
         allowed_ms,
-        null="not a request",
         unit="ms",
     ),
     Column(
@@ -409,7 +402,6 @@ IN_MEMORY: tuple[Column, ...] = (
         "whether a request has a response: a Produce request with acks=0 has none",
         lambda line: line.wants_response if line.seen.kind == "request" else None,
         lambda half: half.exchange.response is not None if not half.is_response else None,
-        null="not a request",
     ),
 )
 """Columns of `frames` that only tables in memory have."""
@@ -434,7 +426,6 @@ FOR_FILTERS: tuple[Column, ...] = (
         "int64",
         "the requests of the connection that wait for their responses when this request is sent, with this one",
         lambda line: line.seen.in_flight,
-        null="not a request",
         unit="requests",
         also=("inFlight",),
     ),

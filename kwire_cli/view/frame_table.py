@@ -102,8 +102,10 @@ def _call(line: Captured) -> str:
 
 def _faults(line: Captured, counts: AnomalyCounts) -> str:
     """Return the errors and the anomalies of a line, and count the anomalies."""
-    errors, anomalies = line.errors, counts.add(anomaly_codes(line, deep=True))
-    return ", ".join(filter(None, (", ".join(map(text_of, errors)), anomalies)))
+    errors, codes = line.errors, anomaly_codes(line, deep=True)
+    if not codes:
+        return ", ".join(map(text_of, errors)) if errors else ""
+    return ", ".join([*map(text_of, errors), counts.add(codes)])
 
 
 def _other(line: Captured) -> str:
@@ -158,6 +160,8 @@ def _maker(name: str) -> Callable[[Captured], Any] | None:
     if column is None:
         return None
     of_line = column.of_line
+    if column.form == "end":
+        return of_line
     if column.is_number:
         return lambda line: "" if (value := of_line(line)) is None else value
     if column.type == "texts":
@@ -167,13 +171,17 @@ def _maker(name: str) -> Callable[[Captured], Any] | None:
     return lambda line: text_of(of_line(line))
 
 
+_time_of = BY_NAME["time"].of_line
+_latency_us_of = BY_NAME["latency_us"].of_line
+
+
 def _time(line: Captured) -> str:
-    microseconds = BY_NAME["time"].of_line(line)
+    microseconds = _time_of(line)
     return "" if microseconds is None else (time_text(microseconds * 1000) or "")[11:26]
 
 
 def _latency(line: Captured) -> str:
-    microseconds = BY_NAME["latency_us"].of_line(line)
+    microseconds = _latency_us_of(line)
     return "" if microseconds is None else f"{microseconds / 1000:.3f}"
 
 
