@@ -21,19 +21,21 @@ from kwire_cli.facts.frame_values import (
     fits_as,
     host_of,
     is_misread,
+    is_read,
     latency_us,
     logged_error_codes,
     logged_latency_us,
     logged_names,
     logged_throttle_ms,
     logged_time,
+    microseconds_by_stage,
     microseconds_of,
     named_in_line,
     wait_ms,
     within,
 )
 from kwire_cli.facts.mended import client_if_mended
-from kwire_cli.source.kafka.group_names import groups_of
+from kwire_cli.source.kafka.group_names import groups_named, groups_of
 from kwire_cli.source.kafka.line_records import anomaly_codes, line_record_notes
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ DUCKDB_TYPES = {
     "int64": "BIGINT",
     "flag": "BOOLEAN",
     "time": "TIMESTAMPTZ",
+    "amounts": "MAP(VARCHAR, BIGINT)",
 }
 
 
@@ -403,6 +406,53 @@ IN_MEMORY: tuple[Column, ...] = (
         lambda line: line.wants_response if line.seen.kind == "request" else None,
         lambda half: half.exchange.response is not None if not half.is_response else None,
     ),
+    Column(
+        "is_read",
+        "flag",
+        "whether all of the body could be read",
+        is_read,
+        lambda _: True,
+    ),
+    Column(
+        "in_flight",
+        "int64",
+        "the requests of the connection that wait for their responses when this request is sent, with this one",
+        lambda line: line.seen.in_flight,
+        null="responses, request logs",
+        unit="requests",
+        also=("inFlight",),
+    ),
+    Column(
+        "request_groups",
+        "texts",
+        "the groups that a request names in any field; a response has those of its request",
+        groups_of,
+        lambda half: groups_named(half.exchange.api_key, half.exchange.request),
+        also=("group",),
+    ),
+    Column(
+        "stages_us",
+        "amounts",
+        "the microseconds that an exchange took in each stage of the broker",
+        lambda _: None,
+        lambda half: None if half.is_response else microseconds_by_stage(half.exchange),
+        null="captures",
+    ),
+    Column(
+        "principal",
+        "word",
+        "the principal that the broker saw in the client",
+        lambda _: None,
+        lambda half: half.exchange.principal,
+        null="captures",
+    ),
+    Column(
+        "forwarded",
+        "flag",
+        "whether another broker passed the request on",
+        lambda _: False,
+        lambda half: half.exchange.forwarded,
+    ),
 )
 """Columns of `frames` that only tables in memory have."""
 
@@ -413,21 +463,6 @@ FOR_FILTERS: tuple[Column, ...] = (
         "int32s",
         "the ports of both ends",
         lambda line: [int(end.rpartition(":")[2]) for end in ends(line)],
-    ),
-    Column(
-        "request_groups",
-        "texts",
-        "the groups that a request names in any field; a response has those of its request",
-        groups_of,
-        also=("group",),
-    ),
-    Column(
-        "in_flight",
-        "int64",
-        "the requests of the connection that wait for their responses when this request is sent, with this one",
-        lambda line: line.seen.in_flight,
-        unit="requests",
-        also=("inFlight",),
     ),
     Column(
         "all_anomalies",
@@ -461,7 +496,17 @@ IN_CSV = (
 """The columns of csv without --fields."""
 
 OF_BODIES = frozenset(
-    {"topics", "groups", "transactional_id", "wait_ms", "throttle_ms", "error_codes", "errors", "allowed_ms"}
+    {
+        "topics",
+        "groups",
+        "request_groups",
+        "transactional_id",
+        "wait_ms",
+        "throttle_ms",
+        "error_codes",
+        "errors",
+        "allowed_ms",
+    }
 )
 """The columns of `frames` that come from fields of bodies."""
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.engine.codes import UNREAD
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.spec.kafka import FETCH
 from kwire_cli.spec.model import fields_by_path
@@ -168,6 +169,12 @@ def is_misread(line: Captured) -> bool:
     return line.frame.body.raw.lost > 0 or fits_as(line) is not None
 
 
+def is_read(line: Captured) -> bool:
+    """Return whether all of the body could be read."""
+    has_body = line.plain is not None or (line.frame is not None and line.frame.body is not None)
+    return has_body and UNREAD.isdisjoint(line.anomalies)
+
+
 def fits_as(line: Captured) -> str | None:
     """Return the detail of FITS_OTHERWISE."""
     notes = line.frame.fits if line.anomalies and line.frame else ()
@@ -232,3 +239,8 @@ def logged_latency_us(half: Half) -> int | None:
 def logged_throttle_ms(half: Half) -> int | None:
     """Return the milliseconds for which the response throttles the client."""
     return within(half.body.get(THROTTLE), "int32") if half.is_response else None
+
+
+def microseconds_by_stage(exchange: Exchange) -> dict[str, int]:
+    """Return the microseconds that the broker took in each stage."""
+    return {name.removesuffix("Ms").removesuffix("Time"): round(took * 1000) for name, took in exchange.stages.items()}

@@ -1,9 +1,9 @@
 """Tables in memory: the facts of some inputs in DuckDB, for questions in SQL.
 
-`Tables` is made with the texts of the questions that will be asked. Only the tables and views that these texts name
-are filled, in one pass over the inputs: `add` takes what the reader gives, buffers rows as JSON and lets DuckDB give
-them their types (`from_json`), so that no Arrow library is imported for a small input. Views are files in `views/`.
-A view becomes a table when a question first reads it, because many rules read the same few views.
+`Tables` is made with the texts of the questions that will be asked. Only the tables, views and columns of `frames` that
+these texts name are filled, in one pass over the inputs: `add` takes what the reader gives, buffers rows as JSON and
+lets DuckDB give them their types (`from_json`), so that no Arrow library is imported for a small input. Views are files
+in `views/`. A view becomes a table when a question first reads it, because many rules read the same few views.
 
 DuckDB gets no access to files: a question cannot read or write any. Beyond MEMORY, DuckDB moves tables to a temporary
 folder.
@@ -35,6 +35,7 @@ from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, values_of_l
 from kwire_cli.facts.connections import CONNECTIONS, connection_row
 from kwire_cli.facts.errors import ERRORS, error_rows
 from kwire_cli.facts.frame_values import halves_of, is_misread
+from kwire_cli.facts.set_fields import SET_FIELDS, set_field_rows
 from kwire_cli.message.roles import can_hold_secrets
 from kwire_cli.source.kafka.captured import Captured, body_of
 from kwire_cli.source.kafka.traffic import TcpConnection
@@ -63,12 +64,16 @@ BODY_KEY = (("connection", "BIGINT"), ("frame", "BIGINT"), ("api_version", "INTE
 NO_FIELDS = "INTEGER"
 """The type of bodies without a field that may be shown, which are null: DuckDB has no struct without fields."""
 ACCEPTED_VERSIONS = (
+    ("number", "INTEGER"),
     ("release", "VARCHAR"),
     ("api_key", "INTEGER"),
     ("first_version", "INTEGER"),
     ("last_version", "INTEGER"),
+    ("last_deprecated", "INTEGER"),
 )
-"""The versions of each api that the newest release of Kafka accepts."""
+"""The versions of each api that each release of Kafka accepts, and the highest one that the release calls deprecated.
+Releases are numbered from the oldest on.
+"""
 ANOMALY_CODES = (("code", "VARCHAR"), ("meaning", "VARCHAR"), ("is_refused", "BOOLEAN"))
 """The codes of anomalies. Kafka's reader fails at those that are refused."""
 NAMES = (("capture_point", "VARCHAR"), ("kind", "VARCHAR"), ("key", "VARCHAR"), ("name", "VARCHAR"))
@@ -77,6 +82,7 @@ _TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
     "names": NAMES,
     "batches": BATCHES,
     "errors": ERRORS,
+    "set_fields": SET_FIELDS,
 }
 _ALWAYS = frozenset({"connections", "names"})
 MACROS = (
@@ -141,8 +147,8 @@ def needed_by(text: str) -> frozenset[str]:
 
 
 def names_all_columns(query: str) -> bool:
-    """Return whether a query asks for all columns of a table."""
-    return _ALL_COLUMNS.search(query) is not None
+    """Return whether a query asks for all columns of `frames`."""
+    return "frames" in named_in(query) and _ALL_COLUMNS.search(_COMMENT.sub("", query)) is not None
 
 
 class _Buffer:
@@ -260,9 +266,12 @@ class Tables:
 
     def _fill_accepted_versions(self) -> None:
         buffer = self._buffer("accepted_versions", ACCEPTED_VERSIONS)
-        newest = accepted_by(known_releases()[-1])
-        for api_key, versions in newest.versions.items():
-            buffer.add([newest.release, api_key, versions.low, versions.high])
+        for number, release in enumerate(known_releases()):
+            accepted = accepted_by(release)
+            for api_key, versions in accepted.versions.items():
+                deprecated = accepted.deprecated.get(api_key)
+                last_deprecated = deprecated.high if deprecated else None
+                buffer.add([number, release, api_key, versions.low, versions.high, last_deprecated])
         buffer.flush()
 
     def _fill_anomaly_codes(self) -> None:
@@ -272,7 +281,7 @@ class Tables:
         buffer.flush()
 
     def takes(self, table: str) -> bool:
-        """Return whether a table is filled: the tables of bodies, batches and errors are for queries that read them."""
+        """Return whether a table is filled. Most tables are only filled for queries that read them."""
         return table in self._buffers
 
     def put(self, table: str, row: Sequence[Any]) -> None:
@@ -320,6 +329,8 @@ class Tables:
             return
         if self.takes("batches"):
             yield from (("batches", row) for row in batch_rows(line, self.samples))
+        if self.takes("set_fields") and line.kind == "request" and line.api_key is not None:
+            yield from (("set_fields", row) for row in set_field_rows(line.api_key, body_of(line)))
         structure = self.structures.get((line.api or "", line.kind))
         has_errors = self.takes("errors") and line.kind == "response" and bool(line.error_codes)
         if line.read is None or not (structure or has_errors):
@@ -358,6 +369,9 @@ class Tables:
             if (exchange.api or "", half.kind) in self.structures:
                 table = table_of(exchange.api or "", half.kind)
                 self.put(table, [connection, self._at, exchange.api_version, half.body])
+        if self.takes("set_fields"):
+            for row in set_field_rows(exchange.api_key, exchange.request):
+                self.put("set_fields", [connection, self._at, *row])
         if self.takes("errors") and exchange.errors and exchange.response is not None:
             for row in self.errors_in(exchange.api_key, exchange.response, self._logged_name):
                 self.put("errors", [connection, self._at, *row])
@@ -395,6 +409,15 @@ class Tables:
                     yield from (dict(zip(names, row, strict=True)) for row in some)
         except duckdb.Error as error:
             raise InputError(f"DuckDB says: {error}") from error
+
+    def forget(self, until: datetime) -> None:
+        """Drop the frames before a time, and those without one. More may be added then."""
+        kept = "select * from frames where time >= $until"
+        self.connection.execute(f"create or replace table frames as {kept}", {"until": until})
+        self.connection.execute("truncate connections; truncate names")
+        for view in self._made:
+            self.connection.execute(f"drop table {view}")
+        self._made.clear()
 
     def rows(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Return the rows of a query as dicts.

@@ -30,7 +30,7 @@ BODIES = [
     for kind, message in (("request", api.request), ("response", api.response))
     if message is not None
 ]
-TABLES = ["frames", "connections", "batches", "errors", *BODIES]
+TABLES = ["frames", "connections", "batches", "errors", "set_fields", *BODIES]
 
 
 class Noted(Caller):

@@ -10,7 +10,7 @@ from kwire_cli.analysis.diagnosis.model import Finding, kind_of
 from kwire_cli.analysis.diagnosis.rules import RULES
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.errors import counted
-from kwire_cli.questions.diagnose import findings as query_findings
+from kwire_cli.questions.diagnose import FACTS, findings as query_findings
 from kwire_cli.questions.rule_files import SEVERITIES, rules as query_rules
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.request_log.reading import LineFault
@@ -59,7 +59,7 @@ class Diagnosis(TableFold):
         self._query_rules = query_rules() if queries is None else queries
         self._also = also or {}
         own = [query for rule in self.rules for query in rule.queries]
-        super().__init__(redaction, [*(rule.query for rule in self._query_rules), *own, *self._also.values()])
+        super().__init__(redaction, [FACTS, *(rule.query for rule in self._query_rules), *own, *self._also.values()])
         self._findings: list[Finding] | None = None
         self._line_faults = 0
         self._unread: list[str] = []

@@ -33,6 +33,7 @@ ARROW_TYPES = {
     "int64": pa.int64(),
     "flag": pa.bool_(),
     "time": TIME,
+    "amounts": pa.map_(pa.string(), pa.int64()),
 }
 """The types of columns, by the names that `kwire_cli.facts.columns` uses."""
 

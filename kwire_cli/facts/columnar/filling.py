@@ -39,6 +39,7 @@ from kwire_cli.facts.columnar.values import Values, values_in
 from kwire_cli.facts.columns import values_of_line
 from kwire_cli.facts.connections import CONNECTIONS, connection_row
 from kwire_cli.facts.errors import ERRORS
+from kwire_cli.facts.set_fields import SET_FIELDS, set_field_rows
 from kwire_cli.message.known_layout import layouts
 from kwire_cli.message.roles import RAW
 from kwire_cli.source.captures import PointFiles
@@ -165,6 +166,7 @@ class Filling:
             FRAMES: self._schema,
             "batches": pa.schema([*place, *_schema(BATCHES[2:])]),
             "errors": pa.schema([*place, *_schema(ERRORS[2:])]),
+            "set_fields": pa.schema([*place, *_schema(SET_FIELDS[2:])]),
             CONNECTIONS_TABLE: _schema(
                 [column for column in CONNECTIONS if column[0] not in {"connection", "ordinal"}]
             ),
@@ -225,6 +227,8 @@ class Filling:
             self._bodies(values, stretch.stream)
             if self._tables.takes("batches") and values.frames.layout.api_key == PRODUCE:
                 self._batches(values, stretch.stream)
+            if self._tables.takes("set_fields") and values.frames.layout.kind == "request":
+                self._set_fields(values, stretch.stream)
             if self._tables.takes("errors") and values.frames.layout.kind == "response":
                 self._errors(values, stretch.stream)
 
@@ -251,6 +255,12 @@ class Filling:
             body = plain_frame(values.frames, frame).body(RAW)
             for row in batches_in(body, client_id, str, self._tables.catalog, self._tables.samples):
                 self._add("batches", [stream, number, *row])
+
+    def _set_fields(self, values: Values, stream: int) -> None:
+        for frame, number in enumerate(values.frames.number.tolist()):
+            body = plain_frame(values.frames, frame).body("size")
+            for row in set_field_rows(values.frames.layout.api_key, body):
+                self._add("set_fields", [stream, number, *row])
 
     def _errors(self, values: Values, stream: int) -> None:
         lengths = np.diff(values.error_codes().offsets.to_numpy())

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kwire_cli.engine.arrow import values_of
 from kwire_cli.facts.columnar.arrays import (
     WORD,
     WORDS,
@@ -22,9 +23,20 @@ from kwire_cli.facts.columnar.arrays import (
     word,
     words,
 )
-from kwire_cli.facts.columnar.record_anomalies import record_anomalies
+from kwire_cli.facts.columnar.record_anomalies import plain_frame, record_anomalies
+from kwire_cli.facts.columnar.values import Values, values_in
 from kwire_cli.facts.columns import FRAMES as FRAME_COLUMNS, IN_MEMORY, Column
-from kwire_cli.facts.frame_values import SESSION_ID, THROTTLE, TIMEOUTS, WAIT, broker_address_of, number_in, session_of
+from kwire_cli.facts.frame_values import (
+    GROUP,
+    SESSION_ID,
+    THROTTLE,
+    TIMEOUTS,
+    WAIT,
+    broker_address_of,
+    number_in,
+    session_of,
+)
+from kwire_cli.source.kafka.group_names import IN_ARRAYS, groups_named, groups_of
 from kwire_cli.source.packets.model import NO_TIME, InRow
 from kwire_cli.spec.kafka import FETCH
 
@@ -34,7 +46,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from kwire_cli.facts.columnar.values import Values
-    from kwire_cli.source.kafka.bulk_frames import Stretch
+    from kwire_cli.source.kafka.bulk_frames import Frames, Stretch
     from kwire_cli.source.kafka.captured import Names
     from kwire_cli.source.packets.model import Origin
     from kwire_cli.spec.catalog import Catalog
@@ -102,7 +114,7 @@ def stretch_rows(
     for values in (*requests, *responses):
         columns = _columns(values, stretch, asked, topics[id(values.frames)], origin)
         for name in _IN_MEMORY.keys() & schema.names:
-            columns[name] = _IN_MEMORY[name](values, origin)
+            columns[name] = _IN_MEMORY[name](values, stretch, origin)
         count = values.count
         yield pa.RecordBatch.from_arrays(
             [columns.get(each.name, pa.nulls(count, each.type)) for each in schema], schema=schema
@@ -204,17 +216,57 @@ def _expects_answer(values: Values) -> pa.Array:
     return pa.nulls(values.count, pa.bool_())
 
 
-_IN_MEMORY: dict[str, Callable[[Values, Origin], pa.Array]] = {
-    "capture_point": lambda values, origin: word(origin.capture, values.count),
-    "source": lambda values, _: word("capture", values.count),
-    "missing_bytes": lambda values, _: pa.array(np.zeros(values.count, np.int64)),
-    "guess": lambda values, _: _flags(False, values.count),  # noqa: FBT003 - the value of a column
-    "is_misread": lambda values, _: _flags(False, values.count),  # noqa: FBT003 - the value of a column
-    "content": lambda values, _: _no_texts(values.count),
-    "batch_anomalies": lambda values, _: _batch_anomalies(values),
-    "digest": lambda values, _: _digests(values),
-    "allowed_ms": lambda values, _: _allowed_ms(values),
-    "expects_answer": lambda values, _: _expects_answer(values),
+def _in_flight(values: Values, stretch: Stretch) -> pa.Array:
+    """Return how many requests wait for their responses when each request is sent, with that request."""
+    if values.frames.layout.kind != "request":
+        return pa.nulls(values.count, pa.int64())
+    answered = np.sort(np.concatenate([np.zeros(0, np.int64), *(frames.number for frames in stretch.responses)]))
+    before = np.searchsorted(answered, values.frames.number)
+    return pa.array(len(stretch.pending) + values.frames.which + 1 - before)
+
+
+def _request_groups(values: Values, stretch: Stretch) -> pa.ListArray:
+    """Return the groups that each request names, or the request of each response."""
+    frames, catalog = values.frames, values.catalog
+    if frames.layout.kind == "request":
+        return pa.array(_groups_in(frames, catalog) or [[]] * values.count, WORDS)
+    before = len(stretch.pending)
+    named = {number: groups_of(line) for number, line in enumerate(stretch.pending)}
+    for requests in stretch.requests:
+        numbers = (before + requests.which).tolist()
+        named.update(zip(numbers, _groups_in(requests, catalog), strict=False))
+    return pa.array([named.get(number, []) for number in frames.which.tolist()], WORDS)
+
+
+def _groups_in(frames: Frames, catalog: Catalog) -> list[list[str]]:
+    """Return the groups that each request names; an empty list if no request of this layout names any."""
+    layout = frames.layout
+    if layout.api_key in IN_ARRAYS:
+        bodies = (plain_frame(frames, at).body("size") for at in range(len(frames.which)))
+        return [groups_named(layout.api_key, body) for body in bodies]
+    (values,) = values_in([frames], catalog)
+    leaf = values.nodes.top.get(GROUP)
+    if leaf is None or leaf.kind != "string":
+        return []
+    texts = values_of(leaf, values.columns.places(leaf)).to_pylist()
+    return [[text] if text else [] for text in texts]
+
+
+_IN_MEMORY: dict[str, Callable[[Values, Stretch, Origin], pa.Array]] = {
+    "capture_point": lambda values, _, origin: word(origin.capture, values.count),
+    "source": lambda values, *_: word("capture", values.count),
+    "missing_bytes": lambda values, *_: pa.array(np.zeros(values.count, np.int64)),
+    "guess": lambda values, *_: _flags(False, values.count),  # noqa: FBT003 - the value of a column
+    "is_misread": lambda values, *_: _flags(False, values.count),  # noqa: FBT003 - the value of a column
+    "content": lambda values, *_: _no_texts(values.count),
+    "batch_anomalies": lambda values, *_: _batch_anomalies(values),
+    "digest": lambda values, *_: _digests(values),
+    "allowed_ms": lambda values, *_: _allowed_ms(values),
+    "expects_answer": lambda values, *_: _expects_answer(values),
+    "is_read": lambda values, *_: _flags(True, values.count),  # noqa: FBT003 - the value of a column
+    "in_flight": lambda values, stretch, _: _in_flight(values, stretch),
+    "request_groups": lambda values, stretch, _: _request_groups(values, stretch),
+    "forwarded": lambda values, *_: _flags(False, values.count),  # noqa: FBT003 - the value of a column
 }
 """The columns of tables in memory that are not null for a frame of a stretch, in which nothing is irregular."""
 

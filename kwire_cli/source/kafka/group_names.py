@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _GROUPS = ("groupId", "groups", "groupIds", "groupsNames")
 _TRANSACTIONS = ("transactionalId", "transactions", "transactionalIds")
 """The field for one name, and arrays of names or of objects with that field."""
-_IN_ARRAYS = frozenset(
+IN_ARRAYS = frozenset(
     {
         OFFSET_FETCH,
         DESCRIBE_SHARE_GROUP_OFFSETS,
@@ -68,7 +68,7 @@ def groups_of(line: Captured) -> list[str]:
     request = line.request if line.kind == "response" else line
     if request is None:
         return []
-    if request.api_key in _IN_ARRAYS:
+    if request.api_key in IN_ARRAYS:
         return groups_named(request.api_key, body_of(request)) if request.read else []
     return groups_named(request.api_key, {"groupId": request.field("groupId")})
 
