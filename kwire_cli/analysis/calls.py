@@ -8,7 +8,6 @@ fit the type of its field, as request logs may have.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import orjson
@@ -16,14 +15,13 @@ import orjson
 from kwire_cli.analysis.call import Call, Evidence, LocalTime
 from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.facts.bodies import table_of
-from kwire_cli.facts.inputs import fill_large, is_large
-from kwire_cli.facts.memory import Tables
+from kwire_cli.questions.traffic import Traffic
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
+    from kwire_cli.facts.memory import Tables
     from kwire_cli.message.redaction import Redaction
-    from kwire_cli.source.reading import Opened
 
 
 ANSWERED = "coalesce(c.response_time, c.request_time) nulls first, c.place.ordinal"
@@ -106,44 +104,15 @@ def calls_in(tables: Tables, query: str) -> Iterator[Call]:
         )
 
 
-class TableFold:
-    """A fold that puts traffic into tables, and gives items of logs to a subclass.
-
-    Tables are made when the first subject of traffic comes. They have what `queries` read.
-    """
-
-    def __init__(self, redaction: Redaction, queries: Iterable[str]) -> None:
-        self._redaction, self._queries = redaction, [*queries]
-        self._tables: Tables | None = None
+class TableFold(Traffic):
+    """A fold over traffic in tables and over items of logs, which a subclass takes."""
 
     def add(self, subject: Any) -> None:
-        """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
+        """Take a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
         if isinstance(subject, LogItem):
             self.log_item(subject)
-            return
-        self._made().add(subject)
-
-    def add_large(self, opened: Opened) -> int:
-        """Take in all of a large capture at once, and return how many subjects it has; 0 if `add` has to take them."""
-        return fill_large(self._made(), opened) if is_large(opened) else 0
-
-    def _made(self) -> Tables:
-        if self._tables is None:
-            self._tables = Tables(self._redaction, self._queries)
-        return self._tables
-
-    @contextmanager
-    def filled(self) -> Iterator[Tables | None]:
-        """Give the tables for queries, once: None if there was no traffic, and the next time."""
-        tables, self._tables = self._tables, None
-        if tables is None:
-            yield None
-            return
-        try:
-            tables.finish()
-            yield tables
-        finally:
-            tables.close()
+        else:
+            super().add(subject)
 
     def log_item(self, item: LogItem, /) -> None:
         """Take a batch of a log directory, or a gap."""
@@ -166,7 +135,7 @@ class Replayed(TableFold, Generic[State]):
     """A fold that gives the calls of a query, and batches of logs, to a replay: its `state`."""
 
     def __init__(self, redaction: Redaction, query: str, state: State) -> None:
-        super().__init__(redaction, [query])
+        super().__init__(redaction, {"calls": query})
         self._query = query
         self._state = state
 

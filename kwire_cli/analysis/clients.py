@@ -34,15 +34,11 @@ BATCHES_SINCE = 3
 and 1."""
 
 
-class Clients:
+class Clients(Traffic):
     """Clients, and the versions that each of them uses."""
 
     def __init__(self, redaction: Redaction) -> None:
-        self._traffic = Traffic(redaction, queries_in("clients"))
-
-    def add(self, subject: object) -> None:
-        """Take a line or a connection of a capture, or an exchange of a request log."""
-        self._traffic.add(subject)
+        super().__init__(redaction, queries_in("clients"))
 
     def answer(self, upgrade_to: str | None = None, upgrade_from: str | None = None) -> Answer:
         """Return the clients, and the versions that each uses; for an upgrade with those first whom it hurts. Nothing
@@ -53,15 +49,11 @@ class Clients:
         """
         release = accepted_by(upgrade_to).release if upgrade_to else None
         today = accepted_by(upgrade_from).release if upgrade_from else None
-        traffic = self._traffic
-        traffic.finish()
-        try:
-            clients = traffic.rows("clients")
-            versions = traffic.rows("versions", release=release, today=today)
-            forwarded = sum(row["requests"] for row in traffic.rows("forwarded"))
-            blocks = [*_blocks(clients, versions, release, is_local=traffic.is_local)]
-        finally:
-            traffic.close()
+        with self.filled():
+            clients = self.rows("clients")
+            versions = self.rows("versions", release=release, today=today)
+            forwarded = sum(row["requests"] for row in self.rows("forwarded"))
+            blocks = [*_blocks(clients, versions, release, is_local=self.is_local)]
         if forwarded:
             requests = "1 request was" if forwarded == 1 else f"{forwarded} requests were"
             blocks.append(Note(f"{requests} forwarded by other brokers, whose own logs say from whom", "info"))

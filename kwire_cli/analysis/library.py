@@ -27,24 +27,21 @@ if TYPE_CHECKING:
 
 
 class Question(NamedTuple):
-    """A question: the fold that answers, the inputs that it is about, whether it takes TCP connections too, and
-    whether it fills tables.
-    """
+    """A question: the fold that answers, the inputs that it is about, and whether it fills tables."""
 
     module: str
     fold: str
     about: Collection[Kind] = TRAFFIC | LOGS
-    connections: bool = False
     fills_tables: bool = False
 
 
 QUESTIONS = {
-    "clients": Question("clients", "Clients", TRAFFIC, connections=True, fills_tables=True),
-    "diagnose": Question("diagnosis.diagnosis", "Diagnosis", connections=True, fills_tables=True),
+    "clients": Question("clients", "Clients", TRAFFIC, fills_tables=True),
+    "diagnose": Question("diagnosis.diagnosis", "Diagnosis", fills_tables=True),
     "groups": Question("groups.groups", "Groups", fills_tables=True),
     "sequence": Question("ladder", "LadderCalls"),
     "stats": Question("stats", "Stats", TRAFFIC, fills_tables=True),
-    "summary": Question("summary", "Summary", connections=True, fills_tables=True),
+    "summary": Question("summary", "Summary", fills_tables=True),
     "transactions": Question("transactions.transactions", "Transactions", fills_tables=True),
 }
 """Questions by the names of their commands."""
@@ -82,7 +79,7 @@ def ask(
     definitions = catalog(specs, kafka)
     make = getattr(import_module(f"kwire_cli.analysis.{asked.module}"), asked.fold)
     fold = make(Redaction(definitions)) if asked.fills_tables else make()
-    how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog), connections=asked.connections)
+    how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog), connections=asked.fills_tables)
     count(fold, inputs, how, asked.about)
     answer: Answer = fold.answer(**options)
     return answer.read()

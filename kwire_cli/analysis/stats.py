@@ -33,27 +33,19 @@ BOUNDS = (1, 2, 5)
 WAITS = "Latency where brokers wait on purpose (such as Fetch and JoinGroup), and behind that"
 
 
-class Stats:
+class Stats(Traffic):
     """Counts of traffic by dimension. `kinds` are the dimensions."""
 
     def __init__(self, redaction: Redaction, kinds: Sequence[str] = GROUPS) -> None:
         self.kinds = tuple(dict.fromkeys(kinds))
-        self._traffic = Traffic(redaction, queries())
-
-    def add(self, subject: object) -> None:
-        """Count a line of a capture, or an exchange or a damaged line of a request log."""
-        self._traffic.add(subject)
+        super().__init__(redaction, queries())
 
     def answer(self) -> Answer:
         """Return the counts. Nothing can be added afterwards."""
-        traffic = self._traffic
-        traffic.finish()
-        try:
-            groups = {kind: groups_of(traffic, kind) for kind in self.kinds}
+        with self.filled():
+            groups = {kind: groups_of(self, kind) for kind in self.kinds}
             tables = [_table(kind, rows) for kind, rows in groups.items()]
-            return Answer("statistics", [Facts([*kinds_of_frames(traffic)]), *_charts(traffic, groups), *tables])
-        finally:
-            traffic.close()
+            return Answer("statistics", [Facts([*kinds_of_frames(self)]), *_charts(self, groups), *tables])
 
 
 def queries() -> Mapping[str, str]:

@@ -31,7 +31,7 @@ END = datetime.max.replace(tzinfo=UTC)
 """A time after all others."""
 
 
-class Timeline:
+class Timeline(Traffic):
     """Counts of traffic by interval and group.
 
     `every` is the width of an interval in milliseconds, `kinds` are the dimensions. Intervals begin at multiples of
@@ -41,40 +41,29 @@ class Timeline:
 
     def __init__(self, redaction: Redaction, every: int, kinds: Sequence[str] = (), busiest: int = BUSIEST) -> None:
         self.width_us = every * 1000
-        self._traffic = Traffic(redaction, queries())
+        super().__init__(redaction, queries())
         self._kinds, self._busiest = tuple(dict.fromkeys(kinds)) or ("",), busiest
-
-    def add(self, subject: object) -> None:
-        """Count a line of a capture, or an exchange or a damaged line of a request log."""
-        self._traffic.add(subject)
 
     def take(self, until: datetime) -> Table:
         """Return the rows of the intervals before a time, and forget these. An interval without traffic has none."""
-        self._traffic.finish()
+        self.finish()
         found = [(kind, group) for kind in self._kinds for group in self._groups(kind, self.width_us, until)]
-        self._traffic.forget(until)
+        self.forget(until)
         return self._intervals(sorted(found, key=lambda each: each[1]["number"]), self.width_us)
-
-    def close(self) -> None:
-        """Forget everything."""
-        self._traffic.close()
 
     def answer(self) -> Answer:
         """Return a row for each group with its numbers in a line, then one for each interval. Nothing can be added
         afterwards.
         """
-        self._traffic.finish()
-        try:
+        with self.filled():
             return Answer("statistics over time", [*self._blocks()])
-        finally:
-            self._traffic.close()
 
     def _blocks(self) -> Iterator[Block]:
-        span = next(iter(self._traffic.rows("span")), {"first_us": None, "last_us": None, "without_time": 0})
+        span = next(iter(self.rows("span")), {"first_us": None, "last_us": None, "without_time": 0})
         width_us, numbers = _cut(span, self.width_us)
         yield Facts(
             [
-                *kinds_of_frames(self._traffic),
+                *kinds_of_frames(self),
                 Fact("everySeconds", seconds(width_us), "duration", title="every"),
                 Fact("withoutTime", span["without_time"] or None, "count"),
             ]
@@ -98,7 +87,7 @@ class Timeline:
         yield self._intervals(intervals, width_us)
 
     def _groups(self, kind: str, width_us: int | None, until: datetime) -> Sequence[Group]:
-        return groups_of(self._traffic, kind, width_us, self._busiest, until)
+        return groups_of(self, kind, width_us, self._busiest, until)
 
     @property
     def _heads(self) -> tuple[Column, ...]:
@@ -113,7 +102,7 @@ class Timeline:
         start = Column("start", "instant", digits=0 if width_us >= 1_000_000 else 3)
         rows = [
             (
-                instant(group["number"] * width_us / 1e6, is_local=self._traffic.is_local),
+                instant(group["number"] * width_us / 1e6, is_local=self.is_local),
                 kind or None,
                 group["name"],
                 *_interval(group, width_us / 1e6),

@@ -91,8 +91,7 @@ def _clients(environment: Environment, options: Options) -> Answer:
             what = ABOUT if opened.kind is Kind.FOLDER else f"{missing_names(options.source)}{NEITHER}"
             raise InputError(what, file=opened.name)
         logs += [opened.label] * (opened.kind is Kind.REQUEST_LOG)
-        for subject in opened.subjects():
-            clients.add(subject)
+        clients.add_input(opened)
         read.append((opened.label, opened.emptiness))
     answer = clients.answer(options.upgrade_to, options.upgrade_from)
     if 0 < len(logs) < len(read):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
@@ -70,7 +71,7 @@ def _has_several(options: DiffedMessages, name: str) -> bool:
 
 def profiles_answer(environment: Environment, options: DiffedMessages, a: str, b: str, by: str | None) -> Answer:
     """Return the differences between the traffic of two captures or request logs."""
-    how, caller = reading_of(options), Terminal(environment)
+    how, caller = replace(reading_of(options), connections=True), Terminal(environment)
     with ExitStack() as stack:
         sides = [_profiles(opened, stack) for name in (a, b) for opened in open_inputs((name,), how, caller)]
         return traffic_answer(sides[0], sides[1], (a, b), cast("By", by or "software"))
@@ -79,8 +80,7 @@ def profiles_answer(environment: Environment, options: DiffedMessages, a: str, b
 def _profiles(opened: Opened, stack: ExitStack) -> Profiles:
     profiles = Profiles(Redaction(opened.how.catalog))
     stack.callback(profiles.close)
-    for subject in opened.subjects():
-        profiles.add(subject)
+    profiles.add_input(opened)
     profiles.finish()
     if not profiles.clients("all"):
         if profiles.broker_requests:

@@ -7,18 +7,21 @@ are in no table: they are counted here.
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.facts.inputs import fill_large, is_large
 from kwire_cli.facts.memory import Tables
 from kwire_cli.source.request_log.reading import LineFault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from kwire_cli.message.redaction import Redaction
+    from kwire_cli.source.reading import Opened
 
 
 @cache
@@ -31,34 +34,60 @@ def queries_in(folder: str) -> Mapping[str, str]:
 
 
 class Traffic:
-    """Tables about traffic, and the rows of queries about it. `faults` counts damaged lines of request logs by code."""
+    """Traffic in tables, and the rows of queries about it: a fold, of which questions are subclasses.
+
+    `faults` counts damaged lines of request logs by code. `is_local` is true if times come from a clock whose zone is
+    not known; it is right when the adding of subjects has ended.
+    """
 
     def __init__(self, redaction: Redaction, queries: Mapping[str, str]) -> None:
         self.faults: Counter[str] = Counter()
+        self.is_local = False
         self._redaction, self._queries = redaction, queries
         self._tables: Tables | None = None
 
-    @property
-    def is_local(self) -> bool:
-        """Return whether times come from a clock whose zone is not known."""
-        return self._tables is not None and self._tables.is_local
-
-    def add(self, subject: object) -> None:
+    def add(self, subject: Any) -> None:
         """Take a line or a connection of a capture, or an exchange or a damaged line of a request log."""
         if isinstance(subject, LineFault):
             self.faults[subject.code] += 1
-            return
+        else:
+            self._made().add(subject)
+
+    def add_large(self, opened: Opened) -> int:
+        """Take all of a large capture at once, and return how many subjects it has; 0 if `add` has to take them."""
+        return fill_large(self._made(), opened) if is_large(opened) else 0
+
+    def add_input(self, opened: Opened) -> None:
+        """Take all subjects of a capture or a request log."""
+        if not self.add_large(opened):
+            for subject in opened.subjects():
+                self.add(subject)
+
+    def _made(self) -> Tables:
         if self._tables is None:
             self._tables = Tables(self._redaction, self._queries.values())
-        self._tables.add(subject)
+        return self._tables
 
     def finish(self) -> None:
         """End the adding of subjects, before queries are asked."""
         if self._tables is not None:
             self._tables.finish()
+            self.is_local = self._tables.is_local
+
+    @contextmanager
+    def filled(self) -> Iterator[Tables | None]:
+        """End the adding of subjects, and give the tables for queries; None if there was no traffic.
+
+        The tables are forgotten in the end.
+        """
+        self.finish()
+        try:
+            yield self._tables
+        finally:
+            self.close()
 
     def rows(self, query: str, **parameters: Any) -> list[dict[str, Any]]:
-        """Return the rows of a query; none if there was no traffic."""
+        """Return the rows of a query, by its name; none if there was no traffic."""
         return [] if self._tables is None else self._tables.rows(self._queries[query], parameters)
 
     def forget(self, until: datetime) -> None:
@@ -70,3 +99,4 @@ class Traffic:
         """Forget the tables."""
         if self._tables is not None:
             self._tables.close()
+            self._tables = None

@@ -34,9 +34,9 @@ def filled(query):
 )
 def test_columns_of_frames_are_filled_if_a_query_or_a_view_names_them(query, is_filled):
     tables = filled(query)
-    [[named]] = tables.connection.execute("select count(client_id) from frames").fetchall()
+    columns = tables.connection.execute("select * from frames").description
     tables.close()
-    assert bool(named) == is_filled
+    assert ("client_id" in {column[0] for column in columns}) == is_filled
 
 
 def test_frames_are_forgotten_and_views_made_anew():

@@ -56,37 +56,25 @@ class Profile:
     counts: Row = field(default_factory=dict)
 
 
-class Profiles:
+class Profiles(Traffic):
     """The profiles of all clients of one side, whose traffic is in tables until `close`."""
 
     def __init__(self, redaction: Redaction) -> None:
-        self._traffic = Traffic(redaction, queries_in("profiles"))
-
-    def add(self, subject: object) -> None:
-        """Take a line of a capture or an exchange of a request log."""
-        self._traffic.add(subject)
-
-    def finish(self) -> None:
-        """End the adding of subjects, before profiles are asked for."""
-        self._traffic.finish()
-
-    def close(self) -> None:
-        """Forget the tables."""
-        self._traffic.close()
+        super().__init__(redaction, queries_in("profiles"))
 
     @property
     def broker_requests(self) -> int:
         """The number of requests that brokers and controllers sent."""
-        return sum(row["requests"] for row in self._traffic.rows("brokers"))
+        return sum(row["requests"] for row in self.rows("brokers"))
 
     def clients(self, by: By) -> dict[str, Row]:
         """Return the groups of clients by name."""
-        return {row["name"]: row for row in self._traffic.rows("clients", by=by)}
+        return {row["name"]: row for row in self.rows("clients", by=by)}
 
     def profiles(self, by: By) -> dict[str, Profile]:
         """Return the profile of each group of clients by name."""
         found = {name: Profile(row) for name, row in self.clients(by).items()}
-        rows = self._traffic.rows
+        rows = self.rows
         for row in rows("apis", by=by):
             found[row["name"]].apis[row["api_key"]] = row
         for row in rows("errors", by=by):

@@ -13,7 +13,6 @@ from kwire_cli.errors import counted
 from kwire_cli.questions.diagnose import FACTS, findings as query_findings
 from kwire_cli.questions.rule_files import SEVERITIES, rules as query_rules
 from kwire_cli.source.capture_inputs import CaptureInput
-from kwire_cli.source.request_log.reading import LineFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -59,20 +58,13 @@ class Diagnosis(TableFold):
         self._query_rules = query_rules() if queries is None else queries
         self._also = also or {}
         own = [query for rule in self.rules for query in rule.queries]
-        super().__init__(redaction, [FACTS, *(rule.query for rule in self._query_rules), *own, *self._also.values()])
+        of_rules = {rule.code: rule.query for rule in self._query_rules}
+        replays = {f"replay {number}": query for number, query in enumerate(own)}
+        super().__init__(redaction, {"facts": FACTS, **of_rules, **replays, **self._also})
         self._findings: list[Finding] | None = None
-        self._line_faults = 0
         self._unread: list[str] = []
         """Why the reading of inputs ended early, or skipped a part."""
         self.answers: dict[str, list[dict[str, Any]]] = {}
-        self.is_local = False
-
-    def add(self, subject: Any) -> None:
-        """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
-        if isinstance(subject, LineFault):
-            self._line_faults += 1
-        else:
-            super().add(subject)
 
     def log_item(self, item: LogItem) -> None:
         """Take a batch of a log, or a gap."""
@@ -89,7 +81,6 @@ class Diagnosis(TableFold):
         with self.filled() as tables:
             if tables is None:
                 return
-            self.is_local = tables.is_local
             for row in query_findings(tables, self._query_rules):
                 yield _finding(row, is_local=self.is_local)
             for rule in self.rules:
@@ -116,8 +107,8 @@ class Diagnosis(TableFold):
         outline = Outline("", [*_items(findings, arguments)])
         blocks: list[Any] = [facts, table, outline]
         unread = [*self._unread]
-        if self._line_faults:
-            unread.append(counted(self._line_faults, "line of a request log", "lines of request logs"))
+        if faults := self.faults.total():
+            unread.append(counted(faults, "line of a request log", "lines of request logs"))
         blocks += [Note(f"a part was not read: {text}", "warning") for text in unread]
         if not findings:
             blocks.append(Note("nothing found in the rest") if unread else Note("nothing found", "good"))

@@ -349,6 +349,8 @@ class Filling:
             asked_numbers = numbers.of_capture(asked.fill_null(0).to_numpy())
             columns[REQUEST] = pa.array(asked_numbers, mask=~known)
             columns["ordinal"] = pc.add(columns[FRAME], before)
+            wanted = {"connection", "ordinal", *(column.name for column in self._tables.columns)}
+            columns = {name: column for name, column in columns.items() if name in wanted}
         elif table == CONNECTIONS_TABLE:
             columns["ordinal"] = pa.array(before + len(numbers.keys) + stream)
             columns["broker"] = pa.array(map(self._names.node, columns["broker_address"].to_pylist()), pa.int32())
