@@ -393,7 +393,6 @@ def test_a_message_that_is_not_regular_says_so():
     assert (seen([message]).irregular, seen([message]).fields()) == (1, {})
 
 
-@pytest.mark.fuzz
 @given(st.sampled_from(["ipv6.pcap", "kafka-python-4.4.0.pcapng", "sarama-0.8.2.0-3.9.2.pcapng"]), st.data())
 @examples(20)
 def test_damaged_captures_are_advised_on_and_confirmed(name, data):
