@@ -32,8 +32,6 @@ from kwire_cli.source.request_log.reading import LineFault
 from kwire_cli.spec.kafka import API_VERSIONS, WAITING
 from kwire_cli.structs.network import PCAP_NANO
 
-pytestmark = pytest.mark.numba
-
 ROOT = Path(__file__).resolve().parents[3]
 CAPTURES = sorted((ROOT / "samples" / "captures").iterdir())
 INCIDENTS = sorted((ROOT / "samples" / "incidents").glob("*.pcap"))
