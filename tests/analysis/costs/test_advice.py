@@ -96,9 +96,7 @@ def test_a_prediction_is_what_writing_comes_to(path):
     messages = messages_of(path)
     observed = seen(messages)
     plan = choose(CATALOG, observed.fields())
-    saved = predicted(plan, messages)
-    assert saved == written(plan, messages)
-    assert saved >= sum(choice.tag > 0 if choice.tag else 1 for choice in plan.values()) * 0
+    assert predicted(plan, messages) == written(plan, messages)
     half = choose(CATALOG, observed.halves().first)
     assert predicted(half, messages) == written(half, messages)
 
