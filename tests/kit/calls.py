@@ -319,8 +319,8 @@ def diagnose_deformed(body, before=(), after=()):
     """
     given = [*deformed_exchanges(body)]
     asked(Diagnosis(Redaction(CATALOG)), [*before, *given, *after]).answer()
-    for start in range(30):
-        asked(Diagnosis(Redaction(CATALOG), ()), [*before, *given[start::30], *after]).answer()
+    for start in range(10):
+        asked(Diagnosis(Redaction(CATALOG), ()), [*before, *given[start::10], *after]).answer()
 
 
 def _paths(body, before=()):

@@ -1,7 +1,7 @@
 """Connections that do not come about, that are closed or not answered, and too many of them."""
 
 import pytest
-from kit.calls import INCIDENTS, REAL, SAMPLES, SECOND, codes, diagnosed, frames, rewritten, texts
+from kit.calls import INCIDENTS, REAL, SAMPLES, SECOND, all_findings, codes, diagnosed, frames, rewritten, texts
 
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.structs.network import RST
@@ -70,9 +70,9 @@ def test_a_broker_that_never_answers_before_the_capture_ends(tmp_path):
 
 def test_connections_closed_at_the_very_first_request():
     """ApiVersions needs no login: what the proxy made of it cannot be read."""
-    rows = texts(INCIDENTS / "mangling-proxy.pcap")
-    assert [code for code, _, _ in rows] == ["CLOSED_IN_PLACE_OF_ANSWER"] * 2
-    assert rows[1][2] == "127.0.0.1:29099 closed 7 connections at ApiVersions 4, without an answer"
+    rows = all_findings(INCIDENTS / "mangling-proxy.pcap")
+    assert [row["code"] for row in rows] == ["MANGLED_FRAMES", *["CLOSED_IN_PLACE_OF_ANSWER"] * 2]
+    assert rows[2]["text"] == "127.0.0.1:29099 closed 7 connections at ApiVersions 4, without an answer"
 
 
 @pytest.mark.shared
