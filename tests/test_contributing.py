@@ -17,7 +17,7 @@ CODE = re.findall(r"```python\n(.*?)\n```", PAGE, re.DOTALL)
 
 @pytest.fixture
 def copy(tmp_path):
-    shutil.copytree(ROOT / "kwire_cli", tmp_path / "kwire_cli", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "kwire_cli", tmp_path / "kwire_cli")  # compiled as it is
     shutil.copytree(ROOT / "specs", tmp_path / "specs")
     return tmp_path
 

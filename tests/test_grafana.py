@@ -4,16 +4,9 @@ import json
 import re
 from itertools import combinations
 
+import duckdb
 import pytest
 from kit.commands import ROOT, kwire
-
-pytest.importorskip("duckdb")
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
-import duckdb
-
-pytestmark = pytest.mark.numba
 
 DASHBOARD = json.loads((ROOT / "docs" / "grafana" / "kwire.json").read_text("utf-8"))
 PANELS = {panel["title"]: panel for panel in DASHBOARD["panels"]}

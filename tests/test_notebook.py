@@ -4,18 +4,12 @@ import os
 import sys
 from pathlib import Path
 
+import nbclient
+import nbformat
 import pytest
 from kit.commands import ROOT
 
-pytest.importorskip("nbclient")
-pytest.importorskip("ipykernel")
-pytest.importorskip("matplotlib")
-pytest.importorskip("duckdb")
-pytest.importorskip("numba")
-import nbclient
-import nbformat
-
-pytestmark = [pytest.mark.numba, pytest.mark.slow]  # a kernel and matplotlib take seconds to start
+pytestmark = pytest.mark.slow  # a kernel and matplotlib take seconds to start
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 LARGEST = 150_000
 """Bytes of a notebook with its plots."""

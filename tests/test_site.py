@@ -7,8 +7,6 @@ import sys
 import pytest
 from kit.commands import ROOT
 
-pytest.importorskip("sphinx")
-
 
 def built(source, out):
     options = ["--quiet", "--keep-going", "--fail-on-warning", "-b", "html", "-c", "docs"]

@@ -131,7 +131,6 @@ def test_headers_have_numbers_and_what_each_form_loses():
     assert none["tables"]["headers"][0]["bytesPerHeader"] is None
 
 
-@pytest.mark.fuzz
 @pytest.mark.parametrize(
     "name", ["orders-zstd-0", "txn-out-0", "v0-kp-snappy-0", "v1-kp-gzip-0", "__consumer_offsets-0"]
 )
@@ -139,7 +138,7 @@ def test_damaged_segments_end_in_numbers_or_in_words(name, tmp_path):
     [source] = (SEGMENTS / name).glob("*.log")
     data, chance = source.read_bytes(), random.Random(name)
     file = tmp_path / "00000000000000000000.log"
-    for _ in range(25):
+    for _ in range(10):
         broken = bytearray(data)
         for _ in range(chance.randint(1, 6)):
             broken[chance.randrange(len(broken))] = chance.randrange(256)
@@ -149,12 +148,11 @@ def test_damaged_segments_end_in_numbers_or_in_words(name, tmp_path):
         assert bool(done.out) == (done.code == 0)
 
 
-@pytest.mark.fuzz
 def test_batches_with_right_checksums_and_hostile_numbers():
     chance = random.Random(5)
     numbers = [0, 1, -1, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63), 1 << 40]
     for magic in (0, 1, 2):
-        for _ in range(40):
+        for _ in range(15):
             rows = [{"offset": chance.choice(numbers), "value": {"text": "x"}} for _ in range(chance.randint(1, 4))]
             if magic:
                 rows = [row | {"timestamp": chance.choice(numbers)} for row in rows]

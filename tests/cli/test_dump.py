@@ -87,7 +87,6 @@ def test_limits_count_records_with_deep():
     assert kwire("dump", "--top", "0", ORDERS).out == ""
 
 
-@pytest.mark.fuzz
 @examples(150)
 @given(
     st.sampled_from(sorted(segments())),

@@ -107,7 +107,6 @@ def test_unreadable(tmp_path):
     assert kwire("dump", lock).code == 2
 
 
-@pytest.mark.fuzz
 @examples(200)
 @given(st.sampled_from(FILES), st.data())
 def test_damage_is_shown_and_never_an_error(file, data):

@@ -23,7 +23,7 @@ METADATA = (FRAME, "--api", "Metadata", "--message-version", "13")
 REPORTS = [
     ("breaking", "--level", "advice", "samples/definitions/before", "samples/definitions/after"),
     ("clients", CAPTURE),
-    ("compare", CAPTURE),
+    ("compare", "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"),
     ("compare", SEGMENT),
     ("compare", "--advise", CAPTURE),
     ("decode", CAPTURE),
@@ -49,7 +49,7 @@ REPORTS = [
     ("spec", "show", "MetadataRequest"),
     ("stats", CAPTURE),
     ("stats", REQUEST_LOG),
-    ("summary", CAPTURE),
+    ("summary", LOGS),
     ("transactions", "samples/incidents/hanging-transaction"),
 ]
 """Each command once, and what of it is written by other functions."""

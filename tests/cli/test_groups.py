@@ -1,6 +1,5 @@
 """`kwire groups` on captures and logs of real brokers."""
 
-import pytest
 from kit.commands import ROOT, json_of, kwire, refusal_of
 
 INCIDENTS = ROOT / "samples" / "incidents"
@@ -45,24 +44,3 @@ def test_a_request_log_is_read_as_a_capture_is():
 def test_a_capture_without_groups_says_so():
     done = kwire("groups", "--format", "table", INCIDENTS / "sasl.pcap")
     assert (done.code, done.out) == (0, "no group in this\n")
-
-
-@pytest.mark.parametrize(
-    ("name", "code", "words"),
-    [
-        ("rebalancing-consumer", "GROUP_REBALANCE_LOOP", "worker-2 exceeded max.poll.interval.ms 2 times"),
-        ("rebalancing-share", "GROUP_REBALANCE_LOOP", "payments-0 offset 0 was delivered 4 times"),
-        ("static-member", "STATIC_MEMBER_CONFLICT", "group.instance.id worker-a: FENCED_INSTANCE_ID 3 times"),
-    ],
-)
-def test_an_incident_is_named_by_its_cause_first(name, code, words):
-    first = json_of("diagnose", INCIDENTS / f"{name}.pcap")["tables"]["findings"][0]
-    assert first["code"] == code
-    assert words in first["text"]
-    assert first["evidence"]
-
-
-@pytest.mark.parametrize("name", ["kafka-python-4.4.0.pcapng", "ipv6.pcap", "midstream.pcap"])
-def test_healthy_groups_have_no_finding(name):
-    findings = json_of("diagnose", ROOT / "samples/captures" / name)["tables"]["findings"]
-    assert not [row for row in findings if row["subject"].startswith("group ")]

@@ -13,7 +13,7 @@ import zlib
 
 import pytest
 from kit import logs as records, traffic as make
-from kit.commands import ROOT, run_process
+from kit.commands import ROOT, kwire, run_process
 from kit.logs import line as log_line
 from kit.traffic import Wire
 
@@ -213,7 +213,8 @@ CODE = "__import__('pathlib').Path('made').touch()"
 
 
 @pytest.mark.parametrize("key", ["name", "type", "default", "about", "versions", "entityType", "encoding"])
-def test_no_definition_runs_code(key, tmp_path):
+def test_no_definition_runs_code(key, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     field = {"name": "A", "type": "string", "versions": "0+"} | {key: CODE}
     (tmp_path / "Made.json").write_bytes(definition(fields=[field]))
     for words in (
@@ -221,7 +222,5 @@ def test_no_definition_runs_code(key, tmp_path):
         ["spec", "show", "Made", "--specs", "Made.json"],
         ["decode", "--specs", "Made.json", "-m", "Made", "--message-version", "0", "0001"],
     ):
-        done = run_process(*words, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)})
-        assert done.returncode in {0, 1, 2}
-        assert b"Traceback" not in done.stderr
+        assert kwire(*words).code in {0, 1, 2}
     assert [path.name for path in tmp_path.iterdir()] == ["Made.json"]

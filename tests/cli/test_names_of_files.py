@@ -9,12 +9,7 @@ from kit.commands import ROOT, kwire, refusal_of
 import kwire_cli
 
 CAPTURE = ROOT / "samples" / "captures" / "midstream.pcap"
-COMMANDS = (
-    ("summary",),
-    ("decode",),
-    ("stats",),
-    ("diagnose",),
-)
+COMMANDS = (("summary", "table"), ("decode", "table"), ("decode", "jsonl"), ("stats", "json"), ("diagnose", "json"))
 NOT_UTF8, LINK, NO_CAPTURE = os.fsdecode(b"caf\xe9.pcap"), "link.pcap", "no.pcap"
 UNREADABLE = {
     NOT_UTF8: "caf\\xe9.pcap: its path is not in UTF-8, as paths in tables are: rename it",
@@ -39,15 +34,13 @@ def folder(tmp_path):
     return captures
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("form", ["json", "table"])
-def test_the_other_files_are_read(words, form, folder):
+@pytest.mark.parametrize(("command", "form"), COMMANDS)
+def test_the_other_files_are_read(command, form, folder):
     shutil.copy(CAPTURE, folder)
-    form = form if words[0] != "decode" or form == "table" else "jsonl"
-    whole = kwire(*words, folder, "--format", form)
+    whole = kwire(command, folder, "--format", form)
     for name in UNREADABLE:
         add(folder, name)
-    done = kwire(*words, folder, "--format", form)
+    done = kwire(command, folder, "--format", form)
     assert done.code == 2
     assert done.out.count("\n") >= whole.out.count("\n") > 0
     for text in UNREADABLE.values():

@@ -8,15 +8,10 @@ import threading
 import time
 from pathlib import Path
 
-import pytest
-from kit.commands import ROOT, kwire, refusal_of
-
-pytest.importorskip("duckdb")
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
+from kit.commands import ROOT, kwire, refusal_of
 
 from kwire_cli.pipeline.lake.query import Lake
 

@@ -42,7 +42,6 @@ def test_repeated_keys_stay(headers):
 
 
 def test_columns_have_a_list_of_structs():
-    pytest.importorskip("numba")
     pa = pytest.importorskip("pyarrow")
     from kwire_cli.records.columns import RECORDS
 

@@ -31,17 +31,16 @@ def test_times_without_a_zone_stay_so_in_every_report_on_every_machine(monkeypat
     zoned.write_bytes(re.sub(rb"(?m)^\[([^\]]+)\]", rb"[\1Z]", LOG.read_bytes()))
     try:
         for command in ("sequence", "groups", "summary", "stats --every 10s", "diagnose", "clients"):
-            printed, shown = [], []
+            printed = []
             for zone in ("UTC", "Asia/Tokyo"):
                 monkeypatch.setenv("TZ", zone)
                 time.tzset()
                 printed.append(kwire(*command.split(), LOG, "--format", "json").out.replace(str(LOG), "the log"))
-                shown.append(kwire(*command.split(), LOG, "--format", "table").out)
             assert printed[0] == printed[1], command
             times = re.findall(r'"(2026-11-21T[^"]*)"', printed[0])
             assert times, command
             assert not any(text.endswith("Z") for text in times), command
-            assert "UTC" not in shown[0], command
+            assert "UTC" not in kwire(*command.split(), LOG, "--format", "table").out, command
             said = kwire(*command.split(), zoned, "--format", "json").out
             assert [f"{text}Z" for text in times] == re.findall(r'"(2026-11-21T[^"]*)"', said), command
     finally:

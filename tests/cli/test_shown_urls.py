@@ -4,9 +4,6 @@ import pytest
 from kit.commands import ROOT, kwire
 from kit.lakes import serving
 
-pytest.importorskip("moto")
-pytest.importorskip("s3fs")
-
 from kwire_cli.errors import InputError, without_credentials
 from kwire_cli.stores import location
 

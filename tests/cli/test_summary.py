@@ -41,10 +41,9 @@ def test_standard_input_and_several_files_are_counted():
     of_file = summary(CAPTURE)
     assert of_pipe["tables"]["apis"] == of_file["tables"]["apis"]
     assert of_pipe["tables"]["inputs"][0]["name"] == "standard input"
-    both = summary(LOG, LOG)
-    assert both["facts"]["requests"] == 2 * summary(LOG)["facts"]["requests"]
-    many = kwire("summary", *[LOG] * 4).out
-    assert "kwire clients INPUT..." in many
+    many = summary(*[LOG] * 4)
+    assert many["facts"]["requests"] == 4 * json_of("stats", LOG)["facts"]["frames"]["request"]
+    assert "kwire clients INPUT... --to 4.4" in [row["command"] for row in many["tables"]["next"]]
 
 
 def test_files_that_are_not_in_use_are_said():

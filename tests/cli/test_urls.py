@@ -1,11 +1,8 @@
 """Commands take URLs where they take paths, and say of the files there what they say of the same files here."""
 
+import fsspec
 import pytest
 from kit.commands import ROOT, kwire
-
-pytest.importorskip("fsspec")
-
-import fsspec
 
 SAMPLES = ROOT / "samples"
 COMMANDS = [

@@ -6,12 +6,17 @@ from collections import Counter
 
 import pytest
 from kit.logs import record
-from kit.messages import by_layout, hostile_layouts, sample, shared, walked, without_unknown_tags
-
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
-from kit.messages import FLEXIBLE, definition, field
+from kit.messages import (
+    FLEXIBLE,
+    by_layout,
+    definition,
+    field,
+    hostile_layouts,
+    sample,
+    shared,
+    walked,
+    without_unknown_tags,
+)
 
 import kwire_cli as kwire
 from kwire_cli.engine import arrow
@@ -22,8 +27,6 @@ from kwire_cli.engine.spans import walk
 from kwire_cli.engine.values import Body, Form
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.structs.records import v2
-
-pytestmark = pytest.mark.numba
 
 
 def shown(node, value):

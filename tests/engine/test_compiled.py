@@ -6,14 +6,12 @@ import stat
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from kit.logs import RECORD_SETS
 from kit.messages import by_layout, definition, field, hostile_layouts, sample, shared, walked
 from kit.peers import mutated
-
-pytest.importorskip("numba")
-import numpy as np
 
 from kwire_cli.engine import compiled as c, kernel, numba_loops
 from kwire_cli.engine.arrow import sum_walk
@@ -21,8 +19,6 @@ from kwire_cli.engine.lower import lower, records_entry
 from kwire_cli.engine.program import Program
 from kwire_cli.engine.spans import walk
 from kwire_cli.structs.messages import declare
-
-pytestmark = pytest.mark.numba
 
 
 def moved(spans, by):

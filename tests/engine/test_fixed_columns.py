@@ -2,11 +2,8 @@
 
 import struct
 
-import pytest
-
-pytest.importorskip("numba")
-
 import numpy as np
+import pytest
 from construct import Array, Byte
 
 from kwire_cli.engine.compiled import numpy_type, octets, offset_of, read_rows
@@ -25,7 +22,6 @@ DECLARATIONS = [
     network.SLL2,
     network.TCP,
 ]
-pytestmark = pytest.mark.numba
 
 
 @pytest.mark.parametrize("decl", DECLARATIONS, ids=repr)

@@ -355,10 +355,8 @@ def record_jobs():
     return entries["v0"].program, data, jobs
 
 
-@pytest.mark.numba
 def test_numba_compiles_the_kernel_unchanged():
     """What stops the kernel stops the compiled one alike; test_compiled.py has all golden bodies."""
-    pytest.importorskip("numba")
     import numpy as np
 
     from kwire_cli.engine.compiled import compiled_kernel

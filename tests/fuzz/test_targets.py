@@ -7,7 +7,6 @@ import targets
 from kit.commands import ACTS
 
 
-@pytest.mark.fuzz
 @pytest.mark.parametrize("name", targets.TARGETS)
 def test_no_seed_breaks_a_target(name):
     target, known = targets.TARGETS[name], targets.seeds(name)

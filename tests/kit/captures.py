@@ -18,6 +18,39 @@ from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.tls.decryption import Decryption
 from kwire_cli.structs.network import ACK, ETHER_IPV4, ETHER_IPV6, FIN, SYN, TLS_KEY_LOG
 
+# Samples that differ in what they hold: what is true of them is true of the others, which show other incidents in the
+# same forms.
+
+SAMPLES = ROOT / "samples"
+CHOSEN = tuple(
+    SAMPLES / name
+    for name in (
+        "captures/ipv6.pcap",  # many clients and apis
+        "captures/kafka-python-4.4.0.pcapng",  # blocks of pcapng
+        "captures/midstream.pcap",  # connections that began before
+        "captures/not-kafka.pcapng",  # other protocols, and most kinds of anomalies
+        "captures/sarama-0.8.2.0-3.9.2.pcapng",  # old versions
+        "incidents/cut-short.pcap",  # packets without their ends
+        "incidents/fetch0-answers-fetch1.pcap",  # a response in another version
+        "incidents/fetch-sessions.pcap",  # responses whose topics earlier ones named
+        "incidents/hanging-transaction.pcap",  # transactions
+        "incidents/http-get.pcapng",  # no frame at all
+        "incidents/java-tls.pcap",  # not decrypted
+        "incidents/loss.pcap",  # packets that come again
+        "incidents/lost-packets.pcap",  # gaps
+        "incidents/mangling-proxy.pcap",  # bytes that are not recognised on some connections
+        "incidents/metadata-storm.pcap",  # bytes behind the end of requests
+        "incidents/one-side.pcap",  # requests alone
+        "incidents/rebalancing.pcap",  # groups
+        "incidents/rolling-restart.pcapng.gz",  # several brokers, errors and findings in numbers
+        "incidents/sasl.pcap",  # tokens in messages
+        "incidents/raw-logins.pcap",  # tokens without messages
+        "incidents/too-large-request.pcap",  # a frame of which the most is missing
+        "incidents/twice.pcap",  # each packet twice
+        "tls/cases.pcapng",  # some connections in TLS, with their keys
+    )
+)
+
 # Captures taken apart and written anew with packets lost, cut, repeated, overlapping, in another order; and what must
 # be left of their frames.
 

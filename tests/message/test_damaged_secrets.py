@@ -5,8 +5,9 @@ import json
 import shutil
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from kit import logs
+from kit.commands import examples
 from kit.secrets import (
     CATALOG,
     NEWEST,
@@ -190,7 +191,7 @@ def flipped(data, changes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", RECORDS, ids=str)
-@settings(max_examples=40)
+@examples(40)
 @given(changes=BYTES, first=st.integers(0, 1))
 def test_no_view_of_a_batch_with_any_changed_bytes_shows_a_secret(row, tmp_path_factory, changes, first):
     """Every other command for each: what is hidden is decided once for all of them, which the tests above hold with

@@ -44,7 +44,7 @@ def test_the_search_can_be_narrowed():
 
 
 def test_versions_that_share_a_layout_are_found_as_each_alone_is():
-    for row in responses()[:60]:
+    for row in responses()[:60:3]:
         data, _ = response_of(row)
         alone = []
         for api in CATALOG.apis:
@@ -218,7 +218,7 @@ def test_random_bytes_and_text_show_no_values():
     dice = random.Random(5)
     guessed = 0
     for alphabet in (range(256), range(32, 127)):
-        for size in [*range(6, 20)] * 20:
+        for size in [*range(6, 20)] * 8:
             data = bytes(dice.choice(alphabet) for _ in range(size))
             document = shown(len(data).to_bytes(4) + data)
             guessed += "guess" in document

@@ -12,11 +12,9 @@ REQUEST = {"groupId": "orders", "generationId": 7, "memberId": "m", "groupInstan
 
 @pytest.fixture
 def arrow():
-    pytest.importorskip("numba")
     return pytest.importorskip("pyarrow")
 
 
-@pytest.mark.numba
 def test_each_body_is_a_struct_and_null_if_it_is_cut(arrow):
     body = kwire.encode(REQUEST, message="HeartbeatRequest", version=4)
     made = kwire.columns([body, memoryview(body)[:5], b"", bytearray(body)], message="heartbeatrequest", version=4)
@@ -26,7 +24,6 @@ def test_each_body_is_a_struct_and_null_if_it_is_cut(arrow):
     assert kwire.columns([b"\1"], message="HeartbeatRequest", version=4).to_pylist() == [None]
 
 
-@pytest.mark.numba
 @pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize(
     ("bodies", "message", "version"),
@@ -43,7 +40,6 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
         kwire.columns([b""], message="HeartbeatRequest", version=4)
 
 
-@pytest.mark.numba
 @pytest.mark.usefixtures("arrow")
 def test_a_body_in_an_early_layout_is_null():
     newest = kwire.encode({"throttleTimeMs": 0, "groups": []}, message="ConsumerGroupDescribeResponse", version=0)

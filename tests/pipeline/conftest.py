@@ -9,8 +9,6 @@ from kit.lakes import ACCESS, serving
 @pytest.fixture(scope="session")
 def object_store():
     """A server that speaks S3."""
-    pytest.importorskip("moto")
-    pytest.importorskip("s3fs")
     with serving() as store:
         yield store
 

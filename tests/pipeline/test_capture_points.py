@@ -7,17 +7,13 @@ from pathlib import Path
 import pytest
 from kit import traffic as make
 from kit.captures import packet_of
-
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
 from kit.commands import kwire
 
 from kwire_cli.source.files import Naming
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.segments import Segments
 
-pytestmark = [pytest.mark.spark, pytest.mark.numba]
+pytestmark = pytest.mark.spark
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples" / "captures"
 

@@ -10,9 +10,6 @@ import pytest
 from kit import traffic as make
 from kit.captures import packet_of
 
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
 import kwire_cli as kwire
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
@@ -20,7 +17,7 @@ from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.model import Start
 from kwire_cli.source.packets.segments import Segments
 
-pytestmark = [pytest.mark.spark, pytest.mark.numba]
+pytestmark = pytest.mark.spark
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples" / "captures"
 ALL = sorted(SAMPLES.iterdir())

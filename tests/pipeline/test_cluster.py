@@ -25,7 +25,7 @@ from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.pipeline.session import BRIEF
 
-pytestmark = [pytest.mark.spark, pytest.mark.numba]
+pytestmark = pytest.mark.spark
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 LAKE = ("bodies", "costs", "faults", "frames", "names")
 WORKERS = 2

@@ -3,20 +3,15 @@
 from collections import Counter
 from pathlib import Path
 
-import pytest
+import numpy as np
 from hypothesis import given, strategies as st
 from kit.commands import examples
-
-pytest.importorskip("numba")
-import numpy as np
 
 from kwire_cli.analysis.costs.ledger import Ledger
 from kwire_cli.analysis.costs.measures import BatchSizes
 from kwire_cli.analysis.costs.record_sets import RecordSets
 from kwire_cli.engine.compiled import octets
 from kwire_cli.pipeline.line_walks import add_sets
-
-pytestmark = pytest.mark.numba
 
 SEGMENTS = sorted((Path(__file__).resolve().parents[2] / "samples" / "segments").rglob("*.log"))
 SETS = [path.read_bytes() for path in SEGMENTS]

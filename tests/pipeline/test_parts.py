@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest.importorskip("pyspark")
-
 from kwire_cli.pipeline import parts
 from kwire_cli.pipeline.parts import folded, received, sent
 

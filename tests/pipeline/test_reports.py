@@ -17,7 +17,7 @@ CAPTURE, MIDSTREAM = (
     str(ROOT / "samples" / "captures" / name) for name in ("kafka-python-4.4.0.pcapng", "midstream.pcap")
 )
 
-pytestmark = [pytest.mark.spark, pytest.mark.numba, pytest.mark.usefixtures("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,6 @@ import pytest
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
-pytestmark = pytest.mark.numba
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURE = ROOT / "samples" / "captures" / "ipv6.pcap"

@@ -90,7 +90,6 @@ def test_statistics_keep_captures_and_request_logs_apart(both):
 
 
 @pytest.mark.spark
-@pytest.mark.numba
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("report", ["overhead", "advise"])
 def test_sums_are_those_of_the_capture_alone(both, report):

@@ -23,7 +23,7 @@ GOLDEN = Path(__file__).parent / "golden" / "scan.txt"
 SEGMENTS = "samples/segments"
 CAPTURE = "samples/captures/kafka-python-4.4.0.pcapng"
 
-pytestmark = [pytest.mark.spark, pytest.mark.numba, pytest.mark.usefixtures("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,6 @@ import shutil
 import subprocess
 import sys
 
-import pytest
-
 from kwire_cli.pipeline.session import pack
 
 USED = """
@@ -28,9 +26,7 @@ print(json.dumps({"from": kwire_cli.__file__, "decoded": code, "order": order.to
 """
 
 
-@pytest.mark.numba
 def test_kwire_runs_from_a_zip_and_finds_its_machine_code_again_from_another(tmp_path):
-    pytest.importorskip("pyspark")
     variables = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     variables.pop("NUMBA_CACHE_DIR", None)
     (tmp_path / "cache").mkdir(mode=0o700)

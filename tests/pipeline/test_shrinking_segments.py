@@ -6,13 +6,8 @@ from functools import partial
 import pytest
 from kit.logs import batch, record
 
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
 from kwire_cli.pipeline.model import Reading
 from kwire_cli.pipeline.segments import SEGMENT_TABLES, segment_parts, source_of_part
-
-pytestmark = pytest.mark.numba
 
 
 @pytest.mark.parametrize("table", ["batches", "records"])

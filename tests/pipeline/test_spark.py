@@ -8,7 +8,7 @@ from kit.commands import kwire
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "pipeline.md"
 
-pytestmark = [pytest.mark.spark, pytest.mark.numba]
+pytestmark = pytest.mark.spark
 
 
 def test_workers_look_for_no_garbage_among_what_was_imported_for_them(spark):

@@ -5,17 +5,13 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("duckdb")
-pytest.importorskip("numba")
-pytest.importorskip("pyspark")
-
 from kwire_cli.pipeline import spark_lake
 from kwire_cli.pipeline.lake import chosen
 from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.source.files import Naming
 
-pytestmark = [pytest.mark.numba, pytest.mark.spark]
+pytestmark = pytest.mark.spark
 
 CAPTURE = Path(__file__).resolve().parents[2] / "samples" / "captures" / "ipv6.pcap"
 

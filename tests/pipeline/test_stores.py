@@ -24,7 +24,7 @@ from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.stores import location
 from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
 
-pytestmark = [pytest.mark.spark, pytest.mark.numba]
+pytestmark = pytest.mark.spark
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 CAPTURES = SAMPLES / "captures"

@@ -2,16 +2,11 @@
 
 from collections import Counter
 
-import pytest
 from kit.messages import sample
-
-pytest.importorskip("numba")
 
 import kwire_cli as kwire
 from kwire_cli.message.decoded import decode
 from kwire_cli.pipeline.line_walks import Place, together
-
-pytestmark = pytest.mark.numba
 
 
 def test_every_body_is_walked_once():

@@ -1,6 +1,6 @@
 """Batches that are too large for their topic, or nearly so."""
 
-from kit.calls import MadeCall, first, sample_findings
+from kit.calls import MadeCall
 from kit.rules import found
 
 CONFIG = {"name": "max.message.bytes", "value": "4096"}
@@ -25,12 +25,6 @@ def accepted(at=2):
     return MadeCall("Produce", {"acks": -1, "topicData": [part]}, {"responses": [result]}, at=at)
 
 
-def test_a_batch_over_the_limit_has_its_size_and_the_limit():
-    code, _, subject, text, _ = first("incidents/over-the-limit.pcap")
-    assert (code, subject) == ("MESSAGE_TOO_LARGE", "topic invoices, client billing")
-    assert text == "1 batch refused, of 6099 bytes with 1 record; max.message.bytes of the topic is 4096"
-
-
 def test_request_logs_show_sizes():
     ((_, _, text, _),) = found("MESSAGE_TOO_LARGE", [CREATED, REFUSED])
     assert text == "1 batch refused, of 5000 bytes; max.message.bytes of the topic is 4096"
@@ -45,13 +39,6 @@ def near(*before, size=950):
     """Return the texts about a batch of a size after these calls."""
     rows = found("RECORDS_NEAR_LIMIT", [*before, accepted(at=9)], batches=[batch(len(before), size)])
     return [text for _, _, text, _ in rows]
-
-
-def test_the_limit_is_known_from_the_request_to_make_the_topic():
-    """The answer to CreateTopics 4, as librdkafka sends it, has no configs."""
-    (row,) = sample_findings("incidents/near-limit.pcap")
-    assert row["text"] == "the largest batch has 9672 bytes; max.message.bytes is 10000"
-    assert [place["what"] for place in row["evidence"]] == ["Produce request"]
 
 
 def config(value, **more):

@@ -88,14 +88,6 @@ def test_a_producer_without_a_transactional_id_has_no_coordinator():
     assert both(calls) == []
 
 
-def test_a_coordinator_topic_that_cannot_be_made():
-    """A cluster of one broker with offsets.topic.replication.factor=3."""
-    code, severity, subject, text, frames = first("incidents/no-coordinator.pcap")
-    assert (code, severity, subject) == ("COORDINATOR_NOT_FOUND", "error", "client worker-1")
-    assert text == "36 answers (FindCoordinator) for payment-workers in 34.0 s: COORDINATOR_NOT_AVAILABLE"
-    assert frames[:3] == [6, 12, 14]
-
-
 def test_the_first_request_of_a_new_cluster():
     code, severity, subject, text, _ = first("incidents/strimzi-broker.log")
     assert (code, severity, subject) == ("COORDINATOR_LATE", "info", "client packing")

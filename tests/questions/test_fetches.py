@@ -1,15 +1,8 @@
 """Fetches that bring nothing, wait for more, or begin a session each time."""
 
 import pytest
-from kit.calls import first, sample_findings
+from kit.calls import sample_findings
 from kit.rules import fetch, found
-
-
-def test_a_consumer_that_waits_for_bytes_is_slow_by_itself():
-    code, severity, subject, text, frames = first("incidents/slow-fetch.pcap")
-    assert (code, severity, subject) == ("SLOW_FETCH", "warning", "client warehouse")
-    assert text == "2 of 2 fetches waited 2.5 s for 1000000 bytes and brought 589 bytes at most"
-    assert frames == [88, 125]
 
 
 @pytest.mark.parametrize(
@@ -70,31 +63,12 @@ def test_a_replica_nearby_is_no_empty_answer():
     assert found("EMPTY_FETCHES", calls) == []
 
 
-def test_no_room_for_fetch_sessions():
-    rows = [row for row in sample_findings("incidents/fetch-sessions.pcap") if row["code"] == "FETCH_SESSION_CHURN"]
-    assert [row["subject"] for row in rows] == ["client audit", "client billing"]
-    assert rows[0]["text"] == (
-        "16 of 17 fetches to 127.0.0.1:29092 in 3.9 s began a new session, with up to 6 partitions each; 16 got "
-        "no session: the broker's cache is full"
-    )
-
-
 def test_sessions_that_the_broker_forgot():
     calls = [fetch(step, 5, 5, size=0, sessionId=7, sessionEpoch=step) for step in range(20)]
     for call in calls[::2]:
         call.response["errorCode"] = 70
     ((_, _, text, _),) = found("FETCH_SESSION_CHURN", calls)
     assert text.endswith("10 FETCH_SESSION_ID_NOT_FOUND")
-
-
-def test_a_session_that_the_broker_gave_to_others():
-    code, severity, subject, text, frames = first("incidents/fetch-sessions-evicted.pcap")
-    assert (code, severity, subject) == ("FETCH_SESSION_CHURN", "warning", "client billing")
-    assert text == (
-        "20 of 24 fetches to 127.0.0.1:29092 in 8.1 s began a new session, with up to 6 partitions each; "
-        "20 got no session: the broker's cache is full; 1 FETCH_SESSION_ID_NOT_FOUND"
-    )
-    assert frames[:3] == [9, 11, 13]
 
 
 def test_clients_without_sessions_have_no_churn():

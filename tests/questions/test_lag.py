@@ -1,14 +1,7 @@
 """Lag of groups and of clients, and its trend."""
 
-from kit.calls import MadeCall, first
+from kit.calls import MadeCall
 from kit.rules import commit, fetch, find_offset, found
-
-
-def test_growing_lag_of_a_group_comes_first():
-    code, severity, subject, text, frames = first("incidents/lag.pcap")
-    assert (code, severity, subject) == ("LAG", "warning", "group click-counters")
-    assert text == "clicks-0: lag grew from 16 to 313 records in 12.2 s: 44 a second are added, 20 are done"
-    assert frames == [38, 46, 56, 82]
 
 
 def test_lag_that_shrinks_is_no_warning():

@@ -2,20 +2,8 @@
 
 import struct
 
-from kit.calls import SAMPLES, first, sample_findings
+from kit.calls import SAMPLES
 from kit.commands import kwire
-
-
-def test_a_proxy_in_text_mode_is_the_cause():
-    code, severity, subject, text, frames = first("incidents/mangling-proxy.pcap")
-    assert (code, severity, subject) == ("MANGLED_FRAMES", "error", "client newsletter")
-    assert text == "7 malformed frames from 127.0.0.1 to 127.0.0.1:29092: well-formed once each 0d 0a is 0a again"
-    assert frames == [14, 17, 20, 23, 26, 29, 32]
-
-
-def test_what_follows_is_no_missing_login():
-    codes = [row["code"] for row in sample_findings("incidents/mangling-proxy.pcap")]
-    assert codes[1:] == ["CLOSED_IN_PLACE_OF_ANSWER", "CLOSED_IN_PLACE_OF_ANSWER"]
 
 
 def test_other_damage_is_not_blamed_on_ends_of_lines(tmp_path):

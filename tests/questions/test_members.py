@@ -1,6 +1,6 @@
 """Members of groups: fenced, in each other's way, late to give up partitions, or without an answer to use."""
 
-from kit.calls import MadeCall, first, sample_findings
+from kit.calls import MadeCall
 from kit.rules import found
 
 
@@ -13,13 +13,6 @@ def member(api, at, *, error=None, name="a", who=None, response=None, **request)
 
 def joined(at, name="a", **request):
     return member("JoinGroup", at, name="", who=name, response={"memberId": name}, sessionTimeoutMs=10_000, **request)
-
-
-def test_a_member_that_stood_still():
-    code, severity, subject, text, frames = first("incidents/paused-member.pcap")
-    assert (code, severity, subject) == ("MEMBER_FENCED", "warning", "group payment-workers")
-    assert text == "worker-2 got UNKNOWN_MEMBER_ID at ConsumerGroupHeartbeat, 8.9 s after its call before"
-    assert frames == [120]
 
 
 def test_a_member_that_was_accepted_and_is_fenced():
@@ -57,44 +50,14 @@ def test_an_instance_that_has_to_wait_is_a_warning():
     assert [row[0] for row in found("STATIC_MEMBER_CONFLICT", [calls[0], *again])] == ["error"]
 
 
-def test_a_member_id_that_was_given_and_not_used():
-    rows = {row["code"]: row for row in sample_findings("incidents/member-id-unused.pcap")}
-    row = rows["MEMBER_ID_UNUSED"]
-    assert row["severity"] == "warning"
-    assert row["text"] == (
-        "rdkafka got 1 id that it never used (id-154b45), and joined again; then a JoinGroup took 45.0 s "
-        "(session.timeout.ms is 45.0 s)"
-    )
-    assert [place["frame"] for place in row["evidence"]] == [4]
-
-
 def test_a_member_id_that_is_used_or_the_last_thing_in_the_capture():
     given = member("JoinGroup", 1, name="", error="MEMBER_ID_REQUIRED", response={"memberId": "a-1"})
     assert found("MEMBER_ID_UNUSED", [given]) == []
     assert found("MEMBER_ID_UNUSED", [given, member("JoinGroup", 2, name="a-1")]) == []
 
 
-def test_an_assignment_that_can_not_be_stored():
-    code, severity, subject, text, frames = first("incidents/sync-failed.pcap")
-    assert (code, severity, subject) == ("GROUP_SYNC_FAILED", "error", "group inventory")
-    assert text == (
-        "3 SyncGroup requests of worker got UNKNOWN_SERVER_ERROR; the leader's assignment has 2.45 kB for 2 members"
-    )
-    assert frames == [4, 8, 12]
-
-
 def test_errors_of_an_ordinary_rebalance():
     assert found("GROUP_SYNC_FAILED", [joined(1), member("SyncGroup", 2, error="REBALANCE_IN_PROGRESS")]) == []
-
-
-def test_partitions_that_a_member_keeps():
-    code, severity, subject, text, frames = first("incidents/late-release.pcap")
-    assert (code, severity, subject) == ("LATE_RELEASE", "warning", "group pricing")
-    assert text == (
-        "pricing-a did not release events-2 for 9.0 s after the coordinator took them away (member epoch 2); "
-        "meanwhile pricing-b waits"
-    )
-    assert frames == [26, 61]
 
 
 def heartbeat(at, assigned=None, owned=None, epoch=1):

@@ -57,14 +57,6 @@ def test_storms(pause, count, expected):
     assert len(found("METADATA_STORM", [metadata(pause * step, ("orders", 0)) for step in range(count)])) == expected
 
 
-def test_a_health_check_that_lists_topics_all_the_time():
-    """A producer beside it asks when it starts, and is no storm."""
-    code, severity, subject, text, frames = first("incidents/metadata-storm.pcap")
-    assert (code, severity, subject) == ("METADATA_STORM", "warning", "client health-check")
-    assert text == "43 Metadata requests in 6.1 s (7.0 a second); the largest answer has 244 bytes"
-    assert frames[:4] == [6, 7, 13, 14]
-
-
 def test_clients_are_counted_apart():
     calls = [metadata(0.1 * step, ("orders", 0), who=f"job-{step}") for step in range(100)]
     assert found("METADATA_STORM", calls) == []

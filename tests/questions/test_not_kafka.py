@@ -1,6 +1,6 @@
 """Other protocols in place of Kafka's."""
 
-from kit.calls import INCIDENTS, SAMPLES, codes, texts
+from kit.calls import SAMPLES, codes, texts
 from kit.captures import file_of
 from kit.traffic import Talk, Wire
 
@@ -15,16 +15,6 @@ def talk_of(folder, *said):
     file = folder / "talk.pcap"
     file.write_bytes(file_of(segments))
     return file
-
-
-def test_a_browser_at_the_port_of_a_broker():
-    assert texts(INCIDENTS / "http-get.pcapng") == [
-        (
-            "NOT_KAFKA",
-            "client 127.0.0.1",
-            "1 connection to 127.0.0.1:25091 began with http; the broker closed it without an answer",
-        )
-    ]
 
 
 def test_several_protocols_at_a_broker():

@@ -4,7 +4,13 @@ import json
 import re
 
 import pytest
+from kit.calls import CATALOG, asked, subjects
 from kit.commands import ROOT, kwire
+
+from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.errors import InputError
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.questions.rule_files import read_rules
 
 CAPTURE = ROOT / "samples" / "incidents" / "lag.pcap"
 BLOCKS = re.findall(r"```(sql|toml)\n(.*?)```", (ROOT / "docs" / "findings.md").read_text("utf-8"), re.DOTALL)
@@ -43,8 +49,8 @@ def test_the_rule_of_the_page_finds_something(tmp_path):
     ],
 )
 def test_a_rule_that_does_anything_else_is_an_error(tmp_path, query, reason):
-    done = kwire("diagnose", CAPTURE, "--rules", write_rule(tmp_path, sql=query))
-    assert done.code == 2
-    assert "rule LARGE_RESPONSES" in done.err
-    assert reason in done.err
+    diagnosis = asked(Diagnosis(Redaction(CATALOG), read_rules(write_rule(tmp_path, sql=query))), subjects(CAPTURE))
+    with pytest.raises(InputError, match="rule LARGE_RESPONSES") as error:
+        diagnosis.findings()
+    assert reason in str(error.value)
     assert not [*tmp_path.glob("*.csv")]

@@ -1,7 +1,7 @@
 """Producers that are fenced, out of sequence, send batches again, do not wait for answers, or prefer a partition."""
 
 import pytest
-from kit.calls import MadeCall, first, sample_findings
+from kit.calls import MadeCall
 from kit.rules import found
 
 OUT_OF_ORDER, OLD_EPOCH = 45, 47
@@ -27,16 +27,6 @@ def batches(*sequences, **known):
 
 def texts(code, *arguments, **more):
     return [text for _, _, text, _ in found(code, *arguments, **more)]
-
-
-def test_a_broker_that_lost_what_it_acknowledged():
-    code, _, _, text, frames = first("incidents/out-of-order.pcap")
-    assert code == "SEQUENCE_GAP"
-    assert text == (
-        "meters-0 refused 1 batch: OUT_OF_ORDER_SEQUENCE_NUMBER; sequence 6 of producer 0, epoch 0, was refused though "
-        "5 was acknowledged: the broker has lost records that it acknowledged"
-    )
-    assert frames == [30]
 
 
 def test_a_refusal_is_judged_by_what_earlier_connections_show():
@@ -66,15 +56,6 @@ def test_sequences_wrap():
 def test_request_logs_show_errors_without_batches():
     assert texts("SEQUENCE_GAP", [produce(0, OUT_OF_ORDER)]) == ["a-0 refused 1 batch: OUT_OF_ORDER_SEQUENCE_NUMBER"]
     assert [subject for _, subject, *_ in found("FENCED_PRODUCER", [produce(0, OLD_EPOCH)])] == ["client billing"]
-
-
-def test_both_instances_of_a_fenced_producer_are_named():
-    code, _, subject, text, _ = first("incidents/fenced-producer.pcap")
-    assert (code, subject) == ("FENCED_PRODUCER", "transactional id checkout")
-    assert "checkout-0 got 1 Produce INVALID_PRODUCER_EPOCH; 2 clients initialised it: checkout-0 at" in text
-    assert sample_findings("incidents/fenced-producer.pcap")[0]["command"] == (
-        "transactions --transactional-id checkout"
-    )
 
 
 IDS = {"transactionalId": "t", "producerId": 7, "producerEpoch": 0}
@@ -111,16 +92,6 @@ def test_many_batches_that_come_again_are_a_warning():
     assert severity == "warning"
 
 
-def test_the_same_batch_at_two_offsets_was_written_twice():
-    code, severity, subject, text, frames = first("incidents/written-twice.pcap")
-    assert (code, severity, subject) == ("WRITTEN_TWICE", "error", "partition my-topic-0011-1")
-    assert text == (
-        "1 batch of client rdkafka-producer-11 written twice, at offsets 501 and 503; the producer is idempotent: its "
-        "id is 57024"
-    )
-    assert frames == [10]
-
-
 @pytest.mark.parametrize(
     ("pause", "connection", "count"),
     [(0.01, "same", 0), (0.01, "other", 1), (2.0, "same", 1)],
@@ -129,28 +100,6 @@ def test_equal_records_sent_one_after_the_other_are_two_batches(pause, connectio
     calls = [produce(0, offset=1, connection="same"), produce(pause, offset=2, connection=connection)]
     sent = batches(-1, -1, producer_id=-1, max_time_ms=1_000)
     assert len(texts("WRITTEN_TWICE", calls, batches=sent)) == count
-
-
-def test_acks_0():
-    (row,) = [row for row in sample_findings("incidents/small-batches.pcap") if row["code"] == "ACKS_0"]
-    assert (row["subject"], row["text"]) == ("client probe", "3 Produce requests with acks=0 to metrics")
-
-
-def test_a_connection_closed_instead_of_an_error():
-    code, severity, subject, text, frames = first("incidents/acks-0-refused.pcap")
-    assert (code, severity, subject, frames) == ("ACKS_0_REFUSED", "error", "client probe", [3])
-    assert text == (
-        "10.0.0.2:9092 closed 1 connection right after a request with acks=0, to metrics-0: the records were refused"
-    )
-
-
-def test_a_partition_with_most_of_the_bytes():
-    (row,) = [row for row in sample_findings("incidents/hot-partition.pcap.gz") if row["code"] == "HOT_PARTITION"]
-    assert (row["severity"], row["subject"]) == ("warning", "topic clicks")
-    assert row["text"] == (
-        "clicks-5 gets 92 % of the bytes of client clickstream, 5.5 times its share of 6 partitions; Produce takes "
-        "53 ms (95 %)"
-    )
 
 
 @pytest.mark.parametrize(("size", "count"), [(10_000, 1), (100, 0)])

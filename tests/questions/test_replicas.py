@@ -1,6 +1,6 @@
 """In-sync replicas and leaders over time."""
 
-from kit.calls import MadeCall, first, sample_findings
+from kit.calls import MadeCall
 from kit.rules import found
 
 
@@ -15,32 +15,6 @@ def metadata(at, isr, leader=1, epoch=0, replicas=(1, 2, 3), index=0, cluster="c
 def changes(calls):
     """Return the severity, subject and text of findings of both rules."""
     return [row[:3] for code in ("ISR_CHANGES", "LEADER_CHANGES") for row in found(code, calls)]
-
-
-def test_a_follower_that_stands_still():
-    code, severity, subject, text, frames = first("incidents/isr.pcap")
-    assert (code, severity, subject) == ("ISR_CHANGES", "warning", "broker 3")
-    assert text == ("left the in-sync replicas of orders-0: [1,2,3] became [1,2], then [1,2,3] 5.6 s later")
-    assert frames == [14, 48]
-
-
-def test_a_restart_moves_a_leader_and_an_election_moves_it_back():
-    rows = [row for row in sample_findings("incidents/leader-changes.pcap") if row["code"] == "LEADER_CHANGES"]
-    assert [(row["severity"], row["subject"], row["text"]) for row in rows] == [
-        ("info", "broker 1", "1 partition (orders-2) went from broker 1 to 3: orders-2 in epoch 2"),
-        ("info", "broker 3", "1 partition (orders-2) went from broker 3 to 1: orders-2 in epoch 1"),
-    ]
-    assert [[place["frame"] for place in row["evidence"]] for row in rows] == [[118], [24]]
-
-
-def test_changes_of_a_broker_that_was_seen_to_stop_are_no_findings_of_their_own():
-    """Broker 1 was away before; of most of its partitions nothing is known later."""
-    (row,) = [row for row in sample_findings("incidents/rolling-restart.pcapng.gz") if row["code"] == "ISR_CHANGES"]
-    assert row["subject"] == "broker 1"
-    assert row["text"] == (
-        "not in the in-sync replicas of __consumer_offsets-0, __consumer_offsets-1, __consumer_offsets-2 and 34 more: "
-        "__consumer_offsets-0 [2,3]; 34 partitions not named again"
-    )
 
 
 def test_replicas_in_sync_are_nothing():

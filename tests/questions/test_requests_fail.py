@@ -1,7 +1,7 @@
 """Errors that no other finding accounts for: one finding a client."""
 
 import pytest
-from kit.calls import MadeCall, first
+from kit.calls import MadeCall
 from kit.rules import found
 
 CODES = {
@@ -20,13 +20,6 @@ def produce(at, error=None, topic="events", **call):
 
 def answered(api, at, error=None, **body):
     return MadeCall(api, {}, {"errorCode": CODES.get(error, 0)} | body, at=at, errors=[error] if error else [])
-
-
-def test_every_write_of_a_client_fails():
-    code, severity, subject, text, frames = first("incidents/invalid-timestamp.pcapng.gz")
-    assert (code, severity, subject) == ("REQUESTS_FAIL", "error", "client iot-gateway")
-    assert text == "Produce events: 5 of 5 INVALID_TIMESTAMP"
-    assert frames == [36, 54, 82, 84, 106]
 
 
 def test_one_client_has_one_finding():

@@ -18,13 +18,6 @@ def test_a_broker_slower_than_its_peers():
     )  # fmt: skip
 
 
-def test_a_broker_that_stands_still_in_short_turns():
-    code, severity, subject, text, frames = first("incidents/slow-broker.pcap")
-    assert (code, severity, subject) == ("SLOW_BROKER", "warning", "broker 127.0.0.1:29094")
-    assert text == "Produce: it takes up to 70 ms for 95 % of 51 calls, the others 21 ms"
-    assert frames[:4] == [30, 60, 84, 102]
-
-
 def test_brokers_alone_or_with_few_calls_have_no_peers():
     assert found("SLOW_BROKER", produce(0.2, "b1:9092")) == []
     assert found("SLOW_BROKER", [*produce(0.2, "b1:9092"), *produce(0.005, "b2:9092", 20)]) == []

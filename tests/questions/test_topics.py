@@ -1,6 +1,6 @@
 """Topics that are deleted while clients use them."""
 
-from kit.calls import MadeCall, sample_findings
+from kit.calls import MadeCall
 from kit.rules import found
 
 
@@ -15,16 +15,6 @@ def deletion(at, who):
     call = MadeCall("DeleteTopics", {}, {}, at=at, who=who)
     call.values["topics"] = ["orders"]
     return call
-
-
-def test_a_topic_that_brokers_no_longer_know():
-    rows = {row["code"]: row for row in sample_findings("incidents/topic-deleted.pcap")}
-    row = rows["TOPIC_DELETED"]
-    assert (row["severity"], row["subject"]) == ("warning", "topic orders")
-    assert row["text"] == (
-        "brokers named it, and 2.0 s later did not know it any more; shop asked for it in vain 4 times"
-    )
-    assert [place["frame"] for place in row["evidence"]] == [6, 8, 10, 12]
 
 
 def test_who_deleted_it():

@@ -67,20 +67,19 @@ def test_plain_batches(tmp_path, path):
     assert readers[0].at == readers[1].at
 
 
-@pytest.mark.numba
 @pytest.mark.parametrize("path", SEGMENTS, ids=lambda path: path.parent.name)
 @pytest.mark.parametrize("seed", [None, 1])
 def test_rows(tmp_path, monkeypatch, path, seed):
     from kwire_cli.records import bulk_batches
     from kwire_cli.records.columns import batch_columns, record_columns
 
-    data = path.read_bytes() * 30 if seed is None else damaged(path.read_bytes() * 10, seed)
+    data = path.read_bytes() * 10 if seed is None else damaged(path.read_bytes() * 4, seed)
     (tmp_path / "a.log").write_bytes(data)
     found = []
-    for source, size in ((data, bulk_batches.CHUNK), (tmp_path / "a.log", 2_000)):
+    for source, size in ((data, bulk_batches.CHUNK), (tmp_path / "a.log", 700)):
         monkeypatch.setattr(bulk_batches, "CHUNK", size)
-        monkeypatch.setattr(opening, "BLOCK", 4_000)
-        monkeypatch.setattr(opening, "KEPT", 8_000)
+        monkeypatch.setattr(opening, "BLOCK", 1_400)
+        monkeypatch.setattr(opening, "KEPT", 2_800)
         rows = []
         for read in (batch_columns, record_columns):
             for batch in read(source_of(source)):

@@ -11,9 +11,6 @@ from hypothesis import given, strategies as st
 from kit.logs import b64, batch, committed, message, record, segments, wrapper
 from kit.messages import SHARED
 
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
 import kwire_cli as kwire
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.message.redaction import RecordRedaction, Redaction
@@ -22,8 +19,6 @@ from kwire_cli.records.codecs import Limits
 from kwire_cli.records.columns import BATCHES, RECORDS, Faults, batch_columns, fault_columns, record_columns
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import items, source_of
-
-pytestmark = pytest.mark.numba
 
 
 def snake(name):

@@ -4,12 +4,10 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from kit.logs import segments
-
-pytest.importorskip("numba")
-import numpy as np
 from numba import njit
 
 from kwire_cli.engine.compiled import compiled, octets
@@ -19,7 +17,6 @@ from kwire_cli.records.codecs import crc32c
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.records.reading import Reader, source_of
 
-pytestmark = pytest.mark.numba
 BYTES = np.random.default_rng(7).bytes(8 * c.BLOCK)
 by_tables = c.checksum_by(njit(c.word_by_tables))
 

@@ -123,7 +123,6 @@ def test_a_file_that_is_not_there(tmp_path):
 GOOD = {name: [item for item in items(data) if isinstance(item, Batch)] for name, data in segments().items()}
 
 
-@pytest.mark.fuzz
 @examples(300)
 @given(st.sampled_from(sorted(GOOD)), st.data())
 def test_batches_around_a_fault_are_found_again(name, data):
@@ -149,7 +148,6 @@ def test_batches_around_a_fault_are_found_again(name, data):
             assert again | {"position": 0, "anomalies": []} == before | {"position": 0, "anomalies": []}
 
 
-@pytest.mark.fuzz
 @given(st.sampled_from(sorted(GOOD)), st.data())
 def test_a_cut_segment_is_read_to_its_end(name, data):
     whole = segments()[name][: data.draw(st.integers(0, len(segments()[name])))]
@@ -157,7 +155,6 @@ def test_a_cut_segment_is_read_to_its_end(name, data):
         item.to_json()
 
 
-@pytest.mark.fuzz
 @given(st.binary(max_size=300), st.sampled_from(["auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft"]))
 def test_any_bytes_are_covered_unless_they_are_of_another_kind(data, form):
     if data and recognise(data, form="raw").kind is Kind.FRAMES and split(data)[-1][2]:

@@ -152,11 +152,17 @@ def said(found):
                     yield from (key.encode(), value)
 
 
+@cache
 def secrets(path, least=MEANS_SOMETHING):
     """What a capture says and is not to be seen."""
     return {
         each for each in said(lines(path)[0]) if len(each or b"") >= least and each not in WORDS and each.strip(b"\0")
     }
+
+
+@cache
+def names_of_software(path):
+    return kwire("decode", path, "--filter", "api == ApiVersions").out.encode()
 
 
 # In cases.pcapng TLS is opened by keys that the file has, and that are taken out of it.
@@ -171,7 +177,7 @@ def test_all_but_what_is_said_stays(path, rewritten):
 def test_nothing_that_is_said_is_left(path, rewritten):
     out, secret = rewritten(path), secrets(path)
     shown = out.read_bytes() + b"|".join(each for each in said(lines(out)[0]) if each)
-    kept = kwire("decode", path, "--filter", "api == ApiVersions").out.encode()  # the names of software
+    kept = names_of_software(path)
     assert [each for each in secret if each in shown and each not in kept] == []
     assert secret or path.name in {"not-kafka.pcapng", "broker.pcapng", "cases.pcapng"}
 
@@ -201,7 +207,7 @@ def test_nothing_that_is_said_is_left_of_damaged_captures(how, sanitized):
         for _ in range(20):  # in any header too
             data[dice.randrange(24, len(data))] ^= 1 << dice.randrange(8)
         shown = sanitized(data)[1].read_bytes()
-        kept = kwire("decode", path, "--filter", "api == ApiVersions").out.encode()
+        kept = names_of_software(path)
         assert not [each for each in secrets(path, 2 * MEANS_SOMETHING) if each in shown and each not in kept]
 
 

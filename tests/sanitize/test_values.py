@@ -5,8 +5,8 @@ import json
 
 import msgpack
 import pytest
-from hypothesis import given, settings, strategies as st
-from kit.commands import ROOT, kwire
+from hypothesis import given, strategies as st
+from kit.commands import ROOT, examples, kwire
 from kit.messages import BY, headers_of, rows, store
 
 from kwire_cli.records.batch import Batch, Record
@@ -123,7 +123,7 @@ def texts(data):
     return {text for item in data for text in texts(item)} if isinstance(data, list) else {data}
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(PACKED.map(msgpack.packb) | st.sampled_from(MOMENTS))
 def test_values_of_message_pack_keep_their_types(value):
     serdes = Serdes(store(None), (Rule("*", None, serde_of("msgpack")),))

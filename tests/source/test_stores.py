@@ -5,15 +5,10 @@ and no more.
 import gzip
 from pathlib import Path
 
+import fsspec
 import pytest
 from kit.lakes import record_requests
 from kit.logs import batch, record
-
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-pytest.importorskip("fsspec")
-
-import fsspec
 
 from kwire_cli.source.logs.files import segments_of
 from kwire_cli.source.logs.splitting import split_file
@@ -22,8 +17,6 @@ from kwire_cli.source.packets.files import captures_of
 from kwire_cli.source.packets.parts import Part, PartReader, outline
 from kwire_cli.stores import opening
 from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
-
-pytestmark = pytest.mark.numba
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 CAPTURES = sorted((SAMPLES / "captures").iterdir())

@@ -72,7 +72,6 @@ LONG = {
 
 
 @pytest.mark.slow
-@pytest.mark.fuzz
 @pytest.mark.parametrize("name", LONG)
 def test_long_input_takes_linear_time(name):
     check(LONG[name], "auto")  # one that is not linear does not end

@@ -278,7 +278,6 @@ _FIELDS = st.dictionaries(
 )
 
 
-@pytest.mark.fuzz
 @given(
     _FIELDS, st.dictionaries(st.sampled_from(["validVersions", "flexibleVersions", "about", "y"]), _VALUES, max_size=1)
 )

@@ -3,13 +3,10 @@
 import os
 import random
 
-import pytest
-from kit.lakes import record_requests
-
-pytest.importorskip("fsspec")
-
 import fsspec
+import pytest
 from fsspec.implementations.memory import MemoryFileSystem
+from kit.lakes import record_requests
 
 import kwire_cli as kwire
 from kwire_cli.stores import FileBytes, opening, path_of, stored
@@ -87,7 +84,7 @@ def test_memory_does_not_grow_with_what_is_read_of_a_file(tmp_path):
     resource = pytest.importorskip("resource")
     path = tmp_path / "file"
     with path.open("wb") as file:
-        file.truncate(1 << 30)
+        file.truncate(16 * opening.KEPT)
     found = FileBytes(path)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for at in range(0, found.size, 1 << 20):

@@ -24,7 +24,7 @@ def in_bulk(source, monkeypatch):
     return bulk_batches.heads(source)
 
 
-@pytest.mark.parametrize("way", ["items", "plain", pytest.param("bulk", marks=pytest.mark.numba)])
+@pytest.mark.parametrize("way", ["items", "plain", "bulk"])
 @pytest.mark.parametrize("keep", [0, 4096, 70_001])
 def test_a_segment_that_becomes_shorter_is_an_error_with_its_offset(tmp_path, monkeypatch, way, keep):
     monkeypatch.setattr(opening, "BLOCK", 4096)
@@ -35,7 +35,6 @@ def test_a_segment_that_becomes_shorter_is_an_error_with_its_offset(tmp_path, mo
     source = source_of(path)
     reader = Reader(source)
     if way == "bulk":
-        pytest.importorskip("numba")
         steps = in_bulk(source, monkeypatch)
     else:
         steps = reader.items() if way == "items" else reader.plain(source.layouts[2])

@@ -3,12 +3,9 @@
 import os
 import pickle
 
+import fsspec
 import pytest
 from kit.lakes import serving
-
-pytest.importorskip("fsspec")
-
-import fsspec
 
 import kwire_cli as kwire
 from kwire_cli.source.files import named
@@ -42,8 +39,6 @@ GLOBS = (
 
 @pytest.fixture(scope="module")
 def s3():
-    pytest.importorskip("moto")
-    pytest.importorskip("s3fs")
     with serving() as store:
         yield store
 
@@ -211,6 +206,5 @@ def test_objects_that_stand_for_folders_are_folders(s3):
 
 
 def test_a_server_that_does_not_answer_is_an_error():
-    pytest.importorskip("aiohttp")
     with pytest.raises(kwire.InputError, match=r"cannot be read: .*127.0.0.1"):
         named("http://127.0.0.1:1/x")

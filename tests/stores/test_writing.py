@@ -3,10 +3,6 @@
 import pytest
 from kit.lakes import serving
 
-pytest.importorskip("fsspec")
-pytest.importorskip("moto")
-pytest.importorskip("s3fs")
-
 from kwire_cli.errors import InputError
 from kwire_cli.stores import path_of
 from kwire_cli.stores.writing import below, make_folder, move, put, remove, remove_empty, remove_tree, write

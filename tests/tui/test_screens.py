@@ -139,7 +139,6 @@ def test_the_screenshot_of_the_page(updating, monkeypatch):
 
 
 def test_values_are_decoded_by_their_schema(monkeypatch):
-    pytest.importorskip("fastavro")
     monkeypatch.chdir(ROOT / "samples" / "schemas")
 
     async def steps():

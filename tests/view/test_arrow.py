@@ -5,12 +5,9 @@ import io
 import re
 from datetime import UTC, datetime
 
-import pytest
-
-pytest.importorskip("pyarrow")
-
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from kwire_cli.answer import Column, Table
 from kwire_cli.view import arrow

@@ -206,7 +206,6 @@ def test_a_divergence_behind_the_first_differences_is_listed_too():
     assert tables["differences"][-1]["kind"] == tables["partitions"][0]["firstKind"] == later.divergence.kind
 
 
-@pytest.mark.fuzz
 @given(st.data())
 def test_any_bytes_can_be_compared(data):
     whole = segments()[data.draw(st.sampled_from(sorted(segments())))]

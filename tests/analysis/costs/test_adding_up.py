@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
+from kit.captures import CHOSEN
 from kit.commands import ROOT, examples
 from kit.messages import SHARED, sample, shared
 
@@ -67,7 +68,7 @@ def check_capture(path, groupings=GROUPINGS):
             assert row.value_bytes >= 0
 
 
-@pytest.mark.parametrize("path", captures(ROOT / "samples"), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", CHOSEN, ids=lambda path: path.name)
 def test_captures(path):
     check_capture(path)
 
@@ -147,7 +148,6 @@ def test_all_real_segments():
         check_segment(path)
 
 
-@pytest.mark.fuzz
 @examples(100)
 @given(
     st.sampled_from(segments(ROOT / "samples")),
@@ -163,7 +163,6 @@ def test_damaged_record_sets(path, form, data):
     assert size_of(sets.wire) == len(damaged)
 
 
-@pytest.mark.fuzz
 @examples(100)
 @given(st.sampled_from(sample()), st.data())
 def test_damaged_bodies(row, data):
@@ -176,7 +175,6 @@ def test_damaged_bodies(row, data):
     assert size_of(tallies.ledger) == len(damaged)
 
 
-@pytest.mark.fuzz
 @examples(60)
 @given(st.sampled_from(captures(ROOT / "samples")), st.sampled_from(GROUPINGS), st.data())
 def test_damaged_captures(path, dimensions, data):

@@ -96,9 +96,7 @@ def test_a_prediction_is_what_writing_comes_to(path):
     messages = messages_of(path)
     observed = seen(messages)
     plan = choose(CATALOG, observed.fields())
-    saved = predicted(plan, messages)
-    assert saved == written(plan, messages)
-    assert saved >= sum(choice.tag > 0 if choice.tag else 1 for choice in plan.values()) * 0
+    assert predicted(plan, messages) == written(plan, messages)
     half = choose(CATALOG, observed.halves().first)
     assert predicted(half, messages) == written(half, messages)
 
@@ -393,7 +391,6 @@ def test_a_message_that_is_not_regular_says_so():
     assert (seen([message]).irregular, seen([message]).fields()) == (1, {})
 
 
-@pytest.mark.fuzz
 @given(st.sampled_from(["ipv6.pcap", "kafka-python-4.4.0.pcapng", "sarama-0.8.2.0-3.9.2.pcapng"]), st.data())
 @examples(20)
 def test_damaged_captures_are_advised_on_and_confirmed(name, data):

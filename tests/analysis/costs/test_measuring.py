@@ -1,6 +1,5 @@
 """What a meter counts is what the spans say; whatever is odd it leaves alone."""
 
-import pytest
 from hypothesis import given, strategies as st
 from kit.commands import ROOT
 from kit.logs import SEGMENTS, batch, record
@@ -94,7 +93,6 @@ def test_on_any_records_it_counts_what_the_spans_say(records):
     assert sums[-1] == max(contents(area), default=0)
 
 
-@pytest.mark.fuzz
 @given(RECORDS.filter(bool), st.data())
 def test_what_is_odd_is_left_to_the_spans(records, data):
     damaged = bytearray(v2.RECORDS.build({"records": records}))

@@ -70,7 +70,7 @@ def test_uncompressed_batches_of_v2_cost_what_they_are(file):
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
-@pytest.mark.parametrize("batch", [AS_IS, 3, ALL])
+@pytest.mark.parametrize("batch", [AS_IS, 3])
 def test_what_is_written_holds_the_records_that_came(file, batch, kept):
     was = [
         record

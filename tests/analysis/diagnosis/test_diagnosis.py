@@ -15,19 +15,9 @@ from kwire_cli.spec.catalog import catalog
 
 INCIDENTS = ROOT / "samples" / "incidents"
 CAUSES = [
-    ("advertised.pcap", "error", "UNREACHABLE_LISTENER", "client checkout"),
-    ("tls-to-plain.pcap", "error", "TLS_TO_PLAIN_PORT", "client 127.0.0.1"),
-    ("plain-to-tls.pcap", "error", "PLAIN_TO_TLS_PORT", "client 127.0.0.1"),
-    ("sasl.pcap", "error", "AUTHENTICATION_FAILED", "client checkout"),
-    ("over-the-limit.pcap", "error", "MESSAGE_TOO_LARGE", "topic invoices, client billing"),
-    ("small-batches.pcap", "warning", "SMALL_BATCHES", "topic clicks, client web"),
-    ("near-limit.pcap", "info", "RECORDS_NEAR_LIMIT", "topic documents, client archive"),
-    ("out-of-order.pcap", "error", "SEQUENCE_GAP", "client meter-reader"),
     ("out-of-order", "warning", "SEQUENCE_GAP", "partition meters-0"),
-    ("fenced-producer.pcap", "error", "FENCED_PRODUCER", "transactional id checkout"),
     ("hanging-transaction.pcap", "error", "HANGING_TRANSACTION", "partition payments-0"),
     ("hanging-transaction", "error", "HANGING_TRANSACTION", "partition payments-0"),
-    ("waiting-for-markers.pcap", "warning", "CONCURRENT_TRANSACTIONS_LOOP", "transactional id fulfilment-1"),
 ]
 
 

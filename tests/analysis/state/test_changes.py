@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from hypothesis import given, settings, strategies as st
-from kit.commands import ROOT, kwire
+from hypothesis import given, strategies as st
+from kit.commands import ROOT, examples, kwire
 from kit.logs import ABORT, COMMIT, SEGMENTS, batch, catalog, framed, keyed, record, segments
 
 from kwire_cli.analysis.state.answer import rows_of
@@ -334,8 +334,7 @@ PAYLOADS = [
 payloads = st.sampled_from(PAYLOADS) | st.tuples(st.none() | st.binary(max_size=24), st.none() | st.binary(max_size=60))
 
 
-@pytest.mark.fuzz
-@settings(max_examples=40)
+@examples(40)
 @pytest.mark.parametrize("topic", TOPICS)
 @given(
     records=st.lists(st.tuples(payloads, st.integers(-1, 2), st.booleans()), min_size=1, max_size=8),

@@ -3,8 +3,8 @@
 import shutil
 
 import pytest
-from hypothesis import given, settings, strategies as st
-from kit.commands import ROOT
+from hypothesis import given, strategies as st
+from kit.commands import ROOT, examples
 
 from kwire_cli.analysis.state.ends import ends_of
 from kwire_cli.records.batch import Batch
@@ -170,8 +170,7 @@ def test_a_log_that_is_cut_anywhere_ends_with_its_last_whole_batch(tmp_path):
         assert ends_in(tmp_path).end == max(end for at, end in ends if at <= cut)
 
 
-@pytest.mark.fuzz
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_whatever_the_files_hold_there_are_ends(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("t")

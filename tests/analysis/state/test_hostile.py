@@ -10,7 +10,6 @@ from kwire_cli.message.redaction import RecordRedaction
 from kwire_cli.view.answers import answer_json
 from kwire_cli.view.terminal import answer_text
 
-pytestmark = pytest.mark.fuzz
 FRAMES = [
     framed("TopicRecord", {"name": "t", "topicId": "AAAAAAAAAAAAAAAAAAAABQ"})[1],
     framed("ConfigRecord", {"resourceType": 2, "resourceName": "t", "name": "a", "value": "b"})[1],

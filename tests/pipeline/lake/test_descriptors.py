@@ -1,16 +1,10 @@
 """Descriptors that are shuffled packed are the same when they are unpacked, whatever their numbers."""
 
 import numpy as np
-import pytest
 from hypothesis import given, strategies as st
-
-pytest.importorskip("pyarrow")
-pytest.importorskip("numba")
 
 from kwire_cli.pipeline.lake.descriptors import packed, unpacked
 from kwire_cli.source.packets.segment_columns import DESCRIPTOR
-
-pytestmark = pytest.mark.numba
 
 
 @given(st.lists(st.binary(min_size=DESCRIPTOR.itemsize, max_size=DESCRIPTOR.itemsize), max_size=20))

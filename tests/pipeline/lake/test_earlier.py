@@ -5,15 +5,10 @@ gone by now.
 import shutil
 from pathlib import Path
 
-import pytest
-from kit.lakes import content, rows_of
-
-pytest.importorskip("duckdb")
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
 import pyarrow as pa
+import pytest
 from kit.commands import kwire as command
+from kit.lakes import content, rows_of
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import chosen, units
@@ -22,8 +17,6 @@ from kwire_cli.pipeline.lake.in_tasks import Cut, write_in_tasks
 from kwire_cli.pipeline.lake.processes import Processes
 from kwire_cli.pipeline.lake.units import inputs_for, named_files
 from kwire_cli.pipeline.model import Reading, Wanted
-
-pytestmark = pytest.mark.numba
 
 ROOT = Path(__file__).resolve().parents[3]
 CAPTURES = ROOT / "samples" / "captures"

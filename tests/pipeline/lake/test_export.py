@@ -34,8 +34,6 @@ from kwire_cli.pipeline.lake.tables import SCHEMA_KEY, SCHEMA_VERSION, SHAPES
 from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.records.kafka_topics import decode_record
 
-pytestmark = pytest.mark.numba
-
 ROOT = Path(__file__).resolve().parents[3]
 CAPTURES = ROOT / "samples" / "captures"
 SEGMENTS = ROOT / "samples" / "segments"

@@ -3,13 +3,8 @@
 import json
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("duckdb")
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
 import pyarrow.parquet as pq
+import pytest
 from kit.commands import kwire
 from kit.lakes import rows_of
 
@@ -19,8 +14,6 @@ from kwire_cli.pipeline.lake import CHOICES, chosen
 from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.model import Reading, Wanted
-
-pytestmark = pytest.mark.numba
 
 ROOT = Path(__file__).resolve().parents[3]
 CAPTURES = ROOT / "samples" / "captures"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from kit import traffic as make
-from kit.captures import packet_of, spoken_capture
+from kit.captures import CHOSEN, packet_of, spoken_capture
 from kit.messages import ID, early_capture
 from kit.traffic import Wire
 
@@ -38,11 +38,9 @@ from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.tls.decryption import blocks_of
 from kwire_cli.spec.model import fields_by_path
 
-pytestmark = pytest.mark.numba
-
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = sorted((ROOT / "samples" / "captures").iterdir())
-INCIDENTS = sorted((ROOT / "samples" / "incidents").glob("*.pcap"))
+INCIDENTS = [path for path in CHOSEN if path.parent.name == "incidents" and path.suffix == ".pcap"]
 REAL = ROOT.parent / "shared" / "real"
 CATALOG = kwire.catalog()
 REDACTION = Redaction(CATALOG)

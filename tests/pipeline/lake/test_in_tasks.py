@@ -9,10 +9,6 @@ from kit import traffic as make
 from kit.captures import packet_of
 from kit.lakes import content, die, rotated_points, rows_of
 
-pytest.importorskip("duckdb")
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import chosen, in_tasks, processes, window_tasks
 from kwire_cli.pipeline.lake.export import chosen_columns, export
@@ -23,8 +19,6 @@ from kwire_cli.pipeline.lake.windows import Window
 from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.segments import Segments
-
-pytestmark = pytest.mark.numba
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = ROOT / "samples"
@@ -99,26 +93,21 @@ def pieces(monkeypatch):
     return read
 
 
-LENGTHS = pytest.mark.parametrize("lengths", [Lengths(0, 1), Lengths(1000, 4000)])
-
-
-@LENGTHS
+@pytest.mark.parametrize("lengths", [Lengths(0, 1), Lengths(1000, 4000)])
 def test_long_connections(both, tmp_path, pieces, lengths):
-    """Pieces of connections are read by other tasks: of rotated files, midstream, TLS, with fetch sessions, and over
-    windows.
+    """Pieces of connections are read by other tasks: of rotated files, midstream, TLS, with fetch sessions, segments
+    that were sent again, and over windows.
     """
     points = rotated_points(tmp_path / "in")
-    for name in ("fetch-sessions", "loss", "rebalancing", "leader-changes"):
-        (points / name).mkdir()
-        shutil.copy(SAMPLES / "incidents" / f"{name}.pcap", points / name)
+    (points / "loss").mkdir()
+    shutil.copy(SAMPLES / "incidents" / "loss.pcap", points / "loss")
     _, tasks, one = both(points, SAMPLES / "tls", cut={"part": 20_000, "parts": 20, "lengths": lengths})
     assert content(tasks) == content(one)
     assert len(pieces) > 10
     assert not [*tasks.glob("_*")]
 
 
-@LENGTHS
-@pytest.mark.parametrize("parts", [3, 100])
+@pytest.mark.parametrize(("lengths", "parts"), [(Lengths(0, 1), 3), (Lengths(1000, 4000), 100)])
 def test_long_connections_in_files_that_overlap(both, tmp_path, pieces, lengths, parts):
     _, tasks, one = both(
         halves(tmp_path / "halves"), cut={"part": 2000, "window": 20_000, "parts": parts, "lengths": lengths}
@@ -147,8 +136,9 @@ def test_files_that_cannot_be_read(both, tmp_path):
 
 
 @pytest.mark.shared
-def test_real_captures_and_logs(both):
-    _, tasks, one = both(OWN, tables=None)
+@pytest.mark.parametrize("some", [slice(0, None, 6), pytest.param(slice(None), marks=pytest.mark.slow)])
+def test_real_captures_and_logs(both, some):
+    _, tasks, one = both(*sorted(OWN.glob("captures/*"))[some], *sorted(OWN.glob("segments/*"))[some], tables=None)
     assert content(tasks) == content(one)
 
 

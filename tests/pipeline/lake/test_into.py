@@ -3,22 +3,17 @@
 import shutil
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from kit.commands import kwire
 from kit.lakes import content, rotated_points
-
-pytest.importorskip("duckdb")
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
-import pyarrow.parquet as pq
 
 from kwire_cli.pipeline.lake import chosen, report_names
 from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.model import Reading, Wanted
 
-pytestmark = [pytest.mark.spark, pytest.mark.numba]
+pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = ROOT / "samples"

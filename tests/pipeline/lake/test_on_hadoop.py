@@ -4,25 +4,17 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pyspark
 import pytest
 from kit.commands import kwire
 from kit.lakes import content
-
-pytest.importorskip("duckdb")
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-pytest.importorskip("fsspec")
-pytest.importorskip("requests")
-pytest.importorskip("pyspark")
-
-import pyspark
 
 from kwire_cli.pipeline.lake import chosen, writing
 from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.stores import path_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.numba]
+pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = ROOT / "samples"

@@ -24,8 +24,6 @@ from kwire_cli.pipeline.lake.tables import POINT
 from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.stores import path_of
 
-pytestmark = pytest.mark.numba
-
 ROOT = Path(__file__).resolve().parents[3]
 CAPTURES = ROOT / "samples" / "captures"
 SEGMENTS = ROOT / "samples" / "segments"

@@ -3,22 +3,15 @@
 import shutil
 from pathlib import Path
 
+import duckdb
 import pytest
 from kit.lakes import rows_of
-
-pytest.importorskip("duckdb")
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
-import duckdb
 
 from kwire_cli.pipeline.lake import chosen
 from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.query import Lake, tables_in
 from kwire_cli.pipeline.lake.sql_text import quote_name, quote_text
 from kwire_cli.pipeline.model import Reading, Wanted
-
-pytestmark = pytest.mark.numba
 
 CAPTURE = Path(__file__).resolve().parents[3] / "samples" / "captures" / "ipv6.pcap"
 

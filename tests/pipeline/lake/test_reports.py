@@ -35,8 +35,6 @@ from kwire_cli.spec.kafka import API_VERSIONS, WAITING
 from kwire_cli.structs.network import PCAP_NANO
 from kwire_cli.view.answers import answer_document
 
-pytestmark = pytest.mark.numba
-
 ROOT = Path(__file__).resolve().parents[3]
 CAPTURES = sorted((ROOT / "samples" / "captures").iterdir())
 INCIDENTS = [

@@ -1,5 +1,6 @@
 """No table of a lake holds a secret, whole or damaged."""
 
+import pyarrow.parquet as pq
 import pytest
 from kit.secrets import (
     NEWEST,
@@ -15,18 +16,10 @@ from kit.secrets import (
     shows,
 )
 
-pytest.importorskip("duckdb")
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
-import pyarrow.parquet as pq
-
 from kwire_cli.pipeline.lake import chosen, writing
 from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.spec.kafka import CLUSTER_METADATA
-
-pytestmark = pytest.mark.numba
 
 FRAMES = [row for row in NEWEST if row[0].endswith(("Request", "Response"))]
 ONE = ("SaslAuthenticateRequest", "authBytes", 2)

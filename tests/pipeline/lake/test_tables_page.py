@@ -5,17 +5,11 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("duckdb")
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
 from kwire_cli.pipeline.lake import chosen
 from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.lake.tables import SHAPES
 from kwire_cli.pipeline.model import Reading, Wanted
-
-pytestmark = pytest.mark.numba
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "tables.md").read_text("utf-8")

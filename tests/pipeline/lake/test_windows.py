@@ -3,15 +3,10 @@
 from itertools import pairwise
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from kit import traffic as make
 from kit.captures import packet_of
-
-pytest.importorskip("pyarrow")
-pytest.importorskip("numba")
-pytest.importorskip("duckdb")
-
-import pyarrow as pa
 
 from kwire_cli.pipeline.lake.units import listed, named_files
 from kwire_cli.pipeline.lake.windows import OUTLINES, origin_of, outline_rows, parts_of, planned, windows

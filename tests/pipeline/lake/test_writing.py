@@ -7,16 +7,10 @@ from pathlib import Path
 import pytest
 from kit.lakes import content
 
-pytest.importorskip("duckdb")
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import chosen, writing
 from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.model import Reading, Wanted
-
-pytestmark = pytest.mark.numba
 
 CAPTURE = Path(__file__).resolve().parents[3] / "samples" / "captures" / "ipv6.pcap"
 FILE = "frames/capture_point=x/day=2026-01-01/a.parquet"

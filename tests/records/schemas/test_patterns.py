@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from kit.commands import examples
 
-pytest.importorskip("jsonschema")
 pytest.importorskip("re2")
 
 from kwire_cli.records.schemas.json_schema import pattern_of
@@ -31,7 +31,7 @@ def search(pattern, text):
     return compiled.search(text) is not None if compiled else reason
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(PATTERNS, st.text("ab-_1 ", min_size=1, max_size=6))
 def test_patterns_match_what_python_matches(pattern, text):
     assert search(pattern, text) == bool(re.search(pattern, text, re.ASCII))

@@ -1,7 +1,7 @@
 """The groups and transactional ids that requests name."""
 
 import pytest
-from kit.commands import ROOT
+from kit.captures import CHOSEN
 
 import kwire_cli
 from kwire_cli.source.captures import Capture
@@ -9,9 +9,6 @@ from kwire_cli.source.kafka.captured import body_of
 from kwire_cli.source.kafka.group_names import groups_named, groups_of, transactions_named
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.spec.kafka import DELETE_GROUPS, DESCRIBE_GROUPS, FIND_COORDINATOR, OFFSET_FETCH
-
-CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
-INCIDENTS = sorted((ROOT / "samples" / "incidents").glob("*.pcap"))
 
 
 @pytest.mark.parametrize("body", [{}, {"groupId": 7, "groupIds": "x", "groups": [1, {"groupId": None}, []]}])
@@ -36,7 +33,7 @@ def test_transactional_ids_stand_in_several_places():
     assert transactions_named(FIND_COORDINATOR, {"key": "group"}) == []
 
 
-@pytest.mark.parametrize("path", [CAPTURE, *INCIDENTS], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", CHOSEN, ids=lambda path: path.stem)
 def test_a_line_has_the_groups_of_its_request(path):
     """Most are read as one field, without the rest of the body."""
     capture = Capture(str(path))

@@ -7,9 +7,6 @@ from pathlib import Path
 import pytest
 from kit.captures import file_of
 
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.tallies import Tallies
 from kwire_cli.message.known_layout import Layouts
@@ -23,8 +20,6 @@ from kwire_cli.source.packets.descriptors import described, outlined, runs, sche
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.tls.decryption import blocks_of
-
-pytestmark = pytest.mark.numba
 
 SAMPLES = sorted((Path(__file__).resolve().parents[3] / "samples" / "captures").iterdir())
 REAL = Path(__file__).resolve().parents[4] / "shared" / "real"
@@ -113,7 +108,6 @@ def test_samples():
 
 @pytest.mark.slow
 def test_tls():
-    pytest.importorskip("cryptography")
     for path in (SAMPLES[0].parent.parent / "tls").glob("*.pcapng"):
         check(path, 3000, 1 << 20)
         assert any(key[1] == "request" and key[0] == "ApiVersions" for key in at_once(path, 1 << 20)[0])

@@ -7,9 +7,6 @@ from hypothesis import given, strategies as st
 from kit.logs import SEGMENTS, batch, message, record, segments
 from kit.messages import SHARED
 
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
 import kwire_cli as kwire
 from kwire_cli.records.columns import batch_columns, fault_columns
 from kwire_cli.records.gaps import Gap
@@ -17,8 +14,6 @@ from kwire_cli.records.reading import source_of
 from kwire_cli.source.logs import splitting
 from kwire_cli.source.logs.indexes import OffsetEntry
 from kwire_cli.source.logs.splitting import split_file, splits
-
-pytestmark = pytest.mark.numba
 
 
 def told(read, source, parts):

@@ -3,6 +3,7 @@
 import gzip
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from kit.traffic import (
@@ -24,10 +25,6 @@ from kit.traffic import (
     udp,
 )
 
-pytest.importorskip("numba")
-
-import numpy as np
-
 from kwire_cli.errors import InputError
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.model import NO_TIME, Segment, turned
@@ -36,8 +33,6 @@ from kwire_cli.source.packets.segment_columns import segment_columns
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.structs import network
 from kwire_cli.structs.network import PCAP_MICRO, PCAP_NANO, PCAPNG
-
-pytestmark = pytest.mark.numba
 
 SAMPLES = sorted((Path(__file__).resolve().parents[3] / "samples" / "captures").iterdir())
 OWN = sorted((Path(__file__).resolve().parents[4] / "shared" / "real").glob("**/*.pcap*"))

@@ -13,8 +13,6 @@ import pytest
 from kit import traffic as make
 from kit.captures import packet_of
 
-pytest.importorskip("numba")
-
 import kwire_cli as kwire
 from kwire_cli.errors import InputError
 from kwire_cli.source.captures import Capture, Replay
@@ -24,8 +22,6 @@ from kwire_cli.source.packets.descriptors import described, outlined, runs, sche
 from kwire_cli.source.packets.files import captures_of, packets
 from kwire_cli.source.packets.model import Start
 from kwire_cli.source.packets.segments import Segments
-
-pytestmark = pytest.mark.numba
 
 SAMPLES = sorted((Path(__file__).resolve().parents[3] / "samples" / "captures").iterdir())
 OWN = Path(__file__).resolve().parents[4] / "shared" / "real" / "own" / "captures"

@@ -106,7 +106,6 @@ def changed(value, path, odd):
     return copy
 
 
-@pytest.mark.fuzz
 @given(
     st.sampled_from([row for row in sample() if row.message.endswith(("Request", "Response"))]),
     st.lists(st.integers(0, 20), max_size=6),

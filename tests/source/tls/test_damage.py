@@ -278,7 +278,6 @@ def test_what_only_begins_as_tls(pieces, opened):
     assert sizes(found) == sizes(events)
 
 
-@pytest.mark.fuzz
 def test_memory_is_bounded_by_a_record():
     """A record that never ends, and handshake messages of 16 MiB, are not kept."""
     import tracemalloc

@@ -146,7 +146,6 @@ def test_a_frame_that_is_cut_anywhere_is_explained_to_its_last_byte(cut):
 
 
 @pytest.mark.shared
-@pytest.mark.fuzz
 def test_hostile_bodies_are_explained_to_the_last_byte():
     for number, row in enumerate(shared()):
         if number % 23 or not row.body:

@@ -212,7 +212,6 @@ def is_expected(difference, codes):
     return bool(by_count) or any("\0" in text for text in mine)
 
 
-@pytest.mark.fuzz
 def test_damage_is_told_as_kwire_tells_it(lua, tmp_path):
     path = tmp_path / "damaged.pcap"
     lines = all_damaged(path, random.Random(7))
@@ -233,7 +232,6 @@ def test_damage_is_told_as_kwire_tells_it(lua, tmp_path):
     assert with_anomalies > 300
 
 
-@pytest.mark.fuzz
 @pytest.mark.parametrize("name", TALKS)
 def test_no_damage_is_an_error_of_lua(lua, tmp_path, name):
     whole = (SAMPLES / name).read_bytes()
