@@ -72,12 +72,6 @@ class Bounded(list[Any]):
         else:
             self.dropped += 1
 
-    def merge(self, other: Bounded) -> None:
-        """Keep the events of another list."""
-        room = self.most - len(self)
-        super().extend(other[:room])
-        self.dropped += other.dropped + max(len(other) - room, 0)
-
 
 def subjects_of(opened: Opened) -> Iterator[Any]:
     """Yield the subjects of an input: of a log each batch and gap with its partition."""

@@ -112,8 +112,7 @@ def _move(kind: str, call: Call, member: str | None = None) -> Move:
 
 def _error(call: Call) -> str:
     """Return the name of the error of the whole answer."""
-    code = (call.response or {}).get("errorCode")
-    return call.errors[0] if type(code) is int and code and call.errors else ""
+    return call.errors[0] if call.response and call.response.get("errorCode") and call.errors else ""
 
 
 def _join(call: Call) -> Move:
@@ -197,7 +196,7 @@ def _heartbeat(call: Call) -> Move:
     kind = "join" if epoch == 0 else "leave" if epoch in {LEAVES, LEAVES_FOR_NOW} else "heartbeat"
     topics = request.get("subscribedTopicNames")
     pattern = text(request.get("subscribedTopicRegex"))
-    names = tuple(sorted(name for name in topics if isinstance(name, str))) if isinstance(topics, list) else None
+    names = None if topics is None else tuple(sorted(map(text, topics)))
     statuses = [row for (row,) in parts(response, "status")]
     streams = call.api == "StreamsGroupHeartbeat"
     return move._replace(
@@ -215,25 +214,21 @@ def _heartbeat(call: Call) -> Move:
     )
 
 
-def _status(code: Any) -> str:
-    if type(code) is not int:
+def _status(code: int | None) -> str:
+    if code is None:
         return "UNKNOWN"
     return catalog().named_value("StreamsGroupHeartbeatResponse", "status.statusCode", code) or f"status {code}"
 
 
-def _topic(call: Call, row: dict[str, Any]) -> str:
-    return call.topic(row) if isinstance(row.get("topicId") or "", str) else ""
-
-
 def _assigned(call: Call, body: Any) -> Assignment | None:
-    if not isinstance(body, dict) or not isinstance(body.get("topicPartitions"), list):
+    if not body or body.get("topicPartitions") is None:
         return None
-    return partitions((_topic(call, row), row.get("partitions")) for (row,) in parts(body, "topicPartitions"))
+    return partitions((call.topic(row), row.get("partitions")) for (row,) in parts(body, "topicPartitions"))
 
 
 def _active(body: dict[str, Any]) -> Assignment | None:
     """Return the active tasks of a streams member."""
-    if not isinstance(body.get("activeTasks"), list):
+    if body.get("activeTasks") is None:
         return None
     return partitions((text(row.get("subtopologyId")), row.get("partitions")) for (row,) in parts(body, "activeTasks"))
 
@@ -244,12 +239,12 @@ def _shares(call: Call) -> Iterator[Move]:
     for topic, partition, records in parts(call.response, "responses", "partitions", "acquiredRecords"):
         count = number(records.get("deliveryCount")) or 0
         if count > 1:
-            yield _shared(move, "redelivery", _topic(call, topic), partition, records, count)
+            yield _shared(move, "redelivery", call.topic(topic), partition, records, count)
     for topic, partition, records in parts(call.request, "topics", "partitions", "acknowledgementBatches"):
-        kinds = records.get("acknowledgeTypes")
+        kinds = records.get("acknowledgeTypes") or []
         for code, reason in ((RELEASE, "release"), (REJECT, "reject")):
-            if isinstance(kinds, list) and code in kinds:
-                yield _shared(move, reason, _topic(call, topic), partition, records, kinds.count(code))
+            if code in kinds:
+                yield _shared(move, reason, call.topic(topic), partition, records, kinds.count(code))
 
 
 def _shared(

@@ -69,8 +69,7 @@ def _with_results(event: Event, request: dict[str, Any], topics: str, results: l
     """Give an event its partitions: those that were added, or all of them if no part of the response says so."""
     wanted: dict[str, None] = {}
     for (topic,) in parts(request, topics):
-        numbers = topic.get("partitions")
-        for number in numbers if isinstance(numbers, list) else ():
+        for number in topic.get("partitions") or ():
             wanted[f"{call.topic(topic)}-{number}"] = None
     failed: Counter[str] = Counter()
     added: dict[str, None] = {}
@@ -138,8 +137,7 @@ def _markers(call: Call) -> Iterator[Event]:
         event.ok = call.response is not None and not event.errors
         event.result = COMMITTED if marker.get("transactionResult") is True else ABORTED
         for (topic,) in parts(marker, "topics"):
-            numbers = topic.get("partitionIndexes")
-            for number in numbers if isinstance(numbers, list) else ():
+            for number in topic.get("partitionIndexes") or ():
                 event.partitions[f"{call.topic(topic)}-{number}"] = Written()
         yield event
 
@@ -166,7 +164,7 @@ def _group(call: Call) -> tuple[str, ...]:
 def _error(of: dict[str, Any] | None, field: str) -> str:
     """Return the name of an error code in a part of a body; "" for none."""
     code = (of or {}).get(field)
-    return str(catalog().error_name(code) or code) if type(code) is int and code else ""
+    return str(catalog().error_name(code) or code) if code else ""
 
 
 def text(value: Any) -> str | None:

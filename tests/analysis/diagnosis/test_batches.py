@@ -2,9 +2,12 @@
 
 from functools import partial
 
-from kit.calls import diagnose_deformed, found_in, log_batch, log_items, rows
+from kit.calls import MadeCall, diagnose_deformed, found_in, log_batch, log_items, rows
+from kit.rules import CATALOG, fill
 
-from kwire_cli.analysis.diagnosis.batches import LEAST_BATCHES, Batches
+from kwire_cli.analysis.diagnosis.batches import LEAST_BATCHES, LEAST_SAMPLES, QUERY, Batches
+from kwire_cli.facts.memory import Tables
+from kwire_cli.message.redaction import Redaction
 
 found = partial(found_in, Batches)
 
@@ -29,6 +32,34 @@ def test_compression_that_does_not_pay():
     assert ("info", "COMPRESSION_NOT_PAYING", "topic a") in found(lonely(10, 500, "gzip"))
     assert found(lonely(10, 500, "gzip", "v" * 500)) == []
     assert found(lonely(7, 500, "gzip")) == []
+
+
+def found_in_requests(number, *, gap=0.001, error=0, **batch):
+    """Return the findings in so many Produce requests with a batch of one record each, seconds apart."""
+    result = {"name": "a", "partitionResponses": [{"index": 0, "errorCode": error}]}
+    errors = ["MESSAGE_TOO_LARGE"] if error else []
+    calls = [
+        MadeCall("Produce", {}, {"responses": [result]}, at=gap * at, took=0, errors=errors) for at in range(number)
+    ]
+    row = {"topic": "a", "partition": 0, "records": 1, "size": 70, "codec": 0} | batch
+    tables, rule = Tables(Redaction(CATALOG), [QUERY]), Batches()
+    fill(tables, calls, batches=[(at, row) for at in range(number)])
+    rule.ask(tables)
+    tables.close()
+    return [(finding.kind.code, finding.subject, finding.evidence[0].frame) for finding in rule.findings()]
+
+
+def test_batches_in_requests_are_those_of_a_client_that_the_broker_took():
+    small = [("SMALL_BATCHES", "topic a, client billing", 1)]
+    assert found_in_requests(LEAST_BATCHES) == small
+    assert found_in_requests(LEAST_BATCHES - 1) == []
+    assert found_in_requests(LEAST_BATCHES, error=10) == []
+    assert found_in_requests(LEAST_BATCHES, records=2) == []
+    assert found_in_requests(LEAST_BATCHES, gap=0.5) == []
+    in_vain = [("COMPRESSION_NOT_PAYING", "topic a, client billing", 1)]
+    assert found_in_requests(LEAST_SAMPLES, codec=1, unpacked_size=9) == in_vain
+    assert found_in_requests(LEAST_SAMPLES, codec=1, unpacked_size=10) == []
+    assert found_in_requests(LEAST_SAMPLES - 1, codec=1, unpacked_size=9) == []
 
 
 def test_a_log_near_the_default_limit():
