@@ -52,6 +52,11 @@ MOST_ROWS = 25
 """Rows of a table that a person is shown, unless --top says otherwise."""
 
 
+def by_count(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return counts by name, the largest first, and equal counts by name."""
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
 def words(name: str) -> str:
     """Return the words of a camelCase name: `overheadBytes` is `overhead bytes`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()

@@ -90,12 +90,12 @@ def test_a_report_and_a_command(copy):
     reports = cli / "reports.py"
     ages = 'def _ages(run):\n    return Answer("ages", [])\n\n\nREPORTS = {'
     reports.write_text(reports.read_text("utf-8").replace("REPORTS = {", ages), "utf-8")
-    line_before(reports, '"stats": Report("by api', '"ages": Report("how old records are", _ages),')
+    line_before(reports, '"verify": Report("what is wrong', '"ages": Report("how old records are", _ages),')
     (cli / "hello.py").write_text(
         'import click\n\n\n@click.command(name="hello")\ndef command():\n    click.echo("hello")\n', "utf-8"
     )
     line_before(cli / "main.py", '"lint": ', '"hello": "a greeting",')
-    assert "state, ages, stats" in " ".join(kwire(copy, "scan", "--help-all").decode().split())
+    assert "state, ages, verify" in " ".join(kwire(copy, "scan", "--help-all").decode().split())
     assert kwire(copy, "hello") == b"hello\n"
     assert "a greeting" in kwire(copy, "help").decode()
 

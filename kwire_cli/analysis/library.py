@@ -39,11 +39,11 @@ class Question(NamedTuple):
 
 
 QUESTIONS = {
-    "clients": Question("clients", "Clients", TRAFFIC),
+    "clients": Question("clients", "Clients", TRAFFIC, connections=True, fills_tables=True),
     "diagnose": Question("diagnosis.diagnosis", "Diagnosis", connections=True, fills_tables=True),
     "groups": Question("groups.groups", "Groups"),
     "sequence": Question("ladder", "LadderCalls"),
-    "stats": Question("stats", "Stats", TRAFFIC),
+    "stats": Question("stats", "Stats", TRAFFIC, fills_tables=True),
     "summary": Question("summary", "Summary", connections=True, fills_tables=True),
     "transactions": Question("transactions.transactions", "Transactions"),
 }
@@ -119,9 +119,11 @@ def stats(*inputs: Input, **ways: Unpack[Ways]) -> Answer:
     return ask("stats", *inputs, **ways)
 
 
-def clients(*inputs: Input, **ways: Unpack[Ways]) -> Answer:
-    """Return who speaks to the brokers, as `kwire clients` does."""
-    return ask("clients", *inputs, **ways)
+def clients(
+    *inputs: Input, upgrade_to: str | None = None, upgrade_from: str | None = None, **ways: Unpack[Ways]
+) -> Answer:
+    """Return who speaks to the brokers, and whom brokers of a release would refuse, as `kwire clients --to` does."""
+    return ask("clients", *inputs, upgrade_to=upgrade_to, upgrade_from=upgrade_from, **ways)
 
 
 def groups(*inputs: Input, names: Sequence[str] = (), **ways: Unpack[Ways]) -> Answer:

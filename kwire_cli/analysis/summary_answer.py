@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import zone_of
 from kwire_cli.analysis.diagnosis.diagnosis import COLUMNS as FINDINGS, count_facts, row_of
-from kwire_cli.analysis.stats import by_count
 from kwire_cli.analysis.summary_next import proposals
 from kwire_cli.analysis.summary_tables import (
     anomalies_of,
@@ -19,7 +18,7 @@ from kwire_cli.analysis.summary_tables import (
     numbers_of,
     tables_of,
 )
-from kwire_cli.answer import Answer, Column, Fact, Facts, Table
+from kwire_cli.answer import Answer, Column, Fact, Facts, Table, by_count
 from kwire_cli.errors import counted
 from kwire_cli.questions.sentence import long_duration
 from kwire_cli.source.logs.model import file_name

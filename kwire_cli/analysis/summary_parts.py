@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.questions.traffic import queries_in
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import MAGIC_V2
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.stores import is_file, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kwire_cli.analysis.diagnosis.model import LogItem
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.reading import Opened
@@ -123,12 +121,6 @@ def facts_of(opened: Opened) -> InputFacts:
     return InputFacts(opened.label, opened.kind, 1, size)
 
 
-def queries() -> Mapping[str, str]:
-    """Return the queries of the summary by name."""
-    folder = files("kwire_cli.questions") / "summary"
-    return {file.name.removesuffix(".sql"): file.read_text("utf-8") for file in folder.iterdir()}
-
-
 class Contents:
     """The contents of inputs: the inputs themselves, batches of logs, and rows of queries about traffic."""
 
@@ -136,7 +128,7 @@ class Contents:
         self.inputs: list[InputFacts] = []
         self.logs = Logs()
         self.line_faults: Counter[str] = Counter()
-        self.diagnosis = Diagnosis(redaction, also=queries())
+        self.diagnosis = Diagnosis(redaction, also=queries_in("summary"))
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         """Return the rows of a query; none if there was no traffic."""

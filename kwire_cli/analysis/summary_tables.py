@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import instant
-from kwire_cli.analysis.stats import by_count
-from kwire_cli.answer import Column, Fact, Table
+from kwire_cli.answer import Column, Fact, Table, by_count
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:

@@ -1,251 +1,136 @@
 """Statistics over time: requests, bytes, latencies and errors in each interval, for all traffic or by dimension.
 
-Memory is bounded: intervals double their width when there are too many of them, and further groups share one.
+All intervals have the same width, which is doubled until there are few enough of them. While traffic comes, the rows of
+the intervals that are over can be taken out.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.call import LocalTime, instant, moment, nanoseconds
-from kwire_cli.analysis.dimensions import OF_EXCHANGES, OF_LINES, Name
-from kwire_cli.analysis.stats import OTHERS, UNSAID, Group, add_line, by_count, by_name
+from kwire_cli.analysis.call import instant
+from kwire_cli.analysis.stats import UNSAID, groups_of, kinds_of_frames, queries, seconds
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
-from kwire_cli.source.kafka.line_records import anomaly_codes
-from kwire_cli.source.request_log.exchange import Exchange
-from kwire_cli.source.request_log.reading import LineFault
+from kwire_cli.questions.traffic import Traffic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.fold import Traffic
     from kwire_cli.answer import Block, Row
-    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.message.redaction import Redaction
 
-ALL = "(all)"
-"""The group of all traffic, where no dimension is asked for."""
+    Group = Mapping[str, Any]
+    """A row of `questions/stats/groups.sql`."""
+
 BUSIEST = 10
 """Groups that have rows of their own by default."""
-MOST_GROUPS = 2_000
-"""Groups of a dimension. Traffic of further groups counts as OTHERS: ids from outside can have any number of values."""
-MOST_NAMES = 1 << 16
-"""Names of topics by id that are learnt: more than groups, as each may be that of a group."""
 MOST_INTERVALS = 10_000
 """Intervals from the first to the last one. A year needs intervals of an hour: more rows than that serve nobody."""
-MOST_CELLS = 20_000
-"""Intervals of all groups together that have any traffic, each 1 to 10 kB: more than all groups of all dimensions."""
-_NS = 1_000_000_000
-_MS = 1_000_000
-
-Key = tuple[str, Name]
-"""A dimension and the name of a group."""
+END = datetime.max.replace(tzinfo=UTC)
+"""A time after all others."""
 
 
 class Timeline:
-    """Counts of traffic by interval and group: a fold.
+    """Counts of traffic by interval and group.
 
     `every` is the width of an interval in milliseconds, `kinds` are the dimensions. Intervals begin at multiples of
-    their width since 1970. `width` is the width in nanoseconds that the intervals have by now: `every`, doubled until
-    the counts fit. A message counts in the interval of its last byte, an exchange of a request log in that of its line.
-    `is_local` says that times are those of clocks without a zone.
+    their width since 1970. A message counts in the interval of its last byte, a message of a request log in that of the
+    time when the broker had it or was done with it.
     """
 
-    def __init__(self, every: int, kinds: Sequence[str] = (), busiest: int = BUSIEST) -> None:
-        self.every, self.kinds, self.busiest = every, tuple(kinds), busiest
-        self.width = every * _MS
-        self.cells: dict[Key, dict[int, Group]] = {}
-        self.frames: Counter[str] = Counter()
-        self.anomalies: Counter[str] = Counter()
-        self.named: dict[str, str] = {}
-        self.untimed = 0
-        self.is_local = False
-        self._count = 0
-        self._sizes: Counter[str] = Counter()
-        self._first: int | None = None
-        self._last: int | None = None
+    def __init__(self, redaction: Redaction, every: int, kinds: Sequence[str] = (), busiest: int = BUSIEST) -> None:
+        self.width_us = every * 1000
+        self._traffic = Traffic(redaction, queries())
+        self._kinds, self._busiest = tuple(dict.fromkeys(kinds)) or ("",), busiest
 
-    def add(self, subject: Traffic) -> None:
+    def add(self, subject: object) -> None:
         """Count a line of a capture, or an exchange or a damaged line of a request log."""
-        if isinstance(subject, Exchange):
-            self._add_exchange(subject)
-        elif isinstance(subject, LineFault):
-            self.anomalies[subject.code] += 1
-        else:
-            self._add_line(subject)
+        self._traffic.add(subject)
 
-    def _add_line(self, line: Captured) -> None:
-        kind = line.kind
-        self.frames[kind] += 1
-        self.anomalies.update(anomaly_codes(line, deep=False))
-        if kind not in {"request", "response"} or line.guess:
-            return
-        time = line.seen.time
-        if time is None:
-            self.untimed += 1
-            return
-        keys = [(kind, name) for kind in self.kinds for name in OF_LINES[kind](line)] if self.kinds else [("", ALL)]
-        add_line(line, self._cells(time, keys))
+    def take(self, until: datetime) -> Table:
+        """Return the rows of the intervals before a time, and forget these. An interval without traffic has none."""
+        self._traffic.finish()
+        found = [(kind, group) for kind in self._kinds for group in self._groups(kind, self.width_us, until)]
+        self._traffic.forget(until)
+        return self._intervals(sorted(found, key=lambda each: each[1]["number"]), self.width_us)
 
-    def _add_exchange(self, exchange: Exchange) -> None:
-        self.frames["request"] += 1
-        if exchange.response is not None:
-            self.frames["response"] += 1
-        if len(self.named) < MOST_NAMES:
-            self.named.update(exchange.named)
-        time = moment(exchange.time)
-        if time is None:
-            self.untimed += 1
-            return
-        kinds = self.kinds
-        keys = [(kind, name) for kind in kinds for name in OF_EXCHANGES[kind](exchange)] if kinds else [("", ALL)]
-        self.is_local = self.is_local or isinstance(time, LocalTime)
-        for cell in self._cells(nanoseconds(time), keys):
-            cell.add_exchange(exchange)
-
-    def _cells(self, time: int, keys: Sequence[Key]) -> list[Group]:
-        """Return the counts of some groups in the interval of a time."""
-        self._span(time // self.width, time // self.width)
-        cells = [self._cell(key, time // self.width) for key in keys]
-        if self._count <= MOST_CELLS:
-            return cells
-        self._fit()
-        return [self._cell(key, time // self.width) for key in keys]
-
-    def _span(self, first: int, last: int) -> None:
-        """Extend the time from the first to the last interval, and widen the intervals until there are few enough."""
-        self._first = first if self._first is None else min(self._first, first)
-        self._last = last if self._last is None else max(self._last, last)
-        while self._last - self._first >= MOST_INTERVALS:
-            self._widen()
-
-    def _fit(self) -> int:
-        """Widen the intervals until there are few enough cells, or but one interval; return how often they doubled."""
-        times = 0
-        while self._count > MOST_CELLS and self._first != self._last:
-            self._widen()
-            times += 1
-        return times
-
-    def _widen(self) -> None:
-        self.width *= 2
-        self._first = None if self._first is None else self._first // 2
-        self._last = None if self._last is None else self._last // 2
-        self._count = 0
-        for intervals in self.cells.values():
-            old = [*intervals.items()]
-            intervals.clear()
-            for number, cell in old:
-                if before := intervals.get(number // 2):
-                    before.merge(cell)
-                else:
-                    intervals[number // 2] = cell
-            self._count += len(intervals)
-
-    def _cell(self, key: Key, number: int) -> Group:
-        intervals = self.cells.get(key)
-        if intervals is None:
-            if self._sizes[key[0]] >= MOST_GROUPS:
-                key = key[0], OTHERS
-            if key not in self.cells:
-                self._sizes[key[0]] += 1
-            intervals = self.cells.setdefault(key, {})
-        cell = intervals.get(number)
-        if cell is None:
-            cell = intervals[number] = Group()
-            self._count += 1
-        return cell
-
-    def merge(self, other: Timeline) -> None:
-        """Count what another one has, in the wider intervals of the two."""
-        self.frames.update(other.frames)
-        self.anomalies.update(other.anomalies)
-        self.named.update(other.named)
-        self.untimed += other.untimed
-        self.is_local = self.is_local or other.is_local
-        if other._first is None or other._last is None:
-            return
-        while self.width < other.width:
-            self._widen()
-        shift = (self.width // other.width).bit_length() - 1
-        width = self.width
-        self._span(other._first >> shift, other._last >> shift)
-        shift += (self.width // width).bit_length() - 1
-        for key, intervals in other.cells.items():
-            for number, cell in intervals.items():
-                self._cell(key, number >> shift).merge(cell)
-                shift += self._fit()
-
-    # The answer.
+    def close(self) -> None:
+        """Forget everything."""
+        self._traffic.close()
 
     def answer(self) -> Answer:
-        """Return the counts over time: a row for each group with its numbers in a line, then one for each interval."""
-        groups = [*self._ranked()]
-        first, last = self._first or 0, self._last or 0
-        seconds = self.width / _NS
-        start = Column("start", "instant", digits=0 if seconds >= 1 else 3)
-        kinds, name = len(self.kinds) > 1, self.kinds[0] if len(self.kinds) == 1 else "name"
-        heads = (Column("by", wide=not kinds), Column("name", title=name, absent=UNSAID, wide=not self.kinds))
-        every = (not self.kinds and self._first is not None and range(first, last + 1)) or None
-        over_time = [_over_time(kind, of, cells, range(first, last + 1)) for kind, of, cells in groups]
-        rows = (
-            (self._start(number), kind or None, of, *_interval(cells.get(number) or Group(), seconds))
-            for kind, of, cells in groups
-            for number in every or sorted(cells)
+        """Return a row for each group with its numbers in a line, then one for each interval. Nothing can be added
+        afterwards.
+        """
+        self._traffic.finish()
+        try:
+            return Answer("statistics over time", [*self._blocks()])
+        finally:
+            self._traffic.close()
+
+    def _blocks(self) -> Iterator[Block]:
+        span = next(iter(self._traffic.rows("span")), {"first_us": None, "last_us": None, "without_time": 0})
+        width_us, numbers = _cut(span, self.width_us)
+        yield Facts(
+            [
+                *kinds_of_frames(self._traffic),
+                Fact("everySeconds", seconds(width_us), "duration", title="every"),
+                Fact("withoutTime", span["without_time"] or None, "count"),
+            ]
         )
-        facts = [
-            Fact("frames", dict(by_count(self.frames)), "map"),
-            Fact("anomalies", dict(by_count(self.anomalies)), "map", level="error"),
-            Fact("everySeconds", seconds, "duration", title="every"),
-            Fact("withoutTime", self.untimed or None, "count"),
-        ]
-        blocks: list[Block] = [Facts(facts)]
-        if self.width != self.every * _MS:
-            blocks.append(Note(self._widened(), "warning"))
-        if self.untimed and self._first is None:
-            blocks.append(
-                Note("nothing in this has a time, so there are no intervals; kwire stats counts it", "warning")
+        if width_us != self.width_us:
+            text = f"intervals are {width_us / 1e6:g} s wide, not {self.width_us / 1e6:g} s"
+            yield Note(f"{text}: {MOST_INTERVALS} intervals are the most that are counted", "warning")
+        if span["without_time"] and not numbers:
+            yield Note("nothing in this has a time, so there are no intervals; kwire stats counts it", "warning")
+        totals, intervals = [], []
+        for kind in self._kinds:
+            cells: dict[int, dict[int, Group]] = {}
+            for group in self._groups(kind, width_us, END):
+                cells.setdefault(group["place"], {})[group["number"]] = group
+            for total in self._groups(kind, None, END):
+                own = cells[total["place"]]
+                totals.append(_over_time(kind, total, [own.get(number) for number in numbers]))
+                every = own if kind else numbers
+                intervals += [(kind, own.get(number) or _empty(total, number)) for number in every]
+        yield Table("overTime", (*self._heads, *OVER_TIME), totals)
+        yield self._intervals(intervals, width_us)
+
+    def _groups(self, kind: str, width_us: int | None, until: datetime) -> Sequence[Group]:
+        return groups_of(self._traffic, kind, width_us, self._busiest, until)
+
+    @property
+    def _heads(self) -> tuple[Column, ...]:
+        kinds = self._kinds
+        title = kinds[0] if len(kinds) == 1 and kinds[0] else "name"
+        return (
+            Column("by", wide=len(kinds) == 1),
+            Column("name", title=title, absent=UNSAID, wide=not kinds[0]),
+        )
+
+    def _intervals(self, groups: Sequence[tuple[str, Group]], width_us: int) -> Table:
+        start = Column("start", "instant", digits=0 if width_us >= 1_000_000 else 3)
+        rows = [
+            (
+                instant(group["number"] * width_us / 1e6, is_local=self._traffic.is_local),
+                kind or None,
+                group["name"],
+                *_interval(group, width_us / 1e6),
             )
-        blocks.append(Table("overTime", (*heads, *OVER_TIME), over_time))
-        blocks.append(Table("intervals", (start, *heads, *INTERVALS), [*rows] if groups else [], shown=MOST_ROWS))
-        return Answer("statistics over time", blocks)
-
-    def _widened(self) -> str:
-        every, width = self.every / 1000, self.width / _NS
-        limits = f"{MOST_INTERVALS} intervals, or {MOST_CELLS} with traffic of all groups"
-        return f"intervals are {width:g} s wide, not {every:g} s: {limits}, are the most that are counted"
-
-    def _start(self, number: int) -> str | None:
-        return instant(number * self.width / _NS, is_local=self.is_local)
-
-    def _ranked(self) -> Iterator[tuple[str, Name, dict[int, Group]]]:
-        """Yield the busiest groups of each dimension with their counts by interval, then OTHERS."""
-        for kind in self.kinds or ("",):
-            groups: dict[Name, dict[int, Group]] = {}
-            for (of, name), cells in self.cells.items():
-                if of == kind:
-                    _join(groups.setdefault(self.named.get(name or "", name) if kind == "topic" else name, {}), cells)
-            rest = groups.pop(OTHERS, {})
-            ranked = sorted(groups, key=lambda name: (_total(groups[name]).rank, by_name(name)))
-            for name in ranked[: self.busiest]:
-                yield kind, name, groups[name]
-            for name in ranked[self.busiest :]:
-                _join(rest, groups[name])
-            if rest:
-                yield kind, OTHERS, rest
+            for kind, group in groups
+        ]
+        return Table("intervals", (start, *self._heads, *INTERVALS), rows, shown=MOST_ROWS)
 
 
-def _join(cells: dict[int, Group], more: dict[int, Group]) -> None:
-    """Add the counts of more cells, which stay as they are."""
-    for number, cell in more.items():
-        cells.setdefault(number, Group()).merge(cell)
-
-
-def _total(cells: dict[int, Group]) -> Group:
-    total = Group()
-    for cell in cells.values():
-        total.merge(cell)
-    return total
+def _cut(span: Mapping[str, int | None], width_us: int) -> tuple[int, range]:
+    """Return the width of intervals that are few enough for a span of time, and their numbers."""
+    first, last = span["first_us"], span["last_us"]
+    if first is None or last is None:
+        return width_us, range(0)
+    while last // width_us - first // width_us >= MOST_INTERVALS:
+        width_us *= 2
+    return width_us, range(first // width_us, last // width_us + 1)
 
 
 OVER_TIME = (
@@ -282,50 +167,53 @@ INTERVALS = (
 """The counts of a group in an interval. Latencies of apis whose answers wait on purpose are `wait`."""
 
 
-def _over_time(kind: str, name: Name, cells: dict[int, Group], numbers: range) -> Row:
-    total = _total(cells)
-    present = [cells.get(number) for number in numbers]
-    errors = [cell.errors.total() if cell else 0 for cell in present]
-    _, p50, _, p99, most = total.latency.points()
+def _over_time(kind: str, total: Group, cells: Sequence[Group | None]) -> Row:
+    """Return the row of a group; a cell is None if its interval has no traffic of the group."""
+    errors = [cell["error_count"] if cell else 0 for cell in cells]
+    is_timed = total["latencies"] is not None
     return (
         kind or None,
-        name,
-        total.requests,
-        [cell.requests if cell else 0 for cell in present],
+        total["name"],
+        total["requests"],
+        [cell["requests"] if cell else 0 for cell in cells],
         _size(total),
-        [_size(cell) or 0 if cell else 0 for cell in present] if total.sized else None,
-        p50,
-        p99,
-        most,
-        [cell.latency.estimate(0.99) if cell else None for cell in present] if total.latency.count else None,
-        total.waits.estimate(0.99),
-        total.errors.total(),
+        [(_size(cell) if cell else 0) for cell in cells] if total["is_sized"] else None,
+        seconds(total["p50_us"]),
+        seconds(total["p99_us"]),
+        seconds(total["max_us"]),
+        [seconds(cell["p99_us"]) if cell else None for cell in cells] if is_timed else None,
+        seconds(total["wait_p99_us"]),
+        total["error_count"],
         errors if any(errors) else None,
     )
 
 
-def _interval(cell: Group, seconds: float) -> tuple[Any, ...]:
-    sized = cell.sized
-    size = _size(cell)
-    _, p50, _, p99, most = cell.latency.points()
-    _, wait_p50, _, wait_p99, wait_most = cell.waits.points()
+def _interval(group: Group, width: float) -> Row:
+    size = _size(group)
     return (
-        cell.requests,
-        round(cell.requests / seconds, 3),
-        cell.responses,
-        cell.request_bytes if sized else None,
-        cell.response_bytes if sized else None,
-        None if size is None else round(size / seconds, 3),
-        p50,
-        p99,
-        most,
-        wait_p50,
-        wait_p99,
-        wait_most,
-        cell.errors.total(),
-        {str(code): count for code, count in by_count(cell.errors)},
+        group["requests"],
+        round(group["requests"] / width, 3),
+        group["responses"],
+        group["request_bytes"] if group["is_sized"] else None,
+        group["response_bytes"] if group["is_sized"] else None,
+        None if size is None else round(size / width, 3),
+        seconds(group["p50_us"]),
+        seconds(group["p99_us"]),
+        seconds(group["max_us"]),
+        seconds(group["wait_p50_us"]),
+        seconds(group["wait_p99_us"]),
+        seconds(group["wait_max_us"]),
+        group["error_count"],
+        group["errors"],
     )
 
 
-def _size(cell: Group) -> int | None:
-    return cell.request_bytes + cell.response_bytes if cell.sized else None
+def _empty(total: Group, number: int) -> Group:
+    """Return the interval of a group without traffic."""
+    counts = dict.fromkeys(("requests", "responses", "request_bytes", "response_bytes", "error_count"), 0)
+    same = {name: total[name] for name in ("name", "is_sized")}
+    return dict.fromkeys(total) | same | counts | {"number": number, "errors": {}}
+
+
+def _size(group: Group) -> int | None:
+    return group["request_bytes"] + group["response_bytes"] if group["is_sized"] else None

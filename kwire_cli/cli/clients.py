@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +16,7 @@ from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
 from kwire_cli.cli.options import Captures, Definitions, Report
 from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import InputError
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Read, nothing_in
@@ -24,6 +25,7 @@ from kwire_cli.spec.accepted import accepted_by
 from kwire_cli.spec.kafka import RELEASE
 
 if TYPE_CHECKING:
+    from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment, Exit
 
 BESIDE = "of what both show the larger numbers count, and not their sums"
@@ -73,29 +75,28 @@ def command(environment: Environment, options: Options) -> Exit:
         if release:
             accepted_by(release)  # before anything is read
     with environment.answering():
-        return emit(environment, _clients(environment, options).answer(), options)
+        return emit(environment, _clients(environment, options), options)
 
 
-def _clients(environment: Environment, options: Options) -> Clients:
+def _clients(environment: Environment, options: Options) -> Answer:
     """Return the clients of captures and, beside these, of request logs. InputError if there are none."""
     if not options.source and environment.stdin.isatty():
         raise InputError("no input: give packet captures and brokers' request logs, or - for standard input")
-    clients, logged = (Clients(options.upgrade_to, options.upgrade_from) for _ in range(2))
+    clients = Clients(Redaction(options.catalog))
     logs: list[str] = []
     read: Read = []
-    for opened in open_inputs(options.source, reading_of(options), Terminal(environment), waits=True):
+    how = replace(reading_of(options), connections=True)
+    for opened in open_inputs(options.source, how, Terminal(environment), waits=True):
         if opened.kind not in TRAFFIC:
             what = ABOUT if opened.kind is Kind.FOLDER else f"{missing_names(options.source)}{NEITHER}"
             raise InputError(what, file=opened.name)
-        is_log = opened.kind is Kind.REQUEST_LOG
-        logs += [opened.label] * is_log
-        add = logged.add if is_log else clients.add
+        logs += [opened.label] * (opened.kind is Kind.REQUEST_LOG)
         for subject in opened.subjects():
-            add(subject)
+            clients.add(subject)
         read.append((opened.label, opened.emptiness))
-    if clients.uses and logged.uses:
+    answer = clients.answer(options.upgrade_to, options.upgrade_from)
+    if 0 < len(logs) < len(read):
         environment.note(f"kwire: {beside_captures(logs, BESIDE)}")
-    clients.beside(logged)
-    if not clients.uses:
+    if not next(iter(answer.tables)).rows:
         raise nothing_in(read, "request of Kafka")
-    return clients
+    return answer

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
 import click
 
 from kwire_cli.analysis.comparison.profiles import Profiles
-from kwire_cli.analysis.comparison.traffic import By, traffic_answer
+from kwire_cli.analysis.comparison.traffic import traffic_answer
 from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.cli.inputs import Terminal, reading_of
 from kwire_cli.cli.typed_options import given, option
 from kwire_cli.errors import InputError
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kinds import Kind, recognise
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Caller, nothing_in
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from kwire_cli.analysis.comparison.profiles import By
     from kwire_cli.answer import Answer
     from kwire_cli.cli.diff_messages import DiffedMessages
     from kwire_cli.cli.environment import Environment
@@ -68,17 +71,19 @@ def _has_several(options: DiffedMessages, name: str) -> bool:
 def profiles_answer(environment: Environment, options: DiffedMessages, a: str, b: str, by: str | None) -> Answer:
     """Return the differences between the traffic of two captures or request logs."""
     how, caller = reading_of(options), Terminal(environment)
-    sides = [_profiles(opened) for name in (a, b) for opened in open_inputs((name,), how, caller)]
-    return traffic_answer(sides[0], sides[1], (a, b), cast("By", by or "software"))
+    with ExitStack() as stack:
+        sides = [_profiles(opened, stack) for name in (a, b) for opened in open_inputs((name,), how, caller)]
+        return traffic_answer(sides[0], sides[1], (a, b), cast("By", by or "software"))
 
 
-def _profiles(opened: Opened) -> Profiles:
-    profiles = Profiles()
+def _profiles(opened: Opened, stack: ExitStack) -> Profiles:
+    profiles = Profiles(Redaction(opened.how.catalog))
+    stack.callback(profiles.close)
     for subject in opened.subjects():
         profiles.add(subject)
     profiles.finish()
-    if not profiles.clients and profiles.broker_requests:
-        raise InputError("only brokers and controllers send requests in it", file=opened.label)
-    if not profiles.clients:
+    if not profiles.clients("all"):
+        if profiles.broker_requests:
+            raise InputError("only brokers and controllers send requests in it", file=opened.label)
         raise nothing_in([(opened.label, opened.emptiness)], "request of Kafka")
     return profiles

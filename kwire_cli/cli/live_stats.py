@@ -11,14 +11,17 @@ import stat
 import time
 from collections import Counter
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.answer import NUMBERS, Answer, Fact, Facts, Table
+from kwire_cli.analysis.timeline import END
+from kwire_cli.answer import NUMBERS, Answer, Fact, Facts, Table, by_count
 from kwire_cli.cli.captures import ChosenLines
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.inputs import Terminal, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Report
 from kwire_cli.cli.typed_options import argument
+from kwire_cli.source.kafka.line_records import anomaly_codes
 from kwire_cli.source.kinds import Kind, begins_as
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.packets.tcp import Limits
@@ -28,8 +31,6 @@ from kwire_cli.view.terminal import answer_text, column_texts, heading_text
 from kwire_cli.view.widths import Column, Layout, layout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kwire_cli.analysis.timeline import Timeline
     from kwire_cli.cli.environment import Environment
     from kwire_cli.source.kafka.captured import Captured
@@ -38,6 +39,8 @@ MAX_CONNECTIONS = 1 << 14
 """Connections that are open at a time; beyond, the one that was silent longest is dropped."""
 GRACE = 500_000_000
 """Nanoseconds after the end of an interval in which its frames may still come."""
+PAUSE = 0.2
+"""Seconds from one writing of intervals to the next while frames come."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,14 +66,14 @@ def _is_pipe(file: Any) -> bool:
         return False
 
 
-def write_live(environment: Environment, options: Counted, make: Callable[[], Timeline]) -> None:
+def write_live(environment: Environment, options: Counted, timeline: Timeline) -> None:
     """Write the rows of each interval, and in the end what kinds of frames there were."""
     interrupt = environment.interrupt
     stdin: Any = environment.stdin
     opening = stdin.peek()  # which was looked at to know that this is a capture
     limits = Limits(connections=MAX_CONNECTIONS)
     follow = Follow(stop=lambda: bool(interrupt), limits=limits, opening=opening)
-    intervals = _Intervals(make, _Rows(environment, options))
+    intervals = _Intervals(timeline, _Rows(environment, options))
     read: Read = []
     for opened in open_inputs(options.source, reading_of(options, follow=follow), _Live(environment, intervals)):
         refuse_unfit(options, opened)
@@ -86,51 +89,59 @@ def write_live(environment: Environment, options: Counted, make: Callable[[], Ti
 
 
 class _Intervals:
-    """The intervals that are not over: their counts by number."""
+    """The intervals that are not over.
 
-    def __init__(self, make: Callable[[], Timeline], rows: _Rows) -> None:
-        self._make = make
+    All intervals that are over are written together, and after PAUSE the next ones: a capture from a file comes faster
+    than rows can be asked for one interval at a time.
+    """
+
+    def __init__(self, timeline: Timeline, rows: _Rows) -> None:
+        self._timeline = timeline
         self._rows = rows
-        self._width = make().width
-        self._open: dict[int, Timeline] = {}
+        self._width = timeline.width_us * 1000
+        self._earliest: int | None = None
         self._latest = 0
-        self._arrived = time.monotonic()
+        self._arrived = self._written = time.monotonic()
         self._frames: Counter[str] = Counter()
         self._anomalies: Counter[str] = Counter()
 
     def add(self, line: Captured) -> None:
         """Count a line, and write the intervals that are over."""
         self._arrived = time.monotonic()
-        if line.seen.time is not None:
-            self._latest = line.seen.time
-        number = self._latest // self._width
-        if number not in self._open:
-            self._open[number] = self._make()
-        self._open[number].add(line)
-        for other in sorted(self._open):
-            if (other + 1) * self._width + GRACE <= self._latest:
-                self._write(other)
+        self._frames[line.kind] += 1
+        self._anomalies.update(anomaly_codes(line, deep=False))
+        if (at := line.seen.time) is not None:
+            self._latest = at
+            self._earliest = at if self._earliest is None else min(self._earliest, at)
+        self._timeline.add(line)
+        if self._arrived - self._written >= PAUSE:
+            self._write_those_over()
 
     def tick(self) -> None:
-        """Write all intervals if nothing has come for the length of one."""
+        """Write the intervals that are over: all, if nothing has come for the length of one."""
         if time.monotonic() - self._arrived >= self._width / 1e9:
-            self._write_all()
+            self._write(END)
+        else:
+            self._write_those_over()
 
-    def _write_all(self) -> None:
-        for number in sorted(self._open):
-            self._write(number)
+    def _write_those_over(self) -> None:
+        end = (self._latest - GRACE) // self._width * self._width
+        if self._earliest is not None and self._earliest < end:
+            self._write(datetime.fromtimestamp(end // 1_000_000 / 1000, UTC))
 
-    def _write(self, number: int) -> None:
-        timeline = self._open.pop(number)
-        self._frames.update(timeline.frames)
-        self._anomalies.update(timeline.anomalies)
-        self._rows.write(timeline.answer())
+    def _write(self, until: datetime) -> None:
+        if self._earliest is None:
+            return
+        self._rows.write(self._timeline.take(until))
+        self._earliest = None if until == END else round(until.timestamp() * 1000) * 1_000_000
+        self._written = time.monotonic()
 
     def end(self) -> None:
         """Write the intervals that are left, and the totals."""
-        self._write_all()
-        frames = Fact("frames", dict(self._frames), "map")
-        anomalies = Fact("anomalies", dict(self._anomalies), "map", level="error")
+        self._write(END)
+        self._timeline.close()
+        frames = Fact("frames", dict(by_count(self._frames)), "map")
+        anomalies = Fact("anomalies", dict(by_count(self._anomalies)), "map", level="error")
         self._rows.end(Answer("", [Facts([frames, anomalies])]))
 
 
@@ -144,13 +155,12 @@ class _Rows:
         self._layout: Layout | None = None
         self._is_headed = False
 
-    def write(self, answer: Answer) -> None:
-        """Write the rows of an answer about one interval."""
-        table = next(table for table in answer.tables if table.name == "intervals")
+    def write(self, table: Table) -> None:
+        """Write the rows of intervals."""
         if self._format == "table":
             self._write_cells(table)
         elif self._format == "csv":
-            lines = list(answer_csv(answer, "intervals", raw=self._options.raw_csv))
+            lines = list(answer_csv(Answer("", [table]), "intervals", raw=self._options.raw_csv))
             for line in lines[self._is_headed :]:
                 self._environment.write(line)
         else:

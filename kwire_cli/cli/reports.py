@@ -14,30 +14,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import click
 
-from kwire_cli.analysis.clients import Clients
 from kwire_cli.analysis.costs.advice import drawn
 from kwire_cli.analysis.costs.advice_values import named
 from kwire_cli.analysis.costs.overhead_answer import Overhead
 from kwire_cli.analysis.costs.tallies import Tallies
 from kwire_cli.analysis.state.answer import state_answer
 from kwire_cli.analysis.state.lag import logs_beside
-from kwire_cli.analysis.stats import GROUPS, Stats
-from kwire_cli.analysis.timeline import Timeline
-from kwire_cli.answer import together
 from kwire_cli.cli.capture_inputs import tell_of_logs
-from kwire_cli.cli.clients import BESIDE
 from kwire_cli.cli.compare_advice import APART, Advising, write
-from kwire_cli.cli.completers import complete_api, complete_message, complete_release
+from kwire_cli.cli.completers import complete_api, complete_message
 from kwire_cli.cli.dump import verifiable
 from kwire_cli.cli.options import Top, record_format_option
 from kwire_cli.cli.overhead import DEFAULTS, Tables, grouping, tables_of
-from kwire_cli.cli.typed_options import Printing, flag, given, milliseconds_of, option
+from kwire_cli.cli.typed_options import Printing, flag, given, option
 from kwire_cli.errors import InputError, counted as number_of
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.model import CAPTURES, SEGMENTS, numbered
 from kwire_cli.records.formats import AUTO
-from kwire_cli.spec.accepted import accepted_by
-from kwire_cli.spec.kafka import RELEASE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,20 +47,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class Upgrading(Printing):
-    """The releases of --report upgrade."""
-
-    SECTION: ClassVar[str] = "Choose"
-
-    upgrade_to: str | None = option(
-        "--to", metavar="RELEASE", shell_complete=complete_release, help="Name the brokers' new release."
-    )
-    upgrade_from: str | None = option(
-        "--from", metavar="RELEASE", shell_complete=complete_release, help="Name the brokers' release today."
-    )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Verifying(Printing):
     """Options of --report verify."""
 
@@ -75,17 +54,6 @@ class Verifying(Printing):
 
     deep: bool = flag("--deep", rare=True, help="Read the records too.")
     record_format: str | None = record_format_option()
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class Intervals(Printing):
-    """The intervals of --report stats."""
-
-    SECTION: ClassVar[str] = "Choose"
-
-    every: str | None = option(
-        "--every", metavar="DURATION", rare=True, help="Count by intervals of this length, such as 10s or 1h."
-    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
@@ -112,7 +80,7 @@ class AdvisedMessages(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class ReportOptions(Upgrading, Verifying, Intervals, Tables, Top, AdvisedMessages, Advising):
+class ReportOptions(Verifying, Tables, Top, AdvisedMessages, Advising):
     """The options of all reports. --help says which reports each of them goes with.
 
     Options that commands for one machine declare are listed in their help, and in that of scan under --help-all.
@@ -128,7 +96,7 @@ class ReportOptions(Upgrading, Verifying, Intervals, Tables, Top, AdvisedMessage
             return settings
         said, default, rest = settings["help"].partition("  [")
         text = f"{said.removesuffix('.')} ({', '.join(reports)}).{default}{rest}"
-        return settings | {"help": text, "rare": settings.get("rare", False) or group not in {Upgrading, Verifying}}
+        return settings | {"help": text, "rare": settings.get("rare", False) or group is not Verifying}
 
 
 def _reports_with(group: type[Printing]) -> list[str]:
@@ -144,8 +112,6 @@ def check(options: ReportOptions) -> None:
         if unfit:
             raise click.UsageError(f"{unfit[0]} goes with --report {' and '.join(reports)}")
     tables_of(options.by)
-    if options.report == "upgrade" and not options.upgrade_to:
-        raise click.UsageError(f"--report upgrade needs --to RELEASE, such as --to {RELEASE}")
 
 
 # Reports at work.
@@ -210,22 +176,6 @@ def on_spark() -> Any:
     return reports
 
 
-def _traffic(run: Run, make: Callable[[], Any], beside: str) -> dict[str, Any]:
-    """Return the folds of request logs and of captures, each if anything of them could be read.
-
-    If there are both, a note says so, and `beside` how their answers stand beside each other. Raises InputError if
-    nothing could be read.
-    """
-    counted: dict[str, Counted] = on_spark().traffic(run.inputs, make)
-    run.sum_up(*counted.values())
-    if len(counted) > 1:
-        tell_of_logs(run.environment, counted["request logs"].files, beside)
-    folds = {name: one.by for name, one in counted.items() if one.subjects}
-    if not folds:
-        raise InputError("no capture or request log in this could be read")
-    return folds
-
-
 def _state(run: Run) -> Answer:
     catalog = run.catalog
     counted, files = on_spark().states(run.inputs)
@@ -235,33 +185,6 @@ def _state(run: Run) -> Answer:
         raise InputError("no log of Kafka's own topics in this could be read")
     beside = logs_beside(catalog, files, topics, limits=run.limits)
     return state_answer(topics, hide=Redaction(catalog).record, beside=beside)
-
-
-def _stats(run: Run, kinds: tuple[str, ...] = GROUPS, *, errors: bool = False) -> Answer:
-    """Return the statistics of request logs and of captures; with `errors` of groups that have errors."""
-    if run.options.every is not None:
-        make = partial(Timeline, milliseconds_of(run.options.every))
-        timelines: dict[str, Timeline] = _traffic(run, make, "they are counted apart, request logs first")
-        return together("statistics", {name: timeline.answer() for name, timeline in timelines.items()})
-    folds: dict[str, Stats] = _traffic(run, Stats, "they are counted apart, request logs first")
-    for stats in folds.values():
-        stats.groups = {
-            kind: {name: group for name, group in stats.groups[kind].items() if group.errors or not errors}
-            for kind in kinds
-        }
-    return together("statistics", {name: stats.answer() for name, stats in folds.items()})
-
-
-def _clients(run: Run) -> Answer:
-    releases = run.options.upgrade_to, run.options.upgrade_from
-    for release in releases:
-        if release:
-            accepted_by(release)  # before anything is read
-    first, *others = _traffic(run, partial(Clients, *releases), BESIDE).values()
-    for other in others:
-        first.beside(other)
-    answer: Answer = first.answer()
-    return answer
 
 
 def _overhead(run: Run) -> Answer:
@@ -330,13 +253,7 @@ REPORTS = {
     "advise": Report(
         "which encodings and tags would pay, as kwire compare --advise", _advise, (AdvisedMessages, Advising)
     ),
-    "clients": Report("who speaks to the brokers, as kwire clients", _clients),
-    "errors": Report("the apis that answered with errors", partial(_stats, errors=True)),
-    "latency": Report("how long brokers took, by api and broker", partial(_stats, kinds=("api", "broker"))),
     "overhead": Report("where the bytes go, as kwire overhead", _overhead, (Tables,)),
     "state": Report("what Kafka's own topics say, as kwire dump --state", _state),
-    "stats": Report("by api, client, topic and broker, as kwire stats", _stats, (Intervals,)),
-    "topics": Report("what went to and from each topic", partial(_stats, kinds=("topic",))),
-    "upgrade": Report("whom a newer release would refuse, as kwire clients --to", _clients, (Upgrading,)),
     "verify": Report("what is wrong in log directories, as kwire dump --verify", _verify, (Verifying,)),
 }

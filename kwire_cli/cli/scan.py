@@ -38,7 +38,7 @@ def complete_report(_: click.Context, __: click.Parameter, incomplete: str) -> l
 
 EXAMPLES = (
     ("kwire scan kafka-logs --report verify", "what is wrong, at any size"),
-    ("kwire scan *.pcap --report errors", "the apis that answered with errors"),
+    ("kwire scan *.pcap --report overhead", "where the bytes go"),
     ("kwire scan incident.pcap -o lake --tables frames,names", "tables as Parquet, for kwire query"),
 )
 _OF_LAKES = ("tables", "fields", "out_format", "force", "split_size", "value", "key", "schemas", "serdes", "redact")
@@ -54,7 +54,7 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, Payloads,
         section="Choose",
         type=click.Choice([*REPORTS]),
         shell_complete=complete_report,
-        help="Show a ready-made report, such as stats, overhead or verify.",
+        help="Show a ready-made report, such as overhead, advise or verify.",
     )
     output: str | None = lake_option("Write tables into this folder or store; with --report, this file.")
     tables: str | None = tables_option(rare=True)

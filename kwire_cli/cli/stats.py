@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from kwire_cli.analysis.dimensions import DIMENSIONS
-from kwire_cli.analysis.stats import GROUPS, Stats
+from kwire_cli.analysis.stats import DIMENSIONS, GROUPS, Stats
 from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.analysis.timeline import BUSIEST, Timeline
 from kwire_cli.answer import together
@@ -21,6 +19,7 @@ from kwire_cli.cli.inputs import Terminal, missing_names, reading_of, refuse_unf
 from kwire_cli.cli.live_stats import Counted, write_live, writes_live
 from kwire_cli.cli.typed_options import Printing, milliseconds_of, option, refuse, takes
 from kwire_cli.errors import InputError
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Read, nothing_in
@@ -74,19 +73,15 @@ class Options(Counted, Intervals):
         """Return whether intervals may be shown as they come."""
         return self.every is not None and self.source in {(), ("-",)} and self.output is None
 
-    def fold(self) -> Stats | Timeline:
-        """Return the fold that counts what the options ask for."""
+    def counts(self) -> Stats | Timeline:
+        """Return what counts as the options ask for."""
         if self.every is None:
-            return Stats({kind: {} for kind in self._kinds or GROUPS})
+            return Stats(Redaction(self.catalog), self.by or GROUPS)
         return self.timeline(self.every)
 
     def timeline(self, every: str) -> Timeline:
-        """Return the fold that counts by intervals of a length."""
-        return Timeline(milliseconds_of(every), self._kinds, self.busiest or BUSIEST)
-
-    @property
-    def _kinds(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.by))
+        """Return what counts by intervals of a length."""
+        return Timeline(Redaction(self.catalog), milliseconds_of(every), self.by, self.busiest or BUSIEST)
 
 
 @click.command(name="stats", cls=Command, examples=EXAMPLES)
@@ -98,10 +93,10 @@ def command(environment: Environment, options: Options) -> Exit:
     dimension, such as api or client. With --every, each interval has its own counts. If a capture comes through
     a pipe, the counts of an interval are written when it is over.
     """
-    options.fold()  # before anything is read
+    options.counts()  # before anything is read
     with environment.answering():
         if options.every is not None and options.is_live and writes_live(environment, options):
-            write_live(environment, options, partial(options.timeline, options.every))
+            write_live(environment, options, options.timeline(options.every))
             return Exit.DONE
         return emit(environment, _count(environment, options), options)
 
@@ -111,9 +106,9 @@ def _count(environment: Environment, options: Options) -> Answer:
 
     Raise InputError if there is nothing to count, and UsageError for an option that does not go with an input.
     """
-    of_logs = options.fold()
-    of_lines = options.fold()
-    folds: dict[str, Stats | Timeline] = {}
+    of_logs = options.counts()
+    of_lines = options.counts()
+    counts: dict[str, Stats | Timeline] = {}
     is_decodable = False
     read: Read = []
     for opened in open_inputs(options.source, reading_of(options), Terminal(environment)):
@@ -125,18 +120,18 @@ def _count(environment: Environment, options: Options) -> Answer:
             is_decodable = True
             for entry in opened.subjects():
                 of_logs.add(entry)
-                folds["request logs"] = of_logs
+                counts["request logs"] = of_logs
             continue
         lines = ChosenLines(opened, options, environment.interrupt)
         for line in lines:
             of_lines.add(line)
-            folds["captures"] = of_lines
+            counts["captures"] = of_lines
         lines.note()
         is_decodable = is_decodable or lines.decodable
         read.append((opened.label, opened.emptiness))
     if not is_decodable:
         raise nothing_in(read, "line of a capture or of a request log")
-    if not folds:
+    if not counts:
         return of_lines.answer()
-    answers = {name: fold.answer() for name, fold in sorted(folds.items(), reverse=True)}  # request logs first
+    answers = {name: each.answer() for name, each in sorted(counts.items(), reverse=True)}  # request logs first
     return together(next(iter(answers.values())).title, answers)

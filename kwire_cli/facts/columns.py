@@ -12,7 +12,9 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.engine.codes import UNREAD
 from kwire_cli.engine.lower import entry_for
+from kwire_cli.source.kafka.group_names import groups_named, groups_of
 from kwire_cli.source.kafka.line_records import line_record_notes
 from kwire_cli.spec.kafka import FETCH
 from kwire_cli.spec.model import fields_by_path
@@ -36,6 +38,7 @@ DUCKDB_TYPES = {
     "int64": "BIGINT",
     "flag": "BOOLEAN",
     "time": "TIMESTAMPTZ",
+    "amounts": "MAP(VARCHAR, BIGINT)",
 }
 LAST_SECOND = 253402300800
 """The first second that no time can be any more."""
@@ -165,6 +168,11 @@ def is_misread(line: Captured) -> bool:
     return line.frame.body.raw.lost > 0 or _fits_as(line) is not None
 
 
+def _is_read(line: Captured) -> bool:
+    has_body = line.plain is not None or (line.frame is not None and line.frame.body is not None)
+    return has_body and UNREAD.isdisjoint(line.anomalies)
+
+
 def _fits_as(line: Captured) -> str | None:
     """Return the detail of FITS_OTHERWISE."""
     notes = line.frame.fits if line.anomalies and line.frame else ()
@@ -227,6 +235,10 @@ def _logged_latency(half: Half) -> int | None:
 
 def _logged_throttle(half: Half) -> int | None:
     return within((half.exchange.response or {}).get(THROTTLE), "int32") if half.is_response else None
+
+
+def _microseconds_by_stage(exchange: Exchange) -> dict[str, int]:
+    return {name.removesuffix("Ms").removesuffix("Time"): round(took * 1000) for name, took in exchange.stages.items()}
 
 
 FRAMES: tuple[Column, ...] = (
@@ -403,10 +415,61 @@ IN_MEMORY: tuple[Column, ...] = (
         lambda line: line.wants_response if line.seen.kind == "request" else None,
         lambda half: half.exchange.response is not None if not half.is_response else None,
     ),
+    Column(
+        "is_read",
+        "flag",
+        "whether all of the body could be read",
+        _is_read,
+        lambda _: True,
+    ),
+    Column(
+        "in_flight",
+        "int64",
+        "how many requests of the connection waited for their responses when the request came, itself among them",
+        lambda line: line.seen.in_flight,
+    ),
+    Column(
+        "request_groups",
+        "texts",
+        "the groups that the request names, or the request of a response",
+        groups_of,
+        lambda half: groups_named(half.exchange.api_key, half.exchange.request),
+    ),
+    Column(
+        "stages_us",
+        "amounts",
+        "the microseconds that an exchange took in each stage of the broker",
+        lambda _: None,
+        lambda half: None if half.is_response else _microseconds_by_stage(half.exchange),
+    ),
+    Column(
+        "principal",
+        "word",
+        "the principal that the broker saw in the client",
+        lambda _: None,
+        lambda half: half.exchange.principal,
+    ),
+    Column(
+        "forwarded",
+        "flag",
+        "whether another broker passed the request on",
+        lambda _: False,
+        lambda half: half.exchange.forwarded,
+    ),
 )
 """Columns of `frames` that only tables in memory have."""
 
 OF_BODIES = frozenset(
-    {"topics", "groups", "transactional_id", "wait_ms", "throttle_ms", "error_codes", "errors", "allowed_ms"}
+    {
+        "topics",
+        "groups",
+        "request_groups",
+        "transactional_id",
+        "wait_ms",
+        "throttle_ms",
+        "error_codes",
+        "errors",
+        "allowed_ms",
+    }
 )
 """The columns of `frames` that come from fields of bodies. Tables in memory leave them empty if a body does not fit."""

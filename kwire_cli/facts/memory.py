@@ -1,9 +1,9 @@
 """Tables in memory: the facts of some inputs in DuckDB, for questions in SQL.
 
-`Tables` is made with the texts of the questions that will be asked. Only the tables and views that these texts name
-are filled, in one pass over the inputs: `add` takes what the reader gives, buffers rows as JSON and lets DuckDB give
-them their types (`from_json`), so that no Arrow library is imported for a small input. Views are files in `views/`.
-A view becomes a table when a question first reads it, because many rules read the same few views.
+`Tables` is made with the texts of the questions that will be asked. Only the tables, views and columns of `frames` that
+these texts name are filled, in one pass over the inputs: `add` takes what the reader gives, buffers rows as JSON and
+lets DuckDB give them their types (`from_json`), so that no Arrow library is imported for a small input. Views are files
+in `views/`. A view becomes a table when a question first reads it, because many rules read the same few views.
 
 DuckDB gets no access to files: a question cannot read or write any. Beyond MEMORY, DuckDB moves tables to a temporary
 folder.
@@ -32,6 +32,7 @@ from kwire_cli.facts.bodies import duckdb_type, structure_of, table_of
 from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, OF_BODIES, Half, is_misread
 from kwire_cli.facts.connections import CONNECTIONS, connection_row
 from kwire_cli.facts.errors import ERRORS, error_rows
+from kwire_cli.facts.set_fields import SET_FIELDS, set_field_rows
 from kwire_cli.message.roles import can_hold_secrets
 from kwire_cli.source.kafka.captured import Captured, body_of
 from kwire_cli.source.kafka.traffic import TcpConnection
@@ -54,12 +55,16 @@ KEY = (("connection", "BIGINT"), ("ordinal", "BIGINT"))
 BODY_KEY = (("connection", "BIGINT"), ("frame", "BIGINT"), ("api_version", "INTEGER"))
 """The first columns of tables of bodies."""
 ACCEPTED_VERSIONS = (
+    ("number", "INTEGER"),
     ("release", "VARCHAR"),
     ("api_key", "INTEGER"),
     ("first_version", "INTEGER"),
     ("last_version", "INTEGER"),
+    ("last_deprecated", "INTEGER"),
 )
-"""The versions of each api that the newest release of Kafka accepts."""
+"""The versions of each api that each release of Kafka accepts, and the highest one that the release calls deprecated.
+Releases are numbered from the oldest on.
+"""
 ANOMALY_CODES = (("code", "VARCHAR"), ("meaning", "VARCHAR"), ("is_refused", "BOOLEAN"))
 """The codes of anomalies. Kafka's reader fails at those that are refused."""
 NAMES = (("capture_point", "VARCHAR"), ("kind", "VARCHAR"), ("key", "VARCHAR"), ("name", "VARCHAR"))
@@ -69,7 +74,9 @@ MACROS = (
     "create macro host_of(address) as regexp_replace(address, ':[0-9]+$', '')",
 )
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
+_TABLES = re.compile(r"\b(?:from|join)\s+([a-z_]\w*(?:[\s,]+[a-z_]\w*)*)")
 _COMMENT = re.compile(r"--[^\n]*")
+_ALL_COLUMNS = re.compile(r"(?<!count\()\*")
 _FRAME_COLUMNS = (*IN_MEMORY, *FRAMES)
 
 
@@ -84,14 +91,20 @@ def views() -> Mapping[str, str]:
     }
 
 
-def named_in(text: str) -> set[str]:
-    """Return the words of a query that may be names of tables. A word too many costs an empty table."""
+def _words(text: str) -> set[str]:
     return {*_WORD.findall(_COMMENT.sub("", text).lower())}
+
+
+def named_in(text: str) -> set[str]:
+    """Return the words of a query that may be names of tables: those after `from` and `join`, with commas between them.
+    A word too many costs a table that nothing reads.
+    """
+    return {word for part in _TABLES.findall(_COMMENT.sub("", text).lower()) for word in _WORD.findall(part)}
 
 
 @cache
 def needed_by(text: str) -> frozenset[str]:
-    """Return the words of a query, and of all views that it reads."""
+    """Return the words of a query that may be names of tables, and those of all views that it reads."""
     words = named_in(text)
     waiting = [name for name in words if name in views()]
     while waiting:
@@ -100,6 +113,14 @@ def needed_by(text: str) -> frozenset[str]:
             if word in views():
                 waiting.append(word)
     return frozenset(words)
+
+
+def _unread(texts: Iterable[str], wanted: frozenset[str]) -> frozenset[str]:
+    """Return the columns of `frames` that no query can read, because neither the query nor its views name them."""
+    if any("frames" in named_in(text) and _ALL_COLUMNS.search(_COMMENT.sub("", text)) for text in texts):
+        return frozenset()
+    read = {word for text in (*texts, *(views()[name] for name in wanted & views().keys())) for word in _words(text)}
+    return frozenset(column.name for column in _FRAME_COLUMNS) - read
 
 
 class _Buffer:
@@ -163,13 +184,22 @@ class Tables:
         for macro in MACROS:
             self.connection.execute(macro)
         self.connection.execute("set enable_external_access = false; set lock_configuration = true")
-        wanted = frozenset().union(*map(needed_by, queries))
+        texts = [*queries]
+        wanted = frozenset().union(*map(needed_by, texts))
+        unread = _unread(texts, wanted)
+        self._of_line = [None if column.name in unread else column.of_line for column in _FRAME_COLUMNS]
+        self._of_half = [None if column.name in unread else column.of_half for column in _FRAME_COLUMNS]
+        self._of_misread = [
+            None if column.name in OF_BODIES else read
+            for column, read in zip(_FRAME_COLUMNS, self._of_line, strict=True)
+        ]
         self._bodies = self._wanted_bodies(wanted)
         frames = [*KEY, *((column.name, DUCKDB_TYPES[column.type]) for column in _FRAME_COLUMNS)]
         self._frames = self._buffer("frames", frames)
         self._connections = self._buffer("connections", CONNECTIONS)
         self._batches = self._buffer("batches", BATCHES) if "batches" in wanted else None
         self._errors = self._buffer("errors", ERRORS) if "errors" in wanted else None
+        self._set_fields = self._buffer("set_fields", SET_FIELDS) if "set_fields" in wanted else None
         self._names = self._buffer("names", NAMES)
         if "accepted_versions" in wanted:
             self._fill_accepted_versions()
@@ -205,9 +235,12 @@ class Tables:
 
     def _fill_accepted_versions(self) -> None:
         buffer = self._buffer("accepted_versions", ACCEPTED_VERSIONS)
-        newest = accepted_by(known_releases()[-1])
-        for api_key, versions in newest.versions.items():
-            buffer.add([newest.release, api_key, versions.low, versions.high])
+        for number, release in enumerate(known_releases()):
+            accepted = accepted_by(release)
+            for api_key, versions in accepted.versions.items():
+                deprecated = accepted.deprecated.get(api_key)
+                last_deprecated = deprecated.high if deprecated else None
+                buffer.add([number, release, api_key, versions.low, versions.high, last_deprecated])
         buffer.flush()
 
     def _fill_anomaly_codes(self) -> None:
@@ -230,8 +263,7 @@ class Tables:
     def _add_line(self, line: Captured) -> None:
         connection = self._connection_of(line.origin.capture, line.stream)
         misread = is_misread(line)
-        skipped = OF_BODIES if misread else frozenset()
-        columns = (None if column.name in skipped else column.of_line(line) for column in _FRAME_COLUMNS)
+        columns = [read and read(line) for read in (self._of_misread if misread else self._of_line)]
         self._frames.add([connection, self._at, *columns])
         if id(line.names) not in self._seen_names:
             self._seen_names[id(line.names)] = line.origin.capture, line.names
@@ -243,6 +275,9 @@ class Tables:
         if self._batches is not None:
             for row in batch_rows(line):
                 self._batches.add([connection, line.number, *row])
+        if self._set_fields is not None and line.kind == "request" and line.api_key is not None:
+            for row in set_field_rows(line.api_key, body_of(line)):
+                self._set_fields.add([connection, line.number, *row])
         if self._errors is not None and line.kind == "response" and line.read is not None and line.error_codes:
             self._add_errors(connection, line.number, line.api_key, self._body(line), line.names.topic)
 
@@ -274,9 +309,12 @@ class Tables:
             if body is None:
                 continue
             half = Half(numbered, kind, self.file, self._catalog)
-            self._frames.add([connection, self._at, *(column.of_half(half) for column in _FRAME_COLUMNS)])
+            self._frames.add([connection, self._at, *(read and read(half) for read in self._of_half)])
             if buffer := self._bodies.get((exchange.api or "", kind)):
                 buffer.add([connection, self._at, exchange.api_version, body])
+        if self._set_fields is not None:
+            for row in set_field_rows(exchange.api_key, exchange.request):
+                self._set_fields.add([connection, self._at, *row])
         if exchange.errors and exchange.response is not None:
             self._add_errors(connection, self._at, exchange.api_key, exchange.response, self._logged_name)
 
@@ -293,8 +331,17 @@ class Tables:
         for topic_id, name in self._logged_names.items():
             self._names.add((None, "topic", topic_id, name))
         buffers = [self._frames, self._connections, self._names, *self._bodies.values()]
-        for buffer in [*buffers, *filter(None, (self._batches, self._errors))]:
+        for buffer in [*buffers, *filter(None, (self._batches, self._errors, self._set_fields))]:
             buffer.flush()
+
+    def forget(self, until: datetime) -> None:
+        """Drop the frames before a time, and those without one. More may be added then."""
+        kept = "select * from frames where time >= $until"
+        self.connection.execute(f"create or replace table frames as {kept}", {"until": until})
+        self.connection.execute("truncate connections; truncate names")
+        for view in self._made:
+            self.connection.execute(f"drop table {view}")
+        self._made.clear()
 
     def rows(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Return the rows of a query as dicts.

@@ -80,24 +80,8 @@ def found(paths: Sequence[str], *kinds: Kind) -> list[Found]:
     return [*files.values()]
 
 
-def by_kind(paths: Sequence[str], *kinds: Kind) -> list[list[str]]:
-    """Return the files that `found` does, those of each kind apart.
-
-    Raises:
-        InputError: As `found`.
-
-    """
-    files = found(paths, *kinds)
-    return [of_kind(files, kind) for kind in kinds]
-
-
-def of_kind(files: Iterable[Found], kind: Kind) -> list[str]:
-    """Return the files of a kind."""
-    return [each.file for each in files if each.kind is kind]
-
-
 def numbered(paths: Sequence[str], *kinds: Kind) -> list[dict[str, int]]:
-    """Return what `by_kind` does, each file with its number among those of all kinds.
+    """Return the files that `found` does, those of each kind apart, with their numbers among those of all kinds.
 
     Raises:
         InputError: As `found`.

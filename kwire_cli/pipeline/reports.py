@@ -11,7 +11,6 @@ from kwire_cli.analysis.costs.advice_values import Message, in_batches, in_excha
 from kwire_cli.analysis.state.parts import States, parts_of as parts_of_state, units_of
 from kwire_cli.analysis.verify import Verification, parts_to_verify
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.capture_faults import UNREADABLE
 from kwire_cli.pipeline.captures import Captures
 from kwire_cli.pipeline.model import (
     CAPTURES,
@@ -20,11 +19,10 @@ from kwire_cli.pipeline.model import (
     Faults,
     FileFault,
     Reading,
-    by_kind,
     numbered,
 )
 from kwire_cli.pipeline.parts import folded
-from kwire_cli.pipeline.request_logs import parts_of_all, place_of as place_in, read_part
+from kwire_cli.pipeline.request_logs import place_of as place_in, read_part
 from kwire_cli.records.formats import AUTO
 from kwire_cli.records.kafka_topics import OWN_TOPICS
 from kwire_cli.records.reading import items, source_of
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.costs.advice import Plans, Prices
     from kwire_cli.analysis.costs.overhead_answer import Overhead
-    from kwire_cli.analysis.fold import Merged, Traffic
+    from kwire_cli.analysis.fold import Merged
     from kwire_cli.spec.catalog import Catalog
 
     Make = Callable[[], Merged[Any]]
@@ -152,33 +150,6 @@ def _task_of_lines(make: Make, read: Callable[[Iterable[Any]], Iterable[Any]], l
     counted = Counted(make())
     counted.add(read(lines))
     return counted
-
-
-# Exchanges of request logs and of captures.
-
-
-def traffic(inputs: Inputs, make: Callable[[], Merged[Traffic]]) -> dict[str, Counted]:
-    """Count the exchanges in request logs and those in captures, each if there are such files.
-
-    A capture and a broker's log may show the same exchanges, so the two are not added.
-
-    Raises:
-        InputError: There is nothing of a name, or neither a capture nor a request log in all of them.
-
-    """
-    files, logs = by_kind(inputs.paths, CAPTURES, REQUEST_LOGS)
-    counted = {}
-    if logs:
-        read = partial(_exchanges, inputs.catalog)
-        counted["request logs"] = over_units(inputs, make, parts_of_all(logs), read, logs)
-    if files:
-        counted["captures"] = over_captures(make, inputs.captures(files), files)
-    return counted
-
-
-def _exchanges(catalog: Catalog, part: LogPart, faults: Faults) -> Iterable[Any]:
-    entries = read_part(part, catalog, faults)
-    return (entry for entry in entries if isinstance(entry, Exchange) or entry.code != UNREADABLE)
 
 
 # The state of Kafka's own topics: each partition is folded in a task.

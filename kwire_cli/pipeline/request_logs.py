@@ -7,19 +7,14 @@ from typing import TYPE_CHECKING
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.capture_faults import UNREADABLE
 from kwire_cli.pipeline.model import FileFault
-from kwire_cli.source.request_log.reading import LineFault, LogPart, RequestLog, parts_of
+from kwire_cli.source.request_log.reading import LineFault, LogPart, RequestLog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from kwire_cli.pipeline.model import Faults
     from kwire_cli.source.request_log.exchange import Exchange, Unwritten
     from kwire_cli.spec.catalog import Catalog
-
-
-def parts_of_all(paths: Iterable[str]) -> list[LogPart]:
-    """The parts of logs, in their order."""
-    return [part for path in paths for part in parts_of(path)]
 
 
 def read_part(part: LogPart, catalog: Catalog, faults: Faults) -> Iterator[Exchange | LineFault]:

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 EXPLAINED = "create or replace temp table explained (code varchar, client varchar, error varchar)"
 """The errors that findings account for. A null client stands for all clients."""
-_FACTS = """
+FACTS = """
 select
     (select list(distinct coalesce(api, kind)) from frames) as apis,
     (select list(distinct e) from (select unnest(errors) as e from frames)) as errors,
     exists (select 1 from frames where len(anomalies) > 0) as has_anomalies
 """
+"""What there is in the frames, by which rules are chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def findings(tables: Tables, rules: Sequence[Rule]) -> Iterator[Row]:
         InputError: DuckDB refuses the query of a rule, or a text names a column that the query does not give.
 
     """
-    facts = tables.rows(_FACTS)[0]
+    facts = tables.rows(FACTS)[0]
     apis, errors = frozenset(facts["apis"] or ()), frozenset(facts["errors"] or ())
     tables.connection.execute(EXPLAINED)
     for rule in rules:

@@ -1,13 +1,10 @@
-"""Numbers in reports have the digits that the input has, small percentiles four, and none has noise of floating point
-behind them.
-"""
+"""Numbers in reports have the digits that the input has, and none has noise of floating point behind them."""
 
 import pytest
 from kit.captures import spoken_capture
 from kit.commands import ROOT, json_of, lines_of
 from kit.traffic import SECOND, Wire
 
-from kwire_cli.analysis.stats import NANOSECOND
 from kwire_cli.structs.network import PCAP_NANO
 
 INCIDENTS = ROOT / "samples" / "incidents"
@@ -15,6 +12,7 @@ LOG = ROOT / "samples" / "request-logs" / "kafka-request.log"
 CAPTURES = ["hanging-transaction.pcap"]
 REPORTS = ["sequence", "groups", "summary", "transactions", "stats", "stats --every 1s", "diagnose", "clients"]
 OF_BYTES = ["overhead", "compare --advise"]
+NANOSECOND = 9
 START = 1_700_000_000 * SECOND
 
 

@@ -78,7 +78,7 @@ def long_scan(tmp_path):
     log.write_bytes((ROOT / "samples" / "request-logs" / "kafka-request.log").read_bytes() * 200)
     for number in range(1, 80):
         os.link(log, tmp_path / f"{number}.log")
-    return ("scan", str(tmp_path), "--report", "stats")
+    return ("scan", str(tmp_path), "--report", "advise")
 
 
 @pytest.mark.spark

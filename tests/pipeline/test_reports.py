@@ -32,7 +32,6 @@ BY = ("--by", "client,topic,partition", "--by", "message,version", "--by", "brok
 COMMANDS = {
     "advise": ("compare", "--advise"),
     "state": ("dump", "--state"),
-    "upgrade": ("clients",),
     "verify": ("dump", "--verify"),
 }
 """Commands for one machine whose names differ from those of the reports."""
@@ -40,17 +39,11 @@ ANSWERS = [
     ("advise", [CAPTURE], ("--api", "Fetch", "--message", "MetadataResponse", "--min-saving", "5")),
     ("advise", [CAPTURE], ("--half", "--top", "2", "--histograms", "1")),
     ("advise", [LOG, CAPTURE, SEGMENTS], ("--top", "20")),
-    ("clients", [CAPTURE], ()),
     ("overhead", [CAPTURE], (*BY, "--top", "30", "--no-limits")),
     ("overhead", [MIDSTREAM, SEGMENTS], ()),
     ("overhead", [SEGMENTS, LOGS], ("--by", "topic,partition", "--by", "file", "--by", "kind")),
     ("overhead", [TLS], (*KEYS, "--no-limits")),
     ("state", [LOGS, str(INCIDENTS / "hanging-transaction")], ()),
-    ("stats", [CAPTURE], ("--every", "1s")),
-    ("stats", [LOG], ()),
-    ("stats", [MIDSTREAM], ()),
-    ("stats", [TLS], KEYS),
-    ("upgrade", [LOG], ("--to", "4.4")),
     ("verify", [SEGMENTS, LOGS], ()),
     ("verify", [SEGMENTS], ("--deep",)),
     ("verify", [SEGMENTS], ("--record-format", "v1")),
@@ -82,13 +75,14 @@ def test_a_report_says_what_its_command_says(report, paths, options):
 
 
 def test_each_report_with_a_command_is_compared():
-    assert {report for report, *_ in ANSWERS} == REPORTS.keys() - {"errors", "latency", "topics"}  # parts of stats
+    assert {report for report, *_ in ANSWERS} == REPORTS.keys()
 
 
 @pytest.mark.parametrize("fmt", ["table", "jsonl", "csv"])
 def test_a_report_is_printed_as_its_command(fmt):
     one, two = (
-        kwire(*command, CAPTURE, "--format", fmt) for command in (("scan", "--report", "clients"), ("clients",))
+        kwire(*command, CAPTURE, "--by", "client", "--no-limits", "--format", fmt)
+        for command in (("scan", "--report", "overhead"), ("overhead",))
     )
     assert (one.code, one.out) == (two.code, two.out)
     assert re.search(r"kwire: [\d,]+ rows, \d+ files?, [\d,]+ bytes read", one.err)
@@ -122,14 +116,13 @@ def test_large_request_logs_are_read_in_parts(tmp_path, monkeypatch):
     log.write_bytes(
         (ROOT / LOG).read_bytes() + line(12, 4, request={"groupId": 1}, response="") + b"Completed request:{\n"
     )
-    whole = [kwire(*command, log, "--format", "json").out for command in (("compare", "--advise"), ("stats",))]
+    whole = kwire("compare", "--advise", log, "--format", "json").out
     for module in (reports, request_logs):
         monkeypatch.setattr(module, "parts_of", partial(parts_of, size=3000))
-    some = [kwire("scan", "--report", name, log, "--format", "json") for name in ("advise", "stats")]
-    assert [done.out for done in some] == whole
-    assert re.search(r"broken.log at byte \d+: DAMAGED_LINE", some[0].err)
-    assert re.search(r"broken.log at byte \d+: HeartbeatRequest 4: groupId: .*left out$", some[0].err, re.MULTILINE)
-    assert re.search(r"broken.log at byte \d+: DAMAGED_LINE", some[1].err)
+    some = kwire("scan", "--report", "advise", log, "--format", "json")
+    assert some.out == whole
+    assert re.search(r"broken.log at byte \d+: DAMAGED_LINE", some.err)
+    assert re.search(r"broken.log at byte \d+: HeartbeatRequest 4: groupId: .*left out$", some.err, re.MULTILINE)
     assert kwire("scan", "--report", "advise", log, "--fail-fast").code == 2
 
 
@@ -150,14 +143,13 @@ def test_what_many_tasks_made_is_put_together_in_tasks(monkeypatch):
 
 def test_what_does_not_go_together_is_refused():
     for options, why in (
-        (("--report", "stats", "--by", "api"), "--by goes with --report overhead"),
+        (("--report", "verify", "--by", "api"), "--by goes with --report overhead"),
         (("-o", "lake", "--half"), "--half goes with --report advise"),
         (("-o", "lake", "--fail-fast"), "--fail-fast goes with --report"),
-        (("--report", "stats", "--tables", "frames"), "--tables is for tables, and a report writes none"),
-        (("--report", "stats", "--key", "text"), "--key is for tables, and a report writes none"),
+        (("--report", "verify", "--tables", "frames"), "--tables is for tables, and a report writes none"),
+        (("--report", "verify", "--key", "text"), "--key is for tables, and a report writes none"),
         ((), "give a report with --report, or a folder for tables with -o DIR"),
         (("--report", "overhead", "--by", "colour"), "--by colour: bytes are grouped by api, "),
-        (("--report", "upgrade"), "needs --to RELEASE"),
     ):
         done = kwire("scan", SEGMENTS, *options)
         assert (done.code, done.out) == (2, "")

@@ -92,26 +92,6 @@ def test_statistics_keep_captures_and_request_logs_apart(both):
 @pytest.mark.spark
 @pytest.mark.numba
 @pytest.mark.usefixtures("spark")
-def test_scan_says_the_same_of_a_folder(both):
-    folder = both[0].parent
-    for report in ("stats", "latency", "clients"):
-        together = kwire("scan", folder, "--report", report, "--format", "json")
-        assert together.code == 0, together.err
-        assert str(both[1]) in together.err
-        if report == "stats":
-            apart = [json.loads(kwire("stats", "--format", "json", path).out) for path in reversed(both)]
-            tables = json.loads(together.out)["tables"]
-            for name in ("api", "client", "topic", "broker"):
-                rows = [{k: v for k, v in row.items() if k != "of"} for row in tables[name]]
-                assert rows == [row for document in apart for row in document["tables"][name]]
-            assert [row["frames"] for row in tables["facts"]] == [document["facts"]["frames"] for document in apart]
-        if report == "clients":
-            assert together.out == kwire("clients", "--format", "json", *both).out
-
-
-@pytest.mark.spark
-@pytest.mark.numba
-@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("report", ["overhead", "advise"])
 def test_sums_are_those_of_the_capture_alone(both, report):
     together, alone = (

@@ -85,18 +85,18 @@ def test_a_file_that_can_not_be_read_is_a_fault(tmp_path):
     whole = (ROOT / CAPTURE).read_bytes()
     (tmp_path / "cut.pcapng").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "none.pcap").write_bytes(b"no capture")
-    done = kwire("scan", tmp_path, "--report", "stats", "--format", "json")
+    done = kwire("scan", tmp_path, "--report", "overhead", "--format", "json")
     assert done.code == 0
-    assert json.loads(done.out)["facts"]["frames"]["request"] > 0
+    assert json.loads(done.out)["facts"]["messages"] > 0
     assert "none.pcap: " in done.err
-    done = kwire("scan", tmp_path, "--report", "stats", "--fail-fast")
+    done = kwire("scan", tmp_path, "--report", "overhead", "--fail-fast")
     assert (done.code, done.out) == (2, "")
 
 
 def test_nothing_that_can_be_read_is_an_error(tmp_path):
     for number in range(7):
         (tmp_path / f"none{number}.pcap").write_bytes(b"no capture at all")
-    for asked in (("--report", "stats"), ("-o", tmp_path / "lake", "--tables", "frames")):
+    for asked in (("--report", "overhead"), ("-o", tmp_path / "lake", "--tables", "frames")):
         done = kwire("scan", tmp_path, *asked)
         assert done.code == 2
         assert "could be read" in done.err
@@ -121,7 +121,7 @@ BAR = re.compile(r"\x1b\[(?:\?25[lh]|2K|1A)|\r")
 def test_no_name_in_a_capture_acts_on_a_terminal(tmp_path):
     variables = {"NO_COLOR": "1", "COLUMNS": "400"}
     path = write_hostile_capture(tmp_path / "[red]\x1b[2J.pcap")
-    done = kwire("scan", path, "--report", "clients", terminal=True, variables=variables)
+    done = kwire("scan", path, "--report", "overhead", "--by", "client", terminal=True, variables=variables)
     assert done.code == 0
     assert "[red]" in done.out
     assert not ACTS.search(done.raw)
@@ -129,17 +129,16 @@ def test_no_name_in_a_capture_acts_on_a_terminal(tmp_path):
 
 
 def test_a_report_is_a_page():
-    blocks = page("scan", "--report", "stats", CAPTURE).data["page"]["blocks"]
-    assert "histogram" in {block["type"] for block in blocks}
-    of_api = next(block for block in blocks if block["type"] == "table")
-    rows = json.loads(kwire("scan", "--report", "stats", CAPTURE, "--format", "json").out)["tables"]["api"]
-    assert [row[:2] for row in of_api["rows"]] == [
-        [row["api"], [row["requests"], str(row["requests"])]] for row in rows
-    ]
+    blocks = page("scan", "--report", "overhead", "--by", "client", CAPTURE).data["page"]["blocks"]
+    assert "bars" in {block["type"] for block in blocks}
+    of_client = next(block for block in blocks if block["type"] == "table")
+    answer = json.loads(kwire("scan", "--report", "overhead", "--by", "client", CAPTURE, "--format", "json").out)
+    assert [row[0] for row in of_client["rows"][:-1]] == [row["client"] for row in answer["tables"]["byClient"]]
 
 
 def test_a_table_of_a_report_is_parquet(tmp_path):
     file = tmp_path / "rows.parquet"
-    assert kwire("scan", "--report", "stats", "--table", "client", CAPTURE, "-o", file).code == 0
+    by_client = ("scan", "--report", "overhead", "--by", "client")
+    assert kwire(*by_client, "--table", "byClient", CAPTURE, "-o", file).code == 0
     assert pq.read_table(file).column("client").to_pylist()[0] == "kp-consumer"
-    assert kwire("scan", "--report", "stats", CAPTURE, "-f", "parquet", terminal=True).code == 2
+    assert kwire(*by_client, CAPTURE, "-f", "parquet", terminal=True).code == 2

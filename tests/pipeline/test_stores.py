@@ -125,7 +125,7 @@ def test_a_file_that_goes_is_a_fault(object_store):
 
 
 REPORTS = {
-    "stats": ("caps", "broker"),
+    "advise": ("caps", "broker"),
     "overhead": ("caps", "logs"),
     "verify": ("logs",),
 }
@@ -155,7 +155,7 @@ def test_reports_say_the_same(trees, report):
     ],
 )
 def test_what_is_wrong_is_said(object_store, url, says):
-    done = kwire("scan", url.format(query=object_store.query), "--report", "stats")
+    done = kwire("scan", url.format(query=object_store.query), "--report", "overhead")
     assert done.code == 2
     assert says in done.err
     assert "secret" not in done.err

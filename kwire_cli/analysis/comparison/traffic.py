@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.call import between
-from kwire_cli.analysis.comparison.profiles import (
-    BATCH_BYTES,
-    BATCHES,
-    CONFIGS,
-    GENERATIONS,
-    JOINS,
-    MOST_PATHS,
-    MOST_VALUES,
-    OF_BATCHES,
-    OF_GROUPS,
-    RECORDS,
-    RHYTHMS,
-    Client,
-    Profile,
-    Use,
-    Values,
-)
-from kwire_cli.analysis.comparison.set_fields import fields_of, versions_with
-from kwire_cli.analysis.stats import Histogram, by_count
+from kwire_cli.analysis.comparison.profiles import MOST_VALUES, Profile, Values
+from kwire_cli.analysis.stats import seconds
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.errors import counted, few
+from kwire_cli.facts.set_fields import fields_of, versions_with
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.comparison.profiles import Profiles
+    from kwire_cli.analysis.comparison.profiles import By, Profiles, Row as Client
     from kwire_cli.answer import Block, Level, Row
     from kwire_cli.spec.model import Versions
 
-By = Literal["software", "client"]
 UNNAMED = "(no name)"
 """Clients that say no software, or no id."""
 ALL = "all clients"
@@ -47,26 +28,12 @@ SHOWN_CLIENTS = 8
 """Names of clients and their software that a line for people has."""
 
 
-@dataclass
-class Group:
-    """Clients of one side that are compared as one."""
-
-    clients: list[Client]
-    profile: Profile
-
-    @property
-    def software(self) -> list[str]:
-        """The software with its versions."""
-        return sorted({client.software for client in self.clients if client.software})
-
-
-@dataclass
-class Pair:
+class Pair(NamedTuple):
     """Clients of both sides that are compared; a side without such clients has None."""
 
     name: str
-    a: Group | None
-    b: Group | None
+    a: Client | None
+    b: Client | None
 
 
 def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "software") -> Answer:
@@ -75,13 +42,13 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
     Clients are compared by the name of their software, or by client id. `found` is set if apis, versions, set fields
     or configuration differ, or if only one side has a client or a number.
     """
-    a.finish()
-    b.finish()
-    mine, other = groups_of(a, by), groups_of(b, by)
-    pairs = pairs_of(mine, other)
-    by_name = bool(_common(mine, other))
+    mine, other = a.clients(by), b.clients(by)
+    by_name = bool(common(mine, other))
+    everyone = next(iter(a.clients("all").values()), None), next(iter(b.clients("all").values()), None)
+    pairs = pairs_of(mine, other) if by_name else [Pair(ALL, *everyone)]
     alone = {*mine} ^ {*other}
-    both = [(pair.name, pair.a.profile, pair.b.profile) for pair in pairs if pair.a and pair.b]
+    profiles_of_a, profiles_of_b = (side.profiles(by if by_name else "all") for side in (a, b))
+    both = [(name, profiles_of_a[name], profiles_of_b[name]) for name, *sides in pairs if all(sides)]
     apis, errors, costs, settings, fields, rhythm, counts = (
         [(name, *row) for name, *sides in both for row in rows_of(*sides)]
         for rows_of in (_apis, _errors, _costs, _settings, _fields, _rhythm, _counts)
@@ -93,14 +60,15 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
     compared = {name: len(those) - left_out[name] for name, those in rows.items()}
     uncertain = {name: count for name, count in left_out.items() if count}
     left_out["clients"] = len(alone) if by_name else 0
-    left_out[UNREAD] = sum(use.unread for _, *sides in both for profile in sides for use in profile.uses.values())
-    left_out[OF_BROKERS] = a.broker_requests + b.broker_requests
+    left_out[UNREAD] = sum(use["unread"] for _, *sides in both for profile in sides for use in profile.apis.values())
+    of_brokers = a.broker_requests, b.broker_requests
+    left_out[OF_BROKERS] = sum(of_brokers)
     settings.sort(key=lambda row: not row[-1])
     equal = any(row[-1] is False for row in settings) and not left_out["settings"]
     who = Column("client", wide=len(both) < 2, once=True)
     found = bool(alone) or any(differences.values())
     blocks: list[Block] = [
-        Outline("", [*_heads(mine, other, names)]),
+        Outline("", [*_heads(mine, other, everyone, names)]),
         Facts(
             [
                 Fact("differences", {"clients": len(alone), **differences}, "map"),
@@ -142,7 +110,7 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
     if compared["apis"] and not (found or unread or uncertain):
         blocks.append(Note("the same clients, apis, versions, set fields and configuration", "good"))
     if left_out[OF_BROKERS]:
-        text = f"{a.broker_requests} of A, {b.broker_requests} of B"
+        text = "{} of A, {} of B".format(*of_brokers)
         blocks.append(Note(f"left out: {counted(left_out[OF_BROKERS], 'request')} of brokers and controllers ({text})"))
     return Answer("Differences of traffic", blocks, found=found)
 
@@ -150,56 +118,19 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
 # Clients of both sides that belong together.
 
 
-def groups_of(profiles: Profiles, by: By) -> dict[str, Group]:
-    """Return the clients of a side in groups: by the name of their software without its version, or by client id.
-
-    A connection says its software with ApiVersions. What a client asked before that belongs to the software of its id,
-    if there is just one.
-    """
-    told: dict[str | None, set[str]] = {}
-    for client in profiles.clients:
-        if client.software:
-            told.setdefault(client.client_id, set()).add(client.software)
-    groups: dict[str, Group] = {}
-    for client, profile in sorted(profiles.clients.items(), key=lambda item: [part or "" for part in item[0]]):
-        software = client.software
-        candidates = [*told.get(client.client_id, ())]
-        if software is None and len(candidates) == 1:
-            software = candidates[0]
-        name = (client.client_id if by == "client" else software_name(software)) or UNNAMED
-        group = groups.setdefault(name, Group([], Profile()))
-        group.clients.append(Client(software, client.client_id))
-        group.profile.merge(profile)
-    return groups
-
-
-def software_name(software: str | None) -> str:
-    """Return the name of software without its version: `apache-kafka-java 4.4.0` is `apache-kafka-java`."""
-    return (software or "").partition(" ")[0]
-
-
-def pairs_of(a: dict[str, Group], b: dict[str, Group]) -> list[Pair]:
-    """Return the clients of both sides in pairs by name, or all clients of each side if no name is on both."""
-    if not _common(a, b):
-        return [Pair(ALL, _merged(a), _merged(b))]
+def pairs_of(a: Mapping[str, Client], b: Mapping[str, Client]) -> list[Pair]:
+    """Return the clients of both sides in pairs by name."""
     pairs = [Pair(name, a.get(name), b.get(name)) for name in {*a, *b}]
     return sorted(pairs, key=lambda pair: (not (pair.a and pair.b), -_requests(pair), pair.name))
 
 
-def _common(a: dict[str, Group], b: dict[str, Group]) -> set[str]:
+def common(a: Iterable[str], b: Iterable[str]) -> set[str]:
+    """Return the names that are on both sides."""
     return {*a} & {*b} - {UNNAMED}
 
 
-def _merged(groups: dict[str, Group]) -> Group:
-    whole = Group([], Profile())
-    for group in groups.values():
-        whole.clients += group.clients
-        whole.profile.merge(group.profile)
-    return whole
-
-
 def _requests(pair: Pair) -> int:
-    return sum(group.profile.requests for group in (pair.a, pair.b) if group)
+    return sum(client["requests"] for client in (pair.a, pair.b) if client)
 
 
 # Tables.
@@ -238,36 +169,38 @@ JoinGroup and the like are those of answers that wait on purpose.
 
 
 def _apis(a: Profile, b: Profile) -> Iterator[Row]:
-    for key in sorted({*a.uses, *b.uses}):
-        mine, other = a.uses.get(key), b.uses.get(key)
-        versions = [sorted(use.versions) if use else None for use in (mine, other)]
-        requests = [use.requests if use else None for use in (mine, other)]
-        yield a.names.get(key) or b.names.get(key), *versions, *requests, versions[0] != versions[1]
+    for key in sorted({*a.apis, *b.apis}):
+        uses = [profile.apis.get(key) for profile in (a, b)]
+        versions = [use and use["versions"] for use in uses]
+        requests = [use and use["requests"] for use in uses]
+        yield _name(key, a, b), *versions, *requests, versions[0] != versions[1]
+
+
+def _name(key: int, *profiles: Profile) -> str:
+    return next(str(use["api"]) for profile in profiles if (use := profile.apis.get(key)))
 
 
 def _errors(a: Profile, b: Profile) -> Iterator[Row]:
-    for key in sorted({*a.uses, *b.uses}):
-        mine, other = (profile.uses.get(key, Use()).errors for profile in (a, b))
-        for error, _ in by_count(mine + other):
-            yield a.names.get(key) or b.names.get(key), str(error), mine[error], other[error]
+    counts = [
+        (key, error, a.errors.get((key, error), 0), b.errors.get((key, error), 0))
+        for key, error in {*a.errors, *b.errors}
+    ]
+    for key, error, mine, other in sorted(counts, key=lambda row: (row[0], -row[2] - row[3], row[1])):
+        yield _name(key, a, b), error, mine, other
 
 
 def _costs(a: Profile, b: Profile) -> Iterator[Row]:
-    for key in sorted({*a.uses} & {*b.uses}):
-        mine, other = a.uses[key], b.uses[key]
-        pairs = zip(_cost(mine), _cost(other), strict=True)
-        known = ([name for name, value in enumerate(_cost(use)) if value is not None] for use in (mine, other))
-        differs = _differs(known, [bool(use.sized) for use in (mine, other)])
-        yield a.names[key], *(value for pair in pairs for value in pair), differs
+    for key in sorted({*a.apis} & {*b.apis}):
+        uses = a.apis[key], b.apis[key]
+        costs = [_cost(use) for use in uses]
+        known = ([name for name, value in enumerate(cost) if value is not None] for cost in costs)
+        differs = _differs(known, [bool(use["sized"]) for use in uses])
+        yield _name(key, a), *(value for pair in zip(*costs, strict=True) for value in pair), differs
 
 
-def _cost(use: Use) -> tuple[float | None, ...]:
-    _, p50, _, p99, _ = use.latency.points()
-    sized = use.sized
-    request_bytes, response_bytes = (
-        round(total / sized, 1) if sized else None for total in (use.request_bytes, use.response_bytes)
-    )
-    return request_bytes, response_bytes, p50, p99
+def _cost(use: Mapping[str, Any]) -> tuple[float | None, ...]:
+    sizes = (use[name] if use[name] is None else round(use[name], 1) for name in ("request_bytes", "response_bytes"))
+    return *sizes, seconds(use["p50_us"]), seconds(use["p99_us"])
 
 
 SETTINGS = (
@@ -286,10 +219,11 @@ def _settings(a: Profile, b: Profile) -> Iterator[Row]:
     for name in sorted({*a.settings, *b.settings}):
         api, _, _ = name.partition(".")
         mine, other = (profile.settings.get(name, Values()) for profile in (a, b))
-        of_batches = name in OF_BATCHES
+        of_batches = mine.is_of_batches or other.is_of_batches
         whole = [_shows_all(profile, api, of_batches=of_batches) for profile in (a, b)]
-        differs = None if mine.many and other.many else _differs([mine.texts, other.texts], whole)
-        yield name, CONFIGS.get(name), mine.texts, other.texts, _counted(mine), _counted(other), differs
+        differs = None if mine.is_many and other.is_many else _differs([mine.texts, other.texts], whole)
+        counts = [{} if values.is_many else values.counts for values in (mine, other)]
+        yield name, mine.config or other.config or "", mine.texts, other.texts, *counts, differs
 
 
 def _differs(shown: Iterable[Iterable[Any]], whole: Iterable[bool]) -> bool | None:
@@ -302,12 +236,8 @@ def _differs(shown: Iterable[Iterable[Any]], whole: Iterable[bool]) -> bool | No
 
 def _shows_all(profile: Profile, api: str, *, of_batches: bool = False) -> bool:
     """Return whether a profile has all of the requests of an api, or of the batches in them."""
-    uses = [use for key, use in profile.uses.items() if profile.names[key] == api]
-    return not any(use.unread or (of_batches and not use.sized) for use in uses)
-
-
-def _counted(values: Values) -> dict[str, int]:
-    return dict(by_count(values.counts))
+    uses = [use for use in profile.apis.values() if use["api"] == api]
+    return not any(use["unread"] or (of_batches and not use["sized"]) for use in uses)
 
 
 FIELDS = (
@@ -326,16 +256,16 @@ FIELDS = (
 
 def _fields(a: Profile, b: Profile) -> Iterator[Row]:
     """Yield the fields that either side sets. The last value of a row is whether only one side does."""
-    for key in sorted({*a.uses} & {*b.uses}):
-        mine, other = a.uses[key], b.uses[key]
-        for path in sorted({*mine.fields, *other.fields}):
-            side, use, without = ("a", mine, other) if path in mine.fields else ("b", other, mine)
-            values = use.fields[path]
-            versions = versions_with(fields_of(key), path)
+    for key in sorted({*a.apis} & {*b.apis}):
+        mine, other = a.fields.get(key, {}), b.fields.get(key, {})
+        for path in sorted({*mine, *other}):
+            side, values, without = ("a", mine[path], b) if path in mine else ("b", other[path], a)
+            use = without.apis[key]
             texts = [text for text in values.texts if text]
-            is_whole = not without.unread and len(without.fields) < MOST_PATHS
-            differs = False if path in without.fields else is_whole or None
-            yield a.names[key], path, side, values.requests, texts, _detail(versions, without.versions, side), differs
+            requests = sum(values.counts.values())
+            differs = False if path in mine and path in other else not use["unread"] or None
+            detail = _detail(versions_with(fields_of(key), path), use["versions"], side)
+            yield _name(key, a), path, side, requests, texts, detail, differs
 
 
 def _detail(versions: Versions | None, spoken: Iterable[int], side: str) -> str:
@@ -360,13 +290,14 @@ RHYTHM = (
 
 
 def _rhythm(a: Profile, b: Profile) -> Iterator[Row]:
-    for api, (name, config) in RHYTHMS.items():
-        both = [profile.rhythms.get(name, Histogram()) for profile in (a, b)]
-        if any(rhythm.count for rhythm in both):
-            (count_a, p50_a, _, p99_a, _), (count_b, p50_b, _, p99_b, _) = (rhythm.points() for rhythm in both)
-            whole = [profile.first is not None and _shows_all(profile, api) for profile in (a, b)]
-            differs = _differs(([name][: rhythm.count] for rhythm in both), whole)
-            yield name, config, count_a, count_b, p50_a, p50_b, p99_a, p99_b, differs
+    for number in sorted({*a.rhythms, *b.rhythms}):
+        both = [profile.rhythms.get(number) for profile in (a, b)]
+        [one, *_] = filter(None, both)
+        times = [rhythm and rhythm["times"] for rhythm in both]
+        points = [rhythm and seconds(rhythm[point]) for point in ("p50_us", "p99_us") for rhythm in both]
+        whole = [profile.client["span_s"] is not None and _shows_all(profile, one["api"]) for profile in (a, b)]
+        differs = _differs(([number][: bool(rhythm)] for rhythm in both), whole)
+        yield one["rhythm"], one["config"], *times, *points, differs
 
 
 COUNTS = (
@@ -378,24 +309,31 @@ COUNTS = (
 """Counts of group events and batches. A side that does nothing of the kind has None."""
 
 
+OF_GROUPS = (
+    ("joins", "joins", 0),
+    ("leaves", "leaves", 0),
+    ("responses that told of a rebalance", "rebalances", 0),
+    ("commits", "commits", 0),
+    ("generations", "generations", 0),
+)
+OF_BATCHES = (
+    ("batches", "batches", 0),
+    ("records per batch", "records_per_batch", 2),
+    ("bytes per batch", "bytes_per_batch", 1),
+)
+"""Names of counts, their columns, and digits behind the point."""
+
+
 def _counts(a: Profile, b: Profile) -> Iterator[Row]:
-    mine, other = (_counts_of(profile) for profile in (a, b))
-    for name in dict.fromkeys([*mine, *other]):
-        whole = [name in OF_GROUPS or _shows_all(profile, "Produce", of_batches=True) for profile in (a, b)]
-        differs = _differs([{name} & {*mine}, {name} & {*other}], whole)
-        yield name, mine.get(name), other.get(name), differs
-
-
-def _counts_of(profile: Profile) -> dict[str, float]:
-    counts: dict[str, float] = {}
-    if JOINS in profile.counts:
-        counts = {name: profile.counts[name] for name in OF_GROUPS}
-        counts[GENERATIONS] = len(profile.generations)
-    if batches := profile.counts[BATCHES]:
-        counts[BATCHES] = batches
-        counts["records per batch"] = round(profile.counts[RECORDS] / batches, 2)
-        counts["bytes per batch"] = round(profile.counts[BATCH_BYTES] / batches, 1)
-    return counts
+    for of_batches, counts in ((False, OF_GROUPS), (True, OF_BATCHES)):
+        for name, column, digits in counts:
+            values = [profile.counts.get(column) for profile in (a, b)]
+            if values == [None, None]:
+                continue
+            whole = [not of_batches or _shows_all(profile, "Produce", of_batches=True) for profile in (a, b)]
+            differs = _differs(([name][: value is not None] for value in values), whole)
+            shown = (round(value, digits) if isinstance(value, float) else value for value in values)
+            yield name, *shown, differs
 
 
 SIDES = (
@@ -410,13 +348,10 @@ SIDES = (
 
 
 def _sides(pairs: Sequence[Pair]) -> Iterator[Row]:
-    for pair in pairs:
-        for side, group in (("a", pair.a), ("b", pair.b)):
-            if group:
-                ids = sorted({client.client_id for client in group.clients if client.client_id})
-                profile = group.profile
-                took = None if profile.first is None else between(profile.first, profile.last)
-                yield pair.name, side, group.software, ids, profile.requests, took
+    for name, *sides in pairs:
+        for side, client in zip("ab", sides, strict=True):
+            if client:
+                yield name, side, client["software"], client["client_ids"], client["requests"], client["span_s"]
 
 
 # Lines for people.
@@ -425,21 +360,20 @@ def _sides(pairs: Sequence[Pair]) -> Iterator[Row]:
 _LEVELS: dict[str, Level] = {"-": "error", "+": "good"}
 
 
-def _heads(a: dict[str, Group], b: dict[str, Group], names: tuple[str, str]) -> Iterator[Item]:
+def _heads(
+    a: Mapping[str, Client], b: Mapping[str, Client], everyone: Sequence[Client | None], names: tuple[str, str]
+) -> Iterator[Item]:
     """Yield a line for each side, and one for each client that the other side does not have."""
-    sides = (("-", names[0], a, b), ("+", names[1], b, a))
-    for sign, name, groups, _ in sides:
-        whole = _merged(groups)
-        yield Item(0, f"{sign * 3} {name}", _about(whole, whole.software), _LEVELS[sign])
-    for sign, _, groups, others in sides:
-        for name, group in groups.items():
+    for sign, name, whole in zip(_LEVELS, names, everyone, strict=True):
+        yield Item(0, f"{sign * 3} {name}", "" if whole is None else _about(whole, whole["software"]), _LEVELS[sign])
+    for sign, clients, others in zip(_LEVELS, (a, b), (b, a), strict=True):
+        for name, client in clients.items():
             if name not in others:
-                yield Item(0, f"{sign} {name}", _about(group), _LEVELS[sign])
+                yield Item(0, f"{sign} {name}", _about(client), _LEVELS[sign])
 
 
-def _about(group: Group, software: Sequence[str] = ()) -> str:
+def _about(client: Client, software: Sequence[str] = ()) -> str:
     """Return software and the requests of clients as text."""
-    profile = group.profile
-    requests = counted(profile.requests, "request")
-    took = "" if profile.first is None else f" in {between(profile.first, profile.last):.2f} s"
+    requests, span = counted(client["requests"], "request"), client["span_s"]
+    took = "" if span is None else f" in {span:.2f} s"
     return ", ".join([name for name in (few(software, SHOWN_CLIENTS),) if name] + [f"{requests}{took}"])

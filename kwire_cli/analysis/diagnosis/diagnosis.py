@@ -14,7 +14,7 @@ from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.errors import counted
 from kwire_cli.facts.memory import Tables
-from kwire_cli.questions.diagnose import findings as query_findings
+from kwire_cli.questions.diagnose import FACTS, findings as query_findings
 from kwire_cli.questions.rule_files import rules as query_rules
 from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kafka.traffic import TcpConnection
@@ -116,7 +116,8 @@ class Diagnosis:
 
     def _tabulate(self, subject: Subject) -> None:
         if self._tables is None:
-            self._tables = Tables(self._redaction, [*(rule.query for rule in self._queries), *self._also.values()])
+            queries = [FACTS, *(rule.query for rule in self._queries), *self._also.values()]
+            self._tables = Tables(self._redaction, queries)
         self._tables.add(subject)
 
     def _of_queries(self) -> list[Finding]:

@@ -13,4 +13,5 @@ select
     max(offer.maxVersion) as last_version,
     list(distinct offer.maxVersion) as last_versions
 from offers
+where offer.maxVersion is not null
 group by broker_address, offer.apiKey

@@ -18,7 +18,7 @@ refused as (
             c.client, c.broker_address,
             'Kafka ' || v.release || ' accepts ' || c.api || ' ' || v.first_version || '-' || v.last_version as text
         from closed c
-        join accepted_versions v on v.api_key = c.api_key
+        join newest_versions v on v.api_key = c.api_key
         where c.api_version not between v.first_version and v.last_version
     )
     group by client, broker_address

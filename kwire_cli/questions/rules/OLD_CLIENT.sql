@@ -25,7 +25,7 @@ accepted as (
             partition by u.client, u.client_host, u.software, u.capture_point, u.api_key
         ) as has_accepted
     from uses u
-    join accepted_versions v using (api_key)
+    join newest_versions v using (api_key)
 ),
 refused as (
     select

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.codes import REMARKS
 from kwire_cli.engine.program import holds_records
 from kwire_cli.message.record_notes import raw_body, record_notes
-from kwire_cli.message.roles import RAW, records_fields, roles
-from kwire_cli.records.batch import Batch
+from kwire_cli.message.roles import RAW, roles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,14 +23,6 @@ def raw_body_of(line: Captured) -> dict[str, Any]:
         return plain.body(RAW)
     frame = line.frame
     return raw_body(frame.body) if frame and frame.body else {}
-
-
-def batches_of(line: Captured) -> Iterator[Batch]:
-    """Yield the batches in the records of a request or response. Records stay compressed."""
-    holder = _with_records(line)
-    for _, topic, struct, name in records_fields(holder[1], raw_body_of(line)) if holder else ():
-        items = line.reading().record_set(struct[name], topic)
-        yield from (item for item in items if isinstance(item, Batch))
 
 
 def line_record_notes(line: Captured, *, deep: bool) -> Iterator[Anomaly]:

@@ -1,6 +1,5 @@
 """Traffic of two sides: apis, versions, settings, fields and groups of real clients, and of hostile bodies."""
 
-import copy
 import json
 
 import pytest
@@ -9,15 +8,14 @@ from kit.logs import document
 from kit.traffic import Wire
 
 import kwire_cli
-from kwire_cli.analysis.comparison import profiles
-from kwire_cli.analysis.comparison.profiles import Client, Profiles, Values, rhythms_of, settings_of
-from kwire_cli.analysis.comparison.set_fields import MOST_VISITS, fields_of, set_fields, versions_with
-from kwire_cli.analysis.comparison.traffic import groups_of, pairs_of, software_name, traffic_answer
+from kwire_cli.analysis.comparison.profiles import Profiles
+from kwire_cli.analysis.comparison.traffic import traffic_answer
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.request_log.exchange import Reader
 from kwire_cli.source.request_log.reading import RequestLog
-from kwire_cli.spec.kafka import API_VERSIONS, FETCH, METADATA, PRODUCE
+from kwire_cli.spec.kafka import API_VERSIONS, FETCH, METADATA
 from kwire_cli.view.answers import answer_document
 
 CATALOG = kwire_cli.catalog()
@@ -27,7 +25,7 @@ SLOW = SAMPLES / "incidents" / "slow-fetch.pcap"
 SARAMA = SAMPLES / "captures" / "sarama-0.8.2.0-3.9.2.pcapng"
 PYTHON = SAMPLES / "captures" / "kafka-python-4.4.0.pcapng"
 LOG = SAMPLES / "request-logs" / "kafka-request.log"
-CREATE_TOPICS, ADD_PARTITIONS_TO_TXN, WRITE_TXN_MARKERS, BROKER_HEARTBEAT = 19, 24, 27, 63
+JOIN_GROUP, CREATE_TOPICS, ADD_PARTITIONS_TO_TXN, WRITE_TXN_MARKERS, BROKER_HEARTBEAT = 11, 19, 24, 27, 63
 AGAINST_ALL = "no client name is on both sides: all clients of A are compared with all clients of B"
 
 
@@ -36,11 +34,11 @@ def lines(path):
 
 
 def profiles_of(subjects):
-    fold = Profiles()
+    found = Profiles(Redaction(CATALOG))
     for subject in subjects:
-        fold.add(subject)
-    fold.finish()
-    return fold
+        found.add(subject)
+    found.finish()
+    return found
 
 
 def compared(a, b, by="software"):
@@ -59,14 +57,14 @@ def settings(found):
 
 @pytest.mark.parametrize("path", sorted({*SAMPLES.glob("incidents/*.pcap"), *SAMPLES.glob("captures/*.pcap*")}))
 def test_a_capture_does_not_differ_from_itself(path):
-    a, b = profiles_of(lines(path)), profiles_of(lines(path))
+    own = profiles_of(lines(path))
     for by in ("software", "client"):
-        document, differs = compared(a, b, by)
+        document, differs = compared(own, own, by)
         assert not differs
         assert all(count == 0 for count in document["facts"]["differences"].values())
         apis = document["tables"]["apis"]
         assert document["facts"]["compared"]["apis"] == len(apis)
-        assert bool(apis) == bool(a.clients)
+        assert bool(apis) == bool(own.clients("all"))
 
 
 def test_one_client_with_another_configuration():
@@ -119,71 +117,75 @@ def test_a_log_does_not_differ_from_itself_and_has_no_sizes():
     assert any(row["aLatencyP50Seconds"] for row in found["tables"]["costs"])
 
 
-def test_a_capture_and_a_log_agree_but_for_batches():
-    capture = profiles_of(lines(PYTHON))
-    log = Profiles()
-    for client, profile in capture.clients.items():
-        log.clients[client] = copy.deepcopy(profile)
-        for name in profiles.OF_BATCHES:
-            log.clients[client].settings.pop(name, None)
-        log.clients[client].counts.pop(profiles.BATCHES, None)
-        for use in log.clients[client].uses.values():
-            use.sized = 0
-    found, differs = compared(capture, log)
+@pytest.mark.shared
+def test_a_capture_and_a_log_of_the_same_traffic_agree_but_for_batches_and_sizes():
+    folder = ROOT.parent / "shared" / "real" / "own" / "captures" / "client-franz-go"
+    capture, log = (
+        profiles_of(lines(folder / "capture.pcapng")),
+        RequestLog(folder / "broker-request-log.jsonl.gz", CATALOG),
+    )
+    found, differs = compared(capture, profiles_of(log))
+    assert found["facts"]["differences"]["apis"] == found["facts"]["differences"]["settings"] == 0
+    assert {row["setting"] for row in found["tables"]["settings"] if row["differs"] is None} == {
+        "Produce.compression",
+        "Produce.idempotence",
+    }
     assert not differs
-    assert found["facts"]["compared"]["apis"] == 13
-    assert found["facts"]["notCompared"] == {"settings": 2, "numbers": 13 + 3}
-    assert found["notes"] == [
-        "not compared (more than 8 values, or a side that cannot show all): 2 settings, 16 numbers"
-    ]
 
 
 def test_a_request_without_a_response_is_counted_once(wire):
-    fold = profiles_of(wire.lines((0, wire.request("Metadata", 4, topics=None))))
-    [profile] = fold.clients.values()
-    assert profile.uses[METADATA].requests == profile.requests == 1
+    found = profiles_of(wire.lines((0, wire.request("Metadata", 4, topics=None))))
+    assert [row["requests"] for row in found.clients("software").values()] == [1]
 
 
 # Clients of both sides that belong together.
 
 
 def side(*clients):
-    fold = Profiles()
-    for software, client_id in clients:
+    exchanges = []
+    for port, (software, client_id) in enumerate(clients, 50000):
         told = {"softwareName": software, "softwareVersion": "1"} if software else None
-        fold.add(logged(client=client_id, told=told))
-    return fold
+        exchanges.append(logged(client=client_id, told=told, port=port))
+    return profiles_of(exchanges)
 
 
 def names(a, b, by="software"):
-    return [
-        (pair.name, bool(pair.a), bool(pair.b)) for pair in pairs_of(groups_of(side(*a), by), groups_of(side(*b), by))
-    ]
+    rows = compared(side(*a), side(*b), by)[0]["tables"]["sides"]
+    return {
+        name: "".join(row["side"] for row in rows if row["client"] == name) for name in [row["client"] for row in rows]
+    }
 
 
 def test_pairs():
-    assert names([("java", "a")], [("java", "b")]) == [("java", True, True)]
-    everyone = [("all clients", True, True)]
+    assert names([("java", "a")], [("java", "b")]) == {"java": "ab"}
+    everyone = {"all clients": "ab"}
     assert names([("java", "a")], [("kgo", "b")]) == everyone
     assert names([("java", "a"), (None, "x")], [("kgo", "b"), (None, "y")]) == everyone
-    assert names([("java", "a")], [("kgo", "b"), ("sarama", "c")]) == everyone
     assert names([(None, "a")], [(None, "a")]) == everyone
-    assert names([("java", "a"), (None, "x")], [("java", "b"), (None, "y"), ("kgo", "z")]) == [
-        ("(no name)", True, True),
-        ("java", True, True),
-        ("kgo", False, True),
-    ]
-    assert names([("java", "a"), ("java", "b")], [("kgo", "b"), ("kgo", "c")], "client") == [
-        ("b", True, True),
-        ("a", True, False),
-        ("c", False, True),
+    assert names([("java", "a"), (None, "x")], [("java", "b"), (None, "y"), ("kgo", "z")]) == {
+        "(no name)": "ab",
+        "java": "ab",
+        "kgo": "b",
+    }
+    assert names([("java", "a"), ("java", "b")], [("kgo", "b"), ("kgo", "c")], "client") == {
+        "b": "ab",
+        "a": "a",
+        "c": "b",
+    }
+
+
+def test_software_is_compared_without_its_version():
+    told = [{"softwareName": "java", "softwareVersion": version} for version in ("1", "2")]
+    found, _ = compared(*(profiles_of([logged(told=each)]) for each in told))
+    assert [(row["client"], row["software"]) for row in found["tables"]["sides"]] == [
+        ("java", ["java 1"]),
+        ("java", ["java 2"]),
     ]
 
 
 def test_what_a_client_asks_before_it_says_its_software_is_its_own():
-    [group] = groups_of(side((None, "a"), ("java", "a")), "software").values()
-    assert group.profile.requests == 2
-    assert group.clients == [Client("java 1", "a"), Client("java 1", "a")]
+    found = side((None, "a"), ("java", "a")).clients("software")
+    assert {name: row["requests"] for name, row in found.items()} == {"java": 2}
 
 
 def test_a_client_on_one_side_is_a_difference():
@@ -202,7 +204,7 @@ def test_a_client_on_one_side_is_a_difference():
 @pytest.mark.parametrize(
     ("api_key", "client", "body"),
     [
-        (WRITE_TXN_MARKERS, "x", {}),
+        (WRITE_TXN_MARKERS, "broker-1-txn-marker-sender", {}),
         (BROKER_HEARTBEAT, "1", {}),
         (FETCH, "x", {"replicaId": 1}),
         (FETCH, "x", {"replicaState": {"replicaId": 1}}),
@@ -212,7 +214,7 @@ def test_a_client_on_one_side_is_a_difference():
 )
 def test_connections_of_brokers_are_counted_apart(api_key, client, body):
     told = {"softwareName": "apache-kafka-java", "softwareVersion": "4.4.0"}
-    fold = profiles_of(
+    found = profiles_of(
         [
             logged(API_VERSIONS, 4, client=client, told=told, port=1),
             logged(API_VERSIONS, 4, client="app", told=told, port=2),
@@ -221,23 +223,23 @@ def test_connections_of_brokers_are_counted_apart(api_key, client, body):
             logged(FETCH, 12, {"replicaId": -1}, client="app", told=told, port=2),
         ]
     )
-    assert fold.broker_requests == 3
-    [profile] = fold.clients.values()
-    assert profile.requests == 2
-    found, differs = compared(fold, side(("apache-kafka-java", "app")))
+    assert found.broker_requests == 3
+    assert [row["requests"] for row in found.clients("client").values()] == [2]
+    document, differs = compared(found, side(("apache-kafka-java", "app")))
     assert differs  # in ApiVersions
-    assert found["facts"]["notCompared"]["requests of brokers"] == 3
-    assert found["notes"][-1] == "left out: 3 requests of brokers and controllers (3 of A, 0 of B)"
+    assert document["facts"]["notCompared"]["requests of brokers"] == 3
+    assert document["notes"][-1] == "left out: 3 requests of brokers and controllers (3 of A, 0 of B)"
+
+
+def test_an_application_that_ends_a_transaction_is_no_broker():
+    found = profiles_of([logged(WRITE_TXN_MARKERS, 1, client="admin-1"), logged(METADATA, 12, client="admin-1")])
+    assert (found.broker_requests, [*found.clients("client")]) == (0, ["admin-1"])
 
 
 def test_all_connections_are_a_brokers_if_its_node_id_is_the_client_id():
-    fold = profiles_of([logged(CREATE_TOPICS, 7, client="2", port=1), logged(BROKER_HEARTBEAT, 1, client="2", port=2)])
-    assert (fold.broker_requests, fold.clients) == (2, {})
-
-
-def test_the_first_requests_of_a_connection_that_says_no_more_are_a_clients():
-    [profile] = profiles_of([logged(API_VERSIONS, 4)] * 12).clients.values()
-    assert profile.requests == 12
+    exchanges = [logged(CREATE_TOPICS, 7, client="2", port=1), logged(BROKER_HEARTBEAT, 1, client="2", port=2)]
+    found = profiles_of(exchanges)
+    assert (found.broker_requests, found.clients("all")) == (2, {})
 
 
 @pytest.mark.shared
@@ -256,68 +258,42 @@ def test_clients_that_say_no_software_are_compared_with_those_of_another_one():
     assert found["notes"] == [AGAINST_ALL, "left out: 40 requests of brokers and controllers (30 of A, 10 of B)"]
 
 
-@pytest.mark.parametrize(
-    ("software", "name"), [("apache-kafka-java 4.4.0", "apache-kafka-java"), (None, ""), ("x", "x")]
-)
-def test_software_is_compared_without_its_version(software, name):
-    assert software_name(software) == name
-
-
 # Settings and fields.
 
 
-class Asked:
-    """A call with an api and a body."""
-
-    def __init__(self, api, request):
-        self.api, self.request = api, request
+def shown(*exchanges):
+    """Return the settings that requests show, with their values."""
+    found = profiles_of(exchanges)
+    rows = compared(found, found)[0]["tables"]["settings"]
+    return {row["setting"]: row["a"] for row in rows}
 
 
 def test_the_end_of_a_fetch_session_says_nothing_of_configuration():
     body = {"maxWaitMs": 1, "sessionId": 7, "sessionEpoch": -1}
-    assert [*settings_of(Asked("Fetch", body))] == []
-    assert [*settings_of(Asked("Fetch", body | {"sessionId": 0}))] == [("Fetch.maxWaitMs", "1")]
+    assert shown(logged(request=body)).get("Fetch.maxWaitMs") is None
+    assert shown(logged(request=body | {"sessionId": 0}))["Fetch.maxWaitMs"] == ["1"]
 
 
 def test_settings_in_arrays_and_of_presence():
     partitions = [{"partitionMaxBytes": 5}, {"partitionMaxBytes": 5}, {}]
     body = {"topics": [{"partitions": partitions}], "rackId": "r1"}
-    assert [*settings_of(Asked("Fetch", body))] == [
-        ("Fetch.topics[].partitions[].partitionMaxBytes", "5"),
-        ("Fetch.rackId", "yes"),
-    ]
-    join = {"protocols": [{"name": "range"}, {"name": "sticky"}, {"name": 7}], "groupInstanceId": None}
-    assert [*settings_of(Asked("JoinGroup", join))] == [
-        ("JoinGroup.groupInstanceId", "no"),
-        ("JoinGroup.protocols[].name", "range, sticky"),
-    ]
-
-
-def test_fields_that_are_not_at_their_default():
-    known = fields_of(FETCH)
-    body = {
-        "maxWaitMs": 0,
-        "isolationLevel": 0,
-        "rackId": "a",
-        "topics": [{"topic": "t", "partitions": [{"partition": 0, "currentLeaderEpoch": -1, "logStartOffset": 3}]}],
+    assert shown(logged(request=body)) == {
+        "Fetch.topics[].partitions[].partitionMaxBytes": ["5"],
+        "Fetch.rackId": ["yes"],
     }
-    paths = dict(set_fields(known, body))
-    assert {*paths} == {
-        "maxWaitMs",  # in all versions, without a default
-        "rackId",
-        "topics[].topic",
-        "topics[].partitions[].partition",
-        "topics[].partitions[].logStartOffset",
+    assert shown(logged(version=10, request={"maxWaitMs": 7})) == {"Fetch.maxWaitMs": ["7"]}
+    join = {"protocols": [{"name": "range"}, {"name": "sticky"}, {}], "groupInstanceId": None}
+    assert shown(logged(JOIN_GROUP, 7, join)) == {
+        "JoinGroup.groupInstanceId": ["no"],
+        "JoinGroup.protocols[].name": ["range, sticky"],
     }
-    assert 12 not in versions_with(known, "topics[].topicId")
-    assert 13 in versions_with(known, "topics[].topicId")
-    assert versions_with(known, "topics[].nothing") is None
 
 
 def test_texts_are_not_told():
-    fold = Profiles()
-    fold.add(logged(request={"rackId": "secret", "topics": [{"topic": "t-secret"}]}))
-    assert "secret" not in json.dumps(compared(fold, side(("apache-kafka-java", "c")))[0])
+    found = profiles_of([logged(request={"rackId": "secret", "topics": [{"topic": "t-secret"}]})])
+    document, _ = compared(found, side(("apache-kafka-java", "c")))
+    assert {row["path"] for row in document["tables"]["fields"]} == {"rackId", "topics[].topic"}
+    assert "secret" not in json.dumps(document)
 
 
 HOSTILE = [
@@ -332,47 +308,21 @@ HOSTILE = [
 
 @pytest.mark.parametrize("body", HOSTILE)
 def test_hostile_bodies(body):
-    fold = Profiles()
-    for key in (*range(14), 68, 76, 78, 88, 999):
-        for response in (body, None, {"generationId": "x", "memberEpoch": []}):
-            fold.add(logged(key, 0, request=body, response=response))
-    for api in (*profiles.SETTINGS, *profiles.RHYTHMS):
-        assert all(isinstance(text, str) for _, text in settings_of(Asked(api, body)))
-        {*rhythms_of(Asked(api, body))}
-    document, _ = compared(fold, side(("java", "a")))
-    json.dumps(document)
-
-
-def test_deep_and_wide_bodies_are_bounded():
-    deep = {}
-    for _ in range(100_000):
-        deep = {"topics": [deep]}
-    wide = {"topics": [{"topic": str(number), "partitions": [{"partition": 1}] * 1000} for number in range(1000)]}
-    for body in (deep, wide):
-        assert len([*set_fields(fields_of(PRODUCE), body)]) <= MOST_VISITS
-    while deep:  # else Python's own end of it is as deep
-        deep = deep["topics"][0]
-
-
-def test_clients_and_values_are_bounded(monkeypatch):
-    monkeypatch.setattr(profiles, "MOST_PROFILES", 3)
-    fold = side(*[(f"s{number}", f"c{number}") for number in range(9)])
-    assert len(fold.clients) <= 4
-    assert sum(profile.requests for profile in fold.clients.values()) == 9
-    values = Values()
-    for number in range(100):
-        values.add(str(number))
-    assert (values.texts, values.requests, len(values.counts)) == (["(many)"], 100, 0)
+    exchanges = [
+        logged(key, 0, request=body, response=response)
+        for key in (*range(14), 68, 76, 78, 88, 999)
+        for response in (body, None, {"generationId": "x", "memberEpoch": []})
+    ]
+    document, _ = compared(profiles_of(exchanges), side(("java", "a")))
+    assert json.dumps(document)
 
 
 def test_forwarded_requests_are_no_clients():
-    fold = Profiles()
-    fold.add(logged(forwarded=True))
-    assert not fold.clients
+    assert not profiles_of([logged(forwarded=True)]).clients("all")
 
 
 def test_members_of_groups_of_the_newer_protocol():
-    fold = Profiles()
+    exchanges = []
     for second, epoch in ((1, 0), (2, 1), (4, 1), (5, -1)):
         body = {
             "groupId": "g",
@@ -381,8 +331,9 @@ def test_members_of_groups_of_the_newer_protocol():
             "rebalanceTimeoutMs": 300000 if epoch == 0 else -1,
         }
         response = {"errorCode": 0, "memberEpoch": 1}
-        fold.add(logged(68, 1, body, f"2026-01-01T00:00:0{second}Z", response=response))
-    found, _ = compared(fold, fold)
+        exchanges.append(logged(68, 1, body, f"2026-01-01T00:00:0{second}Z", response=response))
+    own = profiles_of(exchanges)
+    found, _ = compared(own, own)
     counts = {row["what"]: row["a"] for row in found["tables"]["counts"]}
     assert (counts["joins"], counts["leaves"], counts["generations"]) == (1, 1, 1)
     [rhythm] = found["tables"]["rhythm"]

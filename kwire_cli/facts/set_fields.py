@@ -1,7 +1,12 @@
-"""Fields of messages that are set to something other than their default, found in bodies in JSON form."""
+"""The table `set_fields`: one row for each field that a request sets to something other than its default.
+
+Bodies are walked in JSON form. Elements of an array share a path, and a request has one row for each path, with the
+first value.
+"""
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -59,6 +64,20 @@ def _defaults(spec: MessageSpec, fields: tuple[FieldSpec, ...]) -> dict[str, Fie
         )
         defaults[name] = FieldDefault(default, field.versions, _defaults(spec, spec.struct_fields(field)), always)
     return defaults
+
+
+SET_FIELDS = (("connection", "BIGINT"), ("frame", "BIGINT"), ("path", "VARCHAR"), ("value", "VARCHAR"))
+"""Names and types. The value is null unless it is a number or a flag: texts and bytes may be secret."""
+
+
+def set_field_rows(api_key: int, body: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """Yield the fields that a request sets as rows of SET_FIELDS, without the key."""
+    seen: set[str] = set()
+    for path, value in set_fields(fields_of(api_key), body):
+        if path not in seen:
+            seen.add(path)
+            is_shown = value is None or isinstance(value, bool | int | float)
+            yield [path, json.dumps(value) if is_shown else None]
 
 
 def set_fields(defaults: Mapping[str, FieldDefault], body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,101 @@
+-- One row for each group of a dimension, or for each interval of a group, which begins `number` times $width_us after
+-- 1970. The groups with the most bytes come first. Those after the first $busiest share a row.
+-- With $until, only messages before that time count.
+with named as (
+    select
+        unnest(
+            case $by
+                when 'api' then [coalesce(api, api_key::varchar) || ' ' || api_version]
+                when 'client' then [client_id]
+                when 'topic' then topics
+                when 'broker' then list_filter([broker_address], lambda address: address is not null)
+                when 'group' then request_groups
+                when 'software' then [software]
+                else ['(all)']
+            end
+        ) as said,
+        coalesce(epoch_us(time) // $width_us, 0) as number,
+        kind, size, broker, software, in_flight, throttle_us, errors, stages_us,
+        case when not coalesce(delayed, false) then latency_us end as latency_us,
+        case when delayed then latency_us end as wait_us
+    from messages
+    where ($width_us is null or time is not null) and ($until is null or time < $until)
+),
+known as (
+    select n.* exclude (said), case when $by = 'topic' then coalesce(t.topic, n.said) else n.said end as name
+    from named n
+    left join topic_names t on t.topic_id = n.said
+),
+ranked as (
+    select
+        name,
+        row_number() over (
+            order by coalesce(sum(size), 0) desc, count(*) filter (where kind = 'request') desc, name nulls last
+        ) as rank
+    from known
+    group by name
+),
+grouped as (
+    select
+        k.* exclude (name),
+        least(r.rank, $busiest + 1) as place,
+        case when r.rank > $busiest then '(others)' else k.name end as name
+    from known k
+    join ranked r on r.name is not distinct from k.name
+),
+by_error as (
+    select place, number, error, count(*) as occurrences
+    from (select place, number, unnest(errors) as error from grouped)
+    group by place, number, error
+),
+error_maps as (
+    select
+        place,
+        number,
+        sum(occurrences)::bigint as error_count,
+        map(list(error order by occurrences desc, error), list(occurrences order by occurrences desc, error)) as errors
+    from by_error
+    group by place, number
+),
+by_stage as (
+    select place, number, stage.key as stage, sum(stage.value)::bigint as took_us
+    from (select place, number, unnest(map_entries(stages_us)) as stage from grouped)
+    group by place, number, stage.key
+),
+stage_maps as (
+    select place, number, map(list(stage), list(took_us)) as stages_us
+    from by_stage
+    group by place, number
+)
+select
+    g.place,
+    g.name,
+    g.number,
+    count(*) filter (where g.kind = 'request') as requests,
+    count(*) filter (where g.kind = 'response') as responses,
+    count(g.size) > 0 as is_sized,
+    coalesce(sum(g.size) filter (where g.kind = 'request'), 0)::bigint as request_bytes,
+    coalesce(sum(g.size) filter (where g.kind = 'response'), 0)::bigint as response_bytes,
+    nullif(count(g.latency_us), 0) as latencies,
+    percentile_disc(0.5) within group (order by g.latency_us) as p50_us,
+    percentile_disc(0.95) within group (order by g.latency_us) as p95_us,
+    percentile_disc(0.99) within group (order by g.latency_us) as p99_us,
+    max(g.latency_us) as max_us,
+    nullif(count(g.wait_us), 0) as waits,
+    percentile_disc(0.5) within group (order by g.wait_us) as wait_p50_us,
+    percentile_disc(0.95) within group (order by g.wait_us) as wait_p95_us,
+    percentile_disc(0.99) within group (order by g.wait_us) as wait_p99_us,
+    max(g.wait_us) as wait_max_us,
+    max(g.in_flight) as most_in_flight,
+    count(*) filter (where g.throttle_us > 0) as throttled,
+    coalesce(sum(g.throttle_us) filter (where g.throttle_us > 0), 0)::bigint as throttle_us,
+    case when $by = 'broker' then max(g.broker) end as node,
+    coalesce(list(distinct g.software order by g.software) filter (where g.software is not null), []) as software,
+    coalesce(e.error_count, 0) as error_count,
+    coalesce(e.errors, map()) as errors,
+    coalesce(s.stages_us, map()) as stages_us
+from grouped g
+left join error_maps e on e.place = g.place and e.number = g.number
+left join stage_maps s on s.place = g.place and s.number = g.number
+group by g.place, g.name, g.number, e.error_count, e.errors, s.stages_us
+order by g.place, g.number
