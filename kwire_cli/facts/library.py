@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.facts.inputs import fill
-from kwire_cli.facts.memory import Tables, names_all_columns, needed_by
+from kwire_cli.facts.memory import Tables, columns_read_by, names_all_columns, needed_by
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
@@ -66,7 +66,7 @@ class InputTables:
         self.close()
 
     def _tables(self, query: str) -> Tables:
-        words, all_columns = needed_by(query), names_all_columns(query)
+        words, all_columns = needed_by(query) | columns_read_by(query), names_all_columns(query)
         if self._filled and words <= self._words and (self._has_all_columns or not all_columns):
             return self._filled[-1]
         self._queries.append(query)

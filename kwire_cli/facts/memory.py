@@ -111,6 +111,7 @@ _CLOSED = (
 )
 """Settings by which a query sees no file and no variable of the program."""
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
+_FROM = re.compile(r"\b(?:from|join)\s+([a-z_]\w*(?:[\s,]+[a-z_]\w*)*)")
 _COMMENT = re.compile(r"--[^\n]*")
 _ALL_COLUMNS = re.compile(r"(select|distinct|,)\s+\*|\w\.\*", re.IGNORECASE)
 """All columns of a table in a query. In a view they count only as far as a query names them."""
@@ -128,14 +129,20 @@ def views() -> Mapping[str, str]:
     }
 
 
-def named_in(text: str) -> set[str]:
-    """Return the words of a query that may be names of tables. A word too many costs an empty table."""
+def _words(text: str) -> set[str]:
     return {*_WORD.findall(_COMMENT.sub("", text).lower())}
+
+
+def named_in(text: str) -> set[str]:
+    """Return the words of a query that may be names of tables: those after `from` and `join`, with commas between them.
+    A word too many costs a table that nothing reads.
+    """
+    return {word for part in _FROM.findall(_COMMENT.sub("", text).lower()) for word in _WORD.findall(part)}
 
 
 @cache
 def needed_by(text: str) -> frozenset[str]:
-    """Return the words of a query, and of all views that it reads."""
+    """Return the words of a query that may be names of tables, and those of all views that it reads."""
     words = named_in(text)
     waiting = [name for name in words if name in views()]
     while waiting:
@@ -144,6 +151,12 @@ def needed_by(text: str) -> frozenset[str]:
             if word in views():
                 waiting.append(word)
     return frozenset(words)
+
+
+@cache
+def columns_read_by(text: str) -> frozenset[str]:
+    """Return the words of a query, and of all views that it reads: among these are the columns that the query needs."""
+    return frozenset(_words(text)).union(*(_words(views()[name]) for name in needed_by(text) & views().keys()))
 
 
 def names_all_columns(query: str) -> bool:
@@ -218,7 +231,8 @@ class Tables:
         texts = [*queries]
         wanted = frozenset().union(*map(needed_by, texts))
         takes_all = any(map(names_all_columns, texts))
-        self.columns = tuple(column for column in _FRAME_COLUMNS if takes_all or column.name in wanted)
+        read = frozenset().union(*map(columns_read_by, texts))
+        self.columns = tuple(column for column in _FRAME_COLUMNS if takes_all or column.name in read)
         """The columns of `frames` that are filled, after the key."""
         self.structures: dict[tuple[str, str], Any] = {}
         """The structures of the bodies that are wanted, by the name of the api and request or response."""
