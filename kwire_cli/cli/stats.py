@@ -122,6 +122,10 @@ def _count(environment: Environment, options: Options) -> Answer:
                 of_logs.add(entry)
                 counts["request logs"] = of_logs
             continue
+        if not (options.filter or options.frames) and of_lines.add_large(opened):
+            counts["captures"] = of_lines
+            is_decodable = True
+            continue
         lines = ChosenLines(opened, options, environment.interrupt)
         for line in lines:
             of_lines.add(line)
