@@ -66,7 +66,8 @@ class Subject:
 
     def __getitem__(self, name: str) -> Any:
         """Return the value of a column of frames, by one of its names. Raise KeyError for another name."""
-        column, source = BY_NAME[name], self.source
+        column = BY_NAME[name]
+        source = self.source
         if isinstance(source, Captured):
             value = column.of_line(source)
         elif isinstance(source, Half):
@@ -200,10 +201,10 @@ def _batches(rows: Iterator[Sequence[Any]], schema: pa.Schema) -> Iterator[pa.Re
 def _sources(opened: Opened, redaction: Redaction) -> Iterable[Source]:
     if isinstance(opened, LogInput):
         return _items(opened, redaction)
-    return _halves(opened) if opened.kind is Kind.REQUEST_LOG else opened.subjects()
+    return _half_exchanges(opened) if opened.kind is Kind.REQUEST_LOG else opened.subjects()
 
 
-def _halves(opened: Opened) -> Iterator[Half | LineFault]:
+def _half_exchanges(opened: Opened) -> Iterator[Half | LineFault]:
     """Yield the request and the response of each line of a request log, and the lines that cannot be read."""
     for subject in opened.subjects():
         if isinstance(subject, Exchange):

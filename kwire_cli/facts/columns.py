@@ -475,7 +475,8 @@ FOR_FILTERS: tuple[Column, ...] = (
 )
 """Columns that --filter and --fields have, and tables do not: they take longer, or follow from others."""
 
-COLUMNS: tuple[Column, ...] = (*FRAMES, *IN_MEMORY, *FOR_FILTERS)
+COLUMNS: tuple[Column, ...] = tuple(column for column in (*FRAMES, *IN_MEMORY, *FOR_FILTERS) if column.name != "digest")
+"""The columns of --filter and --fields: all but the digest, which would confirm a guess of the secrets in a frame."""
 BY_NAME: dict[str, Column] = {name: column for column in COLUMNS for name in (column.name, *column.also)}
 """The columns by all their names."""
 IN_CSV = (

@@ -1,8 +1,8 @@
 """Rows that a filter chooses among, and their values: frames (`FrameRow`) and batches (`BatchRow`).
 
 A frame has the columns of `facts.columns`, and any other name is the path of a field in its header, its body, or the
-batches in it. Columns and fields are read only if they are requested. Secrets are hidden in fields, so that nobody
-can guess them with a filter.
+batches in it. Columns and fields are read only if they are requested. Secrets are hidden in fields, so that a filter
+cannot be used to guess them.
 """
 
 from __future__ import annotations
@@ -59,9 +59,7 @@ def opened_batches(
 
 
 def opened(item: Batch | Gap, hide: Hide | None, *, deep: bool) -> dict[str, Any]:
-    """Return a batch or gap. Keys, values and headers of its records are bytes, or text that says that they are
-    redacted.
-    """
+    """Return a batch or gap. Keys, values and headers of its records are bytes, or the text of redacted bytes."""
     document = item.to_json(deep=deep, hide=hide)
     for record in document.get("batch", document).get("records") or ():
         for pair in (record, *record["headers"]):
@@ -89,15 +87,17 @@ class BatchRow:
     deep: bool
     hide: Hide | None = None
     shown: dict[str, Any] | None = None
-    """Its JSON form with some of its records alone, where these are looked at."""
+    """The JSON form with some of the records, if the row is only about these."""
 
     def column(self, name: str) -> Any:
-        """The value of a column; None where there is none."""
+        """Return the value of a column; None if batches do not have the column."""
         item = self.item
         if name == "size":
             return item.size
         if name == "kind":
-            return "gap" if not isinstance(item, Batch) else "control" if item.head.control else "batch"
+            if not isinstance(item, Batch):
+                return "gap"
+            return "control" if item.head.control else "batch"
         if name == "time" and isinstance(item, Batch):
             return None if item.head.max_timestamp < 0 else item.head.max_timestamp * MILLISECOND
         if name == "all_anomalies":
@@ -105,20 +105,20 @@ class BatchRow:
         return None
 
     def fields(self) -> dict[str, Any]:
-        """Its JSON form, with its records where these are asked for."""
+        """Return the JSON form, with the records if the filter needs them."""
         return {"batch": self.shown or self.item.to_json(deep=self.deep, hide=self.hide)}
 
     def batches(self, *, deep: bool) -> list[dict[str, Any]]:
-        """The batch itself."""
+        """Return the batch."""
         return [self.shown or opened(self.item, self.hide, deep=deep)]
 
     def payloads(self) -> list[dict[str, Any]]:
-        """None: what records mean stands in them."""
+        """Return nothing: decoded records are part of the batch."""
         return []
 
 
 def record_rows(item: Batch, hide: Hide | None) -> Iterator[BatchRow]:
-    """Yield a row for each record of a batch: the batch with this record alone."""
+    """Yield a row for each record of a batch: the batch with only this record."""
     document = opened(item, hide, deep=True)
     for record in document["records"]:
         yield BatchRow(item, deep=True, hide=hide, shown=document | {"records": [record]})
@@ -131,7 +131,7 @@ _GETTERS = {column.name: column.of_line for column in COLUMNS}
 
 @dataclass(frozen=True, slots=True)
 class FrameRow:
-    """A line of a capture, or a pasted frame, without what `redaction` says is secret."""
+    """A line of a capture, or a pasted frame, without the secrets that `redaction` finds."""
 
     line: Captured
     redaction: Redaction | None = None
@@ -146,7 +146,8 @@ class FrameRow:
 
     def fields(self) -> dict[str, Any]:
         """Return the header and the body in JSON form; empty for a line without."""
-        parts, hidden = dict(self.line.frame.parts) if self.line.frame else {}, self.hidden()
+        parts = dict(self.line.frame.parts) if self.line.frame else {}
+        hidden = self.hidden()
         return {
             name: parts[name].to_json(hidden=hidden.get(name, frozenset())) if name in parts else {}
             for name in ("header", "body")
@@ -181,9 +182,7 @@ class FrameRow:
 
 
 def filter_of(catalog: Catalog, text: str, rows: Rows = "frames") -> Filter:
-    """Return the filter of `rows` that a text says, with the names of a catalogue; FilterError for a name that the rows
-    lack.
-    """
+    """Parse a filter of `rows`, with the names of a catalogue. Raise FilterError for a name that the rows lack."""
     return compile_filter(
         text,
         error_codes={row.name: row.code for row in catalog.errors},
@@ -200,7 +199,7 @@ def _places(name: str, catalog: Catalog) -> Places:
 
 
 def _text(value: Any) -> Any:
-    """Bytes as text, or as `base64:` and base64 text where they are none; in lists and structures too."""
+    """Return bytes as text, or as `base64:` and base64 if they are not UTF-8; in lists and structures too."""
     if isinstance(value, dict):
         return {key: _text(inner) for key, inner in value.items()}
     if isinstance(value, list):

@@ -1,7 +1,7 @@
 """Lines of captures as rows of a table.
 
-Without --fields, the table has columns of its own: some join several columns of frames, such as the api with its
-version, or show a value in fewer characters. With --fields, it has these columns and fields, by their names.
+Without --fields, some columns of the table join several columns of frames, such as the api with its version, or show a
+value in fewer characters. With --fields, the table has these columns and fields, by their names.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SHOWN = {column.name: column for column in COLUMNS}
 
 
 def columns_of(fields: Sequence[str]) -> tuple[Column, ...]:
-    """Return the columns of the table, or those of --fields, all of which stay however narrow the terminal is."""
+    """Return the columns of the table, or the columns of --fields, which stay on a narrow terminal."""
     return tuple(_requested(name) for name in fields) if fields else COLUMNS
 
 
@@ -70,7 +70,7 @@ def _requested(name: str) -> Column:
     )
 
 
-# A row is made of a line's cells.
+# Rows.
 
 _ARROWS = {"request": "→", "response": "←"}
 
@@ -102,7 +102,8 @@ def _call(line: Captured) -> str:
 
 def _faults(line: Captured, counts: AnomalyCounts) -> str:
     """Return the errors and the anomalies of a line, and count the anomalies."""
-    errors, codes = line.errors, anomaly_codes(line, deep=True)
+    errors = line.errors
+    codes = anomaly_codes(line, deep=True)
     if not codes:
         return ", ".join(map(text_of, errors)) if errors else ""
     return ", ".join([*map(text_of, errors), counts.add(codes)])
