@@ -25,7 +25,6 @@ CODECS = {
     "v1": ["none", "gzip", "snappy", "lz4"],
     "v2": ["none", "gzip", "snappy", "lz4", "zstd"],
 }
-OUTPUTS = {"position", "size", "crc"}
 
 
 @st.composite

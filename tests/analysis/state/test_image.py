@@ -5,7 +5,6 @@ import kwire_cli as kwire
 from kwire_cli.message.redaction import RecordRedaction
 
 ID, OTHER = "AAAAAAAAAAAAAAAAAAAABQ", "AAAAAAAAAAAAAAAAAAAABg"
-NO_CONTROL = {"version": 0}
 
 
 def log():

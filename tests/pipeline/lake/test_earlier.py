@@ -23,11 +23,11 @@ CAPTURES = ROOT / "samples" / "captures"
 SEGMENTS = ROOT / "samples" / "segments"
 
 
-def run(inputs, into, *, tables="all", **settings):
+def run(inputs, into, *, tables=None, **settings):
     return export([str(path) for path in inputs], into, Wanted(chosen(tables), Reading()), **settings)
 
 
-def in_tasks(inputs, into, *, tables="all", again=False):
+def in_tasks(inputs, into, *, tables=None, again=False):
     wanted = Wanted(chosen(tables), Reading())
     files = named_files(inputs_for([str(path) for path in inputs], wanted))
     with Processes(2) as tasks:
@@ -175,7 +175,7 @@ def test_tables_that_were_not_asked_for_before_are_added(days, tmp_path, write):
     assert write(inputs, lake, tables="frames,batches").read == 2
     counts = rows_of(lake, "select count(*) > 0 from frames union all select count(*) > 0 from records")
     assert counts == [(True,), (True,)]
-    assert write(inputs, lake).read == 2
-    run(inputs, tmp_path / "whole")
+    assert write(inputs, lake, tables="all").read == 2
+    run(inputs, tmp_path / "whole", tables="all")
     assert content(lake) == content(tmp_path / "whole")
     assert write(inputs, lake, tables="bodies").read == 0

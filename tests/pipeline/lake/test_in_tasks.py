@@ -66,7 +66,7 @@ def test_captures_in_small_parts(both):
 
 
 def test_files_that_overlap_in_time(both, tmp_path):
-    _, tasks, one = both(halves(tmp_path / "halves"), cut={"part": 4000, "parts": 9})
+    _, tasks, one = both(halves(tmp_path / "halves"), tables=None, cut={"part": 4000, "parts": 9})
     assert content(tasks) == content(one)
 
 
@@ -109,9 +109,8 @@ def test_long_connections(both, tmp_path, pieces, lengths):
 
 @pytest.mark.parametrize(("lengths", "parts"), [(Lengths(0, 1), 3), (Lengths(1000, 4000), 100)])
 def test_long_connections_in_files_that_overlap(both, tmp_path, pieces, lengths, parts):
-    _, tasks, one = both(
-        halves(tmp_path / "halves"), cut={"part": 2000, "window": 20_000, "parts": parts, "lengths": lengths}
-    )
+    cut = {"part": 2000, "window": 20_000, "parts": parts, "lengths": lengths}
+    _, tasks, one = both(halves(tmp_path / "halves"), tables=None, cut=cut)
     assert content(tasks) == content(one)
     assert len(pieces) > 2
 
