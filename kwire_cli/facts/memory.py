@@ -16,7 +16,6 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections import Counter
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -58,8 +57,6 @@ KEY = (("connection", "BIGINT"), ("ordinal", "BIGINT"))
 """The first columns of `frames`: the key of the connection, and the order in which rows came from the inputs."""
 BODY_KEY = (("connection", "BIGINT"), ("frame", "BIGINT"), ("api_version", "INTEGER"))
 """The first columns of tables of bodies."""
-NO_FIELDS = "INTEGER"
-"""The type of bodies without a field that may be shown, which are null: DuckDB has no struct without fields."""
 ACCEPTED_VERSIONS = (
     ("release", "VARCHAR"),
     ("api_key", "INTEGER"),
@@ -177,7 +174,6 @@ class Tables:
         self._frames = self._buffer("frames", frames)
         self._connections = self._buffer("connections", CONNECTIONS)
         self._batches = self._buffer("batches", BATCHES) if "batches" in wanted else None
-        self._samples: Counter[tuple[str | None, str]] = Counter()
         self._errors = self._buffer("errors", ERRORS) if "errors" in wanted else None
         self._names = self._buffer("names", NAMES)
         if "accepted_versions" in wanted:
@@ -203,15 +199,15 @@ class Tables:
         return _Buffer(self.connection, table, columns)
 
     def _wanted_bodies(self, wanted: frozenset[str]) -> dict[tuple[str, str], _Buffer]:
+        buffers = {}
         newest = catalog()  # a query may name an api that the definitions of an older release lack
         apis = {api.name: (api, known) for known in (newest, self._catalog) for api in known.apis}
-        buffers = {}
         for api, known in apis.values():
             for kind, message in (("request", api.request), ("response", api.response)):
                 table = table_of(api.name, kind)
                 if table in wanted and message is not None:
                     structure = structure_of(known.message(message), show_secrets=self._redaction.show_secrets)
-                    buffers[api.name, kind] = self._buffer(table, [*BODY_KEY, ("body", structure or NO_FIELDS)])
+                    buffers[api.name, kind] = self._buffer(table, [*BODY_KEY, ("body", structure)])
         return buffers
 
     def _fill_accepted_versions(self) -> None:
@@ -248,18 +244,14 @@ class Tables:
             self._seen_names[id(line.names)] = line.origin.capture, line.names
         if not line.is_frame or misread:
             return
-        if self._batches is not None:
-            for row in batch_rows(line, self._samples):
-                self._batches.add([connection, line.number, *row])
         buffer = self._bodies.get((line.api or "", line.kind))
-        has_errors = self._errors is not None and line.kind == "response" and bool(line.error_codes)
-        if line.read is None or (buffer is None and not has_errors):
-            return
-        body = self._body(line)
-        if buffer is not None:
-            buffer.add([connection, line.number, line.api_version, body])
-        if has_errors:
-            self._add_errors(connection, line.number, line.api_key, body, line.names.topic)
+        if buffer is not None and line.read is not None:
+            buffer.add([connection, line.number, line.api_version, self._body(line)])
+        if self._batches is not None:
+            for row in batch_rows(line):
+                self._batches.add([connection, line.number, *row])
+        if self._errors is not None and line.kind == "response" and line.read is not None and line.error_codes:
+            self._add_errors(connection, line.number, line.api_key, self._body(line), line.names.topic)
 
     def _add_errors(
         self, connection: int, frame: int, api_key: int | None, body: dict[str, Any], topic_of: Callable[[str], str]
