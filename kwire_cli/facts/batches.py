@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.records.batch import Batch, Source
 from kwire_cli.records.codecs import Limits
@@ -14,7 +14,6 @@ from kwire_cli.source.kafka.line_records import raw_body_of
 from kwire_cli.spec.kafka import PRODUCE
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Callable, Iterator, Mapping
 
     from kwire_cli.source.kafka.captured import Captured
@@ -44,32 +43,24 @@ BATCHES = (
 )
 """Names and types.
 
-What the format of a batch lacks is -1, false or null. `unpacked_size` are the bytes of the records without compression,
-of the first compressed batches of a client and topic; null for others.
+What the format of a batch lacks is -1, false or null. `unpacked_size` are the bytes of the records of a small
+compressed batch without compression; null for others.
 """
-SAMPLES, LARGEST_SAMPLE = 32, 8192
-"""Compressed batches of a client and topic that are decompressed, and the bytes of the largest such batch."""
-Samples: TypeAlias = "Counter[tuple[str | None, str]]"
-"""Numbers of batches by client id and topic."""
+LARGEST_UNPACKED = 8192
+"""Bytes of the largest batch that is decompressed to count them: compression pays for larger ones."""
 _LAYOUTS, _LIMITS = layouts_of(AUTO), Limits()
 
 
-def batch_rows(line: Captured, samples: Samples) -> Iterator[list[Any]]:
+def batch_rows(line: Captured) -> Iterator[list[Any]]:
     """Yield the batches in a Produce request as rows of BATCHES, without the key."""
     if line.api_key == PRODUCE and line.kind == "request":
-        yield from batches_in(raw_body_of(line), line.client_id, line.names.topic, line.connection.catalog, samples)
+        yield from batches_in(raw_body_of(line), line.names.topic, line.connection.catalog)
 
 
-def batches_in(
-    body: Mapping[str, Any],
-    client_id: str | None,
-    topic_of: Callable[[str], str],
-    catalog: Catalog,
-    samples: Samples,
-) -> Iterator[list[Any]]:
+def batches_in(body: Mapping[str, Any], topic_of: Callable[[str], str], catalog: Catalog) -> Iterator[list[Any]]:
     """Yield the batches in the body of a Produce request, with records as bytes, as rows of BATCHES without the key.
 
-    `topic_of` returns the name of a topic id. `samples` counts the batches that were decompressed.
+    `topic_of` returns the name of a topic id.
     """
     for topic in _objects(body.get("topicData")):
         name = topic.get("name") or topic_of(topic.get("topicId") or "")
@@ -79,15 +70,12 @@ def batches_in(
                 source = Source(memoryview(records), _LAYOUTS, catalog, name, _LIMITS)
                 for item in record_set(source):
                     if isinstance(item, Batch):
-                        key = client_id, name
-                        unpacked = unpacked_size(item) if samples[key] < SAMPLES else None
-                        samples[key] += unpacked is not None
-                        yield [name, index, *_row(item), unpacked]
+                        yield [name, index, *_row(item)]
 
 
 def unpacked_size(batch: Batch) -> int | None:
-    """Return the bytes of the records in a compressed batch; None for a large batch, and if it has no such bytes."""
-    if not batch.head.codec or batch.size > LARGEST_SAMPLE or batch.layout.is_message:
+    """Return the bytes of the records in a small compressed batch without compression; None for other batches."""
+    if not batch.head.codec or batch.size > LARGEST_UNPACKED or batch.layout.is_message:
         return None
     packed = batch.data[batch.position + batch.layout.head.size : batch.end]
     unpacked = decompress(batch.head.codec, packed, batch.source.limits)
@@ -116,4 +104,5 @@ def _row(batch: Batch) -> list[Any]:
         head.timestamp_type,
         head.first_time,
         head.max_timestamp,
+        unpacked_size(batch),
     ]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
 RECORDS_SIZE = "SizeInBytes"
+NO_FIELDS = "INTEGER"
+"""The structure of messages without fields: a column of nulls, as DuckDB has no struct without fields."""
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _TYPES = {
     "bool": "BOOLEAN",

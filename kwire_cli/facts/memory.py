@@ -16,7 +16,6 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections import Counter
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -29,8 +28,8 @@ import orjson
 
 from kwire_cli.engine.codes import MEANING, REFUSED
 from kwire_cli.errors import InputError
-from kwire_cli.facts.batches import BATCHES, Samples, batch_rows
-from kwire_cli.facts.bodies import duckdb_type, structure_of, table_of
+from kwire_cli.facts.batches import BATCHES, batch_rows
+from kwire_cli.facts.bodies import NO_FIELDS, duckdb_type, structure_of, table_of
 from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, values_of_line
 from kwire_cli.facts.connections import CONNECTIONS, connection_row
 from kwire_cli.facts.errors import ERRORS, error_rows
@@ -61,8 +60,6 @@ KEY = (("connection", "BIGINT"), ("ordinal", "BIGINT"))
 """The first columns of `frames`: the key of the connection, and the order in which rows came from the inputs."""
 BODY_KEY = (("connection", "BIGINT"), ("frame", "BIGINT"), ("api_version", "INTEGER"))
 """The first columns of tables of bodies."""
-NO_FIELDS = "INTEGER"
-"""The type of bodies without a field that may be shown, which are null: DuckDB has no struct without fields."""
 ACCEPTED_VERSIONS = (
     ("number", "INTEGER"),
     ("release", "VARCHAR"),
@@ -236,7 +233,6 @@ class Tables:
         """The columns of `frames` that are filled, after the key."""
         self.structures: dict[tuple[str, str], Any] = {}
         """The structures of the bodies that are wanted, by the name of the api and request or response."""
-        self.samples: Samples = Counter()
         self._buffers = self._wanted_bodies(wanted)
         frames = [*KEY, *((column.name, DUCKDB_TYPES[column.type]) for column in self.columns)]
         self._buffers["frames"] = self._buffer("frames", frames)
@@ -342,7 +338,7 @@ class Tables:
         if not line.is_frame or is_misread(line):
             return
         if self.takes("batches"):
-            yield from (("batches", row) for row in batch_rows(line, self.samples))
+            yield from (("batches", row) for row in batch_rows(line))
         if self.takes("set_fields") and line.kind == "request" and line.api_key is not None:
             yield from (("set_fields", row) for row in set_field_rows(line.api_key, body_of(line)))
         structure = self.structures.get((line.api or "", line.kind))

@@ -10,7 +10,7 @@ from kwire_cli.analysis.call import Evidence, between, instant
 from kwire_cli.analysis.calls import evidence_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule, kind_of_query
 from kwire_cli.errors import counted
-from kwire_cli.facts.batches import SAMPLES, unpacked_size
+from kwire_cli.facts.batches import unpacked_size
 from kwire_cli.message.roles import is_internal
 from kwire_cli.questions.sentence import duration
 from kwire_cli.records.batch import Batch
@@ -55,7 +55,8 @@ LEAST_SAVED = 0.5
 DEFAULT_LIMIT = 1_048_588
 """message.max.bytes of brokers by default."""
 NEAR = 0.9
-LEAST_SAMPLES = 8
+LEAST_SAMPLES, SAMPLES = 8, 32
+"""Compressed batches that say whether compression pays, and those of a topic in logs that are decompressed for it."""
 HEAD = LAYOUTS["v2"].head.size
 """Bytes of a batch in front of its records."""
 QUERY = f"""

@@ -250,10 +250,9 @@ class Filling:
         self._spool(table, pa.RecordBatch.from_arrays(columns, schema=self._schemas[table]))
 
     def _batches(self, values: Values, stream: int) -> None:
-        client_id = values.frames.client_id
         for frame, number in enumerate(values.frames.number.tolist()):
             body = plain_frame(values.frames, frame).body(RAW)
-            for row in batches_in(body, client_id, str, self._tables.catalog, self._tables.samples):
+            for row in batches_in(body, str, self._tables.catalog):
                 self._add("batches", [stream, number, *row])
 
     def _set_fields(self, values: Values, stream: int) -> None:

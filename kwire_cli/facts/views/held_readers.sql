@@ -48,6 +48,6 @@ select
     coalesce(seconds_between(min(response_time), max(response_time)), 0) as span_s,
     count(*) as responses,
     list_sort(list(distinct who)) as clients,
-    evidence(place) as evidence
+    list(place order by place.ordinal) filter (where place is not null) as evidence
 from responses
 group by topic_partition, last_stable_offset
