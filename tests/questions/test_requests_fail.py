@@ -14,7 +14,7 @@ def produce(at, error=None, topic="events", **call):
     result = {"index": 0, "errorCode": CODES.get(error, 0)}
     body = {"responses": [{"name": topic, "partitionResponses": [result]}]}
     made = MadeCall("Produce", {}, body, at=at, errors=[error] if error else [], **call)
-    made.values["topics"] = [topic]
+    made.topics = [topic]
     return made
 
 
@@ -80,7 +80,7 @@ def test_requests_of_brokers_are_no_clients():
 def test_without_times_a_later_success_is_enough():
     calls = [produce(0, "UNKNOWN_TOPIC_OR_PARTITION"), produce(1)]
     for call in calls:
-        call.values |= {"asked": None, "answered": None}
+        call.asked = call.answered = None
     assert found("REQUESTS_FAIL", calls) == []
 
 

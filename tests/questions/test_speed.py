@@ -31,14 +31,14 @@ def test_waiting_on_purpose_is_not_slow():
     calls = [*produce(0.25, "b1:9092", api="Metadata"), *produce(0.001, "b2:9092", api="Metadata")]
     assert len(found("SLOW_BROKER", calls)) == 1
     for call in calls:
-        call.values["delayed"] = True
+        call.delayed = True
     assert found("SLOW_BROKER", calls) == []
 
 
 def test_the_time_behind_other_requests_does_not_count():
     behind = produce(6, "b1:9092", pause=0.01)
     for number, call in enumerate(behind):
-        call.values["answered"] = behind[0].answered + 0.001 * number
+        call.answered = behind[0].answered + 0.001 * number
     assert found("SLOW_BROKER", [*behind, *produce(0.001, "b2:9092")]) == []
 
 
@@ -50,7 +50,7 @@ def test_the_time_that_a_quota_takes_does_not_count():
 def test_a_controller_that_is_late():
     calls = [MadeCall("BrokerHeartbeat", {}, {}, at=3 * step, took=2.5, broker="c1:9093") for step in range(3)]
     calls += [MadeCall("CreatePartitions", {}, {}, at=20, took=1, broker="c1:9093", errors=["REQUEST_TIMED_OUT"])]
-    calls[-1].values["delayed"] = False
+    calls[-1].delayed = False
     (row,) = found("CONTROLLER_OVERLOAD", calls)
     assert row[:3] == (
         "warning", "controller c1:9093",

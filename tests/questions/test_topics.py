@@ -13,7 +13,7 @@ def metadata(at, *, error=0, who="shop", cluster="c1"):
 
 def deletion(at, who):
     call = MadeCall("DeleteTopics", {}, {}, at=at, who=who)
-    call.values["topics"] = ["orders"]
+    call.topics = ["orders"]
     return call
 
 

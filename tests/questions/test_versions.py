@@ -65,7 +65,7 @@ def test_the_four_bytes_of_librdkafka(tmp_path):
 def spoken(broker, version, api="Fetch", response=None, **more):
     """A call of a version, of one software."""
     call = MadeCall(api, {}, response or {}, broker=broker, **more)
-    call.values |= {"version": version, "software": "franz-go 1.22"}
+    call.version, call.software = version, "franz-go 1.22"
     return call
 
 
