@@ -59,7 +59,7 @@ def groups_of(
 ) -> Rows:
     """Return the groups of a dimension, or their intervals of a width: the busiest groups, then one for all others.
 
-    With `until`, only messages before that time count.
+    With `until`, only messages before that time count, and each interval has its own order of groups.
     """
     return traffic.rows("groups", by=by, width_us=width_us, busiest=busiest, until=until)
 

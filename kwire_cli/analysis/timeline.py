@@ -76,7 +76,7 @@ class Timeline(Traffic):
         totals, intervals = [], []
         for kind in self._kinds:
             cells: dict[int, dict[int, Group]] = {}
-            for group in self._groups(kind, width_us, END):
+            for group in self._groups(kind, width_us):
                 cells.setdefault(group["place"], {})[group["number"]] = group
             for total in self._groups(kind, None, END):
                 own = cells[total["place"]]
@@ -86,7 +86,7 @@ class Timeline(Traffic):
         yield Table("overTime", (*self._heads, *OVER_TIME), totals)
         yield self._intervals(intervals, width_us)
 
-    def _groups(self, kind: str, width_us: int | None, until: datetime) -> Sequence[Group]:
+    def _groups(self, kind: str, width_us: int | None, until: datetime | None = None) -> Sequence[Group]:
         return groups_of(self, kind, width_us, self._busiest, until)
 
     @property

@@ -38,7 +38,7 @@ def complete_report(_: click.Context, __: click.Parameter, incomplete: str) -> l
 
 EXAMPLES = (
     ("kwire scan kafka-logs --report verify", "what is wrong, at any size"),
-    ("kwire scan *.pcap --report overhead", "where the bytes go"),
+    ("kwire scan payments-logs --report state", "what Kafka's own topics say"),
     ("kwire scan incident.pcap -o lake --tables frames,names", "tables as Parquet, for kwire query"),
 )
 _OF_LAKES = ("tables", "fields", "out_format", "force", "split_size", "value", "key", "schemas", "serdes", "redact")

@@ -152,3 +152,15 @@ def test_intervals_that_are_over_are_taken_out_while_traffic_comes():
     key = lambda row: (row["start"], row["name"])  # noqa: E731
     assert sorted(parts, key=key) == sorted(whole, key=key)
     assert len(taken) > 3
+
+
+def test_each_interval_that_is_taken_out_has_its_own_busiest_groups():
+    exchanges = [logged(second, client=name) for second, name in ((1, "a"), (11, "b"), (12, "b"))]
+    live = Timeline(Redaction(CATALOG), 10_000, ("client",), busiest=1)
+    for exchange in exchanges:
+        live.add(exchange)
+    table = live.take(END)
+    live.close()
+    rows = answer_document(Answer("", [table]))["tables"]["intervals"]
+    assert [(row["name"], row["requests"]) for row in rows] == [("a", 1), ("b", 2)]
+    assert [row["name"] for row in tables(exchanges, 10_000, ("client",), busiest=1)["intervals"]] == ["b", "(others)"]

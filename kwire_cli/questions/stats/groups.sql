@@ -1,6 +1,6 @@
 -- One row for each group of a dimension, or for each interval of a group, which begins `number` times $width_us after
 -- 1970. The groups with the most bytes come first. Those after the first $busiest share a row.
--- With $until, only messages before that time count.
+-- With $until, only messages before that time count, and each interval has its own order.
 with named as (
     select
         unnest(
@@ -22,18 +22,23 @@ with named as (
     where ($width_us is null or time is not null) and ($until is null or time < $until)
 ),
 known as (
-    select n.* exclude (said), case when $by = 'topic' then coalesce(t.topic, n.said) else n.said end as name
+    select
+        n.* exclude (said),
+        case when $by = 'topic' then coalesce(t.topic, n.said) else n.said end as name,
+        case when $until is null then 0 else n.number end as span
     from named n
     left join topic_names t on t.topic_id = n.said
 ),
 ranked as (
     select
+        span,
         name,
         row_number() over (
+            partition by span
             order by coalesce(sum(size), 0) desc, count(*) filter (where kind = 'request') desc, name nulls last
         ) as rank
     from known
-    group by name
+    group by span, name
 ),
 grouped as (
     select
@@ -41,7 +46,7 @@ grouped as (
         least(r.rank, $busiest + 1) as place,
         case when r.rank > $busiest then '(others)' else k.name end as name
     from known k
-    join ranked r on r.name is not distinct from k.name
+    join ranked r on r.span = k.span and r.name is not distinct from k.name
 ),
 by_error as (
     select place, number, error, count(*) as occurrences
