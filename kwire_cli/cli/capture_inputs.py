@@ -55,7 +55,7 @@ class Pair:
 
 
 class Choice:
-    """Choice of lines of captures: those that --frames and --filter choose, and so many of them.
+    """Choice of lines of captures: those that --frames, --packets and --filter choose, and so many of them.
 
     `seen` counts the lines among which was chosen. Raises FilterError or UsageError for an option that makes no sense.
     """
@@ -68,9 +68,10 @@ class Choice:
         *,
         show_secrets: bool = False,
     ) -> None:
-        self.first, self.last = _frame_range(options.frames)
+        self.first, self.last = _range("--frames", options.frames)
+        self._packets = _range("--packets", options.packets) if options.packets else None
         self.limit, self.seen = limit, 0
-        self.chooses = bool(options.filter or options.frames)
+        self.chooses = chooses(options)
         self._matches = line_filter(catalog, options.filter, show_secrets=show_secrets)
 
     def among(self, lines: Iterable[Captured]) -> Iterator[Captured]:
@@ -128,10 +129,21 @@ class Choice:
     def takes(self, line: Captured) -> bool:
         """Return whether a line is chosen."""
         number = line.number
-        return number >= self.first and (self.last is None or number <= self.last) and self._matches(line)
+        if number < self.first or (self.last is not None and number > self.last):
+            return False
+        return (self._packets is None or _is_within(line.where.packet, *self._packets)) and self._matches(line)
 
 
-def _frame_range(text: str | None) -> tuple[int, int | None]:
+def _is_within(number: int | None, first: int, last: int | None) -> bool:
+    return number is not None and first <= number and (last is None or number <= last)
+
+
+def chooses(options: Choosing) -> bool:
+    """Return whether an option chooses among lines."""
+    return bool(options.filter or options.frames or options.packets)
+
+
+def _range(option: str, text: str | None) -> tuple[int, int | None]:
     if not text:
         return 1, None
     low, dash, high = text.partition("-")
@@ -139,11 +151,11 @@ def _frame_range(text: str | None) -> tuple[int, int | None]:
         first = int(low) if low else 1
         last = int(high) if high else None if dash else first
     except ValueError:
-        raise click.UsageError(f"--frames takes A-B, A-, -B or A, not {text!r}") from None
+        raise click.UsageError(f"{option} takes A-B, A-, -B or A, not {text!r}") from None
     if last == 0:
-        raise click.UsageError("--frames counts from 1")
+        raise click.UsageError(f"{option} counts from 1")
     if last is not None and last < first:
-        raise click.UsageError(f"--frames takes the lower number first, not {text!r}")
+        raise click.UsageError(f"{option} takes the lower number first, not {text!r}")
     return first, last
 
 

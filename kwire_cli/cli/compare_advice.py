@@ -228,7 +228,7 @@ class MessagesTwice:
 
     def _log(self, log: RequestLogInput, place: int) -> Iterator[Message | NotWritten]:
         why = f"is for packet captures, and {log.label} is a broker's request log"
-        refuse(self.options, ("filter", "frames", "stream"), why)
+        refuse(self.options, ("filter", "frames", "packets", "stream"), why)
         exchanges = (entry for entry in log.subjects() if isinstance(entry, Exchange))
         for entry in in_exchanges(exchanges, Bodies(self.catalog), place):
             yield entry if isinstance(entry, Message) else NotWritten(f"{log.label}:{entry.line}", entry)

@@ -308,7 +308,7 @@ class Captures(Capture):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Choosing(Printing):
-    """Options for choosing frames of a capture: --filter and --frames."""
+    """Options for choosing frames of a capture: --filter, --frames and --packets."""
 
     SECTION: ClassVar[str] = "Choose"
     SHARED: ClassVar[bool] = True
@@ -320,6 +320,9 @@ class Choosing(Printing):
         help="Show only frames that match, such as 'api == Fetch' (captures).",
     )
     frames: str | None = option("--frames", metavar="A-B", help="Show only frames with these numbers (captures).")
+    packets: str | None = option(
+        "--packets", metavar="A-B", rare=True, help="Show only frames that end in these packets (captures)."
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)

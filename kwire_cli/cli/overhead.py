@@ -10,7 +10,7 @@ import click
 from kwire_cli.analysis.costs.measures import DIMENSIONS, NAMES, OF_MESSAGE
 from kwire_cli.analysis.costs.overhead_answer import Overhead
 from kwire_cli.analysis.costs.tallies import Tallies, number_of
-from kwire_cli.cli.capture_inputs import Choice
+from kwire_cli.cli.capture_inputs import Choice, chooses
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_dimensions, complete_file
 from kwire_cli.cli.emit import emit
@@ -141,8 +141,7 @@ def command(environment: Environment, options: Options) -> Exit:
     with environment.answering():
         overhead = Counting(environment, options).count()
         emit(environment, overhead.answer(top=options.top, records=options.records == "decoded", limits=shown), options)
-    choosing = options.filter or options.frames
-    return Exit.FOUND if options.exit_code and choosing and not overhead.tallies.messages else Exit.DONE
+    return Exit.FOUND if options.exit_code and chooses(options) and not overhead.tallies.messages else Exit.DONE
 
 
 def tables_of(by: tuple[str, ...]) -> list[tuple[str, ...]]:

@@ -11,6 +11,7 @@ from kwire_cli.analysis.stats import DIMENSIONS, GROUPS, Stats
 from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.analysis.timeline import BUSIEST, Timeline
 from kwire_cli.answer import together
+from kwire_cli.cli.capture_inputs import chooses
 from kwire_cli.cli.captures import ChosenLines
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
@@ -122,7 +123,7 @@ def _count(environment: Environment, options: Options) -> Answer:
                 of_logs.add(entry)
                 counts["request logs"] = of_logs
             continue
-        if not (options.filter or options.frames) and of_lines.add_large(opened):
+        if not chooses(options) and of_lines.add_large(opened):
             counts["captures"] = of_lines
             is_decodable = True
             continue

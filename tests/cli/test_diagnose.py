@@ -1,5 +1,6 @@
 """`kwire diagnose` as a person calls it."""
 
+import json
 import shutil
 
 from kit.calls import all_findings
@@ -38,3 +39,12 @@ def test_severities_are_counted_in_words_for_people_and_by_name_for_programs():
 def test_commands_of_findings_have_the_inputs_that_were_typed():
     done = kwire("diagnose", INCIDENTS / "rebalancing.pcap", "--format", "table")
     assert f"kwire groups {INCIDENTS / 'rebalancing.pcap'} --group payment-workers" in " ".join(done.out.split())
+
+
+def test_evidence_is_found_by_its_packet():
+    path = INCIDENTS / "rebalancing.pcap"
+    finding, *_ = all_findings(path)
+    assert finding["evidence"]
+    for place in finding["evidence"]:
+        lines = kwire("decode", path, "--packets", str(place["packet"]), "-f", "jsonl").out.splitlines()
+        assert place["frame"] in [json.loads(line)["frame"] for line in lines]

@@ -52,6 +52,7 @@ def test_nothing_chosen_is_said(command, note):
     ("options", "wrong"),
     [
         (("--frames", "9-3"), "kwire: --frames takes the lower number first, not '9-3'\n"),
+        (("--packets", "0"), "kwire: --packets counts from 1\n"),
         (("--port", "99999"), "kwire: Invalid value for '--port': 99999 is not in the range 1<=x<=65535.\n"),
     ],
 )
