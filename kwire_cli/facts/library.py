@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.facts.inputs import fill
-from kwire_cli.facts.memory import Tables, columns_read_by, names_all_columns, needed_by
+from kwire_cli.facts.memory import Tables
+from kwire_cli.facts.queries import columns_read_by, names_all_columns, needed_by
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs

@@ -12,15 +12,12 @@ folder.
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import tempfile
 import weakref
 from dataclasses import replace
 from datetime import datetime
-from functools import cache
 from hashlib import blake2b
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -34,6 +31,7 @@ from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, values_of_l
 from kwire_cli.facts.connections import CONNECTIONS, connection_row
 from kwire_cli.facts.errors import ERRORS, error_rows
 from kwire_cli.facts.frame_values import halves_of, is_misread
+from kwire_cli.facts.queries import columns_read_by, named_in, names_all_columns, needed_by, views
 from kwire_cli.facts.set_fields import SET_FIELDS, set_field_rows
 from kwire_cli.message.roles import can_hold_secrets
 from kwire_cli.source.kafka.captured import Captured, body_of
@@ -107,58 +105,7 @@ _CLOSED = (
     "set lock_configuration = true",
 )
 """Settings by which a query sees no file and no variable of the program."""
-_WORD = re.compile(r"[a-z_][a-z0-9_]*")
-_FROM = re.compile(r"\b(?:from|join)\s+([a-z_]\w*(?:[\s,]+[a-z_]\w*)*)")
-_COMMENT = re.compile(r"--[^\n]*")
-_ALL_COLUMNS = re.compile(r"(select|distinct|,)\s+\*|\w\.\*", re.IGNORECASE)
-"""All columns of a table in a query. In a view they count only as far as a query names them."""
 _FRAME_COLUMNS = (*IN_MEMORY, *FRAMES)
-
-
-@cache
-def views() -> Mapping[str, str]:
-    """Return the views by name, as SQL."""
-    folder = files("kwire_cli.facts") / "views"
-    return {
-        file.name.removesuffix(".sql"): file.read_text("utf-8")
-        for file in sorted(folder.iterdir(), key=lambda each: each.name)
-        if file.name.endswith(".sql")
-    }
-
-
-def _words(text: str) -> set[str]:
-    return {*_WORD.findall(_COMMENT.sub("", text).lower())}
-
-
-def named_in(text: str) -> set[str]:
-    """Return the words of a query that may be names of tables: those after `from` and `join`, with commas between them.
-    A word too many costs a table that nothing reads.
-    """
-    return {word for part in _FROM.findall(_COMMENT.sub("", text).lower()) for word in _WORD.findall(part)}
-
-
-@cache
-def needed_by(text: str) -> frozenset[str]:
-    """Return the words of a query that may be names of tables, and those of all views that it reads."""
-    words = named_in(text)
-    waiting = [name for name in words if name in views()]
-    while waiting:
-        for word in named_in(views()[waiting.pop()]) - words:
-            words.add(word)
-            if word in views():
-                waiting.append(word)
-    return frozenset(words)
-
-
-@cache
-def columns_read_by(text: str) -> frozenset[str]:
-    """Return the words of a query, and of all views that it reads: among these are the columns that the query needs."""
-    return frozenset(_words(text)).union(*(_words(views()[name]) for name in needed_by(text) & views().keys()))
-
-
-def names_all_columns(query: str) -> bool:
-    """Return whether a query asks for all columns of `frames`."""
-    return "frames" in named_in(query) and _ALL_COLUMNS.search(_COMMENT.sub("", query)) is not None
 
 
 class _Buffer:

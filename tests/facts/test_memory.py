@@ -29,6 +29,7 @@ def filled(query):
         ("select api, client_id from frames", True),
         ("select * from frames", True),
         ("select f.* from frames f", True),
+        ('SELECT * FROM "frames"', True),
         ("select client from calls", True),
     ],
 )
