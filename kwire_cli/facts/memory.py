@@ -149,20 +149,20 @@ class Tables:
     """The facts that some queries read, in DuckDB.
 
     `add` takes everything that the reader gives for the inputs, in order; `rows` answers a query. Temporary files are
-    removed by `close`.
+    removed by `close`, and when the process ends.
     """
 
     def __init__(self, redaction: Redaction, queries: Iterable[str]) -> None:
         self.catalog: Catalog = redaction.catalog
         self.show_secrets: bool = redaction.show_secrets
         self._redaction = redaction
-        self._folder = tempfile.mkdtemp(prefix="kwire-")
-        self._remove_folder = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        folder = tempfile.mkdtemp(prefix="kwire-")
+        self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.connection = duckdb.connect(
             config={
                 "threads": 1,
                 "memory_limit": MEMORY,
-                "temp_directory": self._folder,
+                "temp_directory": folder,
                 "max_temp_directory_size": TEMPORARY,
                 "preserve_insertion_order": False,
             }
@@ -203,7 +203,7 @@ class Tables:
     def close(self) -> None:
         """Forget the tables, and remove the temporary files."""
         self.connection.close()
-        self._remove_folder()
+        self._remove()
 
     def _buffer(self, table: str, columns: Sequence[tuple[str, Any]]) -> _Buffer:
         return _Buffer(self.connection, table, columns)

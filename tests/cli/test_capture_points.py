@@ -84,10 +84,19 @@ def test_one_connection_from_two_points(tmp_path):
 
 
 def test_clients_of_two_captures_are_others(tmp_path):
-    found, alone = (json_of("clients", *files)["tables"]["clients"] for files in (both(tmp_path), [str(PYTHON)]))
+    some = made(PYTHON)
+    later = [packet._replace(time=packet.time + 3600 * make.SECOND) for packet in some]
+    files = [written(tmp_path / folder / "x.pcap", each) for folder, each in (("a", some), ("b", later))]
+    found, alone = (json_of("clients", *inputs)["tables"]["clients"] for inputs in (files, [PYTHON]))
     assert len(found) == 2 * len(alone)
     assert {client["capture"] for client in found} == {str(tmp_path / "a"), str(tmp_path / "b")}
     assert {client["capture"] for client in alone} == {None}
+
+
+@pytest.mark.parametrize(("command", "table"), [("clients", "clients"), ("stats", "client")])
+def test_exchanges_that_two_captures_show_count_once(tmp_path, command, table):
+    found, alone = (json_of(command, *files)["tables"][table] for files in (both(tmp_path), [str(PYTHON)]))
+    assert [row["requests"] for row in found] == [row["requests"] for row in alone]
 
 
 def test_overhead_by_capture_and_stream(tmp_path):

@@ -1,5 +1,6 @@
 """Tables in memory: what is filled for which queries, and what is forgotten."""
 
+import gc
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -52,3 +53,13 @@ def test_frames_are_forgotten_and_views_made_anew():
     tables.forget(datetime.max.replace(tzinfo=UTC) - timedelta(days=1))
     assert tables.rows(query) == []
     tables.close()
+
+
+def test_temporary_files_go_with_the_tables(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    closed, dropped = filled("select api from frames"), filled("select api from frames")
+    assert len([*tmp_path.iterdir()]) == 2
+    closed.close()
+    del dropped  # as where reading an input ends with an error
+    gc.collect()
+    assert [*tmp_path.iterdir()] == []
