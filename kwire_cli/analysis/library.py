@@ -27,21 +27,24 @@ if TYPE_CHECKING:
 
 
 class Question(NamedTuple):
-    """A question: the fold that answers, the inputs that it is about, and whether it fills tables."""
+    """A question: the fold that answers, the inputs that it is about, whether it fills tables, and whether it is about
+    TCP connections too.
+    """
 
     module: str
     fold: str
     about: Collection[Kind] = TRAFFIC | LOGS
     fills_tables: bool = False
+    connections: bool = False
 
 
 QUESTIONS = {
     "clients": Question("clients", "Clients", TRAFFIC, fills_tables=True),
-    "diagnose": Question("diagnosis.diagnosis", "Diagnosis", fills_tables=True),
+    "diagnose": Question("diagnosis.diagnosis", "Diagnosis", fills_tables=True, connections=True),
     "groups": Question("groups.groups", "Groups", fills_tables=True),
     "sequence": Question("ladder", "LadderCalls"),
     "stats": Question("stats", "Stats", TRAFFIC, fills_tables=True),
-    "summary": Question("summary", "Summary", fills_tables=True),
+    "summary": Question("summary", "Summary", fills_tables=True, connections=True),
     "transactions": Question("transactions.transactions", "Transactions", fills_tables=True),
 }
 """Questions by the names of their commands."""
@@ -80,16 +83,18 @@ def ask(
     make = getattr(import_module(f"kwire_cli.analysis.{asked.module}"), asked.fold)
     fold = make(Redaction(definitions)) if asked.fills_tables else make()
     how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog), connections=asked.fills_tables)
-    count(fold, inputs, how, asked.about)
+    count(fold, inputs, how, asked.about, connections=asked.connections)
     answer: Answer = fold.answer(**options)
     return answer.read()
 
 
-def count(fold: Counter[Any], inputs: Iterable[Input], how: Reading, about: Collection[Kind]) -> None:
+def count(
+    fold: Counter[Any], inputs: Iterable[Input], how: Reading, about: Collection[Kind], *, connections: bool = False
+) -> None:
     """Add all subjects of inputs to a fold. Raises InputError as `ask` does."""
     files = [str(path) for path in inputs]
     ended = getattr(fold, "end_input", None)  # of a summary, which tells the inputs too
-    add_all(open_inputs(files, how, takes=about), fold, ended=ended)
+    add_all(open_inputs(files, how, takes=about), fold, connections=connections, ended=ended)
 
 
 class Ways(TypedDict, total=False):

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from kwire_cli.errors import InputError
+from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.reading import Read, nothing_in
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.kafka.traffic import TcpConnection
     from kwire_cli.source.reading import Opened
     from kwire_cli.source.request_log.exchange import Exchange
     from kwire_cli.source.request_log.reading import LineFault
@@ -99,11 +99,13 @@ def add_all(
     inputs: Iterable[Opened],
     fold: Counter[Any],
     *,
+    connections: bool = False,
     begun: Callable[[Opened], None] | None = None,
     ended: Callable[[Opened], None] | None = None,
 ) -> int:
     """Add all subjects of inputs to a fold, and return how many there were: at least one.
 
+    TCP connections count if the question is about them (`connections`).
     `begun` is told of each input before it is read, and `ended` when all of it was.
 
     Raises:
@@ -123,7 +125,7 @@ def add_all(
         added = fold.add_large(opened) if isinstance(fold, TakesLarge) else 0
         if not added:
             for subject in subjects_of(opened):
-                added += 1
+                added += connections or not isinstance(subject, TcpConnection)
                 fold.add(subject)
         count += added
         if not added:
