@@ -9,6 +9,7 @@ What is not regular comes as single lines, of which rows are made one by one.
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -75,6 +76,8 @@ OWNER = 40
 """Bits of the number of a frame among those of its two ends. The number of the ends is in the bits above."""
 FRAME, REQUEST, STREAM, TOPIC = "frame", "request_frame", "stream", "topic"
 FRAMES, CONNECTIONS_TABLE = "frames", "connections"
+_FOR_NUMBERS_AND_NAMES = {FRAME, REQUEST, STREAM, "topics", ADDRESS, SESSION}
+"""The columns of frames without which a frame has no number, and no names of topics and brokers."""
 _TYPES = {
     "VARCHAR": pa.string(),
     "INTEGER": pa.int32(),
@@ -136,8 +139,8 @@ def _planned(opened: CaptureInput) -> tuple[Schedule, InRow] | None:
     return (plan, origin) if isinstance(origin, InRow) else None
 
 
-class _TlsError(Exception):
-    """There is TLS in the capture."""
+class _OneByOneError(Exception):
+    """The frames of a capture have to be read one by one: it has TLS, or values that are not of the type of a column."""
 
 
 class Filling:
@@ -153,12 +156,9 @@ class Filling:
         self._spools: dict[str, Spool] = {}
         self._lines: dict[str, list[Sequence[Any]]] = defaultdict(list)
         self._owners = self._passed = 0
-        self._keys: list[Ints] = []
-        self._packets: list[Ints] = []
-        self._starts: list[int] = []
-        columns = {column.name for column in tables.columns} | {FRAME, REQUEST, STREAM}
-        needs = columns | ({ADDRESS} if "broker" in columns else set()) | ({SESSION} if "topics" in columns else set())
-        self._schema = pa.schema([each for each in MEMORY if each.name in needs | {ADDRESS, SESSION, "topics"}])
+        self._keys, self._packets, self._starts = array("q"), array("q"), array("q")
+        needed = {column.name for column in tables.columns} | _FOR_NUMBERS_AND_NAMES
+        self._schema = pa.schema([each for each in MEMORY if each.name in needed])
         self._columns = [LINE_COLUMNS[name] for name in self._schema.names]
         place = [pa.field(STREAM, pa.int64()), pa.field(FRAME, pa.int64())]
         self._kinds = {key: arrow_kind(structure) for key, structure in tables.structures.items()}
@@ -167,9 +167,7 @@ class Filling:
             "batches": pa.schema([*place, *_schema(BATCHES[2:])]),
             "errors": pa.schema([*place, *_schema(ERRORS[2:])]),
             "set_fields": pa.schema([*place, *_schema(SET_FIELDS[2:])]),
-            CONNECTIONS_TABLE: _schema(
-                [column for column in CONNECTIONS if column[0] not in {"connection", "ordinal"}]
-            ),
+            CONNECTIONS_TABLE: _schema(CONNECTIONS[2:]),
         } | {
             table_of(*key): pa.schema([*place, pa.field("api_version", pa.int32()), pa.field("body", kind)])
             for key, kind in self._kinds.items()
@@ -177,7 +175,7 @@ class Filling:
 
     def fill(self) -> int:
         """Read all of the capture point into the tables. Return the number of frames, gaps and other lines; 0, and
-        leave the tables alone, if there is TLS.
+        leave the tables alone, if frames have to be read one by one.
         """
         caller = self._opened.caller
         try:
@@ -188,7 +186,9 @@ class Filling:
                     self._line(item, reader)
                 if caller.stopped:
                     break
-        except _TlsError:
+            for table in [*self._lines]:
+                self._flush(table)
+        except _OneByOneError:
             return 0
         finally:
             caller.done()
@@ -205,7 +205,7 @@ class Filling:
 
         known = layouts(self._tables.catalog)
         reader = EndsReader(ends, known, port, self._names, origin, tls, ended=ended, after=after)
-        return reader
+        return reader  # which `ended` asks where the connection began
 
     def _notice(self, part: Scheduled, notices: Sequence[Notice]) -> None:
         self.notices += [(part.part.file, notice) for notice in notices]
@@ -222,8 +222,8 @@ class Filling:
         for rows in stretch_rows(stretch, requests, responses, topics, self._origin, self._schema):
             self._spool(FRAMES, rows)
         for values in (*requests, *responses):
-            self._keys.append(values.frames.number)
-            self._packets.append(values.frames.packet)
+            self._keys.frombytes(values.frames.number.tobytes())
+            self._packets.frombytes(values.frames.packet.tobytes())
             self._bodies(values, stretch.stream)
             if self._tables.takes("batches") and values.frames.layout.api_key == PRODUCE:
                 self._batches(values, stretch.stream)
@@ -273,10 +273,10 @@ class Filling:
 
     def _line(self, line: Captured, reader: EndsReader) -> None:
         if line.seen.protocol == PROTOCOL:
-            raise _TlsError
+            raise _OneByOneError
         line.stream = reader.starts[line.stream]
-        self._keys.append(np.array([line.number], np.int64))
-        self._packets.append(np.array([line.place], np.int64))
+        self._keys.append(line.number)
+        self._packets.append(line.place)
         self._lines[FRAMES].append([*values_of_line(line, self._columns)])
         if len(self._lines[FRAMES]) >= AT_ONCE:
             self._flush(FRAMES)
@@ -293,8 +293,13 @@ class Filling:
 
     def _flush(self, table: str) -> None:
         rows, self._lines[table] = self._lines[table], []
-        if rows:
-            self._spool(table, batch_of(rows, self._schemas[table]))
+        if not rows:
+            return
+        try:
+            columns = batch_of(rows, self._schemas[table])
+        except (pa.ArrowException, OverflowError) as error:  # definitions may change the type of a field
+            raise _OneByOneError from error
+        self._spool(table, columns)
 
     def _spool(self, table: str, rows: pa.RecordBatch) -> None:
         if table not in self._spools:
@@ -304,13 +309,8 @@ class Filling:
     # The end of the capture point, when everything has a number and a name
 
     def _finish(self) -> int:
-        for table in [*self._lines]:
-            self._flush(table)
-        numbers = _Numbers.of(
-            np.concatenate([*self._keys, np.zeros(0, np.int64)]),
-            np.concatenate([*self._packets, np.zeros(0, np.int64)]),
-        )
-        streams = np.unique(np.array(self._starts, np.int64))
+        numbers = _Numbers.of(np.array(self._keys), np.array(self._packets))
+        streams = np.unique(np.array(self._starts))
         count = len(numbers.keys)
         before = self._tables.count(count + len(streams))
         first = self._tables.connection_key(self._origin.capture, 0)
