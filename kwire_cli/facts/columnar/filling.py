@@ -140,7 +140,7 @@ def _planned(opened: CaptureInput) -> tuple[Schedule, InRow] | None:
 
 
 class _OneByOneError(Exception):
-    """The frames of a capture have to be read one by one: it has TLS, or values that are not of the type of a column."""
+    """The frames have to be read one by one: the capture has TLS, or a value that is not of the type of its column."""
 
 
 class Filling:
