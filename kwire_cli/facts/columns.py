@@ -82,7 +82,7 @@ class Column(NamedTuple):
     @property
     def is_list(self) -> bool:
         """Return whether the value is a list. A list is never null."""
-        return self.type.endswith("s")
+        return self.type in {"texts", "int32s"}
 
     @property
     def is_number(self) -> bool:

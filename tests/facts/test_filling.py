@@ -21,8 +21,8 @@ from kwire_cli.spec.catalog import catalog
 
 CAPTURES, INCIDENTS = FOLDER / "captures", FOLDER / "incidents"
 SAMPLES = [
-    *(CAPTURES / name for name in ("ipv6.pcap", "midstream.pcap", "kafka-python-4.4.0.pcapng")),
-    *(INCIDENTS / name for name in ("rolling-restart.pcapng.gz", "rebalancing.pcap", "lag.pcap")),
+    *(CAPTURES / name for name in ("midstream.pcap", "kafka-python-4.4.0.pcapng")),
+    *(INCIDENTS / name for name in ("rolling-restart.pcapng.gz", "rebalancing.pcap")),
 ]
 BODIES = [
     table_of(api.name, kind)

@@ -44,6 +44,8 @@ def test_columns_of_a_request_and_its_response(lines):
         "is_misread": False,
         "allowed_ms": 0,
         "expects_answer": True,
+        "is_read": True,
+        "forwarded": False,
     }
     assert {name: one.column(name) for name in nothing} == wanted
     changed = {

@@ -89,7 +89,7 @@ def test_commands_see_them(tmp_path, name):
     assert kwire_command("decode", "-", "--strict", "-f", "jsonl", stdin=text).code == bool(codes)
     assert kwire_command("decode", path, "--strict", "-f", "jsonl").code == bool(codes)
     shown = kwire_command("decode", path, "--fields", "anomaly", "-f", "jsonl").out
-    assert json.loads(shown)["anomaly"] == codes
+    assert json.loads(shown)["all_anomalies"] == codes
     for code in codes:
         assert kwire_command("decode", path, "--filter", f"anomaly == {code}", "-f", "jsonl").out
     wanted = dict.fromkeys(IN_HEADERS.get(name, codes), 1)
@@ -121,7 +121,7 @@ def test_commands_see_payloads(tmp_path):
     assert kwire_command("decode", "-", "--strict", stdin=Wire.produce(TRAILING, OFFSETS).hex().encode()).code == 1
     assert kwire_command("decode", path, "--filter", "anomaly == TRAILING_BYTES", "-f", "jsonl").out
     shown = kwire_command("decode", path, "--fields", "anomaly", "-f", "jsonl").out
-    assert json.loads(shown)["anomaly"] == ["TRAILING_BYTES"]
+    assert json.loads(shown)["all_anomalies"] == ["TRAILING_BYTES"]
     for fmt in ("tree", "hex"):
         assert kwire_command("decode", path, "-f", fmt).out.count("! TRAILING_BYTES records[13].value") == 1
     assert json.loads(kwire_command("stats", path, "-f", "json").out)["facts"]["anomalies"] == {}
