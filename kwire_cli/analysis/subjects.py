@@ -88,11 +88,11 @@ def subjects_of(opened: Opened) -> Iterator[Any]:
 
 
 @runtime_checkable
-class TakesLarge(Protocol):
-    """A fold that can take all of a large capture at once."""
+class FillsTables(Protocol):
+    """A fold that fills tables, and can take all of a large capture at once."""
 
-    def add_large(self, opened: Opened, /) -> int:
-        """Take in all of a large capture, and return how many subjects it has; 0 if `add` has to take them."""
+    def begin(self, opened: Opened, /) -> int:
+        """Take all of a large capture, and return how many subjects it has; 0 if `add` has to take them."""
 
 
 def add_all(
@@ -122,7 +122,7 @@ def add_all(
         kinds.add(opened.kind)
         if kinds >= TRAFFIC:
             raise InputError("captures and request logs may show the same requests: ask about each in a run of its own")
-        added = fold.add_large(opened) if isinstance(fold, TakesLarge) else 0
+        added = fold.begin(opened) if isinstance(fold, FillsTables) else 0
         if not added:
             for subject in subjects_of(opened):
                 added += connections or not isinstance(subject, TcpConnection)

@@ -35,9 +35,9 @@ class Summary(Contents):
         """Take in what is known of an input as a whole, when it was read."""
         self.inputs.append(facts_of(opened))
 
-    def add_large(self, opened: Opened) -> int:
+    def begin(self, opened: Opened) -> int:
         """Take in all of a large capture at once, and return how many subjects it has; 0 if `add` has to take them."""
-        return self.diagnosis.add_large(opened)
+        return self.diagnosis.begin(opened)
 
     def add(self, subject: Subject) -> None:
         """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""

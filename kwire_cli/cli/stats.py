@@ -123,7 +123,7 @@ def _count(environment: Environment, options: Options) -> Answer:
                 of_logs.add(entry)
                 counts["request logs"] = of_logs
             continue
-        if not chooses(options) and of_lines.add_large(opened):
+        if not chooses(options) and of_lines.begin(opened):
             counts["captures"] = of_lines
             is_decodable = True
             continue

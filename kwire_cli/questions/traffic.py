@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.facts.inputs import fill_large, is_large
 from kwire_cli.facts.memory import Tables
+from kwire_cli.source.kinds import Kind
 from kwire_cli.source.request_log.reading import LineFault
 
 if TYPE_CHECKING:
@@ -53,13 +54,18 @@ class Traffic:
         else:
             self._made().add(subject)
 
-    def add_large(self, opened: Opened) -> int:
-        """Take all of a large capture at once, and return how many subjects it has; 0 if `add` has to take them."""
+    def begin(self, opened: Opened) -> int:
+        """Take all of a large capture at once, and return how many subjects it has.
+
+        Return 0 for any other input: its subjects come one by one.
+        """
+        if opened.kind is Kind.REQUEST_LOG:
+            self._made().file = opened.label
         return fill_large(self._made(), opened) if is_large(opened) else 0
 
     def add_input(self, opened: Opened) -> None:
         """Take all subjects of a capture or a request log."""
-        if not self.add_large(opened):
+        if not self.begin(opened):
             for subject in opened.subjects():
                 self.add(subject)
 

@@ -33,6 +33,10 @@ BODIES = [
 TABLES = ["frames", "connections", "batches", "errors", "set_fields", *BODIES]
 
 
+HEAD, PACKET_HEAD = 24, 16
+"""Bytes of the header of a pcap file, and of that of a packet."""
+
+
 class Noted(Caller):
     """A caller that keeps what it is told."""
 
@@ -137,6 +141,22 @@ def test_several_files(tmp_path):
     cut.write_bytes((CAPTURES / "midstream.pcap").read_bytes()[:20_001])
     assert_same(whole, cut)
     assert any("ends in the middle" in note for note in many_at_a_time(whole, cut)[1])
+
+
+def test_files_that_follow_each_other(tmp_path):
+    """A capture that its program wrote into three files, between which connections go on."""
+    data = (CAPTURES / "midstream.pcap").read_bytes()
+    starts, at = [], HEAD
+    while at < len(data):
+        starts.append(at)
+        at += PACKET_HEAD + int.from_bytes(data[at + 8 : at + 12], "little")
+    third = len(starts) // 3
+    bounds = [starts[0], starts[third], starts[2 * third], len(data)]
+    paths = [tmp_path / f"broker_{number:05d}.pcap" for number in range(3)]
+    for path, start, stop in zip(paths, bounds, bounds[1:], strict=False):
+        path.write_bytes(data[:HEAD] + data[start:stop])
+    assert len([*opened(paths)]) == 1
+    assert_same(*paths)
 
 
 def test_ordinals_are_those_of_frames_in_their_order():
