@@ -31,7 +31,7 @@ def is_large(opened: Opened) -> bool:
 def fill_large(tables: Tables, opened: Opened) -> int:
     """Fill tables from a large capture, and return the number of its frames, gaps and other lines.
 
-    Return 0, and leave the tables alone, if `subjects` of the input have to be added one by one.
+    Return 0 and add no row if `subjects` of the input have to be added one by one.
     """
     if not is_large(opened) or not isinstance(opened, CaptureInput):
         return 0

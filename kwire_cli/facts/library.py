@@ -1,7 +1,7 @@
 """The library's function for SQL over captures and request logs: `kwire_cli.tables`.
 
-The tables and columns that a query names are filled when it is asked, and no others. A query that names more than the
-queries before it reads the inputs again.
+The first query fills the tables and columns that it names, and no others. A query that names more than the queries
+before it reads the inputs again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ class InputTables:
     """The tables of some inputs, filled as queries need them. A `with` statement removes the temporary files."""
 
     def __init__(self, inputs: Sequence[str], how: Reading, redaction: Redaction) -> None:
-        self._inputs, self._how, self._redaction = inputs, how, redaction
+        self._inputs = inputs
+        self._how = how
+        self._redaction = redaction
         self._queries: list[str] = []
         self._words: frozenset[str] = frozenset()
         self._has_all_columns = False
@@ -56,7 +58,10 @@ class InputTables:
         """Remove the tables and the temporary files. Answers that were not read are lost."""
         for tables in self._filled:
             tables.close()
-        self._filled, self._queries, self._words, self._has_all_columns = [], [], frozenset(), False
+        self._filled = []
+        self._queries = []
+        self._words = frozenset()
+        self._has_all_columns = False
 
     def __enter__(self) -> Self:
         return self
@@ -67,7 +72,8 @@ class InputTables:
         self.close()
 
     def _tables(self, query: str) -> Tables:
-        words, all_columns = needed_by(query) | columns_read_by(query), names_all_columns(query)
+        words = needed_by(query) | columns_read_by(query)
+        all_columns = names_all_columns(query)
         if self._filled and words <= self._words and (self._has_all_columns or not all_columns):
             return self._filled[-1]
         self._queries.append(query)
@@ -89,13 +95,13 @@ def tables(
     kafka: str | None = None,
     show_secrets: bool = False,
 ) -> InputTables:
-    """Return the tables of captures and request logs, to be asked in SQL. docs/tables.md lists tables and columns.
+    """Return the tables of captures and request logs, for queries in SQL. docs/tables.md lists tables and columns.
 
     Args:
         inputs: Paths of files and folders, counted together.
         port: The broker's port in captures; None if the bytes are to show it.
         tls_keylog: Paths of key logs, for TLS in captures.
-        specs: Definitions beside the bundled ones.
+        specs: Definitions to use in addition to the bundled ones.
         kafka: The release whose definitions are used.
         show_secrets: Whether columns of bodies hold secrets.
 

@@ -1,8 +1,8 @@
 """Tables in memory: the facts of some inputs in DuckDB, for questions in SQL.
 
-`Tables` is made with the texts of the questions that will be asked. Only the tables, views and columns of `frames` that
-these texts name are filled, in one pass over the inputs: `add` takes what the reader gives, buffers rows as JSON and
-lets DuckDB give them their types (`from_json`), so that no Arrow library is imported for a small input. Views are files
+`Tables` takes the queries that will follow. Only the tables, views and columns of `frames` that these queries name are
+filled, in one pass over the inputs: `add` takes a subject, buffers rows as JSON and lets DuckDB give them their types
+(`from_json`), so that no Arrow library is imported for a small input. Views are files
 in `views/`. A view becomes a table when a question first reads it, because many rules read the same few views.
 
 DuckDB gets no access to files: a question cannot read or write any. Beyond MEMORY, DuckDB moves tables to a temporary
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Names
     from kwire_cli.spec.catalog import Catalog
 
-MEMORY, TEMPORARY = "256MB", "16GB"
+MEMORY = "256MB"
+TEMPORARY = "16GB"
 """Bytes that tables take in memory, and beyond that in a temporary folder."""
 AT_ONCE = 1 << 20
 """Bytes of rows in JSON that are given to DuckDB at a time."""
@@ -133,7 +134,8 @@ class _Buffer:
     def flush(self) -> None:
         if self._rows:
             text = b"[" + b",".join(self._rows) + b"]"
-            self._rows, self._size = [], 0
+            self._rows = []
+            self._size = 0
             self._connection.execute(self._insert, [text.decode(), self._structure])
 
 
@@ -253,11 +255,11 @@ class Tables:
         self.connection.unregister("incoming")
 
     def learn(self, capture: str | None, names: Names) -> None:
-        """Take the names that a capture tells."""
+        """Take the names of topics and brokers in a capture."""
         self._seen_names[id(names)] = capture, names
 
     def count(self, subjects: int) -> int:
-        """Go on behind so many subjects; return the number of those before them."""
+        """Reserve the next ordinals for a number of subjects. Return the last ordinal before them."""
         self._at += subjects
         return self._at - subjects
 
@@ -337,7 +339,7 @@ class Tables:
         return self._logged_names.get(topic_id, topic_id)
 
     def finish(self) -> None:
-        """Give DuckDB all rows. Queries may be asked then."""
+        """Give DuckDB all rows. Queries may follow."""
         for point, names in self._seen_names.values():
             for topic_id, name in names.topics.items():
                 self.put("names", (point, "topic", topic_id, name))
@@ -392,7 +394,7 @@ class Tables:
             raise InputError(f"DuckDB says: {error}") from error
 
     def relation(self, query: str) -> duckdb.DuckDBPyRelation:
-        """Return the answer to a query as DuckDB has it. Raises InputError as `rows`."""
+        """Return the answer to a query as a relation of DuckDB. Raises InputError as `rows`."""
         try:
             self._prepared(query)
             return self.connection.sql(query)
@@ -419,7 +421,7 @@ class Tables:
 
 
 def _without_redacted(value: Any) -> Any:
-    """Return a value in JSON form with null in place of redacted values, as tables have it."""
+    """Return a value in JSON form with null in place of redacted values."""
     if isinstance(value, dict):
         return {name: _without_redacted(inner) for name, inner in value.items()}
     if isinstance(value, list):

@@ -1,7 +1,7 @@
 """What a query reads: the tables, views and columns that it names.
 
-Tables are filled for the queries that will be asked, and only as far as these read them. A word too many costs a table
-or a column that nothing reads, and never an answer. Views are files in `views/`.
+Only the tables and columns that some query reads are filled. A word too many costs a table or a column that nothing
+reads, and never an answer. Views are files in `views/`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WORD = re.compile(r"[a-z_][a-z0-9_]*")
 _FROM = re.compile(r"\b(?:from|join)\s+([a-z_]\w*(?:[\s,]+[a-z_]\w*)*)")
 _COMMENT = re.compile(r"--[^\n]*")
 _ALL_COLUMNS = re.compile(r"(select|distinct|,)\s+\*|\w\.\*")
-"""All columns of a table in a query. In a view they count only as far as a query names them."""
+"""All columns of a table in a query."""
 
 
 @cache
@@ -50,7 +50,7 @@ def named_in(text: str) -> set[str]:
 
 @cache
 def needed_by(text: str) -> frozenset[str]:
-    """Return the words of a query that may be names of tables, and those of all views that it reads."""
+    """Return the words of a query, and of all views that it reads, that may be names of tables."""
     words = named_in(text)
     waiting = [name for name in words if name in views()]
     while waiting:

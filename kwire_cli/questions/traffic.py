@@ -35,7 +35,7 @@ def queries_in(folder: str) -> Mapping[str, str]:
 
 
 class Traffic:
-    """Traffic in tables, and the rows of queries about it: a fold, of which questions are subclasses.
+    """Traffic in tables, and the rows of queries about it: a fold, and the base class of questions.
 
     `faults` counts damaged lines of request logs by code. `is_local` is true if times come from a clock whose zone is
     not known; it is right when the adding of subjects has ended.
@@ -44,7 +44,8 @@ class Traffic:
     def __init__(self, redaction: Redaction, queries: Mapping[str, str]) -> None:
         self.faults: Counter[str] = Counter()
         self.is_local = False
-        self._redaction, self._queries = redaction, queries
+        self._redaction = redaction
+        self._queries = queries
         self._tables: Tables | None = None
 
     def add(self, subject: Any) -> None:
@@ -75,7 +76,7 @@ class Traffic:
         return self._tables
 
     def finish(self) -> None:
-        """End the adding of subjects, before queries are asked."""
+        """End the adding of subjects. Queries may follow."""
         if self._tables is not None:
             self._tables.finish()
             self.is_local = self._tables.is_local
@@ -93,11 +94,11 @@ class Traffic:
             self.close()
 
     def rows(self, query: str, **parameters: Any) -> list[dict[str, Any]]:
-        """Return the rows of a query, by its name; none if there was no traffic."""
+        """Return the rows of the query with a name; an empty list if there was no traffic."""
         return [] if self._tables is None else self._tables.rows(self._queries[query], parameters)
 
     def forget(self, until: datetime) -> None:
-        """Drop what came before a time. More may be added then."""
+        """Drop the frames before a time. More may be added then."""
         if self._tables is not None:
             self._tables.forget(until)
 

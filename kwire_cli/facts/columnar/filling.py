@@ -4,7 +4,7 @@ Connections are read apart, so a frame is known by its connection and its number
 read. Until then rows wait: frames have no numbers of the capture, topics may be ids, and brokers are addresses. Then
 frames are numbered in the order of their last packets, as `kwire decode` numbers them, and the rows go to DuckDB.
 
-What is not regular comes as single lines, of which rows are made one by one.
+The reader returns irregular frames as single lines. Each of these becomes one row.
 """
 
 from __future__ import annotations
@@ -73,9 +73,13 @@ AT_ONCE = 4096
 INSERTED = 1 << 16
 """Rows that are given to DuckDB at a time."""
 OWNER = 40
-"""Bits of the number of a frame among those of its two ends. The number of the ends is in the bits above."""
-FRAME, REQUEST, STREAM, TOPIC = "frame", "request_frame", "stream", "topic"
-FRAMES, CONNECTIONS_TABLE = "frames", "connections"
+"""Bits of the number of a frame between its two ends. The number of the pair of ends is in the bits above."""
+FRAME = "frame"
+REQUEST = "request_frame"
+STREAM = "stream"
+TOPIC = "topic"
+FRAMES_TABLE = "frames"
+CONNECTIONS_TABLE = "connections"
 _FOR_NUMBERS_AND_NAMES = {FRAME, REQUEST, STREAM, "topics", ADDRESS, SESSION}
 """The columns of frames without which a frame has no number, and no names of topics and brokers."""
 _TYPES = {
@@ -102,7 +106,7 @@ def _schema(columns: Sequence[tuple[str, str]]) -> pa.Schema:
 def fill(tables: Tables, opened: CaptureInput) -> int:
     """Fill tables from a capture, and return the number of its frames, gaps and other lines.
 
-    Return 0, and leave the tables alone, if the capture can only be read packet by packet, or if it has TLS.
+    Return 0 and add no row if the capture can only be read packet by packet, or if it has TLS.
     """
     planned = _planned(opened)
     if planned is None:
@@ -123,7 +127,8 @@ def _planned(opened: CaptureInput) -> tuple[Schedule, InRow] | None:
 
     None for a pipe, a capture that grows, packets as text, files that overlap in time, and secrets of TLS.
     """
-    how, source = opened.how, opened.source
+    how = opened.how
+    source = opened.source
     if not opened.files or how.follow or how.packets or how.verbose or how.key_logs:
         return None
     if any(capture_format(next(iter(Pieces(file)), b"")[:MAGIC_SIZE]) is None for file in opened.files):
@@ -132,10 +137,12 @@ def _planned(opened: CaptureInput) -> tuple[Schedule, InRow] | None:
     if plan.faults or plan.secrets or len(plan.points) != 1:
         return None
     point = plan.points[0]
-    name, others, several, index = point.name, False, False, 0
     if isinstance(source, PointFiles):
-        name, others, several, index = source.point.name, source.others, source.several, source.index
-    origin = origin_of_chains(point.chains, name, capture=name if others else None, several=several, index=index)
+        name = source.point.name
+        capture = name if source.others else None
+        origin = origin_of_chains(point.chains, name, capture=capture, several=source.several, index=source.index)
+    else:
+        origin = origin_of_chains(point.chains, point.name, capture=None, several=False, index=0)
     return (plan, origin) if isinstance(origin, InRow) else None
 
 
@@ -150,20 +157,26 @@ class Filling:
     """
 
     def __init__(self, tables: Tables, plan: Schedule, origin: InRow, opened: CaptureInput, folder: Path) -> None:
-        self._tables, self._plan, self._origin, self._opened, self._folder = tables, plan, origin, opened, folder
+        self._tables = tables
+        self._plan = plan
+        self._origin = origin
+        self._opened = opened
+        self._folder = folder
         self.notices: list[tuple[str, Notice]] = []
         self._names = Names()
         self._spools: dict[str, Spool] = {}
         self._lines: dict[str, list[Sequence[Any]]] = defaultdict(list)
         self._owners = self._passed = 0
-        self._keys, self._packets, self._starts = array("q"), array("q"), array("q")
+        self._keys = array("q")
+        self._packets = array("q")
+        self._starts = array("q")
         needed = {column.name for column in tables.columns} | _FOR_NUMBERS_AND_NAMES
         self._schema = pa.schema([each for each in MEMORY if each.name in needed])
         self._columns = [LINE_COLUMNS[name] for name in self._schema.names]
         place = [pa.field(STREAM, pa.int64()), pa.field(FRAME, pa.int64())]
         self._kinds = {key: arrow_kind(structure) for key, structure in tables.structures.items()}
         self._schemas = {
-            FRAMES: self._schema,
+            FRAMES_TABLE: self._schema,
             "batches": pa.schema([*place, *_schema(BATCHES[2:])]),
             "errors": pa.schema([*place, *_schema(ERRORS[2:])]),
             "set_fields": pa.schema([*place, *_schema(SET_FIELDS[2:])]),
@@ -174,8 +187,9 @@ class Filling:
         }
 
     def fill(self) -> int:
-        """Read all of the capture point into the tables. Return the number of frames, gaps and other lines; 0, and
-        leave the tables alone, if frames have to be read one by one.
+        """Read all of the capture point into the tables. Return the number of frames, gaps and other lines.
+
+        Return 0 and add no row if frames have to be read one by one.
         """
         caller = self._opened.caller
         try:
@@ -195,8 +209,10 @@ class Filling:
         return self._finish()
 
     def _reader(self, ends: bytes, origin: Origin) -> EndsReader:
-        after, self._owners = self._owners << OWNER, self._owners + 1
-        port, tls = self._opened.how.port, Decryption()
+        after = self._owners << OWNER
+        self._owners += 1
+        port = self._opened.how.port
+        tls = Decryption()
 
         def ended(connection: TcpConnection) -> None:
             start = reader.starts[connection.stream]
@@ -217,10 +233,11 @@ class Filling:
 
     def _stretch(self, stretch: Stretch) -> None:
         catalog = self._tables.catalog
-        requests, responses = values_in(stretch.requests, catalog), values_in(stretch.responses, catalog)
+        requests = values_in(stretch.requests, catalog)
+        responses = values_in(stretch.responses, catalog)
         topics = topics_of(self._names, stretch, requests, responses)
         for rows in stretch_rows(stretch, requests, responses, topics, self._origin, self._schema):
-            self._spool(FRAMES, rows)
+            self._spool(FRAMES_TABLE, rows)
         for values in (*requests, *responses):
             self._keys.frombytes(values.frames.number.tobytes())
             self._packets.frombytes(values.frames.packet.tobytes())
@@ -277,9 +294,9 @@ class Filling:
         line.stream = reader.starts[line.stream]
         self._keys.append(line.number)
         self._packets.append(line.place)
-        self._lines[FRAMES].append([*values_of_line(line, self._columns)])
-        if len(self._lines[FRAMES]) >= AT_ONCE:
-            self._flush(FRAMES)
+        self._lines[FRAMES_TABLE].append([*values_of_line(line, self._columns)])
+        if len(self._lines[FRAMES_TABLE]) >= AT_ONCE:
+            self._flush(FRAMES_TABLE)
         for table, values in self._tables.rows_of(line):
             self._add(table, [line.stream, line.number, *values])
 
@@ -309,7 +326,7 @@ class Filling:
     # The end of the capture point, when everything has a number and a name
 
     def _finish(self) -> int:
-        numbers = _Numbers.of(np.array(self._keys), np.array(self._packets))
+        numbers = _Numbers.number(np.array(self._keys), np.array(self._packets))
         streams = np.unique(np.array(self._starts))
         count = len(numbers.keys)
         before = self._tables.count(count + len(streams))
@@ -323,7 +340,8 @@ class Filling:
                 size += rows.num_rows
                 if size >= INSERTED:
                     self._tables.insert(table, pa.Table.from_batches(waiting))
-                    waiting, size = [], 0
+                    waiting = []
+                    size = 0
             if waiting:
                 self._tables.insert(table, pa.Table.from_batches(waiting))
         return count
@@ -331,18 +349,18 @@ class Filling:
     def _placed(
         self, table: str, rows: pa.RecordBatch, numbers: _Numbers, streams: Ints, first: int, before: int
     ) -> pa.RecordBatch:
-        """Return rows with numbers of the capture in place of those of connections, and with names."""
-        if table == FRAMES:
+        """Return rows with names and with frame numbers of the whole capture."""
+        if table == FRAMES_TABLE:
             schema = pa.schema([each for each in rows.schema if each.name not in {ADDRESS, SESSION}])
             rows = resolved(rows, self._names, schema)
         columns = dict(zip(rows.schema.names, rows.columns, strict=True))
         stream = np.searchsorted(streams, columns.pop(STREAM).to_numpy())
         columns["connection"] = pa.array(stream + first)
-        if table in {FRAMES, CONNECTIONS_TABLE}:
+        if table in {FRAMES_TABLE, CONNECTIONS_TABLE}:
             columns[STREAM] = pa.array(stream)
         if FRAME in columns:
             columns[FRAME] = pa.array(numbers.of_capture(columns[FRAME].to_numpy()))
-        if table == FRAMES:
+        if table == FRAMES_TABLE:
             asked = columns[REQUEST]
             known = asked.is_valid().to_numpy(zero_copy_only=False)
             asked_numbers = numbers.of_capture(asked.fill_null(0).to_numpy())
@@ -360,13 +378,13 @@ class Filling:
 
 
 class _Numbers(NamedTuple):
-    """The numbers of frames in the capture: `keys` are the sorted numbers that frames had among those of their ends."""
+    """The numbers of frames in the capture, in the order of `keys`: their numbers between their two ends, sorted."""
 
     keys: Ints
     numbers: Ints
 
     @classmethod
-    def of(cls, keys: Ints, packets: Ints) -> _Numbers:
+    def number(cls, keys: Ints, packets: Ints) -> _Numbers:
         """Number frames in the order of their last packets. No frame comes before another one of its connection."""
         order = np.argsort(keys)
         keys, packets = keys[order], packets[order]

@@ -39,7 +39,7 @@ def point_items(
 ) -> Iterator[Item]:
     """Yield what the connections of a capture point hold, each with the reader of its two ends.
 
-    `number` is that of the point in the plan, and `origin` says where its packets are if the plan is not to say so.
+    `number` is the index of the point in the plan. `origin` locates its packets; by default the plan does.
     `make_reader` returns a reader for two ends, and `notice` takes what ended the reading of a part early.
     """
     parts = sorted(
@@ -72,28 +72,28 @@ def _in_row(
             held += gathered.add(run_of(descriptor, plan.files))
             if gathered.count >= ENOUGH:
                 held -= gathered.count
-                yield from _gathered(ends, gathered)
+                yield from _read_gathered(ends, gathered)
         notice(part, reader.notices)
         if held > MOST_HELD:
             held = 0
             for ends, gathered in readers.values():
-                yield from _gathered(ends, gathered)
-            yield from _let_go(readers, part.before)
+                yield from _read_gathered(ends, gathered)
+            yield from _close_finished(readers, part.before)
     last = plan.points[number].last
     for ends, gathered in readers.values():
-        yield from _gathered(ends, gathered)
+        yield from _read_gathered(ends, gathered)
         yield from ((item, ends) for item in ends.close(last))
 
 
-def _let_go(readers: dict[bytes, tuple[EndsReader, Gathered]], packet: int) -> Iterator[Item]:
-    """Yield what is left of connections that are over, the oldest first, if there are too many of them."""
+def _close_finished(readers: dict[bytes, tuple[EndsReader, Gathered]], packet: int) -> Iterator[Item]:
+    """Close the oldest finished connections if there are too many of them, and yield their last items."""
     over = [key for key, (reader, _) in readers.items() if reader.is_over]
     for key in over[: max(len(over) - MOST_OVER, 0)]:
         reader, _ = readers.pop(key)
         yield from ((item, reader) for item in reader.close(packet))
 
 
-def _gathered(ends: EndsReader, gathered: Gathered) -> Iterator[Item]:
+def _read_gathered(ends: EndsReader, gathered: Gathered) -> Iterator[Item]:
     for run in gathered.runs():
         yield from ((item, ends) for item in ends.take(run))
 

@@ -1,4 +1,4 @@
-"""Rows that wait for what only the end of an input tells, in memory or in a temporary file."""
+"""Rows that wait for the end of an input, in memory or in a temporary file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ class Spool:
                 self._out = pa.ipc.new_stream(str(self._path), self._rows[0].schema, options=options)
             for rows in self._rows:
                 self._out.write_batch(rows)
-        self._rows, self._size = [], 0
+        self._rows = []
+        self._size = 0
 
     def taken(self) -> Iterator[pa.RecordBatch]:
         """Yield all rows in the order in which they came, and forget them."""
