@@ -40,8 +40,8 @@ demo: $(BIN)/kwire
 		"kwire decode --format jsonl samples/frames/produce-v13-request.hex | kwire encode"; \
 	do echo; echo "\$$ $$step"; PATH="$(CURDIR)/$(BIN):$$PATH" sh -c "$$step"; done
 	@if command -v java >/dev/null || [ -n "$$JAVA_HOME" ]; then $(MAKE) --no-print-directory $(VENV)/spark; fi
-	@echo; echo "\$$ kwire scan samples/captures --report errors --format table"
-	@$(BIN)/kwire scan samples/captures --report errors --format table || { code=$$?; command -v java >/dev/null && exit $$code; echo "(all else works without it)"; }
+	@echo; echo "\$$ kwire scan samples/captures --report overhead --format table"
+	@$(BIN)/kwire scan samples/captures --report overhead --format table || { code=$$?; command -v java >/dev/null && exit $$code; echo "(all else works without it)"; }
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
