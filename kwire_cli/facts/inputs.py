@@ -8,7 +8,7 @@ which take longer to import than such an input takes to read. Captures from LARG
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from kwire_cli.source.capture_inputs import CaptureInput
 
@@ -23,29 +23,24 @@ LARGE = 8 << 20
 _PACKAGES = ("numpy", "pyarrow", "numba")
 
 
-def is_large(opened: Opened) -> bool:
+def is_large(opened: Opened) -> TypeGuard[CaptureInput]:
     """Return whether an input is a capture for which reading by column pays."""
     return isinstance(opened, CaptureInput) and opened.size >= LARGE and all(map(find_spec, _PACKAGES))
 
 
-def fill_large(tables: Tables, opened: Opened) -> int:
+def fill_large(tables: Tables, opened: CaptureInput) -> int:
     """Fill tables from a large capture, and return the number of its frames, gaps and other lines.
 
     Return 0 and add no row if `subjects` of the input have to be added one by one.
     """
-    if not is_large(opened) or not isinstance(opened, CaptureInput):
-        return 0
     from kwire_cli.facts.columnar.filling import fill  # noqa: PLC0415 - it imports numba
 
     return fill(tables, opened)
 
 
-def fill(tables: Tables, opened: Opened) -> int:
-    """Fill tables from a capture or a request log, and return the number of frames, exchanges and connections."""
-    count = fill_large(tables, opened)
-    if not count:
+def fill(tables: Tables, opened: Opened) -> None:
+    """Fill tables from a capture or a request log."""
+    if not is_large(opened) or not fill_large(tables, opened):
         subjects: Iterator[Any] = opened.subjects()
         for subject in subjects:
             tables.add(subject)
-            count += 1
-    return count

@@ -24,7 +24,7 @@ from kwire_cli.facts.columnar.arrays import (
     words,
 )
 from kwire_cli.facts.columnar.record_anomalies import plain_frame, record_anomalies
-from kwire_cli.facts.columnar.values import Values, values_in
+from kwire_cli.facts.columnar.values import Values
 from kwire_cli.facts.columns import FRAMES as FRAME_COLUMNS, IN_MEMORY, Column
 from kwire_cli.facts.frame_values import (
     GROUP,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from kwire_cli.facts.columnar.values import Values
-    from kwire_cli.source.kafka.bulk_frames import Frames, Stretch
+    from kwire_cli.source.kafka.bulk_frames import Stretch
     from kwire_cli.source.kafka.captured import Names
     from kwire_cli.source.packets.model import Origin
     from kwire_cli.spec.catalog import Catalog
@@ -98,6 +98,15 @@ def _asked(stretch: Stretch, requests: Sequence[Values]) -> Asked:
     return Asked(number, time, wait, session, client, tuple(clients))
 
 
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """The stretch of frames, where its packets are, and the groups of its requests (`_groups_of_requests`)."""
+
+    stretch: Stretch
+    origin: Origin
+    groups: dict[int, list[str]]
+
+
 def stretch_rows(
     stretch: Stretch,
     requests: Sequence[Values],
@@ -111,10 +120,13 @@ def stretch_rows(
     `topics` are those of its frames by the identity of these.
     """
     asked = _asked(stretch, requests)
+    in_memory = _IN_MEMORY.keys() & schema.names
+    groups = _groups_of_requests(stretch, requests) if "request_groups" in in_memory else {}
+    around = _Around(stretch, origin, groups)
     for values in (*requests, *responses):
         columns = _columns(values, stretch, asked, topics[id(values.frames)], origin)
-        for name in _IN_MEMORY.keys() & schema.names:
-            columns[name] = _IN_MEMORY[name](values, stretch, origin)
+        for name in in_memory:
+            columns[name] = _IN_MEMORY[name](values, around)
         count = values.count
         yield pa.RecordBatch.from_arrays(
             [columns.get(each.name, pa.nulls(count, each.type)) for each in schema], schema=schema
@@ -225,26 +237,30 @@ def _in_flight(values: Values, stretch: Stretch) -> pa.Array:
     return pa.array(len(stretch.pending) + values.frames.which + 1 - before)
 
 
-def _request_groups(values: Values, stretch: Stretch) -> pa.ListArray:
+def _request_groups(values: Values, around: _Around) -> pa.ListArray:
     """Return the groups that each request names, or the request of each response."""
-    frames, catalog = values.frames, values.catalog
-    if frames.layout.kind == "request":
-        return pa.array(_groups_in(frames, catalog) or [[]] * values.count, WORDS)
+    which = values.frames.which
+    if values.frames.layout.kind == "request":
+        which = which + len(around.stretch.pending)
+    return pa.array([around.groups.get(number, []) for number in which.tolist()], WORDS)
+
+
+def _groups_of_requests(stretch: Stretch, requests: Sequence[Values]) -> dict[int, list[str]]:
+    """Return the groups of the requests that name any, by their number among the waiting requests and the others."""
     before = len(stretch.pending)
-    named = {number: groups_of(line) for number, line in enumerate(stretch.pending)}
-    for requests in stretch.requests:
-        numbers = (before + requests.which).tolist()
-        named.update(zip(numbers, _groups_in(requests, catalog), strict=False))
-    return pa.array([named.get(number, []) for number in frames.which.tolist()], WORDS)
+    groups = {number: groups_of(line) for number, line in enumerate(stretch.pending)}
+    for values in requests:
+        groups.update(zip((before + values.frames.which).tolist(), _groups_in(values), strict=False))
+    return groups
 
 
-def _groups_in(frames: Frames, catalog: Catalog) -> list[list[str]]:
+def _groups_in(values: Values) -> list[list[str]]:
     """Return the groups that each request names; an empty list if no request of this layout names any."""
+    frames = values.frames
     layout = frames.layout
     if layout.api_key in IN_ARRAYS:
-        bodies = (plain_frame(frames, at).body("size") for at in range(len(frames.which)))
+        bodies = (plain_frame(frames, at).body("size") for at in range(values.count))
         return [groups_named(layout.api_key, body) for body in bodies]
-    (values,) = values_in([frames], catalog)
     leaf = values.nodes.top.get(GROUP)
     if leaf is None or leaf.kind != "string":
         return []
@@ -252,21 +268,21 @@ def _groups_in(frames: Frames, catalog: Catalog) -> list[list[str]]:
     return [[text] if text else [] for text in texts]
 
 
-_IN_MEMORY: dict[str, Callable[[Values, Stretch, Origin], pa.Array]] = {
-    "capture_point": lambda values, _, origin: word(origin.capture, values.count),
-    "source": lambda values, *_: word("capture", values.count),
-    "missing_bytes": lambda values, *_: pa.array(np.zeros(values.count, np.int64)),
-    "guess": lambda values, *_: _flags(False, values.count),  # noqa: FBT003 - the value of a column
-    "is_misread": lambda values, *_: _flags(False, values.count),  # noqa: FBT003 - the value of a column
-    "content": lambda values, *_: _no_texts(values.count),
-    "batch_anomalies": lambda values, *_: _batch_anomalies(values),
-    "digest": lambda values, *_: _digests(values),
-    "allowed_ms": lambda values, *_: _allowed_ms(values),
-    "expects_answer": lambda values, *_: _expects_answer(values),
-    "is_read": lambda values, *_: _flags(True, values.count),  # noqa: FBT003 - the value of a column
-    "in_flight": lambda values, stretch, _: _in_flight(values, stretch),
-    "request_groups": lambda values, stretch, _: _request_groups(values, stretch),
-    "forwarded": lambda values, *_: _flags(False, values.count),  # noqa: FBT003 - the value of a column
+_IN_MEMORY: dict[str, Callable[[Values, _Around], pa.Array]] = {
+    "capture_point": lambda values, around: word(around.origin.capture, values.count),
+    "source": lambda values, _: word("capture", values.count),
+    "missing_bytes": lambda values, _: pa.array(np.zeros(values.count, np.int64)),
+    "guess": lambda values, _: _flags(False, values.count),  # noqa: FBT003 - the value of a column
+    "is_misread": lambda values, _: _flags(False, values.count),  # noqa: FBT003 - the value of a column
+    "content": lambda values, _: _no_texts(values.count),
+    "batch_anomalies": lambda values, _: _batch_anomalies(values),
+    "digest": lambda values, _: _digests(values),
+    "allowed_ms": lambda values, _: _allowed_ms(values),
+    "expects_answer": lambda values, _: _expects_answer(values),
+    "is_read": lambda values, _: _flags(True, values.count),  # noqa: FBT003 - the value of a column
+    "in_flight": lambda values, around: _in_flight(values, around.stretch),
+    "request_groups": _request_groups,
+    "forwarded": lambda values, _: _flags(False, values.count),  # noqa: FBT003 - the value of a column
 }
 """The columns of tables in memory that are not null for a frame of a stretch, in which nothing is irregular."""
 
