@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.costs.library import overhead
     from kwire_cli.analysis.library import ask, clients, diagnose, groups, sequence, stats, summary, transactions
     from kwire_cli.analysis.opening import open  # noqa: A004 - the library's word for it
+    from kwire_cli.analysis.tables import tables
     from kwire_cli.analysis.verify import verify
-    from kwire_cli.facts.library import tables
     from kwire_cli.message.library import columns, decode, encode
     from kwire_cli.source.library import read_frames, read_records, write_records
     from kwire_cli.source.schema_inputs import serdes
@@ -72,7 +72,7 @@ _MODULES = {
     "sequence": "analysis.library",
     "stats": "analysis.library",
     "summary": "analysis.library",
-    "tables": "facts.library",
+    "tables": "analysis.tables",
     "transactions": "analysis.library",
     "verify": "analysis.verify",
     "write_records": "source.library",

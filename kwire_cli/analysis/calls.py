@@ -8,17 +8,19 @@ fit the type of its field, as request logs may have.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import orjson
 
-from kwire_cli.analysis.call import Call, Evidence, LocalTime
+from kwire_cli.analysis.call import Call, Evidence, LocalTime, moment
 from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.facts.bodies import table_of
+from kwire_cli.facts.queries import needed_by
 from kwire_cli.questions.traffic import Traffic
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from kwire_cli.facts.memory import Tables
     from kwire_cli.message.redaction import Redaction
@@ -104,8 +106,42 @@ def calls_in(tables: Tables, query: str) -> Iterator[Call]:
         )
 
 
+class Replay(Protocol):
+    """What takes calls in the order of time and batches of logs, and fills tables."""
+
+    def call(self, call: Call, /) -> None:
+        """Take a call."""
+
+    def log_item(self, item: LogItem, /) -> None:
+        """Take a batch of a log, or a gap."""
+
+    def rows(self) -> Iterator[tuple[str, Sequence[Any]]]:
+        """Yield the rows for tables, each with the name of the table, when all was taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedTables:
+    """Tables that a replay fills: the columns of each one, the query for the calls, and what makes the replay."""
+
+    columns: Mapping[str, Sequence[tuple[str, Any]]]
+    calls: str
+    begin: Callable[[], Replay]
+
+
 class TableFold(Traffic):
-    """A fold over traffic in tables and over items of logs, which a subclass takes."""
+    """A fold over traffic and batches of logs, for queries over tables that replays fill too.
+
+    Of `replayed`, those run whose tables a query reads. A subclass may take items of logs by itself.
+    """
+
+    def __init__(
+        self, redaction: Redaction, queries: Mapping[str, str], replayed: Sequence[ReplayedTables] = ()
+    ) -> None:
+        needed = frozenset().union(*map(needed_by, queries.values()))
+        running = [tables for tables in replayed if needed & tables.columns.keys()]
+        self._replays = [(tables, tables.begin()) for tables in running]
+        self._is_replayed = False
+        super().__init__(redaction, {**queries, **{f"calls {at}": each.calls for at, each in enumerate(running)}})
 
     def add(self, subject: Any) -> None:
         """Take a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
@@ -116,19 +152,33 @@ class TableFold(Traffic):
 
     def log_item(self, item: LogItem, /) -> None:
         """Take a batch of a log directory, or a gap."""
+        for _, replay in self._replays:
+            replay.log_item(item)
+
+    def finish(self) -> None:
+        """End the adding of subjects, and fill the tables of replays. Queries may follow."""
+        super().finish()
+        if self._is_replayed or not self._replays:
+            return
+        self._is_replayed = True
+        tables = self._made()
+        for replayed, replay in self._replays:
+            for name, columns in replayed.columns.items():
+                tables.create(name, columns)
+            for call in calls_in(tables, replayed.calls):
+                replay.call(call)
+            for table, row in replay.rows():
+                tables.put(table, row)
+        tables.flush()
 
 
-class Replay(Protocol):
-    """What takes calls in the order of time, and batches of logs."""
+class _Taking(Protocol):
+    def call(self, call: Call, /) -> None: ...
 
-    def call(self, call: Call, /) -> None:
-        """Take a call."""
-
-    def log_item(self, item: LogItem, /) -> None:
-        """Take a batch of a log, or a gap."""
+    def log_item(self, item: LogItem, /) -> None: ...
 
 
-State = TypeVar("State", bound=Replay)
+State = TypeVar("State", bound=_Taking)
 
 
 class Replayed(TableFold, Generic[State]):
@@ -159,6 +209,15 @@ def seconds_of(microseconds: int | None, *, is_local: bool) -> float | None:
     return LocalTime(microseconds / 1e6) if is_local else microseconds / 1e6
 
 
+def place_row(place: Evidence, ordinal: int) -> dict[str, Any]:
+    """Return evidence as a value of the type `facts.buffers.PLACE`. Ordinals give the order of places."""
+    row = place._asdict()
+    row["position"] = row.pop("offset")
+    at = moment(place.time)
+    row["time"] = None if at is None else round(at * 1e6)
+    return {"ordinal": ordinal, **row}
+
+
 def evidence_of(place: Mapping[str, Any], *, is_local: bool) -> Evidence:
     """Return a place of a row as evidence. The clock of a request log may have no known zone."""
     time = place["time"]
@@ -173,5 +232,6 @@ def evidence_of(place: Mapping[str, Any], *, is_local: bool) -> Evidence:
         place["capture"],
         place["file"] or None,
         line,
-        packet=place["packet"],
+        place.get("position"),
+        place["packet"],
     )

@@ -8,13 +8,11 @@ which take longer to import than such an input takes to read. Captures from LARG
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from kwire_cli.source.capture_inputs import CaptureInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kwire_cli.facts.memory import Tables
     from kwire_cli.source.reading import Opened
 
@@ -36,11 +34,3 @@ def fill_large(tables: Tables, opened: CaptureInput) -> int:
     from kwire_cli.facts.columnar.filling import fill  # noqa: PLC0415 - it imports numba
 
     return fill(tables, opened)
-
-
-def fill(tables: Tables, opened: Opened) -> None:
-    """Fill tables from a capture or a request log."""
-    if not is_large(opened) or not fill_large(tables, opened):
-        subjects: Iterator[Any] = opened.subjects()
-        for subject in subjects:
-            tables.add(subject)

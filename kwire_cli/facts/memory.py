@@ -11,7 +11,6 @@ folder.
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 import weakref
@@ -21,12 +20,12 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import duckdb
-import orjson
 
 from kwire_cli.engine.codes import MEANING, REFUSED
 from kwire_cli.errors import InputError
 from kwire_cli.facts.batches import BATCHES, batch_rows
-from kwire_cli.facts.bodies import NO_FIELDS, duckdb_type, structure_of, table_of
+from kwire_cli.facts.bodies import NO_FIELDS, structure_of, table_of
+from kwire_cli.facts.buffers import Buffer
 from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, values_of_line
 from kwire_cli.facts.connections import CONNECTIONS, connection_row
 from kwire_cli.facts.errors import ERRORS, error_rows
@@ -51,8 +50,6 @@ if TYPE_CHECKING:
 MEMORY = "256MB"
 TEMPORARY = "16GB"
 """Bytes that tables take in memory, and beyond that in a temporary folder."""
-AT_ONCE = 1 << 20
-"""Bytes of rows in JSON that are given to DuckDB at a time."""
 ROWS_AT_ONCE = 1024
 """Rows that `Tables.each` takes from DuckDB at a time."""
 KEY = (("connection", "BIGINT"), ("ordinal", "BIGINT"))
@@ -109,44 +106,6 @@ _CLOSED = (
 _FRAME_COLUMNS = (*IN_MEMORY, *FRAMES)
 
 
-class _Buffer:
-    """Rows of one table on their way into DuckDB."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection, table: str, columns: Sequence[tuple[str, Any]]) -> None:
-        types = [(name, duckdb_type(kind)) for name, kind in columns]
-        connection.execute(f"create table {table} ({', '.join(f'{name} {kind}' for name, kind in types)})")
-        as_json = {name: "BIGINT" if kind == "TIMESTAMPTZ" else kind for name, kind in columns}
-        values = ", ".join(f"make_timestamptz(r.{n})" if kind == "TIMESTAMPTZ" else f"r.{n}" for n, kind in types)
-        self._insert = f"insert into {table} select {values} from (select unnest(from_json($1::json, $2)) as r)"  # noqa: S608 - our own names
-        self._structure = orjson.dumps([as_json]).decode()
-        self._connection = connection
-        self._names = [name for name, _ in columns]
-        self._rows: list[bytes] = []
-        self._size = 0
-
-    def add(self, values: Sequence[Any]) -> None:
-        row = _json(dict(zip(self._names, values, strict=True)))
-        self._rows.append(row)
-        self._size += len(row)
-        if self._size > AT_ONCE:
-            self.flush()
-
-    def flush(self) -> None:
-        if self._rows:
-            text = b"[" + b",".join(self._rows) + b"]"
-            self._rows = []
-            self._size = 0
-            self._connection.execute(self._insert, [text.decode(), self._structure])
-
-
-def _json(row: dict[str, Any]) -> bytes:
-    """Return a row as JSON, also with the integers of more than 64 bits that a request log may hold."""
-    try:
-        return orjson.dumps(row)
-    except TypeError:
-        return json.dumps(row).encode()
-
-
 class Tables:
     """The facts that some queries read, in DuckDB.
 
@@ -199,6 +158,8 @@ class Tables:
         """True if times come from a clock whose zone is not known."""
         self.file = ""
         """The log that exchanges are read from."""
+        self.created: set[str] = set()
+        """The tables that `create` made."""
         self._made: set[str] = set()
         self._at = 0
 
@@ -207,10 +168,10 @@ class Tables:
         self.connection.close()
         self._remove()
 
-    def _buffer(self, table: str, columns: Sequence[tuple[str, Any]]) -> _Buffer:
-        return _Buffer(self.connection, table, columns)
+    def _buffer(self, table: str, columns: Sequence[tuple[str, Any]]) -> Buffer:
+        return Buffer(self.connection, table, columns)
 
-    def _wanted_bodies(self, wanted: frozenset[str]) -> dict[str, _Buffer]:
+    def _wanted_bodies(self, wanted: frozenset[str]) -> dict[str, Buffer]:
         newest = catalog()  # a query may name an api that the definitions of an older release lack
         apis = {api.name: (api, known) for known in (newest, self.catalog) for api in known.apis}
         buffers = {}
@@ -238,6 +199,11 @@ class Tables:
         for code, meaning in MEANING.items():
             buffer.add([code, meaning, code in REFUSED])
         buffer.flush()
+
+    def create(self, table: str, columns: Sequence[tuple[str, Any]]) -> None:
+        """Create another table, with the types of its columns as names of DuckDB's types or as structures."""
+        self._buffers[table] = self._buffer(table, columns)
+        self.created.add(table)
 
     def takes(self, table: str) -> bool:
         """Return whether a table is filled. Most tables are only filled for queries that read them."""
@@ -347,10 +313,14 @@ class Tables:
                 self.put("names", (point, "broker", address, None if node is None else str(node)))
         for topic_id, name in self._logged_names.items():
             self.put("names", (None, "topic", topic_id, name))
-        for buffer in self._buffers.values():
-            buffer.flush()
+        self.flush()
         for statement in _LATE_BROKERS if any(column.name == "broker" for column in self.columns) else ():
             self.connection.execute(statement)
+
+    def flush(self) -> None:
+        """Give DuckDB the rows that `put` took."""
+        for buffer in self._buffers.values():
+            buffer.flush()
 
     def each(self, query: str) -> Iterator[dict[str, Any]]:
         """Yield the rows of a query as dicts, a few at a time, so that they may be many.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
+from kwire_cli.facts.queries import needed_by
 from kwire_cli.questions.rule_files import FAMILIES
 from kwire_cli.questions.sentence import sentence
 
@@ -21,9 +22,10 @@ FACTS = """
 select
     (select list(distinct coalesce(api, kind)) from frames) as apis,
     (select list(distinct e) from (select unnest(errors) as e from frames)) as errors,
-    exists (select 1 from frames where len(anomalies) > 0) as has_anomalies
+    exists (select 1 from frames where len(anomalies) > 0) as has_anomalies,
+    exists (select 1 from frames) or exists (select 1 from connections) as has_traffic
 """
-"""What there is in the frames, by which rules are chosen."""
+"""What there is in the tables, by which rules are chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +48,20 @@ class Row:
 def findings(tables: Tables, rules: Sequence[Rule]) -> Iterator[Row]:
     """Yield the findings of rules.
 
+    A rule over tables that replays fill runs if one of these tables has rows; any other rule if there is traffic.
+
     Raises:
         InputError: DuckDB refuses the query of a rule, or a text names a column that the query does not give.
 
     """
     facts = tables.rows(FACTS)[0]
     apis, errors = frozenset(facts["apis"] or ()), frozenset(facts["errors"] or ())
+    filled = {name for name in tables.created if tables.rows(f"select 1 from {name} limit 1")}  # noqa: S608 - our names
     tables.connection.execute(EXPLAINED)
     for rule in rules:
+        created = needed_by(rule.query) & tables.created
+        if not (created & filled if created else facts["has_traffic"]):
+            continue
         if (rule.apis and not rule.apis & apis) or (rule.errors and not rule.errors & errors):
             continue
         if rule.anomalies and not facts["has_anomalies"]:

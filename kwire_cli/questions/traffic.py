@@ -81,6 +81,11 @@ class Traffic:
             self._tables.finish()
             self.is_local = self._tables.is_local
 
+    def finished(self) -> Tables:
+        """End the adding of subjects, and return the tables, which are empty if there was no traffic."""
+        self.finish()
+        return self._made()
+
     @contextmanager
     def filled(self) -> Iterator[Tables | None]:
         """End the adding of subjects, and give the tables for queries; None if there was no traffic.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.analysis.calls import TableFold, evidence_of
 from kwire_cli.analysis.diagnosis.model import Finding, kind_of
 from kwire_cli.analysis.diagnosis.rules import RULES
+from kwire_cli.analysis.replays import REPLAYED
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.errors import counted
 from kwire_cli.questions.diagnose import FACTS, findings as query_findings
@@ -60,7 +61,7 @@ class Diagnosis(TableFold):
         own = [query for rule in self.rules for query in rule.queries]
         of_rules = {rule.code: rule.query for rule in self._query_rules}
         replays = {f"replay {number}": query for number, query in enumerate(own)}
-        super().__init__(redaction, {"facts": FACTS, **of_rules, **replays, **self._also})
+        super().__init__(redaction, {"facts": FACTS, **of_rules, **replays, **self._also}, REPLAYED)
         self._findings: list[Finding] | None = None
         self._unread: list[str] = []
         """Why the reading of inputs ended early, or skipped a part."""
@@ -68,6 +69,7 @@ class Diagnosis(TableFold):
 
     def log_item(self, item: LogItem) -> None:
         """Take a batch of a log, or a gap."""
+        super().log_item(item)
         for rule in self.rules:
             rule.log_item(item)
 

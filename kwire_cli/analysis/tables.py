@@ -1,4 +1,4 @@
-"""The library's function for SQL over captures and request logs: `kwire_cli.tables`.
+"""The library's function for SQL over captures, request logs and logs of partitions: `kwire_cli.tables`.
 
 The first query fills the tables and columns that it names, and no others. A query that names more than the queries
 before it reads the inputs again.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.facts.inputs import fill
-from kwire_cli.facts.memory import Tables
+from kwire_cli.analysis.calls import TableFold
+from kwire_cli.analysis.replays import REPLAYED
+from kwire_cli.analysis.subjects import LOGS, TRAFFIC, subjects_of
 from kwire_cli.facts.queries import columns_read_by, names_all_columns, needed_by
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
 from kwire_cli.spec.catalog import catalog
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
+    from kwire_cli.facts.memory import Tables
     from kwire_cli.spec.catalog import Paths
 
 
@@ -79,11 +80,13 @@ class InputTables:
         self._queries.append(query)
         self._words |= words
         self._has_all_columns = self._has_all_columns or all_columns
-        tables = Tables(self._redaction, self._queries)
+        fold = TableFold(self._redaction, {str(at): text for at, text in enumerate(self._queries)}, REPLAYED)
+        for opened in open_inputs(self._inputs, self._how, takes=TRAFFIC | LOGS):
+            if not fold.begin(opened):
+                for subject in subjects_of(opened):
+                    fold.add(subject)
+        tables = fold.finished()
         self._filled.append(tables)  # answers of the tables before stay readable
-        for opened in open_inputs(self._inputs, self._how, takes=frozenset({Kind.CAPTURE, Kind.REQUEST_LOG})):
-            fill(tables, opened)
-        tables.finish()
         return tables
 
 

@@ -1,0 +1,10 @@
+"""The tables that replays fill, for questions that may read any of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kwire_cli.analysis.calls import ReplayedTables
+
+REPLAYED: tuple[ReplayedTables, ...] = ()
