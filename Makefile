@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: help demo test check compiled lint format bench update docs clean
 
 help:
-	@echo "make demo    decode real frames as a tree, as annotated hex and as JSON, encode one, and scan the samples on Spark where there is Java"
+	@echo "make demo    decode real frames as a tree, as annotated hex and as JSON, encode one, and write tables of the samples on Spark where there is Java"
 	@echo "make test    lint, types, layers and the quick tests"
 	@echo "make check   lint, types, layers and all tests: what CI runs"
 	@echo "make format  put the source in order"
@@ -40,8 +40,8 @@ demo: $(BIN)/kwire
 		"kwire decode --format jsonl samples/frames/produce-v13-request.hex | kwire encode"; \
 	do echo; echo "\$$ $$step"; PATH="$(CURDIR)/$(BIN):$$PATH" sh -c "$$step"; done
 	@if command -v java >/dev/null || [ -n "$$JAVA_HOME" ]; then $(MAKE) --no-print-directory $(VENV)/spark; fi
-	@echo; echo "\$$ kwire scan samples/captures --report overhead --format table"
-	@$(BIN)/kwire scan samples/captures --report overhead --format table || { code=$$?; command -v java >/dev/null && exit $$code; echo "(all else works without it)"; }
+	@echo; echo "\$$ kwire export samples/captures -o LAKE --master local[*]"
+	@lake=$$(mktemp -d); $(BIN)/kwire export samples/captures -o $$lake --master 'local[*]' --format table || { code=$$?; command -v java >/dev/null && exit $$code; echo "(all else works without it)"; }; rm -r $$lake
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

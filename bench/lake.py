@@ -167,8 +167,8 @@ class Block:
                 print(f"    Spark does not run here: {error.stderr.strip().splitlines()[-1:]}")
                 return
             seconds.append(float(done.stdout))
-            print(f"    {'cores':<8} {f'scan -o on {cores}':<46} {seconds[-1]:>8.2f} s")
-        print_verdict("scan -o on one core / on two", seconds[0] / seconds[1], at_least=1.7)
+            print(f"    {'cores':<8} {f'export --master local[{cores}]':<46} {seconds[-1]:>8.2f} s")
+        print_verdict("export --master on one core / on two", seconds[0] / seconds[1], at_least=1.7)
 
     def questions(self, lake: Path, csv: Path) -> None:
         """Print what the same question takes DuckDB, of Parquet and of tshark's csv."""
@@ -197,19 +197,19 @@ def timed(connection: object, source: str) -> float:
     return time.perf_counter() - start
 
 
-def scanned(path: str, master: str, into: str) -> float:
+def exported(path: str, master: str, into: str) -> float:
     """Return the seconds in which Spark writes the tables of a capture; the session has written those of another."""
-    from kwire_cli.pipeline.into import scan_into
     from kwire_cli.pipeline.model import Reading, Wanted
+    from kwire_cli.pipeline.on_spark import export
     from kwire_cli.pipeline.session import session
 
     wanted = Wanted(frozenset({"frames", "costs", "names", "faults"}), Reading())
     with session(master) as spark:
-        scan_into(spark, [str(SAMPLE)], Path(into), wanted)
+        export(spark, [str(SAMPLE)], Path(into), wanted)
         start = time.perf_counter()
-        scan_into(spark, [path], Path(into), wanted)
+        export(spark, [path], Path(into), wanted)
         return time.perf_counter() - start
 
 
 if __name__ == "__main__":
-    print(scanned(*sys.argv[1:]))
+    print(exported(*sys.argv[1:]))

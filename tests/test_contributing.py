@@ -100,17 +100,12 @@ def test_an_input_form(copy):
     assert b'"api":"ApiVersions"' in kwire(copy, "decode", "--input", "decimal", "0 0 0 10 0 18 0 0 0 0 0 1 0 0")
 
 
-def test_a_report_and_a_command(copy):
+def test_a_command(copy):
     cli = copy / "kwire_cli" / "cli"
-    reports = cli / "reports.py"
-    ages = 'def _ages(run):\n    return Answer("ages", [])\n\n\nREPORTS = {'
-    reports.write_text(reports.read_text("utf-8").replace("REPORTS = {", ages), "utf-8")
-    line_before(reports, '"verify": Report("what is wrong', '"ages": Report("how old records are", _ages),')
     (cli / "hello.py").write_text(
         'import click\n\n\n@click.command(name="hello")\ndef command():\n    click.echo("hello")\n', "utf-8"
     )
     line_before(cli / "main.py", '"lint": ', '"hello": "a greeting",')
-    assert "state, ages, verify" in " ".join(kwire(copy, "scan", "--help-all").decode().split())
     assert kwire(copy, "hello") == b"hello\n"
     assert "a greeting" in kwire(copy, "help").decode()
 

@@ -50,7 +50,7 @@ def test_commands_print_what_the_page_says(page, part, updating, monkeypatch):
     commands = [f"{block['command']} " for block in BLOCK.finditer(file.read_text("utf-8"))]
     some = tuple(commands[part :: PARTS if page == "cookbook" else 1])
     run = partial(shell, sources=SOURCES)
-    hold_page(file, updating, run=run, only=some, other="kwire scan ")  # that needs Spark, and is held where it is
+    hold_page(file, updating, run=run, only=some)
 
 
 def test_the_cookbook_lists_each_recipe():
@@ -147,7 +147,7 @@ def test_the_page_on_the_library_uses_every_public_name():
     [
         ("incident.pcap", "kafka-logs", "summary"),
         ("help",),
-        *((name,) for name in COMMANDS if name not in {"completion", "doctor", "query", "scan"}),
+        *((name,) for name in COMMANDS if name not in {"completion", "doctor", "query"}),
     ],
     ids=lambda names: names[-1],
 )

@@ -43,8 +43,7 @@ def test_what_one_has_leads_to_commands_that_run(monkeypatch, tmp_path):
     commands = re.findall(r"^\| .*? \| `(kwire .*?)` \|", README.read_text("utf-8"), re.MULTILINE)
     assert len(commands) == 7
     for command in commands:
-        if not command.startswith("kwire scan "):  # Spark; tests/pipeline runs the same command
-            assert "[exit" not in seen(command), command
+        assert "[exit" not in seen(command), command
 
 
 def test_the_picture_is_what_kwire_draws(updating, monkeypatch, tmp_path):

@@ -1,8 +1,8 @@
-"""Folds: questions over subjects, which the commands and `kwire scan` run alike."""
+"""Folds: questions over subjects."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Captured
@@ -20,13 +20,3 @@ class Counter(Protocol[Subject_contra]):
 
     def add(self, subject: Subject_contra, /) -> None:
         """Take a subject in."""
-
-
-class Merged(Counter[Subject_contra], Protocol[Subject_contra]):
-    """Counter in tasks of `kwire scan`: each task has its own, and they are merged in the order of the inputs.
-
-    Its state is small, without layouts, and can be pickled.
-    """
-
-    def merge(self, other: Self, /) -> None:
-        """Take in what another one was given; its subjects come later."""

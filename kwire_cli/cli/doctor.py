@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PURPOSES = {  # what each extra is for; `all` only joins them
     "lake": "kwire export, kwire query, machine code for many messages",
     "schemas": "keys and values by Avro, Protobuf and JSON Schema; metrics that clients push",
-    "spark": "kwire scan",
+    "spark": "--master of kwire export and query",
     "stores": "s3:// URLs in place of paths; other URLs need one more library",
     "tls": "--tls-keylog, and pcapng files that hold secrets",
     "tui": "kwire tui",

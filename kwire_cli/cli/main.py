@@ -51,7 +51,6 @@ GROUPS = {
     "Tables and files": {
         "query": "ask in SQL",
         "export": "captures and logs as tables for SQL",
-        "scan": "folders of any size, on Spark",
         "sanitize": "a capture or a segment that can be shared",
     },
     "This installation": {

@@ -72,7 +72,7 @@ class Options(Report):
         section="Advanced",
         rare=True,
         metavar="URL",
-        help="Set Spark's master.  [default: DuckDB, without Spark]",
+        help="Use Spark with this master.  [default: DuckDB, without Spark]",
     )
 
     def __post_init__(self) -> None:
@@ -88,7 +88,7 @@ class Options(Report):
 @click.command(name="query", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
-    """Query with SQL the tables in DIR, which `kwire export` or `kwire scan` wrote.
+    """Query with SQL the tables in DIR, which `kwire export` wrote.
 
     DuckDB runs the query in this process; with --master, Spark runs it. docs/tables.md lists the tables and their
     columns. A table that has no rows in DIR is empty, which is no error.

@@ -10,8 +10,7 @@ import numba  # noqa: F401 - for what is compiled
 import pandas  # noqa: F401, ICN001 - PySpark takes it into each worker
 from pyspark.daemon import manager
 
-import kwire_cli.pipeline.into
-import kwire_cli.pipeline.reports  # noqa: F401
+import kwire_cli.pipeline.on_spark  # noqa: F401
 
 if __name__ == "__main__":
     gc.freeze()

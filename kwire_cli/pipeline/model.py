@@ -80,17 +80,6 @@ def found(paths: Sequence[str], *kinds: Kind) -> list[Found]:
     return [*files.values()]
 
 
-def numbered(paths: Sequence[str], *kinds: Kind) -> list[dict[str, int]]:
-    """Return the files that `found` does, those of each kind apart, with their numbers among those of all kinds.
-
-    Raises:
-        InputError: As `found`.
-
-    """
-    files = [*enumerate(found(paths, *kinds))]
-    return [{each.file: number for number, each in files if each.kind is kind} for kind in kinds]
-
-
 def _segments_within(folder: Tree) -> Iterator[str]:
     paths = (str(file.path) for file in logs_in(folder) if file.kind in BATCH_KINDS)
     return _those(paths, lambda path: file_name(path_of(path).name).is_sure or not _is_request_log(path))
@@ -148,33 +137,11 @@ REQUEST_LOGS = Kind("request log", _request_logs_within, lambda path, _: _is_req
 # How inputs are read, and what could not be read.
 
 
-class FileFault(NamedTuple):
-    """Something that could not be read, and what."""
-
-    file: str
-    text: str
-
-
-MOST_FAULTS = 5
-"""Faults of which it is kept what they are; the others are counted."""
-
-
 @dataclass(slots=True)
 class Faults:
-    """The things that could not be read: their number, and the first of them."""
+    """The number of gaps and files that could not be read."""
 
     count: int = 0
-    first: list[FileFault] = field(default_factory=list)
-
-    def add(self, *faults: FileFault) -> None:
-        """Count some."""
-        self.count += len(faults)
-        self.first += faults[: MOST_FAULTS - len(self.first)]
-
-    def merge(self, other: Faults) -> None:
-        """Count those that come later."""
-        self.count += other.count
-        self.first += other.first[: MOST_FAULTS - len(self.first)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from kwire_cli.engine.arrow import batch_of
-from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.pipeline.model import FileFault
 from kwire_cli.records.batch import PADDING
 from kwire_cli.records.columns import (
     BATCHES,
@@ -136,7 +134,7 @@ class SegmentTable:
                 else:
                     yield self.name, self.placed(part, rows)
         except InputError as error:  # the file is gone, or became shorter while it was read
-            reading.faults.add(FileFault(part.segment.path, error.reason))
+            reading.faults.count += 1
             if self.faults or self.name == FAULTS_NAME:
                 yield FAULTS_NAME, SEGMENT_FAULTS.placed(part, unreadable(error.reason))
 
@@ -147,8 +145,7 @@ class SegmentTable:
             if not isinstance(item, Gap):
                 yield item
             elif item.code != PADDING:
-                text = f"{item.code}: {item.size} bytes at {item.position}, {MEANING[item.code]}"
-                reading.faults.add(FileFault(part.segment.path, text))
+                reading.faults.count += 1
 
     def placed(self, part: Part, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Return rows of a part with all columns, those in PLACE and times among them."""
@@ -290,7 +287,7 @@ def index_rows(
         try:
             contents = read_log_file(file.path)
         except InputError as error:
-            reading.faults.add(FileFault(file.path, error.reason))
+            reading.faults.count += 1
             yield from _rows_of(tables, indexes)
             indexes, entries = [], 0
             yield from ((table.name, rows) for table in tables for rows in table.unread(file, error.reason))

@@ -233,7 +233,7 @@ def _start(master: str, settings: Mapping[str, str], worker_python: str | None, 
 
     python = worker_python or settings.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable
     os.environ["PYSPARK_PYTHON"] = python  # SparkContext looks nowhere else
-    conf = SparkConf(loadDefaults=False).setMaster(master).setAppName("kwire scan")
+    conf = SparkConf(loadDefaults=False).setMaster(master).setAppName("kwire")
     conf.setAll([*settings.items()])
     conf.set(
         "spark.driver.extraJavaOptions", " ".join((*_DRIVER, settings.get("spark.driver.extraJavaOptions", ""))).strip()
@@ -283,7 +283,7 @@ def _beside(create: Callable[[], SparkContext]) -> SparkContext:
 def _import_what_comes_next() -> None:
     """While Java starts, there is time for it."""
     with contextlib.suppress(ImportError):
-        import kwire_cli.pipeline.reports  # noqa: F401, PLC0415
+        import kwire_cli.pipeline.on_spark  # noqa: F401, PLC0415
 
 
 def _stop(spark: SparkSession) -> None:

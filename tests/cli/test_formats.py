@@ -75,7 +75,7 @@ def test_every_command_that_has_formats_is_here():
         if not isinstance(cli.get_command(click.Context(cli), name), click.Group) and formats_of((name,))
     }
     assert with_formats - {words[0] for words in REPORTS} == {
-        *("encode", "scan"),  # bytes; Spark
+        "encode",  # bytes
         *("export", "query"),  # tables in a folder
     }
 

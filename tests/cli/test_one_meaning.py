@@ -8,12 +8,8 @@ import click
 import pytest
 from kit.commands import ROOT, each_command, kwire
 
-from kwire_cli.cli.reports import REPORTS
-
 PAGE = ROOT / "CONTRIBUTING.md"
 ROW = re.compile(r"^\| `(?P<option>--[\w-]+)`(?:, `-\w`)? \| (?P<meaning>.+?) \| (?P<commands>.*?) \|$", re.MULTILINE)
-WITH_REPORTS = re.compile(rf" \((?:(?:{'|'.join(REPORTS)})(?:, )?)+\)")
-"""The reports that an option of scan goes with, behind its text."""
 
 
 def options():
@@ -31,7 +27,7 @@ def texts():
     found = {}
     for command, option in options():
         for name in long_names(option):
-            text = WITH_REPORTS.sub("", option.help.split("  [")[0])
+            text = option.help.split("  [")[0]
             found.setdefault(name, {}).setdefault(command, set()).add(text)
     return found
 

@@ -112,8 +112,8 @@ INPUTS = {
 }
 """A run of each command that names can get into; formats are taken from the command. That every text is escaped is
 proved in tests/view/test_lines.py."""
-ELSEWHERE = {"export", "query", "scan"}
-"""Other tests here run these commands. `scan` needs Spark, and writes answers as all others do."""
+ELSEWHERE = {"export", "query"}
+"""Other tests here run these commands."""
 SLOWEST = {"diagnose": {"json", "table"}, "summary": {"html", "table"}}
 """Formats of commands that take half a second a run; what writes the others writes those of `groups` and `stats`."""
 COMMANDS = {

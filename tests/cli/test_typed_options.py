@@ -6,12 +6,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from kwire_cli.cli.compare import command as compare
-from kwire_cli.cli.compare_advice import Advising
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.options import Captures, Frames, Report
-from kwire_cli.cli.overhead import Tables, command as overhead
-from kwire_cli.cli.scan import command as scan
 from kwire_cli.cli.typed_options import argument, flag, given, option, refuse, takes
 
 
@@ -81,15 +77,3 @@ def test_own_options_come_first_in_help_and_groups_in_their_order():
 def test_the_format_is_that_of_the_file_unless_said(arguments, expected, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run(*arguments).format_for(Environment()) == expected
-
-
-@pytest.mark.parametrize(("command", "group", "name"), [(compare, Advising, "advise"), (overhead, Tables, "overhead")])
-def test_scan_takes_the_options_of_a_command_and_names_the_report_behind_each_text(command, group, name):
-    texts, of_scan = (
-        {entry.name: entry.help for entry in one.params if isinstance(entry, click.Option)} for one in (command, scan)
-    )
-    for field in group.__annotations__.keys() & texts.keys():
-        said, default, rest = texts[field].partition("  [")
-        assert of_scan[field] == f"{said[:-1]} ({name}).{default}{rest}"
-    assert of_scan["top"] == texts["top"]  # of all reports
-    assert "(" not in of_scan["force"]

@@ -186,29 +186,23 @@ def process(command):
     return done.stdout.decode()
 
 
-def printed_anew(text, run=shell, only="", other=()):
-    """A page's text with what its commands print now, those that begin with `only`, and not those that begin with
-    `other`.
-    """
+def printed_anew(text, run=shell, only=""):
+    """A page's text with what its commands print now: those that begin with `only`."""
 
     def anew(block):
         command = block["command"]
-        return (
-            f"```console\n$ {command}\n{run(command)}```\n"
-            if f"{command} ".startswith(only) and not command.startswith(other)
-            else block[0]
-        )
+        return f"```console\n$ {command}\n{run(command)}```\n" if f"{command} ".startswith(only) else block[0]
 
     return BLOCK.sub(anew, text)
 
 
-def hold_page(file, updating, also=lambda text: text, run=shell, only="", other=()):
+def hold_page(file, updating, also=lambda text: text, run=shell, only=""):
     """Hold a page against what its commands print, and what `also` makes of its text, or write that into it; from ROOT,
     where its commands run.
     """
     text = file.read_text("utf-8")
     assert BLOCK.search(text)
-    now = also(printed_anew(text, run, only, other))
+    now = also(printed_anew(text, run, only))
     if updating:
         file.write_text(now, "utf-8")
     else:

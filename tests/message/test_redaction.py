@@ -76,7 +76,6 @@ OTHERS = {
     "lint": "definitions",
     "query": "the tables of export",
     "sanitize": "tests/sanitize",
-    "scan": "tests/pipeline/lake/test_secrets.py",
     "spec": "definitions",
     "tui": "test_the_terminal_interface_shows_no_secret",
     "wireshark": "definitions; tests/view/wireshark",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pyspark import TaskContext
 
-from kwire_cli.pipeline.into import Cut, scan_into
 from kwire_cli.pipeline.model import Reading, Wanted
+from kwire_cli.pipeline.on_spark import Cut, export
 
 OFTEN = 20
 
@@ -41,5 +41,5 @@ def run(spark, died, tables, path):
     """Write these tables of a lake, and leave them in its folder."""
     wanted = Tables(tables.split(","))
     wanted.mark = died
-    scan_into(spark, [path], Path(f"{died}-lake"), Wanted(wanted, Reading()), cut=Cut(3000, parts=20))
+    export(spark, [path], Path(f"{died}-lake"), Wanted(wanted, Reading()), cut=Cut(3000, parts=20))
     assert Path(wanted.mark).exists()

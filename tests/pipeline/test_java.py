@@ -15,8 +15,6 @@ from kit.commands import ROOT, kwire
 import kwire_cli as api
 from kwire_cli.pipeline.session import check, java_version
 
-SCAN = ("scan", "samples/segments", "--report", "verify")
-
 
 def a_java(folder, version):
     (folder / "bin").mkdir(parents=True)
@@ -54,7 +52,7 @@ def test_packages_that_are_missing_are_said(monkeypatch):
 def test_the_command_says_it(tmp_path, monkeypatch):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    done = kwire(*SCAN)
+    done = kwire("export", ROOT / "samples" / "segments", "-o", tmp_path / "lake", "--master", "local[*]")
     assert done.code == 2
     assert "Spark needs Java, and there is no Java on PATH" in done.err
 
@@ -62,7 +60,8 @@ def test_the_command_says_it(tmp_path, monkeypatch):
 def test_a_java_that_does_not_start_says_why(tmp_path):
     home = a_java(tmp_path / "java", "17.0.1")
     Path(home, "bin", "java").write_text("#!/bin/sh\necho 'Could not reserve enough space' >&2\nexit 1\n")
-    done = started(SCAN, JAVA_HOME=home)
+    asked = ("export", "samples/segments", "-o", str(tmp_path / "lake"), "--master", "local[*]")
+    done = started(asked, JAVA_HOME=home)
     said = done.communicate(timeout=120)[1].decode()
     assert done.returncode == 2
     assert "kwire: Spark does not start on local[*]: " in said
@@ -70,20 +69,20 @@ def test_a_java_that_does_not_start_says_why(tmp_path):
 
 
 @pytest.fixture
-def long_scan(tmp_path):
-    """A scan that takes half a minute: of many names of one log."""
+def long_export(tmp_path):
+    """An export that takes half a minute: of many names of one log."""
     if not shutil.which("java"):
         pytest.skip("no Java")
     log = tmp_path / "0.log"
     log.write_bytes((ROOT / "samples" / "request-logs" / "kafka-request.log").read_bytes() * 200)
     for number in range(1, 80):
         os.link(log, tmp_path / f"{number}.log")
-    return ("scan", str(tmp_path), "--report", "advise")
+    return ("export", str(tmp_path), "-o", str(tmp_path / "lake"), "--master", "local[*]")
 
 
 @pytest.mark.spark
-def test_ctrl_c_ends_it(long_scan):
-    running = started(long_scan)
+def test_ctrl_c_ends_it(long_export):
+    running = started(long_export)
     in_its_tasks(running.pid)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=120)
@@ -91,8 +90,8 @@ def test_ctrl_c_ends_it(long_scan):
 
 
 @pytest.mark.spark
-def test_a_java_that_dies_is_said_in_one_line(long_scan):
-    running = started(long_scan)
+def test_a_java_that_dies_is_said_in_one_line(long_export):
+    running = started(long_export)
     os.kill(in_its_tasks(running.pid), signal.SIGKILL)
     out, err = running.communicate(timeout=120)
     assert (running.returncode, out) == (2, b"")
@@ -100,7 +99,7 @@ def test_a_java_that_dies_is_said_in_one_line(long_scan):
 
 
 def in_its_tasks(process):
-    """Wait until a scan has tasks. Return the number of its Java."""
+    """Wait until an export has tasks. Return the number of its Java."""
     while not (java := children(process, "java")) or not children(java[0], "python"):
         time.sleep(0.1)
     time.sleep(3)  # workers come when Spark is there, and then the tasks

@@ -87,14 +87,3 @@ def test_statistics_keep_captures_and_request_logs_apart(both):
     )
     assert rows == {name: first[name] + second[name] for name in rows}
     assert lines == one + other
-
-
-@pytest.mark.spark
-@pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("report", ["overhead", "advise"])
-def test_sums_are_those_of_the_capture_alone(both, report):
-    together, alone = (
-        kwire("scan", path, "--report", report, "--format", "jsonl") for path in (both[0].parent, both[0])
-    )
-    assert (together.code, together.out) == (alone.code, alone.out)
-    assert alone.out

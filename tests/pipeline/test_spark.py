@@ -23,9 +23,9 @@ def test_workers_look_for_no_garbage_among_what_was_imported_for_them(spark):
 
 
 @pytest.mark.usefixtures("spark")
-def test_the_page_reads_the_lake_that_scan_wrote(monkeypatch, capsys, updating, tmp_path):
+def test_the_page_reads_the_lake_that_export_wrote(monkeypatch, capsys, updating, tmp_path):
     text = PAGE.read_text("utf-8")
-    (command,) = re.findall(r"^\$ kwire (scan .* -o lake.*)$", text, re.MULTILINE)
+    (command,) = re.findall(r"^\$ kwire (export .* -o lake.* --master .*)$", text, re.MULTILINE)
     program, shown = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", text, re.DOTALL).groups()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "samples").symlink_to(PAGE.parents[1] / "samples")

@@ -89,11 +89,11 @@ def below(tree, rows):
 
 
 def test_a_lake_has_the_rows_of_the_same_files_here(spark, trees, tmp_path):
-    from kwire_cli.pipeline.into import Cut, scan_into
+    from kwire_cli.pipeline.on_spark import Cut, export as export_on_spark
 
     def rows(tree, folder):
         paths = [inside(tree, path) for path in ("caps", "logs", "broker")]
-        scan_into(spark, paths, folder, Wanted(chosen(None), Reading()), cut=Cut(4000))
+        export_on_spark(spark, paths, folder, Wanted(chosen(None), Reading()), cut=Cut(4000))
         with Lake(folder) as lake:
             return [
                 {"table": table} | row
@@ -124,25 +124,6 @@ def test_a_file_that_goes_is_a_fault(object_store):
     assert "no such file" in fault["detail"]
 
 
-REPORTS = {
-    "advise": ("caps", "broker"),
-    "overhead": ("caps", "logs"),
-    "verify": ("logs",),
-}
-
-
-@pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("report", REPORTS)
-def test_reports_say_the_same(trees, report):
-    said = []
-    for tree in trees:
-        root, question, query = str(tree).partition("?")
-        done = kwire("scan", *(inside(tree, path) for path in REPORTS[report]), "--report", report, "--format", "jsonl")
-        said.append((done.code, done.out.replace(f"{root}/", "").replace(question + query or "\0", "")))
-    assert said[0][1]
-    assert said[1] == said[0]
-
-
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(
     ("url", "says"),
@@ -154,8 +135,8 @@ def test_reports_say_the_same(trees, report):
         ("nosuch://kwire/all", "fsspec does not know nosuch://"),
     ],
 )
-def test_what_is_wrong_is_said(object_store, url, says):
-    done = kwire("scan", url.format(query=object_store.query), "--report", "overhead")
+def test_what_is_wrong_is_said(object_store, tmp_path, url, says):
+    done = kwire("export", url.format(query=object_store.query), "-o", tmp_path / "lake", "--master", "local[2]")
     assert done.code == 2
     assert says in done.err
     assert "secret" not in done.err

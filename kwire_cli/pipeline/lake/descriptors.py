@@ -6,20 +6,16 @@ more of one than what overlaps in time: its segments come sorted, some at a time
 
 from __future__ import annotations
 
-import pickle
-from itertools import chain as joined
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
 
 from kwire_cli.engine.arrow import batch_of
-from kwire_cli.source.packets.descriptors import Described, described, origin_of_chains
-from kwire_cli.source.packets.model import FileRow
+from kwire_cli.source.packets.descriptors import Described, described
 from kwire_cli.source.packets.parts import PartReader
 from kwire_cli.source.packets.segment_columns import DESCRIPTOR
-from kwire_cli.stores import location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -37,7 +33,6 @@ DESCRIBED = pa.schema(
         pa.field("count", pa.int64()),
         pa.field("rows", pa.binary()),
         pa.field("kept", pa.binary()),
-        pa.field("place", pa.binary()),
         pa.field("owner", pa.int64()),
     ]
 )
@@ -55,62 +50,6 @@ idle at the end."""
 _CODEC = pa.Codec("zstd", 1)
 _COLUMNS: list[tuple[str, Any, int]] = [(name, *each[:2]) for name, each in (DESCRIPTOR.fields or {}).items()]
 """The columns of DESCRIPTOR: the name of each, its type, and its offset in a row."""
-
-
-class PlaceOfFile(NamedTuple):
-    """The place of a file in its capture point: its path, how many packets of its chain are before it, the name of the
-    point, and how many packets each chain of the point has.
-
-    `several_points` and `several_files` say whether there are others beside it in the inputs.
-    """
-
-    path: str
-    before: int
-    point: str
-    packets: tuple[int, ...]
-    several_points: bool
-    several_files: bool
-
-
-class FilesOfConnection:
-    """The files of a connection, as its sorted descriptors with the places of these come: its owner needs no plan.
-
-    Attributes:
-        found: The descriptors. When one comes, its file is known.
-        paths: Paths by the numbers of files.
-        origin: Where the packets of the connection are.
-        last: The number of the point's last packet, if there is one chain only, else 0.
-
-    """
-
-    def __init__(self, found: Iterator[Described]) -> None:
-        first = next(found)
-        place = _place(first)
-        self.found = self._known(joined([first], found))
-        self.paths: dict[int, str] = {}
-        self._chains: list[tuple[list[str], list[int]]] = [([], []) for _ in place.packets]
-        self.last = place.packets[0] if len(place.packets) == 1 else 0
-        self.origin = origin_of_chains(
-            [FileRow(*chain, packets) for chain, packets in zip(self._chains, place.packets, strict=True)],
-            place.point,
-            capture=place.point if place.several_points else None,
-            several=place.several_files,
-            index=first.point,
-        )
-
-    def _known(self, found: Iterable[Described]) -> Iterator[Described]:
-        for piece in found:
-            if piece.file not in self.paths:
-                place = _place(piece)
-                self.paths[piece.file] = place.path
-                files, befores = self._chains[piece.chain]
-                files.append(location(place.path))
-                befores.append(place.before)
-            yield piece
-
-
-def _place(piece: Described) -> PlaceOfFile:
-    return pickle.loads(piece.place or b"")  # type: ignore[no-any-return] # noqa: S301 - our own
 
 
 def describe_connection(
@@ -154,7 +93,6 @@ def rows_of(found: Iterable[Described], whole: Collection[int] = ()) -> pa.Recor
             len(one.rows) // size,
             packed(one.rows),
             one.kept,
-            one.place,
             crc32(b"%d" % one.point if one.point in whole else b"%d %b" % (one.point, one.ends)),
         )
         for one in found
@@ -170,8 +108,8 @@ def rows_in(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:
 
 def descriptor(row: tuple[Any, ...]) -> Described:
     """Return the descriptor in a row."""
-    *front, count, rows, kept, place, _ = row
-    return Described(*front, unpacked(count, rows), kept, place)  # type: ignore[call-arg] # as DESCRIBED has them
+    *front, count, rows, kept, _ = row
+    return Described(*front, unpacked(count, rows), kept)  # type: ignore[call-arg] # as DESCRIBED has them
 
 
 def packed(rows: bytes) -> bytes:

@@ -25,7 +25,6 @@ from kwire_cli.pipeline.lake.units import (
     shared_out,
 )
 from kwire_cli.pipeline.lake.writing import Files, Run
-from kwire_cli.pipeline.model import FileFault
 from kwire_cli.source.packets.descriptors import outlined, schedule
 from kwire_cli.source.tls.decryption import blocks_of
 from kwire_cli.stores import sizes
@@ -115,8 +114,7 @@ def _write_captures(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> N
         for rows in spool.taken():
             out.add("frames", unit.point, resolved(rows, tables.names))
         wanted.reading.faults.count += tables.unread
-    for path, reason in plan.faults:
-        wanted.reading.faults.add(FileFault(path, reason))
+    wanted.reading.faults.count += len(plan.faults)
     if "faults" in wanted.tables:
         for rows in unreadable(plan):
             out.add("faults", unit.point, rows)

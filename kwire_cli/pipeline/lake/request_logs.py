@@ -7,13 +7,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.arrow import batch_of
+from kwire_cli.errors import InputError
 from kwire_cli.facts.columnar.frames import FRAMES
 from kwire_cli.facts.columns import FRAMES as FRAME_COLUMNS
 from kwire_cli.facts.frame_values import halves_of
-from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS
-from kwire_cli.pipeline.request_logs import read_part
+from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS, UNREADABLE
 from kwire_cli.pipeline.segments import FAULTS_NAME
 from kwire_cli.source.request_log.exchange import Exchange
+from kwire_cli.source.request_log.reading import LineFault, RequestLog
 from kwire_cli.stores import location
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from kwire_cli.pipeline.model import Reading
-    from kwire_cli.source.request_log.reading import LineFault, LogPart
+    from kwire_cli.pipeline.model import Faults, Reading
+    from kwire_cli.source.request_log.reading import LogPart
     from kwire_cli.spec.catalog import Catalog
 
 ROWS, BYTES = 4096, 8 << 20
@@ -40,7 +41,7 @@ def rows_of(part: LogPart, wanted: Mapping[str, pa.Schema], reading: Reading) ->
     """Yield the rows of a part in one pass, with their tables: of each table that is wanted these columns."""
     rows: dict[str, list[list[Any]]] = {table: [] for table in wanted}
     start = part.start
-    for entry in read_part(part, reading.catalog, reading.faults):
+    for entry in _entries(part, reading.catalog, reading.faults):
         table = "frames" if isinstance(entry, Exchange) else FAULTS_NAME
         if table in wanted:
             rows[table] += _rows(part, entry, wanted[table].names, reading.catalog)
@@ -48,6 +49,20 @@ def rows_of(part: LogPart, wanted: Mapping[str, pa.Schema], reading: Reading) ->
             yield from ((name, batch_of(some, wanted[name])) for name, some in rows.items())
             rows, start = {name: [] for name in wanted}, entry.start
     yield from ((name, batch_of(some, wanted[name])) for name, some in rows.items())
+
+
+def _entries(part: LogPart, catalog: Catalog, faults: Faults) -> Iterator[Exchange | LineFault]:
+    """Yield the exchanges and faults in a part of a log, and count the faults.
+
+    If the log cannot be read to its end, the last one is the fault UNREADABLE.
+    """
+    try:
+        for entry in RequestLog(part.path, catalog, part):
+            faults.count += isinstance(entry, LineFault)
+            yield entry
+    except InputError as error:
+        faults.count += 1
+        yield LineFault(0, UNREADABLE, error.reason, part.start)
 
 
 def _rows(part: LogPart, found: Exchange | LineFault, names: Sequence[str], catalog: Catalog) -> list[list[Any]]:

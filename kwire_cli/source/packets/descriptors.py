@@ -47,7 +47,7 @@ _PACKED = 1 << 32
 @dataclass(frozen=True, slots=True)
 class Scheduled:
     """A part, the numbers of its file, its point and its chain in that, and how many packets of the chain were before
-    the file. `place` goes into what is described of it.
+    the file.
     """
 
     part: Part
@@ -55,7 +55,6 @@ class Scheduled:
     chain: int
     before: int
     point: int = 0
-    place: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +185,7 @@ class Described:
     """Segments between the two ends in `ends`, in the order of their file: `rows` are DESCRIPTOR rows.
 
     Packets count over the chain of the file in its capture point. `kept` are the payloads that are not read from the
-    file, None where there are none. `place` says where the file is, to owners that have no plan (`PlaceOfFile`).
+    file, None where there are none.
     """
 
     point: int
@@ -197,7 +196,6 @@ class Described:
     packet: int
     rows: bytes
     kept: bytes | None
-    place: bytes | None = None
 
 
 def described(scheduled: Scheduled, reader: PartReader | None = None, *, payloads: bool = False) -> Iterator[Described]:
@@ -230,7 +228,6 @@ def described(scheduled: Scheduled, reader: PartReader | None = None, *, payload
                     int(first["packet"]),
                     rows.tobytes(),
                     kept,
-                    scheduled.place,
                 )
     except InputError as error:
         reader.notices.append(Notice(error.reason, 0, 0))

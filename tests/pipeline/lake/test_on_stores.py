@@ -164,15 +164,15 @@ def test_what_cannot_be_written_is_one_line(object_store):
 
 @pytest.mark.spark
 def test_tasks_write_it_and_read_it(spark, object_store, tmp_path):
-    """As `kwire scan -o` and `kwire query --master` do, whose workers find the store as those of inputs do."""
+    """As `kwire export --master` and `kwire query --master` do, whose workers find the store as those of inputs do."""
     from kwire_cli.pipeline import spark_lake
-    from kwire_cli.pipeline.into import scan_into
+    from kwire_cli.pipeline.on_spark import export as export_on_spark
 
     inputs, lake, wanted = tmp_path / "in", object_store.url("tasks"), Wanted(chosen(None), Reading())
     shutil.copytree(CAPTURES, inputs / "captures")
-    scan_into(spark, [str(inputs)], path_of(lake), wanted)
+    export_on_spark(spark, [str(inputs)], path_of(lake), wanted)
     shutil.copytree(SEGMENTS / "orders-zstd-0", inputs / "orders-0")
-    assert scan_into(spark, [str(inputs)], path_of(lake), wanted).read == len([*(inputs / "orders-0").iterdir()])
+    assert export_on_spark(spark, [str(inputs)], path_of(lake), wanted).read == len([*(inputs / "orders-0").iterdir()])
     run([inputs], tmp_path / "one")
     assert content(lake) == content(tmp_path / "one")
     query = "select api, day, count(*) as n, sum(size) as size from frames group by api, day order by api, day"

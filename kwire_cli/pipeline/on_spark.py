@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import pickle
+from dataclasses import dataclass
 from functools import partial
+from itertools import chain, groupby
+from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.sql import functions
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from kwire_cli.pipeline.captures import sketched
 from kwire_cli.pipeline.lake.descriptors import DESCRIBED, ORDER, rows_in
-from kwire_cli.pipeline.lake.export import chosen_columns
 from kwire_cli.pipeline.lake.hidden import one_array, put_table, table_of
 from kwire_cli.pipeline.lake.in_tasks import Cut, write_in_tasks
 from kwire_cli.pipeline.lake.units import inputs_for, named_files
 from kwire_cli.pipeline.lake.window_tasks import Done, described, merge, owners_of, read_connections
 from kwire_cli.pipeline.lake.windows import pack_size
-from kwire_cli.pipeline.parts import MADE_SCHEMA, MOST_TASKS, folded, gathered, made_by
+from kwire_cli.source.packets.points import sketch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import numpy.typing as npt
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from kwire_cli.pipeline.lake.tasks import Look
     from kwire_cli.pipeline.lake.units import Exported
@@ -34,29 +36,28 @@ if TYPE_CHECKING:
     from kwire_cli.source.packets.points import Sketch
     from kwire_cli.stores import Place
 
-__all__ = ("Cut", "SparkTasks", "scan_into")
+    Merge = Callable[[Any, Any], None]
+    """Adds what came later to what a task made."""
+
+__all__ = ("Cut", "SparkTasks", "export")
+MOST_TASKS = 20_000
+"""Tasks of a session: beyond this each does several works, one behind the other."""
 PER_CORE = 64
 """Tasks for each core that look at files, at most."""
 
 
-def scan_into(
+def export(
     spark: SparkSession,
     paths: Sequence[str],
     into: Place,
     wanted: Wanted,
     *,
-    fields: str | None = None,
     form: str = "parquet",
     cut: Cut | None = None,
     note: Callable[[str], None] = lambda _: None,
     again: bool = False,
 ) -> Exported:
-    """Write the tables of inputs to a place that all workers reach, as `lake.in_tasks.write_in_tasks` does.
-
-    `fields` are names of columns of the only table that is wanted.
-    """
-    if fields is not None:
-        wanted = replace(wanted, columns=chosen_columns(wanted.tables, fields))
+    """Write the tables of inputs to a place that all workers reach, as `lake.in_tasks.write_in_tasks` does."""
     files = named_files(inputs_for(paths, wanted))
     return write_in_tasks(SparkTasks(spark), files, into, wanted, form=form, cut=cut, note=note, again=again)
 
@@ -89,12 +90,20 @@ class SparkTasks:
         return made.toArrow().cast(schema)
 
     def sketched(self, files: Sequence[str]) -> Iterator[Sketch]:
-        """Yield the sketches of files, some by tasks at a time."""
-        return sketched(self.spark, files)
+        """Yield the sketches of files, some by tasks at a time: the first ones may tell enough."""
+        context = self.spark.sparkContext
+        start = 0
+        most = 2
+        while start < len(files):
+            some = files[start : start + most]
+            tasks = min(len(some), 4 * context.defaultParallelism)
+            yield from context.parallelize(some, tasks).map(sketch).collect()
+            start += most
+            most *= 4
 
     def folded(self, count: int, fold: Callable[[Iterable[int]], Any], merge: Callable[[Any, Any], None]) -> list[Any]:
         """Return the results of `fold` over the numbers of so many works."""
-        return folded(self.spark, range(count), fold, merge)
+        return folded(self.spark, count, fold, merge)
 
     def read(self, job: Job) -> Done:
         """Have packets described, and connections read by their owners."""
@@ -128,3 +137,72 @@ def _describe(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Record
 
 def _own(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield made_by(TaskContext.get().partitionId(), read_connections(job, rows_in(batches)))  # type: ignore[union-attr]
+
+
+# Results that are small, however much tasks read for them.
+
+MADE_SCHEMA = pa.schema([("at", pa.int64()), ("made", pa.binary())])
+"""The columns that tasks return: a number by which rows are in order, and the result, pickled."""
+FEW = 64
+"""Tasks whose results come here as they are."""
+
+
+def folded(spark: SparkSession, count: int, fold: Callable[[Iterable[int]], Any], merge: Merge) -> list[Any]:
+    """Return the results of `fold` over the numbers of works, in their order.
+
+    There is a task for each number, or for some numbers that follow one another.
+    """
+    if not count:
+        return []
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        numbers = (number for batch in batches for number in batch.column(0).to_pylist())
+        if (first := next(numbers, None)) is not None:
+            yield made_by(first, fold(chain([first], numbers)))
+
+    tasks = min(count, MOST_TASKS)
+    made = spark.range(0, count, 1, tasks).mapInArrow(work, from_arrow_schema(MADE_SCHEMA))
+    return gathered(made, tasks, merge)
+
+
+def made_by(task: int, made: Any) -> pa.RecordBatch:
+    """Return the result of a task as a row. Tasks are in the order of their numbers."""
+    return pa.RecordBatch.from_arrays(
+        [pa.array([task], pa.int64()), pa.array([pickle.dumps(made)], pa.binary())], schema=MADE_SCHEMA
+    )
+
+
+def gathered(results: DataFrame, tasks: int, merge: Merge) -> list[Any]:
+    """Return the results of tasks, in their order.
+
+    If there are many tasks, other tasks put some consecutive results together before these come here.
+    """
+    if tasks > FEW:
+        group_size = isqrt(tasks)
+        results = results.withColumn("some", functions.floor(results["at"] / group_size)).repartition(
+            max(tasks // group_size, 1), "some"
+        )
+        results = (
+            results.sortWithinPartitions("at")
+            .select(*MADE_SCHEMA.names, "some")
+            .mapInArrow(partial(_put_together, merge), from_arrow_schema(MADE_SCHEMA))
+        )
+    return [pickle.loads(row.made) for row in sorted(results.collect(), key=lambda row: row.at)]  # noqa: S301 - our own
+
+
+def _put_together(merge: Merge, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    rows = (
+        (some, at, pickled)
+        for batch in batches
+        for at, pickled, some in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    )
+    for _, those in groupby(rows, key=lambda row: row[0]):
+        first: int | None = None
+        whole: Any = None
+        for _, at, pickled in those:
+            if first is None:
+                first, whole = at, pickle.loads(pickled)  # noqa: S301 - our own
+            else:
+                merge(whole, pickle.loads(pickled))  # noqa: S301 - as above
+        if first is not None:
+            yield made_by(first, whole)

@@ -1,6 +1,8 @@
 """A lake that Spark's tasks write is the one that a single process writes."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -23,12 +25,12 @@ OWN = ROOT.parent / "shared" / "real" / "own"
 @pytest.fixture
 def both(spark, tmp_path):
     """Writes inputs to a lake both ways; returns what Spark's run did, and both lakes."""
-    from kwire_cli.pipeline.into import Cut, scan_into
+    from kwire_cli.pipeline.on_spark import Cut, export as export_on_spark
 
     def both(*inputs, tables="all", cut=None, **settings):
         wanted, settings["cut"] = Wanted(chosen(tables), Reading()), Cut(**(cut or {}))
         paths = [str(path) for path in inputs]
-        done = scan_into(spark, paths, tmp_path / "tasks", wanted, **settings)
+        done = export_on_spark(spark, paths, tmp_path / "tasks", wanted, **settings)
         export(paths, tmp_path / "one", wanted)
         return done, tmp_path / "tasks", tmp_path / "one"
 
@@ -46,15 +48,15 @@ def test_every_kind_of_input(both, tmp_path, monkeypatch):
 
 
 def test_a_second_run_reads_what_is_new(spark, tmp_path):
-    from kwire_cli.pipeline.into import scan_into
+    from kwire_cli.pipeline.on_spark import export as export_on_spark
 
     inputs, lake, wanted = tmp_path / "in", tmp_path / "lake", Wanted(chosen(None), Reading())
     shutil.copytree(SAMPLES / "captures", inputs / "captures")
-    assert scan_into(spark, [str(inputs)], lake, wanted).read > 2
+    assert export_on_spark(spark, [str(inputs)], lake, wanted).read > 2
     shutil.copytree(SAMPLES / "segments" / "orders-zstd-0", inputs / "orders-0")
     (inputs / "more").mkdir()
     shutil.copy(SAMPLES / "captures" / "ipv6.pcap", inputs / "more")
-    done = scan_into(spark, [str(inputs)], lake, wanted)
+    done = export_on_spark(spark, [str(inputs)], lake, wanted)
     assert done.known > 2
     assert done.read == 1 + len([*(inputs / "orders-0").iterdir()])
     export([str(inputs)], tmp_path / "one", wanted)
@@ -71,26 +73,67 @@ def test_spark_reads_what_it_wrote(spark, both):
     assert (types["time"], types["topics"], types["day"]) == ("timestamp", "array<string>", "date")
 
 
+ASKED = ("--master", "local[2]", "--format", "csv")
+
+
 def test_the_command(tmp_path):
     lake = tmp_path / "lake"
-    asked = ("scan", ROOT / "samples" / "captures", "-o", lake, "--tables", "frames,names")
-    done = kwire(*asked, "--format", "csv")
+    asked = ("export", SAMPLES / "captures", "-o", lake, "--tables", "frames,names", *ASKED)
+    done = kwire(*asked)
     assert done.code == 0, done.err
     assert [line.split(",")[0] for line in done.out.splitlines()] == ["table", "frames", "names"]
     assert "5 input files" in done.err
     assert "5 input files unchanged" in kwire(*asked).err
     assert {path.name for path in lake.iterdir()} == {"frames", "names", "inputs"}
-    (file,) = lake.glob("inputs/*")
-    assert pq.read_table(file)["fields"].to_pylist() == [None] * 5
-
-
-def test_columns(tmp_path):
-    asked = ("scan", ROOT / "samples" / "captures" / "ipv6.pcap", "-o", tmp_path, "--fields", "time,api")
-    done = kwire(*asked)
-    assert (done.code, "--fields names columns of one table" in done.err) == (2, True)
-    assert kwire(*asked, "--tables", "frames").code == 0
-    (file,) = tmp_path.glob("frames/*/*/*")
+    columns = ("export", SAMPLES / "captures" / "ipv6.pcap", "-o", tmp_path / "columns", *ASKED)
+    assert kwire(*columns, "--fields", "time,api", "--tables", "frames").code == 0
+    (file,) = tmp_path.glob("columns/frames/*/*/*")
     assert pq.ParquetFile(file).schema_arrow.names == ["time", "api"]
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--conf", "spark.driver.memory=4g"), "--conf is for Spark: add --master URL"),
+        (("--master", "local[1]", "--conf", "driver.memory=4g"), "--conf takes a setting of Spark, such as"),
+        (("--master", "local[1]", "--filter", "error"), "--filter reads frames in one process: leave out --master"),
+        (("--master", "local[1]", "--jobs", "2"), "--jobs is for processes of this machine: leave out --master"),
+    ],
+)
+def test_options_that_do_not_go_together(tmp_path, options, why):
+    done = kwire("export", SAMPLES / "captures", "-o", tmp_path / "lake", *options)
+    assert (done.code, why in done.err) == (2, True)
+    assert not (tmp_path / "lake").exists()
+
+
+def test_nothing_that_can_be_read_is_an_error(tmp_path):
+    for number in range(7):
+        (tmp_path / f"none{number}.pcap").write_bytes(b"no capture at all")
+    done = kwire("export", tmp_path, "-o", tmp_path / "lake", "--tables", "frames", *ASKED)
+    assert (done.code, "could be read" in done.err) == (2, True)
+
+
+def test_another_default_file_system(tmp_path):
+    """Spark's default file system is on other machines, but files of this machine are read and written.
+
+    A session of its own: Spark reads the setting once.
+    """
+    log = str(SAMPLES / "segments" / "orders-zstd-0")
+    asked = ["export", log, "-o", str(tmp_path / "lake"), "--master", "local[1]"]
+    command = [sys.executable, "-m", "kwire_cli", *asked, "--conf", "spark.hadoop.fs.defaultFS=hdfs://127.0.0.1:9"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    export([log], tmp_path / "one", Wanted(chosen(None), Reading()))
+    assert content(tmp_path / "lake") == content(tmp_path / "one")
+
+
+def test_results_of_many_tasks_come_in_the_order_of_works(spark, monkeypatch):
+    from kwire_cli.pipeline import on_spark
+
+    monkeypatch.setattr(on_spark, "FEW", 2)
+    made = on_spark.folded(spark, 200, list, list.extend)
+    assert [number for some in made for number in some] == [*range(200)]
+    assert on_spark.folded(spark, 0, list, list.extend) == []
 
 
 @pytest.fixture(scope="module")
