@@ -100,6 +100,25 @@ def test_an_input_form(copy):
     assert b'"api":"ApiVersions"' in kwire(copy, "decode", "--input", "decimal", "0 0 0 10 0 18 0 0 0 0 0 1 0 0")
 
 
+def test_a_column_of_frames(copy):
+    """Its entry is enough for --fields, --filter, SQL over a capture, and lakes."""
+    pytest.importorskip("pyarrow")
+    entry = re.search(r"`(Column\(\"tail\".*?\))`\.", PAGE)[1]
+    columns = copy / "kwire_cli" / "facts" / "columns.py"
+    text = columns.read_text("utf-8")
+    beginning = "\nFRAMES: tuple[Column, ...] = ("
+    assert text.count(beginning) == 1
+    columns.write_text(text.replace(beginning, f"{beginning}\n    {entry},"), "utf-8")
+    capture = str(ROOT / "samples" / "captures" / "ipv6.pcap")
+    tails = kwire(copy, "decode", "--format", "csv", "--fields", "tail", capture).decode().splitlines()[1:]
+    assert len(tails) == 148
+    chosen = kwire(copy, "decode", "--format", "jsonl", "--filter", f"tail == {tails[0]!r}", capture)
+    assert len(chosen.splitlines()) == tails.count(tails[0])
+    kwire(copy, "export", capture, "-o", "lake", "--tables", "frames")
+    found = kwire(copy, "query", "lake", "select tail from frames", "--format", "csv").decode().splitlines()[1:]
+    assert sorted(found) == sorted(tails)
+
+
 def test_a_command(copy):
     cli = copy / "kwire_cli" / "cli"
     (cli / "hello.py").write_text(

@@ -3,7 +3,8 @@
 A column is read from a line of a capture and from half an exchange of a request log; a pasted frame is a line too
 (`source.kafka.pasted`). Lakes and tables in memory take their schemas from here, and so do --filter, --fields, csv,
 the tables of `kwire decode`, completion, docs/tables.md and docs/filter.md. To add a column, append an entry to FRAMES
-(lakes and everything else), IN_MEMORY (not lakes) or FOR_FILTERS (no tables in SQL).
+(lakes and everything else), IN_MEMORY (not lakes) or FOR_FILTERS (no tables in SQL). Large captures are read by
+column: a column without a function in `columnar.frames.MANY_AT_A_TIME` is read line by line there.
 
 The types are in `DUCKDB_TYPES`; a `word` is text with few different values.
 """
@@ -57,6 +58,10 @@ DUCKDB_TYPES = {
 }
 
 
+VARIES = object()
+"""In place of a value that depends on the frame."""
+
+
 class Column(NamedTuple):
     """A column of frames: how to get its value from a line of a capture, and from half an exchange.
 
@@ -78,6 +83,8 @@ class Column(NamedTuple):
     """Other names that --filter, --fields and --sort accept."""
     values: tuple[str, ...] = ()
     """All values, if these are fixed names."""
+    regular: Any = VARIES
+    """The value of all regular frames, if it is one: requests and responses of a capture with nothing odd in them."""
 
     @property
     def is_list(self) -> bool:
@@ -314,6 +321,7 @@ FRAMES: tuple[Column, ...] = (
         lambda line: line.seen.protocol,
         null="Kafka",
         form="name",
+        regular=None,
     ),
     Column(
         "anomalies",
@@ -323,6 +331,7 @@ FRAMES: tuple[Column, ...] = (
         lambda line: line.anomalies,
         lambda _: [],
         form="name",
+        regular=[],
     ),
 )
 """The columns of `frames` that lakes have too."""
@@ -341,36 +350,62 @@ IN_MEMORY: tuple[Column, ...] = (
         "the line of a request log",
         lambda _: None,
         lambda half: half.exchange.line,
+        regular=None,
     ),
-    Column("source", "word", "`capture`, `pasted` or `request-log`", lambda line: line.source, lambda _: "request-log"),
+    Column(
+        "source",
+        "word",
+        "`capture`, `pasted` or `request-log`",
+        lambda line: line.source,
+        lambda _: "request-log",
+        regular="capture",
+    ),
     Column(
         "missing_bytes",
         "int64",
         "the bytes of the frame that are not captured",
         lambda line: line.seen.missing,
         unit="B",
+        regular=0,
     ),
-    Column("guess", "flag", "whether the layout was guessed from the bytes", lambda line: line.guess, lambda _: False),
+    Column(
+        "guess",
+        "flag",
+        "whether the layout was guessed from the bytes",
+        lambda line: line.guess,
+        lambda _: False,
+        regular=False,
+    ),
     Column(
         "gap",
         "word",
         "why bytes are a gap: `LOST` or `NOT_RECOGNISED`; in a filter, `.gap` is the field of batches",
         lambda line: line.seen.code,
         form="name",
+        regular=None,
     ),
-    Column("is_misread", "flag", "whether the body does not fit its version", is_misread, lambda _: False),
+    Column(
+        "is_misread",
+        "flag",
+        "whether the body does not fit its version",
+        is_misread,
+        lambda _: False,
+        regular=False,
+    ),
     Column(
         "fits_as",
         "text",
         "the layouts that the bytes fit, if they do not fit the version in their label",
         fits_as,
+        regular=None,
     ),
-    Column("reason", "text", "why TLS could not be decrypted", lambda line: line.seen.reason),
+    Column("reason", "text", "why TLS could not be decrypted", lambda line: line.seen.reason, regular=None),
     Column(
         "content",
         "texts",
         "the content of TLS records, if it is known: `ClientHello`, `alert close_notify`, …",
         lambda line: [*line.seen.content],
+        regular=[],
     ),
     Column(
         "batch_anomalies",
@@ -385,6 +420,7 @@ IN_MEMORY: tuple[Column, ...] = (
         "the client, if the frame is malformed and would be well-formed with 0a in place of each 0d 0a",
         client_if_mended,
         null="all other frames",
+        regular=None,
     ),
     Column(
         "digest",
@@ -412,6 +448,7 @@ IN_MEMORY: tuple[Column, ...] = (
         "whether all of the body could be read",
         is_read,
         lambda _: True,
+        regular=True,
     ),
     Column(
         "in_flight",
@@ -437,6 +474,7 @@ IN_MEMORY: tuple[Column, ...] = (
         lambda _: None,
         lambda half: None if half.is_response else microseconds_by_stage(half.exchange),
         null="captures",
+        regular=None,
     ),
     Column(
         "principal",
@@ -445,6 +483,7 @@ IN_MEMORY: tuple[Column, ...] = (
         lambda _: None,
         lambda half: half.exchange.principal,
         null="captures",
+        regular=None,
     ),
     Column(
         "forwarded",
@@ -452,6 +491,7 @@ IN_MEMORY: tuple[Column, ...] = (
         "whether another broker passed the request on",
         lambda _: False,
         lambda half: half.exchange.forwarded,
+        regular=False,
     ),
 )
 """Columns of `frames` that only tables in memory have."""

@@ -12,6 +12,7 @@ from kit.messages import exchanges
 from kwire_cli.analysis.subjects import subjects_of
 from kwire_cli.facts.bodies import table_of
 from kwire_cli.facts.columnar.filling import Filling, fill
+from kwire_cli.facts.columnar.frames import MANY_AT_A_TIME
 from kwire_cli.facts.memory import Tables
 from kwire_cli.message.encode import encode_document
 from kwire_cli.message.redaction import Redaction
@@ -121,6 +122,15 @@ def test_rows_of_every_message_are_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(Filling, "_stretch", stretch)
     assert len(assert_same(path)) > 100
     assert {"Fetch", "CreateTopics", "DescribeConfigs", "FetchSnapshot"} <= in_stretches
+
+
+def test_columns_without_code_for_many_frames_are_read_from_lines(monkeypatch):
+    """A new column needs one entry: lines give the same values as functions over many frames."""
+    for name in MANY_AT_A_TIME.copy():
+        if name != "capture_point":
+            monkeypatch.delitem(MANY_AT_A_TIME, name)
+    for path in SAMPLES[:2]:
+        assert "batches" in assert_same(path)
 
 
 def test_rows_that_wait_in_files_are_the_same(monkeypatch):

@@ -236,7 +236,7 @@ class Filling:
         requests = values_in(stretch.requests, catalog)
         responses = values_in(stretch.responses, catalog)
         topics = topics_of(self._names, stretch, requests, responses)
-        for rows in stretch_rows(stretch, requests, responses, topics, self._origin, self._schema):
+        for rows in stretch_rows(stretch, requests, responses, topics, self._origin, self._names, self._schema):
             self._spool(FRAMES_TABLE, rows)
         for values in (*requests, *responses):
             self._keys.frombytes(values.frames.number.tobytes())

@@ -23,9 +23,10 @@ from kwire_cli.facts.columnar.arrays import (
     word,
     words,
 )
+from kwire_cli.facts.columnar.lines import StretchLines
 from kwire_cli.facts.columnar.record_anomalies import plain_frame, record_anomalies
 from kwire_cli.facts.columnar.values import Values
-from kwire_cli.facts.columns import FRAMES as FRAME_COLUMNS, IN_MEMORY, Column
+from kwire_cli.facts.columns import FRAMES as FRAME_COLUMNS, IN_MEMORY, VARIES, Column
 from kwire_cli.facts.frame_values import (
     GROUP,
     SESSION_ID,
@@ -62,6 +63,10 @@ sessions may have begun on another connection.
 """
 MEMORY = pa.schema([*arrow_schema((column.name, column.type) for column in IN_MEMORY), *UNRESOLVED])
 """The same for tables in memory, which have more columns."""
+
+
+_NOT_IN_ALL = ("broker", "request_frame", "throttle_ms", "delayed", "latency_us", SESSION)
+"""Columns of UNRESOLVED that are null in some layouts, or until all names are known."""
 
 
 # The rows of a stretch.
@@ -105,6 +110,7 @@ class _Around:
     stretch: Stretch
     origin: Origin
     groups: dict[int, list[str]]
+    lines: StretchLines
 
 
 def stretch_rows(
@@ -113,24 +119,34 @@ def stretch_rows(
     responses: Sequence[Values],
     topics: dict[int, pa.ListArray],
     origin: Origin,
+    names: Names,
     schema: pa.Schema = UNRESOLVED,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a stretch, layout by layout, with the columns of a schema.
 
-    `topics` are those of its frames by the identity of these.
+    `topics` are those of its frames by the identity of these. `names` are those known so far.
     """
     asked = _asked(stretch, requests)
-    in_memory = _IN_MEMORY.keys() & schema.names
-    groups = _groups_of_requests(stretch, requests) if "request_groups" in in_memory else {}
-    around = _Around(stretch, origin, groups)
+    groups = _groups_of_requests(stretch, requests) if "request_groups" in schema.names else {}
+    around = _Around(stretch, origin, groups, StretchLines(stretch, origin, names))
     for values in (*requests, *responses):
         columns = _columns(values, stretch, asked, topics[id(values.frames)], origin)
-        for name in in_memory:
-            columns[name] = _IN_MEMORY[name](values, around)
-        count = values.count
-        yield pa.RecordBatch.from_arrays(
-            [columns.get(each.name, pa.nulls(count, each.type)) for each in schema], schema=schema
-        )
+        arrays = [columns[each.name] if each.name in columns else _more(each, values, around) for each in schema]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _more(field: pa.Field, values: Values, around: _Around) -> pa.Array:
+    """Return a column that is not in `_columns`: by its own function, or one value for all frames, or by lines."""
+    if field.name in MANY_AT_A_TIME:
+        return MANY_AT_A_TIME[field.name](values, around)
+    column = LINE_COLUMNS[field.name]
+    if column.regular is VARIES:
+        return around.lines.column(column, values.frames, field.type)
+    if column.regular is None:
+        return pa.nulls(values.count, field.type)
+    if column.type == "word":
+        return word(column.regular, values.count)
+    return pa.repeat(pa.scalar(column.regular, field.type), values.count)
 
 
 def _columns(
@@ -141,7 +157,8 @@ def _columns(
     file, packet = places_of(frames.packet, origin)
     src, dst = (stretch.dst, stretch.src) if is_response else (stretch.src, stretch.dst)
     codes = values.error_codes()
-    columns: dict[str, pa.Array] = {
+    columns: dict[str, pa.Array] = {name: pa.nulls(count, UNRESOLVED.field(name).type) for name in _NOT_IN_ALL}
+    columns |= {
         "file": file,
         "packet": packet,
         "time": times(frames.time),
@@ -161,7 +178,6 @@ def _columns(
         "transactional_id": values.transactional_id(),
         "error_codes": codes,
         "errors": _names_of(codes, stretch.connection.catalog),
-        "anomalies": _no_texts(count),
         ADDRESS: word(stretch.dst, count),
     }
     if layout.api_key == FETCH and (sessions := values.top(SESSION_ID)) is not None:
@@ -188,10 +204,6 @@ def _columns(
 
 def _no_texts(count: int) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(np.zeros(count + 1, np.int32)), pa.array([], pa.string()))
-
-
-def _flags(value: bool, count: int) -> pa.Array:  # noqa: FBT001 - the value of a column
-    return pa.array(np.full(count, value))
 
 
 def _digests(values: Values) -> pa.Array:
@@ -224,7 +236,7 @@ def _batch_anomalies(values: Values) -> pa.ListArray:
 def _expects_answer(values: Values) -> pa.Array:
     """Return true for requests: those without a response are in no stretch."""
     if values.frames.layout.kind == "request":
-        return _flags(True, values.count)  # noqa: FBT003 - as said above
+        return pa.array(np.full(values.count, fill_value=True))
     return pa.nulls(values.count, pa.bool_())
 
 
@@ -268,23 +280,16 @@ def _groups_in(values: Values) -> list[list[str]]:
     return [[text] if text else [] for text in texts]
 
 
-_IN_MEMORY: dict[str, Callable[[Values, _Around], pa.Array]] = {
+MANY_AT_A_TIME: dict[str, Callable[[Values, _Around], pa.Array]] = {
     "capture_point": lambda values, around: word(around.origin.capture, values.count),
-    "source": lambda values, _: word("capture", values.count),
-    "missing_bytes": lambda values, _: pa.array(np.zeros(values.count, np.int64)),
-    "guess": lambda values, _: _flags(False, values.count),  # noqa: FBT003 - the value of a column
-    "is_misread": lambda values, _: _flags(False, values.count),  # noqa: FBT003 - the value of a column
-    "content": lambda values, _: _no_texts(values.count),
     "batch_anomalies": lambda values, _: _batch_anomalies(values),
     "digest": lambda values, _: _digests(values),
     "allowed_ms": lambda values, _: _allowed_ms(values),
     "expects_answer": lambda values, _: _expects_answer(values),
-    "is_read": lambda values, _: _flags(True, values.count),  # noqa: FBT003 - the value of a column
     "in_flight": lambda values, around: _in_flight(values, around.stretch),
     "request_groups": _request_groups,
-    "forwarded": lambda values, _: _flags(False, values.count),  # noqa: FBT003 - the value of a column
 }
-"""The columns of tables in memory that are not null for a frame of a stretch, in which nothing is irregular."""
+"""Functions for columns of tables in memory that read many frames at a time. Lines give the same values, slowly."""
 
 
 def places_of(packets: Ints, origin: Origin) -> tuple[pa.Array, pa.Array]:

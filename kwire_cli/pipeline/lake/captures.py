@@ -94,7 +94,8 @@ class PointTables:
         for values in requests:
             self._client(values.frames.client_id, stretch.connection.software)
         if "frames" in self.tables:
-            yield from (Rows("frames", rows) for rows in stretch_rows(stretch, requests, responses, topics, origin))
+            of_frames = stretch_rows(stretch, requests, responses, topics, origin, self.names)
+            yield from (Rows("frames", rows) for rows in of_frames)
         if "faults" in self.tables:
             for values in (*requests, *responses):
                 yield from (Rows("faults", rows) for rows in record_faults(values, stretch, origin))

@@ -1,0 +1,81 @@
+"""Columns of regular frames that are not read many at a time: each frame becomes a line, and the column reads it.
+
+This is the way of every column without code of its own in `facts/columnar/frames.py`. It takes longer, and gives the
+same values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from kwire_cli.message.known_layout import Headers
+from kwire_cli.source.kafka.captured import Captured
+from kwire_cli.source.kafka.connection import Seen
+from kwire_cli.source.kafka.framing import Cut
+from kwire_cli.source.packets.model import NO_TIME
+
+if TYPE_CHECKING:
+    from kwire_cli.facts.columns import Column
+    from kwire_cli.source.kafka.bulk_frames import Frames, Stretch
+    from kwire_cli.source.kafka.captured import Names
+    from kwire_cli.source.packets.model import Origin
+
+
+@dataclass(frozen=True)
+class StretchLines:
+    """The frames of a stretch as lines, made when a column first needs them."""
+
+    stretch: Stretch
+    origin: Origin
+    names: Names
+    _lines: dict[int, list[Captured]] = field(default_factory=dict)
+
+    def column(self, column: Column, frames: Frames, kind: pa.DataType) -> pa.Array:
+        """Return the values of a column for frames of the stretch."""
+        return pa.array([column.of_line(line) for line in self._of(frames)], kind)
+
+    def _of(self, frames: Frames) -> list[Captured]:
+        if not self._lines:
+            self._make()
+        return self._lines[id(frames)]
+
+    def _make(self) -> None:
+        stretch = self.stretch
+        before = len(stretch.pending)
+        answered = np.sort(np.concatenate([np.zeros(0, np.int64), *(frames.number for frames in stretch.responses)]))
+        requests = dict(enumerate(stretch.pending))
+        for frames in stretch.requests:
+            lines = self._made(frames, 0)
+            self._lines[id(frames)] = lines
+            for line, which in zip(lines, frames.which.tolist(), strict=True):
+                line.seen.in_flight = before + which + 1 - int(np.searchsorted(answered, line.number))
+                requests[before + which] = line
+        for frames in stretch.responses:
+            lines = self._made(frames, 1)
+            self._lines[id(frames)] = lines
+            for line, which in zip(lines, frames.which.tolist(), strict=True):
+                line.request = requests[which]
+                line.seen.delayed = bool(stretch.delayed[which])
+
+    def _made(self, frames: Frames, of_broker: int) -> list[Captured]:
+        stretch = self.stretch
+        connection = stretch.connection
+        layout = frames.layout
+        data = frames.walk.data.data
+        src, dst = (stretch.dst, stretch.src) if of_broker else (stretch.src, stretch.dst)
+        side = (connection.client or 0) ^ of_broker
+        headers = Headers(connection.catalog)
+        lines = []
+        for at, stop in enumerate(frames.walk.jobs[:, 2].tolist()):
+            own = bytes(data[stop - int(frames.size[at]) : stop])
+            time = int(frames.time[at])
+            seen = Seen(layout.kind, side, Cut("frame", own, int(frames.packet[at]), None if time == NO_TIME else time))
+            seen.plain = headers.plain(layout, own, int(frames.correlation_id[at]))
+            line = Captured(seen, stretch.stream, src, dst, connection, self.names, self.origin)
+            line.number = int(frames.number[at])
+            lines.append(line)
+        return lines
