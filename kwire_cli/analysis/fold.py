@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Captured
@@ -25,8 +25,8 @@ class Counter(Protocol[Subject_contra]):
 class Merged(Counter[Subject_contra], Protocol[Subject_contra]):
     """Counter in tasks of `kwire scan`: each task has its own, and they are merged in the order of the inputs.
 
-    Its state is small, without layouts, and can be pickled.
+    What it leaves when it is pickled is small, without layouts.
     """
 
-    def merge(self, other: Self, /) -> None:
-        """Take in what another one was given; its subjects come later."""
+    def merge(self, other: Any, /) -> None:
+        """Take in what another one left; its subjects come later."""

@@ -16,8 +16,7 @@ import click
 
 from kwire_cli.analysis.costs.advice import drawn
 from kwire_cli.analysis.costs.advice_values import named
-from kwire_cli.analysis.costs.overhead_answer import Overhead
-from kwire_cli.analysis.costs.tallies import Tallies
+from kwire_cli.analysis.costs.overhead import Overhead
 from kwire_cli.analysis.state.answer import state_answer
 from kwire_cli.analysis.state.lag import logs_beside
 from kwire_cli.cli.capture_inputs import tell_of_logs
@@ -28,6 +27,7 @@ from kwire_cli.cli.options import Top, record_format_option
 from kwire_cli.cli.overhead import DEFAULTS, Tables, grouping, tables_of
 from kwire_cli.cli.typed_options import Printing, flag, given, option
 from kwire_cli.errors import InputError, counted as number_of
+from kwire_cli.facts.costs.counting import Costs
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.model import CAPTURES, SEGMENTS, numbered
 from kwire_cli.records.formats import AUTO
@@ -204,7 +204,7 @@ def _overhead(run: Run) -> Answer:
 
 
 def _spending(catalog: Catalog, tables: list[tuple[str, ...]], limits: Limits) -> Overhead:
-    return Overhead(tables, Tallies(catalog, grouping(tables), limits=limits, named=_packet))
+    return Overhead(tables, Costs(catalog, grouping(tables), limits, named=_packet))
 
 
 def _packet(line: Any) -> dict[str, Any]:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kwire_cli.analysis.costs.ledger import (
+from kwire_cli.engine import numba_loops
+from kwire_cli.engine.arrow import batch_of, counts_of, numbers as arrow_numbers, sum_walk
+from kwire_cli.engine.compiled import Walk, compiled, jobs_of, octets, sum_many, walk_many
+from kwire_cli.engine.lower import entry_for, records_entry
+from kwire_cli.engine.spans import walk
+from kwire_cli.facts.costs.batch_sizes import BatchSizes
+from kwire_cli.facts.costs.columns import COSTS
+from kwire_cli.facts.costs.counting import HEADERS, no_frame
+from kwire_cli.facts.costs.ledger import (
     GAP_PATH,
     GUESS_PATH,
     Kind,
@@ -17,14 +25,7 @@ from kwire_cli.analysis.costs.ledger import (
     in_header,
     in_size,
 )
-from kwire_cli.analysis.costs.measures import BatchSizes
-from kwire_cli.analysis.costs.record_sets import RecordSets
-from kwire_cli.analysis.costs.tallies import HEADERS, no_frame
-from kwire_cli.engine import numba_loops
-from kwire_cli.engine.arrow import batch_of, counts_of, numbers as arrow_numbers, sum_walk
-from kwire_cli.engine.compiled import Walk, compiled, jobs_of, octets, sum_many, walk_many
-from kwire_cli.engine.lower import entry_for, records_entry
-from kwire_cli.engine.spans import walk
+from kwire_cli.facts.costs.record_sets import RecordSets
 from kwire_cli.message.encode import header_spec
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.records.layouts import LAYOUTS, MAGIC_AT, OVERHEAD, SIZE_AT
@@ -131,20 +132,9 @@ def _batches(data: Octets, start: Ints, stop: Ints) -> tuple[Ints, Ints, npt.NDA
 #
 # Paths are those of `kwire overhead --by field`. Records are opened.
 
-LEDGER = pa.schema(
-    [
-        pa.field("capture_point", pa.string()),
-        pa.field("api", pa.string()),
-        pa.field("kind", pa.string()),
-        pa.field("api_version", pa.int32()),
-        pa.field("path", pa.string()),
-        pa.field("prefix_bytes", pa.int64()),
-        pa.field("value_bytes", pa.int64()),
-        pa.field("count", pa.int64()),
-    ]
-)
-
-
+_ARROW = {"VARCHAR": pa.string(), "INTEGER": pa.int32(), "BIGINT": pa.int64()}
+LEDGER = pa.schema([pa.field(column.name, _ARROW[column.type]) for column in COSTS if column.in_lakes])
+"""The columns of `costs` that lakes have."""
 AT_ONCE = 4 << 20
 """Bytes of frames that are walked together, about."""
 MOST_LINES = 1 << 15

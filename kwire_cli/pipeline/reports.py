@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from kwire_cli.analysis.costs.advice import Plans, Prices
-    from kwire_cli.analysis.costs.overhead_answer import Overhead
+    from kwire_cli.analysis.costs.overhead import Overhead
     from kwire_cli.analysis.fold import Merged
     from kwire_cli.spec.catalog import Catalog
 
