@@ -30,9 +30,11 @@ class Column(NamedTuple):
 
 
 def _api(subject: Message) -> str | None:
-    if isinstance(subject, Decoded) or not is_frame(subject):
-        return None
-    return subject.api or (None if subject.api_key is None else f"api key {subject.api_key}")
+    return None if isinstance(subject, Decoded) or not is_frame(subject) else subject.api
+
+
+def _api_key(subject: Message) -> int | None:
+    return None if isinstance(subject, Decoded) or not is_frame(subject) else subject.api_key
 
 
 def _version(subject: Message) -> int | None:
@@ -65,6 +67,7 @@ OWNERS = (
     Column("api", "VARCHAR", _api, in_lakes=True),
     Column("kind", "VARCHAR", kind_of, in_lakes=True),
     Column("api_version", "INTEGER", _version, in_lakes=True),
+    Column("api_key", "INTEGER", _api_key),
     Column("client_id", "VARCHAR", lambda subject: client_of(subject) if is_frame(subject) else None),
     Column("topic", "VARCHAR", _topic),
     Column("partition", "INTEGER", lambda _: None),
@@ -85,7 +88,7 @@ COSTS = (
 )
 """The columns of `costs`. Rows without a path count messages."""
 OF_OWNERS = {column.name: column.of for column in OWNERS if column.of}
-OF_LAYOUT = frozenset({"api", "kind", "api_version"})
+OF_LAYOUT = frozenset({"api", "api_key", "kind", "api_version"})
 """Columns that are the same for all frames of a layout."""
 _COSTS = tuple((column.name, column.type) for column in COSTS)
 TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
@@ -156,10 +159,11 @@ class Dimension(NamedTuple):
 
 WITHIN = ("field", "kind")
 """The dimensions that are parts of every message."""
+_NAME = "coalesce(c.api, 'api key ' || c.api_key)"
 OUTSIDE: Mapping[str, Dimension] = {
-    "api": Dimension(("api",), "c.api"),
-    "message": Dimension(("api", "kind"), "c.api || upper(c.kind[1]) || c.kind[2:]"),
-    "version": Dimension(("api", "api_version"), "c.api || ' ' || c.api_version"),
+    "api": Dimension(("api", "api_key"), _NAME),
+    "message": Dimension(("api", "api_key", "kind"), f"{_NAME} || upper(c.kind[1]) || c.kind[2:]"),
+    "version": Dimension(("api", "api_key", "api_version"), f"{_NAME} || ' ' || c.api_version"),
     "client": Dimension(("client_id",), "c.client_id"),
     "topic": Dimension(("topic",), "c.topic"),
     "partition": Dimension(("partition",), "c.partition::bigint"),

@@ -305,27 +305,15 @@ def _asked(request: Captured | None, name: str) -> int | None:
 
 
 def _numbers(request: Captured | None, name: str) -> list[int]:
-    if request and (plain := request.plain):
-        if name in plain.layout.roles.top:
-            return [plain.top(name)]
-        return list(_named(plain.body("size"), name))
-    reading = request.read if request else None
-    if not reading:
+    if request is None:
         return []
-    _, spans = reading
+    plain = request.plain
+    if plain and name in plain.layout.roles.top:
+        return [plain.top(name)]
+    spans = plain.spans if plain else request.read[1] if request.read else None
+    if spans is None:
+        return []
     wanted = {leaf.id for leaf in spans.program.leaves if leaf.name == name and leaf.kind == "int32"}
     return [
         number_at(spans.data[spans.value[at] : spans.end[at]]) for at, node in enumerate(spans.node) if node in wanted
     ]
-
-
-def _named(value: Any, name: str) -> Iterator[int]:
-    """Yield the numbers of this name in a value in JSON form."""
-    for key, inner in value.items():
-        if key == name and type(inner) is int:
-            yield inner
-        elif type(inner) is dict:
-            yield from _named(inner, name)
-        elif type(inner) is list and inner and type(inner[0]) is dict:
-            for element in inner:
-                yield from _named(element, name)
