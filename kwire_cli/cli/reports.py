@@ -227,7 +227,7 @@ def _advise(run: Run) -> Answer:
     if not seen.messages:
         raise InputError("this holds no message that is certain, or none that --message and --api choose")
     run.summary.rows = seen.messages
-    advice = drawn(run.catalog, seen, messages.priced, least=options.min_saving, half=options.half)
+    advice = drawn(run.catalog, seen, messages.priced, least=options.min_saving)
     if options.write_overlay:
         write(environment, Path(options.write_overlay), advice)
     return advice.answer(options.top, options.histograms)

@@ -37,7 +37,7 @@ COMMANDS = {
 """Commands for one machine whose names differ from those of the reports."""
 ANSWERS = [
     ("advise", [CAPTURE], ("--api", "Fetch", "--message", "MetadataResponse", "--min-saving", "5")),
-    ("advise", [CAPTURE], ("--half", "--top", "2", "--histograms", "1")),
+    ("advise", [CAPTURE], ("--top", "2", "--histograms", "1")),
     ("advise", [LOG, CAPTURE, SEGMENTS], ("--top", "20")),
     ("overhead", [CAPTURE], (*BY, "--top", "30", "--no-limits")),
     ("overhead", [MIDSTREAM, SEGMENTS], ()),
@@ -143,7 +143,7 @@ def test_what_many_tasks_made_is_put_together_in_tasks(monkeypatch):
 def test_what_does_not_go_together_is_refused():
     for options, why in (
         (("--report", "verify", "--by", "api"), "--by goes with --report overhead"),
-        (("-o", "lake", "--half"), "--half goes with --report advise"),
+        (("-o", "lake", "--min-saving", "2"), "--min-saving goes with --report advise"),
         (("-o", "lake", "--fail-fast"), "--fail-fast goes with --report"),
         (("--report", "verify", "--tables", "frames"), "--tables is for tables, and a report writes none"),
         (("--report", "verify", "--key", "text"), "--key is for tables, and a report writes none"),
