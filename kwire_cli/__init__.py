@@ -13,12 +13,12 @@ from kwire_cli.errors import DecodeError, EncodeError, InputError, KwireError, S
 from kwire_cli.spec.kafka import VERSION
 
 if TYPE_CHECKING:
-    from kwire_cli.analysis.costs.ledger import ledger
     from kwire_cli.analysis.costs.library import overhead
     from kwire_cli.analysis.library import ask, clients, diagnose, groups, sequence, stats, summary, transactions
     from kwire_cli.analysis.opening import open  # noqa: A004 - the library's word for it
     from kwire_cli.analysis.tables import tables
     from kwire_cli.analysis.verify import verify
+    from kwire_cli.facts.costs.ledger import ledger
     from kwire_cli.message.library import columns, decode, encode
     from kwire_cli.source.library import read_frames, read_records, write_records
     from kwire_cli.source.schema_inputs import serdes
@@ -63,7 +63,7 @@ _MODULES = {
     "diagnose": "analysis.library",
     "encode": "message.library",
     "groups": "analysis.library",
-    "ledger": "analysis.costs.ledger",
+    "ledger": "facts.costs.ledger",
     "open": "analysis.opening",
     "overhead": "analysis.costs.library",
     "read_frames": "source.library",

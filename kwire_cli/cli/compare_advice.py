@@ -27,7 +27,7 @@ from kwire_cli.analysis.costs.advice_values import (
 from kwire_cli.cli.capture_inputs import Choice, tell_of_logs
 from kwire_cli.cli.inputs import Terminal, reading_of
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, RecordSets
-from kwire_cli.cli.typed_options import Printing, flag, option, refuse
+from kwire_cli.cli.typed_options import Printing, option, refuse
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints
 from kwire_cli.source.capture_inputs import CaptureInput
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.reading import Opened
 
 
-ADVICE_OPTIONS = ("min_saving", "half", "histograms", "write_overlay", "as_topic")
+ADVICE_OPTIONS = ("min_saving", "histograms", "write_overlay", "as_topic")
 """Fields of AdviceOptions that only advice has a use for."""
 
 
@@ -68,7 +68,6 @@ class Advising(Printing):
         metavar="BYTES",
         help="Overlay only what saves at least this many bytes.",
     )
-    half: bool = flag("--half", rare=True, help="Derive the overlay from the first messages, and test it on all.")
     histograms: int = option(
         "--histograms",
         type=click.IntRange(min=0),
@@ -123,7 +122,7 @@ def _advice(environment: Environment, options: AdviceOptions, sources: tuple[str
         def price(plans: Plans) -> Prices:
             return messages.counted(Pricing(catalog, names, plans)).prices
 
-        return drawn(catalog, seeing.seen, price, least=options.min_saving, half=options.half)
+        return drawn(catalog, seeing.seen, price, least=options.min_saving)
 
 
 def _names(name: str | None) -> tuple[str, ...]:

@@ -86,7 +86,7 @@ def _columns(ctx: click.Context) -> Iterable[str]:
 
 
 def _dimensions(_: click.Context) -> Iterable[str]:
-    from kwire_cli.analysis.costs.measures import DIMENSIONS
+    from kwire_cli.facts.costs.columns import DIMENSIONS
 
     return DIMENSIONS
 

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import click
 
-from kwire_cli.analysis.costs.measures import DIMENSIONS, NAMES, OF_MESSAGE
-from kwire_cli.analysis.costs.overhead_answer import Overhead
-from kwire_cli.analysis.costs.tallies import Tallies, number_of
+from kwire_cli.analysis.costs.overhead import Overhead
 from kwire_cli.cli.capture_inputs import Choice, chooses
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_dimensions, complete_file
@@ -19,6 +17,9 @@ from kwire_cli.cli.inputs import BATCHES, Terminal, not_understood, note_links, 
 from kwire_cli.cli.options import Captures, Choosing, Decompression, Messages, RecordSets, Report, Verbose, WhatIf
 from kwire_cli.cli.typed_options import Printing, argument, flag, option, size_of, takes
 from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.facts.costs.columns import DIMENSIONS, owners_of
+from kwire_cli.facts.costs.counting import Costs, number_of
+from kwire_cli.facts.costs.limits import NAMES
 from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import READABLE, open_inputs
@@ -27,7 +28,7 @@ from kwire_cli.stores import sizes
 
 if TYPE_CHECKING:
     from kwire_cli.analysis.costs.batching import Accumulators
-    from kwire_cli.analysis.costs.subjects import Message
+    from kwire_cli.facts.costs.subjects import Message
     from kwire_cli.source.capture_inputs import CaptureInput
     from kwire_cli.source.log_inputs import LogFile, LogInput
     from kwire_cli.source.reading import Opened
@@ -141,7 +142,7 @@ def command(environment: Environment, options: Options) -> Exit:
     with environment.answering():
         overhead = Counting(environment, options).count()
         emit(environment, overhead.answer(top=options.top, records=options.records == "decoded", limits=shown), options)
-    return Exit.FOUND if options.exit_code and chooses(options) and not overhead.tallies.messages else Exit.DONE
+    return Exit.FOUND if options.exit_code and chooses(options) and not overhead.costs.messages else Exit.DONE
 
 
 def tables_of(by: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -158,8 +159,8 @@ def tables_of(by: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def grouping(tables: list[tuple[str, ...]]) -> list[str]:
-    """Return the dimensions of messages that these tables need."""
-    return [name for name in OF_MESSAGE if any(name in table for table in tables)]
+    """Return the columns of owners that these tables need."""
+    return owners_of([name for table in tables for name in table])
 
 
 def limits_of(texts: tuple[str, ...]) -> dict[str, int]:
@@ -247,22 +248,22 @@ class Counting:
         if overhead is None:
             overhead = self._overhead = self._begun(self._tables or [*DEFAULTS[kind]])
         overhead.only_files = overhead.only_files and kind == "segments"
-        overhead.tallies.file = name
-        overhead.tallies.largest.turn_to({"file": name} if self.several and name else {})
+        overhead.costs.file = name
+        overhead.costs.largest.turn_to({"file": name} if self.several and name else {})
         return overhead
 
     def _begun(self, tables: list[tuple[str, ...]]) -> Overhead:
         options = self.options
         accumulators, names = _accumulators(options), grouping(tables)
         on_records = accumulators.add if accumulators else None
-        tallies = Tallies(options.catalog, names, limits=options.limits, on_records=on_records, named=self._numbered)
-        written = None
+        overlaid, written = None, None
         if options.laid:
             from kwire_cli.analysis.costs.overlaid import Overlaid  # start-up counts
 
-            tallies.overlaid = Overlaid(options.catalog, options.laid)
-            written = Tallies(options.catalog, names, limits=options.limits)
-        return Overhead(tables, tallies, written, accumulators, only_files=True)
+            overlaid = Overlaid(options.catalog, options.laid)
+            written = Costs(options.catalog, names, options.limits)
+        costs = Costs(options.catalog, names, options.limits, overlaid, on_records, named=self._numbered)
+        return Overhead(tables, costs, overlaid, written, accumulators, only_files=True)
 
     def _numbered(self, subject: Message) -> dict[str, Any]:
         """Return the name of a message: its number in its input."""
@@ -274,11 +275,11 @@ class Counting:
         Raises InputError with the place if the overlay has no room for a value.
         """
         try:
-            overhead.tallies.add(subject)
+            overhead.costs.add(subject)
         except EncodeError as error:
             raise InputError(f"{place}: {error}") from None
         if overhead.written:
-            overhead.written.file = overhead.tallies.file
+            overhead.written.file = overhead.costs.file
             overhead.written.add(subject)
 
     def _segments(self, opened: LogInput) -> None:
@@ -293,7 +294,7 @@ class Counting:
             overhead = self._of("segments", file.label)
             self.decodable = self.decodable or len(content) > 0
             form = options.record_format or "auto"
-            for at in overhead.tallies.records(content, topic, file.partition, form):
+            for at in overhead.costs.records(content, topic, file.partition, form):
                 opened.caller.progress(file.label, at, len(content))
                 if opened.caller.stopped and not overhead.written:
                     break
@@ -314,7 +315,7 @@ class Counting:
         """
         from kwire_cli.analysis.costs.advice_values import in_batches  # start-up counts
 
-        overlaid = overhead.tallies.overlaid
+        overlaid = overhead.overlaid
         for message in in_batches(file.items(file.source(opened.how), opened.caller)):
             try:
                 if overlaid:
@@ -325,16 +326,16 @@ class Counting:
     def _capture(self, opened: CaptureInput, choice: Choice) -> None:
         """Count a capture, or all files of a capture point."""
         overhead = self._of("capture", opened.name)
-        tallies, add, before = overhead.tallies, overhead.tallies.add, overhead.tallies.messages
+        costs, add, before = overhead.costs, overhead.costs.add, overhead.costs.messages
         for line in choice.among(opened.subjects()):
-            if opened.point is not None and (own := line.where.file) != tallies.file:
-                tallies.file, tallies.largest.place = own, {"file": own}
+            if opened.point is not None and (own := line.where.file) != costs.file:
+                costs.file, costs.largest.place = own, {"file": own}
             if overhead.written:
                 self._add(overhead, line, f"{opened.label}: frame {line.number}")
             else:
                 add(line)
         chosen = choice.chooses or self.options.port is not None
-        self.decodable = self.decodable or tallies.messages > before or chosen
+        self.decodable = self.decodable or costs.messages > before or chosen
         overhead.file_bytes = (overhead.file_bytes or 0) + sum(sizes(opened.files))
 
     def _messages(self, opened: Opened) -> None:

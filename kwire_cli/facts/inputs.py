@@ -29,8 +29,10 @@ def is_large(opened: Opened) -> TypeGuard[CaptureInput]:
 def fill_large(tables: Tables, opened: CaptureInput) -> int:
     """Fill tables from a large capture, and return the number of its frames, gaps and other lines.
 
-    Return 0 and add no row if `subjects` of the input have to be added one by one.
+    Return 0 and add no row if `subjects` of the input have to be added one by one, as always for costs.
     """
+    if tables.takes("costs"):
+        return 0
     from kwire_cli.facts.columnar.filling import fill  # noqa: PLC0415 - it imports numba
 
     return fill(tables, opened)

@@ -28,6 +28,9 @@ from kwire_cli.facts.bodies import NO_FIELDS, structure_of, table_of
 from kwire_cli.facts.buffers import Buffer
 from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, values_of_line
 from kwire_cli.facts.connections import CONNECTIONS, connection_row
+from kwire_cli.facts.costs.columns import MACROS as COST_MACROS, OF_OWNERS, TABLES as COST_TABLES
+from kwire_cli.facts.costs.counting import Costs
+from kwire_cli.facts.costs.ledger import MEANING as KIND_MEANING, class_of
 from kwire_cli.facts.errors import ERRORS, error_rows
 from kwire_cli.facts.frame_values import halves_of, is_misread
 from kwire_cli.facts.queries import columns_read_by, named_in, names_all_columns, needed_by, views
@@ -69,6 +72,8 @@ Releases are numbered from the oldest on.
 """
 ANOMALY_CODES = (("code", "VARCHAR"), ("meaning", "VARCHAR"), ("is_refused", "BOOLEAN"))
 """The codes of anomalies. Kafka's reader fails at those that are refused."""
+BYTE_KINDS = (("kind", "VARCHAR"), ("class", "VARCHAR"), ("meaning", "VARCHAR"))
+"""The kinds of bytes. Their classes are payload, overhead and unread."""
 NAMES = (("capture_point", "VARCHAR"), ("kind", "VARCHAR"), ("key", "VARCHAR"), ("name", "VARCHAR"))
 _TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
     "connections": CONNECTIONS,
@@ -76,12 +81,14 @@ _TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
     "batches": BATCHES,
     "errors": ERRORS,
     "set_fields": SET_FIELDS,
+    **COST_TABLES,
 }
 _ALWAYS = frozenset({"connections", "names"})
 MACROS = (
     "create macro seconds_between(a, b) as date_diff('microsecond', a, b) / 1e6",
     "create macro evidence(place) as arg_min(place, place.ordinal, 10)",
     "create macro host_of(address) as regexp_replace(address, ':[0-9]+$', '')",
+    *COST_MACROS,
 )
 _LATE_BROKERS = (
     """
@@ -151,6 +158,10 @@ class Tables:
             self._fill_accepted_versions()
         if "anomaly_codes" in wanted:
             self._fill_anomaly_codes()
+        if "byte_kinds" in wanted:
+            self._fill_byte_kinds()
+        owners = [name for name in OF_OWNERS if takes_all or name in read]
+        self._costs = Costs(self.catalog, owners) if self.takes("costs") else None
         self._seen_names: dict[int, tuple[str | None, Names]] = {}
         self._logged_names: dict[str, str] = {}
         self._points: dict[str | None, int] = {}
@@ -205,6 +216,12 @@ class Tables:
         self._buffers[table] = self._buffer(table, columns)
         self.created.add(table)
 
+    def _fill_byte_kinds(self) -> None:
+        buffer = self._buffer("byte_kinds", BYTE_KINDS)
+        for kind, meaning in KIND_MEANING.items():
+            buffer.add([kind, class_of(kind), meaning])
+        buffer.flush()
+
     def takes(self, table: str) -> bool:
         """Return whether a table is filled. Most tables are only filled for queries that read them."""
         return table in self._buffers
@@ -220,6 +237,14 @@ class Tables:
         self.connection.execute(f"insert into {table} ({names}) select {names} from incoming")  # noqa: S608 - our own names
         self.connection.unregister("incoming")
 
+    def put_costs(self, costs: Costs, table: str = "costs") -> None:
+        """Add what was counted, the bytes of messages to a table of the columns of `costs`."""
+        for number, (name, row) in enumerate(costs.rows):
+            if name == "costs":
+                self.put(table, row)
+            elif table == "costs" and self.takes(name):
+                self.put(name, (number, *row) if name == "largest" else row)
+
     def learn(self, capture: str | None, names: Names) -> None:
         """Take the names of topics and brokers in a capture."""
         self._seen_names[id(names)] = capture, names
@@ -234,6 +259,9 @@ class Tables:
         self._at += 1
         if isinstance(subject, Captured):
             self._add_line(subject)
+            if self._costs:
+                self._costs.file = subject.where.file
+                self._costs.add(subject)
         elif isinstance(subject, TcpConnection):
             connection = self.connection_key(subject.capture, subject.stream)
             self.put("connections", connection_row(connection, self._at, subject))
@@ -313,6 +341,8 @@ class Tables:
                 self.put("names", (point, "broker", address, None if node is None else str(node)))
         for topic_id, name in self._logged_names.items():
             self.put("names", (None, "topic", topic_id, name))
+        if self._costs:
+            self.put_costs(self._costs)
         self.flush()
         for statement in _LATE_BROKERS if any(column.name == "broker" for column in self.columns) else ():
             self.connection.execute(statement)

@@ -68,5 +68,5 @@ def columns_read_by(text: str) -> frozenset[str]:
 
 
 def names_all_columns(query: str) -> bool:
-    """Return whether a query asks for all columns of `frames`."""
-    return "frames" in named_in(query) and _ALL_COLUMNS.search(_bare(query)) is not None
+    """Return whether a query asks for all columns of `frames` or `costs`."""
+    return not named_in(query).isdisjoint({"frames", "costs"}) and _ALL_COLUMNS.search(_bare(query)) is not None

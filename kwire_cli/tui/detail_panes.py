@@ -13,7 +13,7 @@ from kwire_cli.view.bounded_outline import MASK
 from kwire_cli.view.lines import printable
 
 if TYPE_CHECKING:
-    from kwire_cli.analysis.costs.ledger import Row
+    from kwire_cli.facts.costs.ledger import Row
     from kwire_cli.tui.look import Look
     from kwire_cli.view.bounded_outline import Bytes
     from kwire_cli.view.lines import Line

@@ -6,7 +6,7 @@ from array import array
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.costs.ledger import GAP_PATH, Row, rows_of
+from kwire_cli.facts.costs.ledger import GAP_PATH, Row, rows_of
 from kwire_cli.filter.rows import BatchRow, FrameRow
 from kwire_cli.message.record_notes import is_anomalous_message
 from kwire_cli.records.batch import PADDING, Batch, Source

@@ -10,7 +10,7 @@ from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from kwire_cli.analysis.costs.ledger import GAP_PATH, Row, ledger
+from kwire_cli.facts.costs.ledger import GAP_PATH, Row, ledger
 from kwire_cli.view.json import dumps
 
 if TYPE_CHECKING:

@@ -214,7 +214,7 @@ OTHER = ROOT / "samples/frames/librdkafka-api-versions-request.hex"
         ((ORDERS, "--flexible"), f"--flexible is for messages, and {ORDERS} is record batches"),
         ((ORDERS, "--count", "topics=2"), "the other options for generated values do not go with an INPUT"),
         ((REQUEST, "--codec", "zstd", "--flexible"), "--flexible is for messages, and --codec is for records; use one"),
-        ((REQUEST, "--half"), "--half needs --advise"),
+        ((REQUEST, "--min-saving", "2"), "--min-saving needs --advise"),
         ((ORDERS, "--advise", "--codec", "zstd"), "--codec does not go with --advise"),
         ((REQUEST, "--advise", "--versions", "all"), "--versions does not go with --advise"),
         ((REQUEST, ORDERS), f"{ORDERS}: this is record batches, and the first input holds messages"),

@@ -81,18 +81,6 @@ def test_what_is_wrong_in_a_pipe_is_said_of_standard_input():
     assert kwire("compare", "--advise", "-", stdin=cut).err.count("kwire: standard input: after packet") == 1
 
 
-def test_an_overlay_from_the_first_half(tmp_path):
-    path, overlay = SAMPLES / "captures" / "midstream.pcap", tmp_path / "half.json"
-    whole, half = (advise(*said, path)["facts"] for said in ((), ("--half", "--write-overlay", overlay)))
-    about = json.loads(overlay.read_text())["about"]
-    assert about.startswith(f"Drawn by kwire compare --advise from the first {half['drawnFrom']} of 230 messages")
-    for name in ("drawnFrom", "otherMessages", "otherBytes", "otherSaving"):
-        assert half[name] == whole[name]
-    assert 0 < half["saving"] <= whole["saving"]
-    counted = json_of("overhead", "--overlay", overlay, path)
-    assert counted["facts"]["rewrittenChange"] == -half["saving"]
-
-
 def test_small_savings_are_left_out():
     path = SAMPLES / "captures" / "ipv6.pcap"
     counts = [len(advise("--min-saving", least, path)["tables"]["overlay"]) for least in (1, 200)]

@@ -8,8 +8,9 @@ from collections import Counter
 import pytest
 from kit.commands import ROOT, hold_page, json_of, kwire, lines_of, refusal_of
 
-from kwire_cli.analysis.costs.ledger import MEANING, Kind, class_of
-from kwire_cli.analysis.costs.measures import DIMENSIONS, LIMITS
+from kwire_cli.facts.costs.columns import DIMENSIONS
+from kwire_cli.facts.costs.ledger import MEANING, Kind, class_of
+from kwire_cli.facts.costs.limits import LIMITS
 
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 PAGE = ROOT / "docs" / "overhead.md"

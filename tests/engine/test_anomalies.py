@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 from kit.messages import definition, field
 
-from kwire_cli.analysis.costs.ledger import ledger
 from kwire_cli.engine.codes import (
     COMPRESSION,
     KERNEL_BITS,
@@ -15,6 +14,7 @@ from kwire_cli.engine.codes import (
     REMARKS,
     SHIFTS,
 )
+from kwire_cli.facts.costs.ledger import ledger
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.structs.messages import declare
 

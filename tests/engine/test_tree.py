@@ -5,12 +5,12 @@ import pytest
 from kit.messages import FLEXIBLE, as_kafka_prints, definition, field, sample, shared, without_unknown_tags
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.ledger import ledger
 from kwire_cli.engine import program, tree
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import Row, places
 from kwire_cli.engine.values import anomalies, value
+from kwire_cli.facts.costs.ledger import ledger
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.encode import encode, encode_spec
 from kwire_cli.structs.messages import declare

@@ -14,8 +14,8 @@ from kit.peers import mutated
 from kit.traffic import Wire
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.ledger import ledger
 from kwire_cli.engine.tree import places
+from kwire_cli.facts.costs.ledger import ledger
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.message.encode import encode_document, encode_spec
 from kwire_cli.message.frames import Hints

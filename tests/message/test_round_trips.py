@@ -6,7 +6,7 @@ from kit.commands import examples
 from kit.messages import values
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.ledger import ledger
+from kwire_cli.facts.costs.ledger import ledger
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.message.encode import encode_spec
 from kwire_cli.structs.messages import declare

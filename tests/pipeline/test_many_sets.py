@@ -7,10 +7,10 @@ import numpy as np
 from hypothesis import given, strategies as st
 from kit.commands import examples
 
-from kwire_cli.analysis.costs.ledger import Ledger
-from kwire_cli.analysis.costs.measures import BatchSizes
-from kwire_cli.analysis.costs.record_sets import RecordSets
 from kwire_cli.engine.compiled import octets
+from kwire_cli.facts.costs.batch_sizes import BatchSizes
+from kwire_cli.facts.costs.ledger import Ledger
+from kwire_cli.facts.costs.record_sets import RecordSets
 from kwire_cli.pipeline.line_walks import add_sets
 
 SEGMENTS = sorted((Path(__file__).resolve().parents[2] / "samples" / "segments").rglob("*.log"))

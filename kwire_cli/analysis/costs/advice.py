@@ -254,13 +254,11 @@ class Prices:
         self.later += other.later
 
 
-def drawn(catalog: Catalog, seen: Seen, price: Callable[[Plans], Prices], *, least: int, half: bool) -> Advice:
-    """The advice: wherever at least so many bytes would be saved; with `half` that of the first half. `price` looks at
-    every message again.
-    """
+def drawn(catalog: Catalog, seen: Seen, price: Callable[[Plans], Prices], *, least: int) -> Advice:
+    """Return the advice: wherever at least so many bytes would be saved. `price` looks at every message again."""
     fields, halves = seen.fields(), seen.halves()
     earlier = choose(catalog, halves.first, least=max(least // 2, 1))
-    plan = earlier if half else choose(catalog, fields, least=least)
+    plan = choose(catalog, fields, least=least)
     prices = price(Plans(plan, earlier, halves.rest))
     split = None
     if seen.messages > halves.messages:
@@ -269,10 +267,9 @@ def drawn(catalog: Catalog, seen: Seen, price: Callable[[Plans], Prices], *, lea
             negative_share([part[key] for key in encoded if key in part]) for part in (halves.first, halves.second)
         ]
         split = Split(halves.messages, seen.messages - halves.messages, prices.later, prices.saved_later, *negative)
-    drawn_from = f"the first {halves.messages} of " if half else ""
     about = (
-        f"Drawn by kwire compare --advise from {drawn_from}{seen.messages} messages of {seen.size} bytes, of which "
-        f"it saves {prices.saved}."
+        f"Drawn by kwire compare --advise from {seen.messages} messages of {seen.size} bytes, of which it saves "
+        f"{prices.saved}."
     )
     return Advice(seen, fields, plan, overlay_document(catalog, plan, about), prices.saved, split)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.record_sets import MAX_RECORD_OVERHEAD
-from kwire_cli.analysis.costs.subjects import client_of, time_of
 from kwire_cli.answer import MOST_ROWS, Column, Note, Table
 from kwire_cli.errors import counted
+from kwire_cli.facts.costs.record_sets import MAX_RECORD_OVERHEAD
+from kwire_cli.facts.costs.subjects import client_of, time_of
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.structs.numbers import ZIGZAG_LONG
 from kwire_cli.structs.records import v2
@@ -16,9 +16,9 @@ from kwire_cli.structs.records import v2
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.analysis.costs.record_sets import Told
-    from kwire_cli.analysis.costs.subjects import Message
     from kwire_cli.answer import Block, Row
+    from kwire_cli.facts.costs.record_sets import Told
+    from kwire_cli.facts.costs.subjects import Message
     from kwire_cli.records.batch import Batch
 
 

@@ -17,9 +17,9 @@ from kwire_cli.analysis.costs.forms import (
     price as forms_price,
     price_as_given,
 )
-from kwire_cli.analysis.costs.ledger import Ledger
 from kwire_cli.analysis.costs.overlaid import set_fields
 from kwire_cli.errors import EncodeError, InputError, did_you_mean
+from kwire_cli.facts.costs.ledger import Ledger
 from kwire_cli.message.encode import encode_spec, header_spec, header_version
 from kwire_cli.message.roles import can_hold_secrets, has_secret, redacted_value
 from kwire_cli.spec.model import MAX, Encoding, Versions, changed, fields_by_path
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.analysis.costs.forms import Filled, Loss
-    from kwire_cli.analysis.costs.ledger import Row
+    from kwire_cli.facts.costs.ledger import Row
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import FieldSpec, MessageSpec

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
-from kwire_cli.analysis.costs.ledger import Ledger
 from kwire_cli.engine.lower import lower
 from kwire_cli.engine.spans import walk
 from kwire_cli.errors import EncodeError
+from kwire_cli.facts.costs.ledger import Ledger
 from kwire_cli.message.decoded import LOSSLESS_KEY
 from kwire_cli.spec.model import default_value
 from kwire_cli.structs.lengths import UNKNOWN_KEY, ArrayOf, NullableStruct
@@ -22,9 +22,9 @@ from kwire_cli.structs.numbers import Varint, encoded_int
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from kwire_cli.analysis.costs.ledger import Kinds, Row
     from kwire_cli.engine.program import Entry, Leaf
     from kwire_cli.engine.spans import Spans
+    from kwire_cli.facts.costs.ledger import Kinds, Row
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 

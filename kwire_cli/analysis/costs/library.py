@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.costs.measures import DIMENSIONS, OF_MESSAGE
-from kwire_cli.analysis.costs.overhead_answer import Overhead
-from kwire_cli.analysis.costs.tallies import Tallies
+from kwire_cli.analysis.costs.overhead import Overhead
 from kwire_cli.analysis.library import count
 from kwire_cli.errors import InputError, close_to, did_you_mean
+from kwire_cli.facts.costs.columns import DIMENSIONS, owners_of
+from kwire_cli.facts.costs.counting import Costs
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.reading import Reading
 from kwire_cli.spec.catalog import catalog
@@ -37,6 +37,6 @@ def overhead(
         hint = did_you_mean(close_to(unknown[0], DIMENSIONS)) or f"; dimensions are {', '.join(DIMENSIONS)}"
         raise InputError(f"{unknown[0]!r} is no dimension{hint}")
     definitions = catalog(specs, kafka)
-    fold = Overhead([(name,) for name in by], Tallies(definitions, [name for name in OF_MESSAGE if name in by]))
+    fold = Overhead([(name,) for name in by], Costs(definitions, owners_of(by)))
     count(fold, captures, Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog)), {Kind.CAPTURE})
     return fold.answer().read()

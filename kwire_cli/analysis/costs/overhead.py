@@ -1,235 +1,357 @@
-"""The report of overhead, and its changes under an overlay."""
+"""The answer of `kwire overhead`: tables of bytes, costs of records, distances from limits, and other settings.
+
+`Overhead` counts by `facts.costs`. The numbers come from the queries in questions/overhead/: a column of a table has
+the value of the query's column of the same name, in snake case.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.costs.ledger import OVERHEAD, Kind, class_of
-from kwire_cli.analysis.costs.measures import WITHIN, BatchSizes
+from kwire_cli.answer import MOST_ROWS, Answer, Chart, Column, Fact, Facts, Note, Table
+from kwire_cli.facts.costs.columns import OUTSIDE, WITHIN
+from kwire_cli.facts.costs.limits import BY_KEY, LIMITS, PLACES
+from kwire_cli.facts.memory import Tables
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.questions.traffic import queries_in
+from kwire_cli.source.logs.files import Segment
+from kwire_cli.stores import FileBytes, location
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.costs.ledger import Row
-    from kwire_cli.analysis.costs.tallies import Account, Tallies
+    from kwire_cli.analysis.costs.batching import Accumulators
+    from kwire_cli.analysis.costs.overlaid import Overlaid
+    from kwire_cli.answer import Block, Row
+    from kwire_cli.facts.costs.counting import CostRows, Costs
+    from kwire_cli.source.kafka.captured import Captured
 
+    Rows = list[dict[str, Any]]
 
-# What a ledger says: tables of bytes by any dimensions, which add up to all that was counted, and the
-# statistics of records.
-
-
-@dataclass(slots=True)
-class Amount:
-    """Bytes of what has these values of the table's dimensions.
-
-    `count` are messages; in a table of fields or kinds how often these were there. `overhead` and `unread` are the
-    bytes of such kinds.
-    """
-
-    key: tuple[Any, ...]
-    count: int = 0
-    bytes: int = 0
-    overhead: int = 0
-    unread: int = 0
-
-    def add(self, kind: str, size: int) -> None:
-        """Count bytes of a kind."""
-        self.bytes += size
-        if kind in OVERHEAD:
-            self.overhead += size
-        elif class_of(kind) == "unread":
-            self.unread += size
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows by `dimensions`, the most bytes first, those of as many by their values.
-
-    They add up to `total`.
-    """
-
-    dimensions: tuple[str, ...]
-    rows: list[Amount]
-    total: Amount
-
-    @property
-    def counts(self) -> str:
-        """The unit of `count`: "count" or "messages"."""
-        return "count" if set(self.dimensions) & {*WITHIN} else "messages"
-
-
-@dataclass(slots=True)
-class Content:
-    """Bytes of the keys, values or headers of records, compressed records as they decompress.
-
-    `count` is how many there are, `bytes` their bytes, and `framing` the bytes of their lengths. `largest` is the
-    size of the largest one, or None if that is not known. For headers it is the most bytes that the headers of one
-    record take, with lengths and count.
-    """
-
-    name: str
-    count: int = 0
-    bytes: int = 0
-    framing: int = 0
-    largest: int | None = None
+NONE = "(none)"
+"""The text for bytes that belong to no topic, client and so on."""
+_NUMBERS: frozenset[str] = frozenset({"partition", "stream"})
+_AMOUNTS = (
+    Column("bytes", "bytes"),
+    Column("share", "share", keep=2),
+    Column("overheadShare", "share", "overhead", keep=1),
+    Column("overheadBytes", "bytes", wide=True),
+    Column("bar", "bar", " ", keep=4),
+)
+_BATCHES = (
+    Column("batches", "count"),
+    Column("records", "count", keep=1),
+    Column("recordsPerBatch", "number", "records/batch", keep=5, digits=1),
+    Column("bytesPerRecord", "number", "bytes/record", keep=4, digits=1),
+    Column("overheadPerRecord", "number", "overhead/record", digits=2),
+    Column("overheadPerBatch", "number", "overhead/batch", keep=6, digits=1),
+    Column("overheadShare", "share", "overhead", keep=3),
+    Column("bytes", "bytes", wide=True),
+    Column("overheadBytes", "bytes", wide=True),
+    Column("packedBytes", "bytes", wide=True),
+    Column("unpackedBytes", "bytes", wide=True),
+)
+_SUMS = ("bytes", "overhead_bytes", "unread_bytes", "share", "overhead_share")
+"""The columns of bytes.sql that a total has."""
+_OF_STEPS = (
+    *(column for column in _BATCHES if column.name not in {"recordsPerBatch", "overheadPerBatch"}),
+    Column("bar", "bar", "batches of this size", keep=7),
+)
+_CODECS = (
+    Column("codec"),
+    Column("batches", "count"),
+    Column("records", "count"),
+    Column("bytes", "bytes"),
+    Column("packedBytes", "bytes", "records packed"),
+    Column("unpackedBytes", "bytes", "unpacked"),
+    Column("ratio", "number", digits=2),
+)
+_CONTENTS = (
+    Column("what", "text", "in records"),
+    Column("count", "count"),
+    Column("bytes", "bytes"),
+    Column("mean", "number", digits=1, keep=3),
+    Column("largest", "bytes", keep=2),
+    Column("framingBytes", "bytes", "their lengths", keep=4),
+    Column("bytesPerRecord", "number", "bytes/record", digits=1, keep=1),
+    Column("share", "share"),
+)
+_LIMITS = (
+    Column("limit"),
+    Column("alias", wide=True),
+    Column("source", keep=6),
+    Column("counts", keep=7),
+    Column("meaning", wide=True),
+    Column("largest", "bytes"),
+    Column("bytes", "bytes", "limit of", keep=1),
+    Column("share", "share", "of it", digits=2),
+    Column("verdict", "text", " ", level="error"),
+    Column("over", "flag", wide=True),
+    Column("hard", "flag", wide=True),
+    *(Column(name, "text" if name in {"file", "topic"} else "id", keep=2) for name in PLACES),
+)
+_CHANGES = (
+    Column("writtenBytes", "bytes", "as written"),
+    Column("bytes", "bytes"),
+    Column("change", "bytes"),
+    Column("changeShare", "share", "change"),
+)
 
 
 @dataclass
-class Report:
-    """All that is shown of what was counted.
+class Overhead:
+    """The bytes of inputs, with the tables that are wanted of them.
 
-    `size` are the bytes of the input, `inside` what compressed records consist of; `records` are the statistics of
-    batches by the dimensions of the first table that messages have, `contents` what is in all records.
+    In a what-if, `costs` are those under the overlay, and `written` those of the input as it is. `file_bytes` are the
+    bytes of captures, packet headers included. `only_files` says that nothing but files of records was counted.
     """
 
-    size: int
-    messages: int
-    tables: list[Table]
-    inside: Table | None = None
-    records: list[tuple[tuple[Any, ...], BatchSizes]] = field(default_factory=list)
-    contents: list[Content] = field(default_factory=list)
+    tables: Sequence[tuple[str, ...]]
+    costs: Costs
+    overlaid: Overlaid | None = None
+    written: Costs | None = None
+    accumulators: Accumulators | None = None
+    file_bytes: int | None = None
+    only_files: bool = False
 
-    @property
-    def total(self) -> Amount:
-        """All bytes that were counted."""
-        return self.tables[0].total
-
-    @property
-    def batches(self) -> BatchSizes:
-        """All batches."""
-        out = BatchSizes()
-        for _, sizes in self.records:
-            out.merge(sizes)
-        return out
-
-
-def by_values(key: tuple[Any, ...]) -> list[tuple[bool, Any]]:
-    """Return the sort key for values of the same dimensions. Missing values come first."""
-    return [(value is not None, value) for value in key]
-
-
-def table(
-    ledger_rows: Iterable[Row],
-    messages: Mapping[tuple[Any, ...], int],
-    names: Sequence[str],
-    dimensions: Sequence[str],
-) -> Table:
-    """The table of some dimensions; `names` are those of the owners of the rows, who have so many messages."""
-    outer = [names.index(name) for name in dimensions if name not in WITHIN]
-    slots = [(name, outer.pop(0) if name not in WITHIN else -1) for name in dimensions]
-    rows: dict[tuple[Any, ...], Amount] = {}
-
-    def row_of(owner: tuple[Any, ...], path: str, kind: str) -> Amount:
-        values = tuple(path if name == "field" else str(kind) if name == "kind" else owner[at] for name, at in slots)
-        table_row = rows.get(values)
-        if table_row is None:
-            table_row = rows[values] = Amount(values)
-        return table_row
-
-    total = Amount(())
-    by_field, by_kind = "field" in dimensions, "kind" in dimensions
-    if not by_field and not by_kind:
-        for owner, count in messages.items():
-            row_of(owner, "", "").count += count
-    for row in ledger_rows:
-        last = None
-        prefix_kind, value_kind = row.kinds or ("", "")
-        for kind, size in ((prefix_kind, row.prefix_bytes), (value_kind, row.value_bytes)):
-            total.add(kind, size)
-            if size or (by_field and not by_kind and kind is value_kind):
-                amount = row_of(row.owner, row.path, kind)
-                amount.add(kind, size)
-                if (by_field or by_kind) and amount is not last and not (by_field and kind is Kind.TAG_HEADER):
-                    amount.count += row.count
-                last = amount
-    ordered = sorted(rows.values(), key=lambda row: (-row.bytes, *by_values(row.key)))
-    return Table(tuple(dimensions), ordered, total)
-
-
-def report(tallies: Tallies, tables: Sequence[Sequence[str]]) -> Report:
-    """The tables that were asked for; statistics of records by the outer dimensions of the first one."""
-    rows, inside = tallies.ledger.rows(), tallies.inside.rows()
-    names = tallies.dimensions
-    breakdowns = [table(rows, tallies.message_counts, names, dimensions) for dimensions in tables]
-    for breakdown in breakdowns:
-        breakdown.total.count = tallies.messages  # which may be about several topics
-    unpacked = table(inside, {}, names, ("kind",)) if inside else None
-    batches = _records(tallies.accounts, names, tables[0])
-    overview = Report(tallies.size, tallies.messages, breakdowns, unpacked, batches)
-    if batches:
-        overview.contents = _contents([*rows, *inside], overview.batches.largest)
-    return overview
-
-
-def _records(
-    accounts: Mapping[tuple[Any, ...], Account], names: Sequence[str], dimensions: Sequence[str]
-) -> list[tuple[tuple[Any, ...], BatchSizes]]:
-    at = [names.index(name) for name in dimensions if name not in WITHIN]
-    out: dict[tuple[Any, ...], BatchSizes] = {}
-    for key, account in accounts.items():
-        if account.sizes.by_records or account.sizes.gaps:
-            out.setdefault(tuple(key[i] for i in at), BatchSizes()).merge(account.sizes)
-    return sorted(out.items(), key=lambda item: (-item[1].total.bytes, *by_values(item[0])))
-
-
-_CONTENTS = ("keys", "values", "header keys", "header values", "headers")
-
-
-def _contents(rows: list[Row], largest: tuple[int, int, int]) -> list[Content]:
-    keys, values, header_keys, header_values, headers = out = [Content(name) for name in _CONTENTS]
-    keys.largest, values.largest, headers.largest = largest
-    for row in rows:
-        value_kind = row.kinds and row.kinds[1]
-        if value_kind is Kind.RECORD_KEY:
-            into = keys
-        elif value_kind is Kind.RECORD_VALUE:
-            into = values
-        elif value_kind is Kind.RECORD_HEADER:
-            into = header_keys if row.path.endswith(".key") else header_values
-            headers.bytes, headers.framing = headers.bytes + row.value_bytes, headers.framing + row.prefix_bytes
-            headers.count += row.count if into is header_keys else 0
-        elif row.path.rpartition(".")[2] == "headers":
-            headers.framing += row.prefix_bytes
-            continue
+    def add(self, subject: Captured | Segment) -> None:
+        """Count a line of a capture, or a segment."""
+        if isinstance(subject, Segment):
+            self.costs.file = location(subject.path)
+            for _ in self.costs.records(FileBytes(subject.path), subject.topic, subject.partition, "auto"):
+                pass
         else:
-            continue
-        into.count, into.bytes, into.framing = (
-            into.count + row.count,
-            into.bytes + row.value_bytes,
-            into.framing + row.prefix_bytes,
-        )
-    return [content for content in out if content.count or content.framing]
+            self.costs.file = subject.where.file
+            self.costs.add(subject)
+
+    def merge(self, other: Overhead | CostRows) -> None:
+        """Take the rows that another one, or a task, counted."""
+        self.costs.merge(other.costs if isinstance(other, Overhead) else other)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return self.costs.__reduce__()
+
+    def answer(
+        self, *, top: int | None = None, records: bool = True, limits: Mapping[str, int] | None = None
+    ) -> Answer:
+        """Return where the bytes went.
+
+        `top` is how many rows of a table are wanted. `records` adds what records and batches cost, and `limits` how far
+        the largest things are from their limits: those that are given here by name, and Kafka's.
+        """
+        queries = queries_in("overhead")
+        tables = Tables(Redaction(self.costs.catalog), queries.values())
+        try:
+            tables.put_costs(self.costs)
+            if self.written:
+                tables.put_costs(self.written, "written_costs")
+            tables.finish()
+            return Answer(
+                "Where the bytes go", [*self._blocks(_Question(tables, queries, top), limits, records=records)]
+            )
+        finally:
+            tables.close()
+
+    def _blocks(self, asked: _Question, limits: Mapping[str, int] | None, *, records: bool) -> Iterator[Block]:
+        whole = [*dict.fromkeys(self.tables)]
+        owners = [name for name in whole[0] if name not in WITHIN]
+        batches = asked.rows("batches", by=owners, step=None)
+        yield self._facts(asked.total)
+        yield from self._charts(asked, has_batches=bool(batches))
+        for names in whole:
+            yield asked.bytes(_named("by", names), names, messages=self.costs.messages, files=self.only_files)
+        if asked.rows("bytes", by=["kind"], side="unpacked"):
+            yield asked.bytes("compressed", ("kind",), side="unpacked")
+        yield from self._changes(asked, whole)
+        if batches and records:
+            yield from _records(asked, owners, batches)
+        if limits is not None and (largest := asked.rows("largest")):
+            places = {row["limit_key"]: row for row in largest}
+            reached = [_limit(places[limit.key], limits) for limit in LIMITS if limit.key in places]
+            yield Table("limits", _LIMITS, reached, "limits")
+        if self.accumulators:
+            yield from self.accumulators.blocks(asked.top)
+
+    def _facts(self, total: Mapping[str, Any]) -> Facts:
+        facts = [
+            Fact("bytes", total["bytes"], "bytes"),
+            Fact("inputBytes", self.costs.size, "bytes"),
+            Fact("overheadBytes", total["overhead_bytes"], "bytes"),
+            Fact("unreadBytes", total["unread_bytes"], "bytes"),
+            Fact("overheadShare", total["overhead_share"], "share", "overhead"),
+            Fact("messages", self.costs.messages, "count", "files" if self.only_files else ""),
+        ]
+        if self.file_bytes is not None:
+            facts.append(Fact("fileBytes", self.file_bytes, "bytes", "captures, packets and all"))
+        return Facts(facts)
+
+    def _charts(self, asked: _Question, *, has_batches: bool) -> Iterator[Chart]:
+        owners = [name for name in OUTSIDE if any(name in names for names in self.tables)]
+        fields = [
+            ((*(NONE if owner is None else str(owner) for owner in of), *filter(None, path.split("."))), row["bytes"])
+            for row in asked.rows("bytes", by=[*owners, "field"], side="wire")
+            for *of, path in [row["labels"]]
+        ]
+        yield Chart("icicle", "What takes the bytes", fields)
+        kinds = [
+            (f"{row['labels'][0]}{' *' * (row['overhead_bytes'] > 0)}", row["bytes"])
+            for row in asked.rows("bytes", by=["kind"], side="wire")
+        ]
+        note = "* is overhead: bytes that are no field's value"
+        yield Chart("bars", "Bytes by kind", kinds, whole=asked.total["bytes"], note=note)
+        if has_batches and (sizes := asked.rows("batches", by=[], step="records")):
+            bars = [(row["records_in_batch"], row["batches"]) for row in sizes]
+            yield Chart("histogram", "Records in a batch", bars, "batches")
+
+    def _changes(self, asked: _Question, whole: Sequence[tuple[str, ...]]) -> Iterator[Block]:
+        """Yield the rows that an overlay changes, and how many messages were written again."""
+        overlaid = self.overlaid
+        if overlaid is None:
+            return
+        for names in whole if not self.only_files else ():
+            yield asked.changes(names)
+        what = "messages in records" if self.only_files else "bodies"
+        facts = [
+            Fact("rewrittenMessages", overlaid.rewritten, "count", "messages written again under the overlay"),
+            Fact("rewrittenBytesBefore", overlaid.before, "bytes", f"their {what} as written"),
+            Fact("rewrittenBytesAfter", overlaid.after, "bytes", f"their {what} under the overlay"),
+            Fact("rewrittenChange", overlaid.after - overlaid.before, "bytes", "change"),
+        ]
+        if overlaid.as_written:
+            facts.append(Fact("asWritten", dict(overlaid.as_written), "map", "messages that stay as they are written"))
+        yield Facts(facts)
+        if self.only_files:
+            yield Note("the records around them, and so the tables above, are as they are written")
 
 
-# What an overlay changes: the rows of a table as the input is written, and as the same values would be.
+class _Question:
+    """The queries over the tables of costs, and tables of their rows: at most `top` of each."""
+
+    def __init__(self, tables: Tables, queries: Mapping[str, str], top: int | None) -> None:
+        self._tables = tables
+        self._queries = queries
+        self.top = top
+        self.total = self.sum_of("bytes", side="wire")
+
+    def rows(self, query: str, **parameters: Any) -> Rows:
+        """Return the rows of a query."""
+        return self._tables.rows(self._queries[query], parameters)
+
+    def sum_of(self, query: str, **parameters: Any) -> dict[str, Any]:
+        """Return the row of a query that adds up all others; zeros if there are none."""
+        rows = self.rows(query, by=[], **parameters)
+        return rows[0] if rows else dict.fromkeys(_SUMS, 0)
+
+    def bytes(
+        self, name: str, by: Sequence[str], *, side: str = "wire", messages: int | None = None, files: bool = False
+    ) -> Table:
+        """Return a table of bytes by some dimensions. All `messages` may be fewer than those of the rows, which may be
+        about several topics.
+        """
+        sums = self.total if side == "wire" else self.sum_of("bytes", side=side)
+        if set(by) & {*WITHIN}:
+            count = Column("count", "count", keep=3)
+            total = sums | {"count": None}
+        else:
+            count = Column("messages", "count", "files" if files else "", keep=3)
+            total = sums | {"messages": messages}
+        title = "" if side == "wire" else "inside compressed records (not in the total)"
+        rows = self.rows("bytes", by=by, side=side)
+        return self.table(name, by, (count, *_AMOUNTS), rows, total, title, is_cut=side == "wire")
+
+    def changes(self, by: Sequence[str]) -> Table:
+        """Return a table of the rows that an overlay changes."""
+        before, after = self.sum_of("bytes", side="written")["bytes"], self.total["bytes"]
+        change = {"change": after - before, "change_share": _part(after - before, before)}
+        total = {"written_bytes": before, "bytes": after, **change}
+        title = "under the overlay (rows that change)"
+        return self.table(_named("changesBy", by), by, _CHANGES, self.rows("changes", by=by), total, title)
+
+    def table(
+        self,
+        name: str,
+        by: Sequence[str],
+        columns: Sequence[Column],
+        rows: Rows,
+        total: Mapping[str, Any] | None,
+        title: str,
+        *,
+        is_cut: bool = True,
+    ) -> Table:
+        """Return a table of rows by some dimensions. Its total is that of all rows, and a note says how many are not
+        shown.
+        """
+        top = self.top if is_cut else None
+        note = f"… and {len(rows) - top} more" if top is not None and len(rows) > top else ""
+        dimensions = [Column(name, "id" if name in _NUMBERS else "text", absent=NONE) for name in by]
+        cells = [(*row["labels"], *_cells(columns, row)) for row in rows[:top]]
+        last = None
+        if total is not None:
+            last = (*("total", *("" for _ in by[1:]))[: len(by)], *_cells(columns, {**total, "bar": None}))
+        return Table(name, (*dimensions, *columns), cells, title, last, None if top is not None else MOST_ROWS, note)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """The bytes of what has these values of the dimensions, as they are written, and under the overlay."""
-
-    key: tuple[Any, ...]
-    written: int
-    under: int
-
-    @property
-    def change(self) -> int:
-        """Bytes more, below 0 where they are fewer."""
-        return self.under - self.written
+def _cells(columns: Sequence[Column], row: Mapping[str, Any]) -> Row:
+    """Return the cells of a row by the names of columns."""
+    return tuple(row[re.sub("[A-Z]", lambda match: f"_{match[0].lower()}", column.name)] for column in columns)
 
 
-def changes(written: Tallies, under: Tallies, dimensions: Sequence[str]) -> tuple[list[Change], Change]:
-    """The rows of a table that change, the largest change first, and the total."""
-    before, after = _whole(written, dimensions), _whole(under, dimensions)
-    sizes = {row.key: [row.bytes, 0] for row in before.rows}
-    for row in after.rows:
-        sizes.setdefault(row.key, [0, 0])[1] = row.bytes
-    rows = [Change(key, *pair) for key, pair in sizes.items() if pair[0] != pair[1]]
-    return sorted(rows, key=lambda row: (-abs(row.change), *by_values(row.key))), Change(
-        (), before.total.bytes, after.total.bytes
+def _named(before: str, names: Sequence[str]) -> str:
+    """Return the name of a table by these dimensions: byTopicPartition."""
+    return before + "".join(name.title() for name in names)
+
+
+def _part(part: int, whole: int) -> float:
+    return round(part / whole, 6) if whole else 0.0
+
+
+# What records cost: by whom they belong to, by the size of batches, by codec, and by what is in records.
+
+
+def _records(asked: _Question, names: Sequence[str], groups: Rows) -> Iterator[Block]:
+    total = asked.sum_of("batches", step=None)
+    title = "records (compressed ones as they decompress)"
+    yield asked.table("batches", names, _BATCHES, groups, total if names and len(groups) > 1 else None, title)
+    if total["batches"]:
+        for step in ("records", "bytes"):
+            columns = (Column(f"{step}InBatch", "text", f"{step} in a batch"), *_OF_STEPS)
+            yield Table(
+                f"by{step.title()}InBatch",
+                columns,
+                [_cells(columns, row) for row in asked.rows("batches", by=[], step=step)],
+            )
+        yield Table("byCodec", _CODECS, [_cells(_CODECS, row) for row in asked.rows("batches", by=[], step="codec")])
+        yield Table("contents", _CONTENTS, [_cells(_CONTENTS, row) for row in asked.rows("contents")])
+    facts = [
+        Fact("notDecompressed", total["unread"], "count", "batches that could not be decompressed whole", "warning"),
+        Fact("gaps", total["gaps"], "count", "gaps between batches", "warning"),
+    ]
+    if facts := [fact for fact in facts if fact.value]:
+        yield Facts(facts)
+
+
+def _limit(largest: Mapping[str, Any], given: Mapping[str, int]) -> Row:
+    """Return how far the largest thing is from its limit: given, asked by the client, or Kafka's."""
+    limit, size = BY_KEY[largest["limit_key"]], largest["size"]
+    choices = {
+        "given": next((given[name] for name in limit.names if name in given), None),
+        "asked": largest["asked"],
+        "default": limit.default,
+    }
+    source, most = next((source, most) for source, most in choices.items() if most is not None)
+    return (
+        limit.names[0],
+        limit.names[1] if len(limit.names) > 1 else None,
+        source,
+        limit.short,
+        limit.counts,
+        size,
+        most,
+        _part(size, most) if most else None,
+        ("OVER" if limit.hard else "beyond") if size > most else "",
+        size > most,
+        limit.hard,
+        *(largest[name] for name in PLACES),
     )
-
-
-def _whole(tallies: Tallies, dimensions: Sequence[str]) -> Table:
-    return table(tallies.ledger.rows(), tallies.message_counts, tallies.dimensions, dimensions)

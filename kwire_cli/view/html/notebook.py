@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.costs.ledger import ledger, rows_of
 from kwire_cli.answer import MOST_ROWS, Chart, Facts, Note, Outline, Table
+from kwire_cli.facts.costs.ledger import ledger, rows_of
 from kwire_cli.records.batch import deep_anomalies
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.view import hex as hex_view, tree
@@ -18,8 +18,8 @@ from kwire_cli.view.terminal import column_texts, fact_text, heading_text, lines
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kwire_cli.analysis.costs.ledger import Row as Cost
     from kwire_cli.answer import Answer, Block
+    from kwire_cli.facts.costs.ledger import Row as Cost
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.records.batch import Batch

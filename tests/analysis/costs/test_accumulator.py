@@ -6,8 +6,8 @@ from hypothesis import given, strategies as st
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.batching import Accumulators, Setting, batching_blocks
-from kwire_cli.analysis.costs.tallies import Tallies
 from kwire_cli.answer import Answer
+from kwire_cli.facts.costs.counting import Costs
 from kwire_cli.view.answers import answer_document
 
 CATALOG = kwire.catalog()
@@ -34,9 +34,9 @@ def written(groups, **more):
 
 def outcome(settings, *batches, partition=0):
     accumulators = Accumulators([Setting(*each) for each in settings])
-    tallies = Tallies(CATALOG, (), on_records=accumulators.add)
+    costs = Costs(CATALOG, (), on_records=accumulators.add)
     data = kwire.write_records(list(batches))
-    for _ in tallies.records(memoryview(data), "t", partition, "auto"):
+    for _ in costs.records(memoryview(data), "t", partition, "auto"):
         pass
     return accumulators.outcome().total
 
@@ -121,8 +121,8 @@ def test_batches_without_a_record_that_can_be_read_are_none_that_could_be_saved(
     )
     damaged[61:] = bytes(len(damaged) - 61)
     accumulators = Accumulators([Setting(500, 16384)])
-    tallies = Tallies(CATALOG, (), on_records=accumulators.add)
-    for _ in tallies.records(memoryview(kwire.write_records([batch(record(0)), batch()]) + damaged), "t", 0, "auto"):
+    costs = Costs(CATALOG, (), on_records=accumulators.add)
+    for _ in costs.records(memoryview(kwire.write_records([batch(record(0)), batch()]) + damaged), "t", 0, "auto"):
         pass
     found = accumulators.outcome().total
     assert (found.records, found.partitions, found.sent.batches, found.best) == (1, 1, 1, None)
@@ -142,9 +142,9 @@ def test_requests_without_times_count_when_they_came(wire):
         return wire.request("Produce", 1, number, acks=0, timeoutMs=1, topicData=data)
 
     accumulators = Accumulators([Setting(2, 16384), Setting(20, 16384)])
-    tallies = Tallies(CATALOG, (), on_records=accumulators.add)
+    costs = Costs(CATALOG, (), on_records=accumulators.add)
     for line in wire.lines(*((0, request(number)) for number in range(6))):  # a millisecond apart
-        tallies.add(line)
+        costs.add(line)
     found = accumulators.outcome().total
     assert found.by_record == 0
     assert found.records == 6
@@ -158,9 +158,9 @@ def test_each_client_has_a_pair_of_its_own(wire):
         return wire.request("Produce", 3, number, client, transactionalId=None, acks=0, timeoutMs=1, topicData=data)
 
     accumulators = Accumulators([Setting(5, 16384), Setting(50, 16384)])
-    tallies = Tallies(CATALOG, (), on_records=accumulators.add)
+    costs = Costs(CATALOG, (), on_records=accumulators.add)
     for line in wire.lines(*((0, request(number, client)) for number in range(4) for client in ("quick", "slow"))):
-        tallies.add(line)
+        costs.add(line)
     found = accumulators.outcome()
     assert {tried.client: tried.best for tried in found.producers} == {"quick": (5, 16384), "slow": (50, 16384)}
     assert {tried.client: [made.batches for made in tried.made.values()] for tried in found.producers} == {
@@ -229,8 +229,8 @@ def test_settings_are_tried_in_order():
 
 def tables_of(settings, *batches):
     accumulators = Accumulators([Setting(*pair) for pair in settings])
-    tallies = Tallies(CATALOG, (), on_records=accumulators.add)
-    for _ in tallies.records(memoryview(kwire.write_records(batches)), "t", 0, "auto"):
+    costs = Costs(CATALOG, (), on_records=accumulators.add)
+    for _ in costs.records(memoryview(kwire.write_records(batches)), "t", 0, "auto"):
         pass
     return answer_document(Answer("", [*batching_blocks(accumulators.outcome(), None)]))
 

@@ -8,7 +8,7 @@ import pytest
 from kit.captures import file_of
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.tallies import Tallies
+from kwire_cli.facts.costs.counting import Costs
 from kwire_cli.message.known_layout import Layouts
 from kwire_cli.pipeline.line_walks import Spent
 from kwire_cli.source.captures import Replay
@@ -44,14 +44,14 @@ def replays(path, size):
 
 def one_by_one(path, size):
     """What `kwire overhead` counts of the lines, for each api, kind and version."""
-    found = defaultdict(lambda: Tallies(CATALOG, ()))
+    found = defaultdict(lambda: Costs(CATALOG, ()))
     for replay in replays(path, size):
         again = replay()
         for line in traffic(CATALOG, again, waiting_since=again.waiting_since, names=Names(), layouts=LAYOUTS):
             found[line.api, line.kind, line.api_version].add(line)
     out = Counter()
-    for key, tallies in found.items():
-        for row in tallies.ledger.rows():
+    for key, costs in found.items():
+        for row in costs.ledger.rows():
             out.update(_sums((*key, row.path), row.prefix_bytes, row.value_bytes, row.count))
     return +out
 

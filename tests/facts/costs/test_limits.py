@@ -3,17 +3,26 @@
 import pytest
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.measures import LIMITS, distances
-from kwire_cli.analysis.costs.tallies import Tallies
+from kwire_cli.analysis.costs.overhead import Overhead
+from kwire_cli.facts.costs.counting import Costs
+from kwire_cli.facts.costs.limits import LIMITS, PLACES
+from kwire_cli.view.answers import answer_document
 
 CATALOG = kwire.catalog()
 
 
 def counted(wire, *said, file=None):
-    tallies = Tallies(CATALOG, (), file=file)
+    costs = Costs(CATALOG, (), file=file)
     for line in wire.lines(*said):
-        tallies.add(line)
-    return {each.limit.key: each for each in distances(tallies.largest, {})}
+        costs.add(line)
+    return distances(costs)
+
+
+def distances(costs, given=None):
+    """The rows of limits by their keys."""
+    keys = {limit.short: limit.key for limit in LIMITS}
+    rows = answer_document(Overhead([("kind",)], costs).answer(limits=given or {}))["tables"]["limits"]
+    return {keys[row["counts"]]: row for row in rows}
 
 
 def records(*values, compression="none", **more):
@@ -34,6 +43,10 @@ def produce(**partitions):
     return {"acks": -1, "timeoutMs": 30000, "topicData": data}
 
 
+def where(row):
+    return {name: row[name] for name in PLACES if row[name] is not None}
+
+
 BIG = "YWJj" * 1000  # 3000 bytes
 
 
@@ -43,28 +56,28 @@ def test_a_produce_request(wire):
     found = counted(wire, (0, request))
     sets = [len(kwire.write_records(each)) for each in (small, big)]
     largest = len(kwire.write_records(big[1:]))
-    assert found["batch"].seen.size == largest
-    assert found["batch"].seen.where == {"frame": 1, "topic": "t", "partition": 7}
-    assert found["append"].seen.size == sets[1]
-    assert found["request-batches"].seen.size == sum(sets)
-    assert found["request"].seen.size == len(request) - 4
+    assert found["batch"]["largest"] == largest
+    assert where(found["batch"]) == {"frame": 1, "topic": "t", "partition": 7}
+    assert found["append"]["largest"] == sets[1]
+    assert found["request-batches"]["largest"] == sum(sets)
+    assert found["request"]["largest"] == len(request) - 4
     # AbstractRecords.estimateSizeInBytesUpperBound: a batch header, 21 bytes, a null key, the length and bytes of the
     # value, no headers
-    assert found["record"].seen.size == 61 + 21 + 1 + 2 + 3000 + 1
-    assert not any(each.over for each in found.values())
+    assert found["record"]["largest"] == 61 + 21 + 1 + 2 + 3000 + 1
+    assert not any(each["over"] for each in found.values())
 
 
 def test_a_record_counts_as_it_is_before_compression(wire):
     batches = [records(BIG, compression="gzip")]
     found = counted(wire, (0, wire.request("Produce", 8, **produce(p0=batches))))
-    assert found["record"].seen.size == 61 + 21 + 1 + 2 + 3000 + 1
-    assert found["batch"].seen.size == len(kwire.write_records(batches)) < 200
+    assert found["record"]["largest"] == 61 + 21 + 1 + 2 + 3000 + 1
+    assert found["batch"]["largest"] == len(kwire.write_records(batches)) < 200
 
 
 def test_headers_count_for_a_record(wire):
     batches = [records("YQ==", headers=[{"key": "hh", "value": "AAA="}])]
     found = counted(wire, (0, wire.request("Produce", 8, **produce(p0=batches))))
-    assert found["record"].seen.size == 61 + 21 + 1 + 2 + 1 + (1 + 2) + (1 + 2)
+    assert found["record"]["largest"] == 61 + 21 + 1 + 2 + 1 + (1 + 2) + (1 + 2)
 
 
 @pytest.mark.parametrize(("magic", "overhead"), [(0, 14), (1, 22)])
@@ -76,7 +89,7 @@ def test_a_message_of_an_old_format(wire, magic, overhead, compression):
     )
     # LOG_OVERHEAD and LegacyRecord.recordSize; for a compressed one the overhead of its wrapper too
     alone = 12 + overhead + 1 + 3000
-    assert found["record"].seen.size == alone + (overhead if compression == "gzip" else 0)
+    assert found["record"]["largest"] == alone + (overhead if compression == "gzip" else 0)
 
 
 def fetch(wire, version=11, replica=-1, **asked):
@@ -106,12 +119,12 @@ def fetch(wire, version=11, replica=-1, **asked):
 def test_what_a_consumer_fetches(wire, version):
     said, sizes = fetch(wire, version)
     found = counted(wire, *said)
-    assert found["fetched"].seen.size == sum(sizes)
-    assert found["fetched-partition"].seen.size == max(sizes)
-    assert (found["fetched"].bytes, found["fetched"].source) == (5000, "asked")
-    assert (found["fetched-partition"].bytes, found["fetched-partition"].source) == (101, "asked")
-    assert found["fetched-partition"].over
-    assert not found["fetched-partition"].limit.hard
+    assert found["fetched"]["largest"] == sum(sizes)
+    assert found["fetched-partition"]["largest"] == max(sizes)
+    assert (found["fetched"]["bytes"], found["fetched"]["source"]) == (5000, "asked")
+    assert (found["fetched-partition"]["bytes"], found["fetched-partition"]["source"]) == (101, "asked")
+    assert found["fetched-partition"]["over"]
+    assert not found["fetched-partition"]["hard"]
     assert "replicated" not in found
     assert "record" not in found  # what a consumer gets is no measure of what a producer may send
 
@@ -120,31 +133,31 @@ def test_what_a_consumer_fetches(wire, version):
 def test_what_a_follower_fetches(wire, version):
     said, sizes = fetch(wire, version, replica=3)
     found = counted(wire, *said)
-    assert found["replicated"].seen.size == sum(sizes)
-    assert found["replicated-partition"].seen.size == max(sizes)
+    assert found["replicated"]["largest"] == sum(sizes)
+    assert found["replicated-partition"]["largest"] == max(sizes)
     assert "fetched" not in found
 
 
 def test_limits_that_are_given_count_before_all(wire):
-    tallies = Tallies(CATALOG, ())
+    costs = Costs(CATALOG, ())
     for line in wire.lines(*fetch(wire)[0]):
-        tallies.add(line)
+        costs.add(line)
     given = {"fetch.max.bytes": 10, "max.message.bytes": 77}
-    found = {each.limit.key: each for each in distances(tallies.largest, given)}
-    assert (found["fetched"].bytes, found["fetched"].source, found["fetched"].over) == (10, "given", True)
-    assert (found["batch"].bytes, found["batch"].source) == (77, "given")
-    assert found["batch"].over
+    found = distances(costs, given)
+    assert (found["fetched"]["bytes"], found["fetched"]["source"], found["fetched"]["over"]) == (10, "given", True)
+    assert (found["batch"]["bytes"], found["batch"]["source"]) == (77, "given")
+    assert found["batch"]["over"]
 
 
 def test_a_segment():
     data = kwire.write_records([records("YQ=="), records(BIG)])
-    tallies = Tallies(CATALOG, (), file="some.log")
-    assert [*tallies.records(memoryview(data), "t", 1, "auto")][-1] == len(data)
-    found = {each.limit.key: each for each in distances(tallies.largest, {})}
+    costs = Costs(CATALOG, (), file="some.log")
+    assert [*costs.records(memoryview(data), "t", 1, "auto")][-1] == len(data)
+    found = distances(costs)
     first = len(kwire.write_records([records("YQ==")]))
-    assert found["batch"].seen.where == {"file": "some.log", "position": first}
-    assert found["append"].seen.size == len(data)
-    assert found["record"].seen.size == 61 + 21 + 1 + 2 + 3000 + 1
+    assert where(found["batch"]) == {"file": "some.log", "position": first}
+    assert found["append"]["largest"] == len(data)
+    assert found["record"]["largest"] == 61 + 21 + 1 + 2 + 3000 + 1
 
 
 def test_limits_have_kafkas_defaults():

@@ -12,15 +12,17 @@ from kit.messages import SHARED, sample, shared
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.batching import Accumulators, Setting
-from kwire_cli.analysis.costs.ledger import Ledger
-from kwire_cli.analysis.costs.measures import BatchSizes
-from kwire_cli.analysis.costs.overhead import report
-from kwire_cli.analysis.costs.record_sets import RecordSets
-from kwire_cli.analysis.costs.tallies import Tallies
+from kwire_cli.analysis.costs.overhead import Overhead
 from kwire_cli.engine.program import holds_records
+from kwire_cli.facts.costs.batch_sizes import BatchSizes
+from kwire_cli.facts.costs.columns import owners_of
+from kwire_cli.facts.costs.counting import Costs
+from kwire_cli.facts.costs.ledger import Ledger
+from kwire_cli.facts.costs.record_sets import RecordSets
 from kwire_cli.message.decoded import decode
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.view.answers import answer_document
 
 CATALOG = kwire.catalog()
 GROUPINGS = (
@@ -41,29 +43,34 @@ def segments(folder):
     return sorted(path for path in folder.rglob("*") if path.suffix in {".log", ".checkpoint"} and path.is_file())
 
 
+def tables_of(costs, dimensions):
+    """The tables of bytes by these dimensions, and the facts."""
+    document = answer_document(Overhead(dimensions, costs).answer())
+    return [rows for name, rows in document["tables"].items() if name.startswith("by")], document["facts"]
+
+
 def size_of(ledger):
     return sum(row.prefix_bytes + row.value_bytes for row in ledger.rows())
 
 
-def tallied(path, dimensions):
-    tallies = Tallies(CATALOG, dimensions)
+def counted_in(path, dimensions):
+    costs = Costs(CATALOG, owners_of(dimensions))
     capture = Capture(str(path))
     size = 0
     for line in traffic(CATALOG, capture, waiting_since=capture.waiting_since):
-        tallies.add(line)
+        costs.add(line)
         size += line.seen.size
-    assert tallies.size == size
-    return tallies
+    assert costs.size == size
+    return costs
 
 
 def check_capture(path, groupings=GROUPINGS):
     for dimensions in groupings:
-        tallies = tallied(path, dimensions)
-        tables = [(name,) for name in (*dimensions, "field", "kind")]
-        made = report(tallies, tables)
-        for table in made.tables:
-            assert sum(row.bytes for row in table.rows) == table.total.bytes == tallies.size
-        for row in (*tallies.ledger.rows(), *tallies.inside.rows()):
+        costs = counted_in(path, dimensions)
+        tables, facts = tables_of(costs, [(name,) for name in (*dimensions, "field", "kind")])
+        for rows in tables[: len(dimensions) + 2]:
+            assert sum(row["bytes"] for row in rows) == facts["bytes"] == costs.size
+        for row in (*costs.ledger.rows(), *costs.inside.rows()):
             assert row.prefix_bytes >= 0
             assert row.value_bytes >= 0
 
@@ -87,12 +94,12 @@ def check_body(row):
     for data in (row.body, row.body[: len(row.body) // 2], row.body + b"\1\2"):
         decoded = decode(row.catalog, data, row.message, row.version)
         for dimensions in ((), ("topic", "partition")):
-            tallies = Tallies(row.catalog, dimensions)
-            tallies.add(decoded)
-            assert size_of(tallies.ledger) == tallies.size == len(data)
+            costs = Costs(row.catalog, dimensions)
+            costs.add(decoded)
+            assert size_of(costs.ledger) == costs.size == len(data)
         if not holds_records(decoded.entry):  # which are opened here
             found = Counter()
-            for spent in tallies.ledger.rows():
+            for spent in costs.ledger.rows():
                 found[spent.path] += spent.prefix_bytes + spent.value_bytes
             assert found == Counter({cost.path: cost.prefix_bytes + cost.value_bytes for cost in kwire.ledger(decoded)})
 
@@ -107,17 +114,17 @@ def test_golden_bodies(row):
 def test_all_golden_bodies():
     for row in shared():
         decoded = decode(row.catalog, row.body, row.message, row.version)
-        tallies = Tallies(row.catalog, ("topic",))
-        tallies.add(decoded)
-        assert size_of(tallies.ledger) == len(row.body), row
+        costs = Costs(row.catalog, ("topic",))
+        costs.add(decoded)
+        assert size_of(costs.ledger) == len(row.body), row
 
 
 def check_segment(path):
     data = path.read_bytes()
-    tallies = Tallies(CATALOG, ("topic",))
-    *_, last = [0, *tallies.records(memoryview(data), "t", 0, "auto")]
+    costs = Costs(CATALOG, ("topic",))
+    *_, last = [0, *costs.records(memoryview(data), "t", 0, "auto")]
     assert last == len(data)
-    assert size_of(tallies.ledger) == tallies.size == len(data)
+    assert size_of(costs.ledger) == costs.size == len(data)
     assert_walked_is_the_same(data)
 
 
@@ -170,9 +177,9 @@ def test_damaged_bodies(row, data):
     for _ in range(data.draw(st.integers(0, 6)) if damaged else 0):
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     decoded = decode(row.catalog, bytes(damaged), row.message, row.version)
-    tallies = Tallies(row.catalog, ("topic", "partition"))
-    tallies.add(decoded)
-    assert size_of(tallies.ledger) == len(damaged)
+    costs = Costs(row.catalog, ("topic", "partition"))
+    costs.add(decoded)
+    assert size_of(costs.ledger) == len(damaged)
 
 
 @examples(60)
@@ -182,12 +189,12 @@ def test_damaged_captures(path, dimensions, data):
     for _ in range(data.draw(st.integers(1, 30))):
         damaged[data.draw(st.integers(100, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     accumulators = Accumulators([Setting(5, 16384)])
-    tallies = Tallies(CATALOG, dimensions, on_records=accumulators.add)
+    costs = Costs(CATALOG, owners_of(dimensions), on_records=accumulators.add)
     capture = Capture(io.BytesIO(bytes(damaged)))
     for line in traffic(CATALOG, capture, waiting_since=capture.waiting_since):
-        tallies.add(line)
-    made = report(tallies, [("field",), (*dimensions, "kind")])
-    assert made.total.bytes == tallies.size
+        costs.add(line)
+    [by_field, by_kind, *_], facts = tables_of(costs, [("field",), (*dimensions, "kind")])
+    assert sum(row["bytes"] for row in by_field) == sum(row["bytes"] for row in by_kind) == facts["bytes"] == costs.size
     accumulators.outcome()
 
 
@@ -203,7 +210,9 @@ def test_every_format_written(form):
         sets = RecordSets(Ledger(), Ledger(), sizes, form=form)
         sets.add(data, 0, len(data))
         assert size_of(sets.wire) == len(data)
-        assert sizes.total.records == 2
+        [(batches, records, _, _, packed, unpacked)] = sizes.sums.values()
+        assert batches >= 1
+        assert records == 2
         assert (
             sum(
                 row.value_bytes
@@ -213,7 +222,5 @@ def test_every_format_written(form):
             == 5
         )
         if codec == "gzip":
-            assert sizes.total.unpacked == size_of(sets.inside) > 0
-            assert sizes.total.packed == sum(
-                row.value_bytes for row in sets.wire.rows() if row.kinds[1] == "compressed records"
-            )
+            assert unpacked == size_of(sets.inside) > 0
+            assert packed == sum(row.value_bytes for row in sets.wire.rows() if row.kinds[1] == "compressed records")

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.ledger import in_body
-from kwire_cli.analysis.costs.record_sets import RecordSets
-from kwire_cli.analysis.costs.subjects import api_key_of, kind_of, packet_of, request_of, topic_name
 from kwire_cli.engine.program import Leaf, Struct, below, leaf_ids
 from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
+from kwire_cli.facts.costs.ledger import in_body
+from kwire_cli.facts.costs.record_sets import RecordSets
+from kwire_cli.facts.costs.subjects import api_key_of, kind_of, packet_of, request_of, topic_name
 from kwire_cli.message.roles import NO_UUID
 from kwire_cli.records.formats import AUTO
 from kwire_cli.spec.kafka import FETCH, PRODUCE
@@ -19,12 +19,13 @@ from kwire_cli.structs.numbers import uuid_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.analysis.costs.ledger import Ledger
-    from kwire_cli.analysis.costs.measures import BatchSizes, Largest
-    from kwire_cli.analysis.costs.record_sets import Told
-    from kwire_cli.analysis.costs.subjects import Message
     from kwire_cli.engine.program import Entry, Node
     from kwire_cli.engine.spans import Spans
+    from kwire_cli.facts.costs.batch_sizes import BatchSizes
+    from kwire_cli.facts.costs.ledger import Ledger
+    from kwire_cli.facts.costs.limits import Largest
+    from kwire_cli.facts.costs.record_sets import Told
+    from kwire_cli.facts.costs.subjects import Message
     from kwire_cli.message.roles import Roles
     from kwire_cli.records.codecs import Limits
     from kwire_cli.source.kafka.captured import Captured
@@ -304,27 +305,15 @@ def _asked(request: Captured | None, name: str) -> int | None:
 
 
 def _numbers(request: Captured | None, name: str) -> list[int]:
-    if request and (plain := request.plain):
-        if name in plain.layout.roles.top:
-            return [plain.top(name)]
-        return list(_named(plain.body("size"), name))
-    reading = request.read if request else None
-    if not reading:
+    if request is None:
         return []
-    _, spans = reading
+    plain = request.plain
+    if plain and name in plain.layout.roles.top:
+        return [plain.top(name)]
+    spans = plain.spans if plain else request.read[1] if request.read else None
+    if spans is None:
+        return []
     wanted = {leaf.id for leaf in spans.program.leaves if leaf.name == name and leaf.kind == "int32"}
     return [
         number_at(spans.data[spans.value[at] : spans.end[at]]) for at, node in enumerate(spans.node) if node in wanted
     ]
-
-
-def _named(value: Any, name: str) -> Iterator[int]:
-    """Yield the numbers of this name in a value in JSON form."""
-    for key, inner in value.items():
-        if key == name and type(inner) is int:
-            yield inner
-        elif type(inner) is dict:
-            yield from _named(inner, name)
-        elif type(inner) is list and inner and type(inner[0]) is dict:
-            for element in inner:
-                yield from _named(element, name)

@@ -4,9 +4,9 @@ from hypothesis import given, strategies as st
 from kit.commands import ROOT
 from kit.logs import SEGMENTS, batch, record
 
-from kwire_cli.analysis.costs.record_sets import LARGEST, meter
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import walk
+from kwire_cli.facts.costs.record_sets import LARGEST, meter
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.compression import decompress
 from kwire_cli.records.reading import items, source_of

@@ -1,19 +1,26 @@
-"""Tallies of overhead over a whole input."""
+"""The bytes of messages and of files of records, counted by whom they belong to.
+
+`Costs` takes messages, walks their bytes, and adds up. Well-formed bodies are counted by a reader generated for their
+layout, all others by their spans; headers are kept with how often each came. Records in messages are opened. `rows`
+yields the sums as rows of the tables in `columns`, so memory grows with owners and fields, never with messages.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from kwire_cli.analysis.costs.ledger import GAP_PATH, GUESS_PATH, Kind, Ledger, in_body, in_header, in_size
-from kwire_cli.analysis.costs.measures import OF_LAYOUT, BatchSizes, Largest, key_of
-from kwire_cli.analysis.costs.records_in_messages import Opened, owners, places, places_in
-from kwire_cli.analysis.costs.subjects import is_frame, packet_of, topic_name, topics_of
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.python_source import MalformedError
 from kwire_cli.engine.reader import counter_of
 from kwire_cli.engine.spans import walk
+from kwire_cli.facts.costs.batch_sizes import BatchSizes
+from kwire_cli.facts.costs.columns import OF_LAYOUT, OWNERS, key_of
+from kwire_cli.facts.costs.ledger import GAP_PATH, GUESS_PATH, Kind, Ledger, in_body, in_header, in_size
+from kwire_cli.facts.costs.limits import Largest
+from kwire_cli.facts.costs.records_in_messages import Opened, owners, places, places_in
+from kwire_cli.facts.costs.subjects import is_frame, packet_of, topic_name, topics_of
 from kwire_cli.message.decoded import Decoded
 from kwire_cli.message.encode import decode_header
 from kwire_cli.message.frames import SIZE_BYTES, Frame
@@ -24,20 +31,39 @@ from kwire_cli.structs.messages import SIZE_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from kwire_cli.analysis.costs.overlaid import Overlaid
-    from kwire_cli.analysis.costs.records_in_messages import Named, OnRecords, Owner, Place
-    from kwire_cli.analysis.costs.subjects import Message
+    from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Spans
+    from kwire_cli.facts.costs.records_in_messages import Named, OnRecords, Owner, Place
+    from kwire_cli.facts.costs.subjects import Message
     from kwire_cli.message.known_layout import Layout, Plain
     from kwire_cli.message.roles import Roles
     from kwire_cli.records.codecs import Limits
     from kwire_cli.source.kafka.connection import Seen
     from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import MessageSpec
 
     Key = tuple[Any, ...]
 
+    class Form(Protocol):
+        """The layout of a message under an overlay."""
 
-# Bytes by whom they belong to: messages in, and at the end what each of them cost.
+        @property
+        def spec(self) -> MessageSpec:
+            """The definition."""
+
+        @property
+        def entry(self) -> Entry:
+            """What reads the bytes."""
+
+    class Overlay(Protocol):
+        """What makes other spans of a message, those that it has under an overlay."""
+
+        def form(self, message: str, version: int) -> Form | None:
+            """Return the layout of a message under the overlay, or None if it is the same."""
+
+        def spans(self, message: str, version: int, entry: Entry, spans: Spans, *, guess: bool = False) -> Spans:
+            """Return the spans of a message under the overlay."""
+
 
 MOST_KEPT = 256
 """Headers of an owner that are kept with how often they came; beyond that they are added up."""
@@ -81,21 +107,35 @@ def no_frame(seen: Seen) -> tuple[str, Kind]:
     return _OTHERS.get(seen.kind) or ("gap", Kind.LOST if seen.code == "LOST" else Kind.GAP)
 
 
-@dataclass
-class Tallies:
-    """The bytes of messages and files of records by the values of `dimensions` (of measures.OF_MESSAGE): a fold that is
-    pickled without layouts.
+@dataclass(slots=True)
+class CostRows:
+    """What a task counted: the rows of Costs, each with the name of its table."""
 
-    `messages` and `size` add up all that was given, files of records too. The rows of the ledger add up to the same
-    size, unless with `overlaid` bodies are accounted for as they would be under an overlay. `on_records` is told of
-    every batch that a producer sends. `file` is where messages are from, `named` says which one it is where one is the
-    largest.
+    size: int
+    messages: int
+    rows: list[tuple[str, Key]]
+
+    def merge(self, other: CostRows) -> None:
+        """Take the rows of another task."""
+        self.size += other.size
+        self.messages += other.messages
+        self.rows += other.rows
+
+
+@dataclass
+class Costs:
+    """The bytes of messages and files of records by the values of `columns` (of columns.OWNERS).
+
+    `messages` and `size` add up all that was given, files of records too. The rows of `costs` add up to the same size,
+    unless there is an overlay: then bodies are counted as they would be under it. `on_records` is told of every batch
+    that a producer sends. `file` is where messages are from, `named` says which one it is where one is the largest.
+    Pickled, they are CostRows.
     """
 
     catalog: Catalog
-    dimensions: Sequence[str]
+    columns: Sequence[str]
     limits: Limits | None = None
-    overlaid: Overlaid | None = None
+    overlaid: Overlay | None = None
     on_records: OnRecords | None = None
     file: str | None = None
     size: int = 0
@@ -105,14 +145,14 @@ class Tallies:
     named: Named = number_of
     inside: Ledger = field(default_factory=Ledger)
     """The bytes that compressed records consist of. They are not on the wire."""
+    more: list[tuple[str, Key]] = field(default_factory=list)
+    """Rows that others counted, each with the name of its table."""
 
     def __post_init__(self) -> None:
-        self._key = key_of(self.dimensions)
-        self._at = {
-            name: self.dimensions.index(name) for name in ("topic", "partition", "file") if name in self.dimensions
-        }
+        self._key = key_of(self.columns)
+        self._at = {name: self.columns.index(name) for name in ("topic", "partition", "file") if name in self.columns}
         self._splits = "topic" in self._at or "partition" in self._at
-        self._is_by_layout = OF_LAYOUT.issuperset(self.dimensions)
+        self._is_by_layout = OF_LAYOUT.issuperset(self.columns)
         self._counted: dict[tuple[Key, Layout] | Layout, _Counted] = {}
         self._wire = Ledger()
         self._opened = Opened(
@@ -133,9 +173,36 @@ class Tallies:
         return self._wire
 
     @property
-    def message_counts(self) -> dict[Key, int]:
-        """Return the number of messages of each owner."""
-        return {key: account.messages for key, account in self.accounts.items()}
+    def rows(self) -> list[tuple[str, Key]]:
+        """Return the rows, each with the name of its table."""
+        return [*self._rows(), *self.more]
+
+    def _rows(self) -> Iterator[tuple[str, Key]]:
+        for table, ledger in (("costs", self.ledger), ("unpacked_costs", self.inside)):
+            for row in ledger.rows():
+                numbers = row.prefix_bytes, row.value_bytes, row.count, 0
+                yield table, (*self._owner(row.owner), row.path, *(row.kinds or (None, None)), *numbers)
+        for key, account in self.accounts.items():
+            owner = self._owner(key)
+            yield "costs", (*owner, None, None, None, 0, 0, 0, account.messages)
+            for sizes in account.sizes.rows():
+                yield "batch_sizes", (*owner, *sizes)
+        for place in self.largest.rows():
+            yield "largest", place
+
+    def _owner(self, key: Key) -> Key:
+        """Return the values of all OWNERS."""
+        values = dict(zip(self.columns, key, strict=True))
+        return tuple(values.get(column.name) for column in OWNERS)
+
+    def merge(self, other: Costs | CostRows) -> None:
+        """Take the rows that others counted."""
+        self.size += other.size
+        self.messages += other.messages
+        self.more += other.rows
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CostRows, (self.size, self.messages, self.rows)
 
     def account(self, key: Key) -> Account:
         """Return the account of these values. It is created if it does not exist."""
@@ -143,22 +210,6 @@ class Tallies:
         if key_account is None:
             key_account = self.accounts[key] = Account()
         return key_account
-
-    def merge(self, other: Tallies) -> None:
-        """Count what others of the same dimensions have."""
-        self.size += other.size
-        self.messages += other.messages
-        self.largest.merge(other.largest)
-        self._wire.merge(other.ledger)
-        self.inside.merge(other.inside)
-        for key, theirs in other.accounts.items():
-            account = self.account(key)
-            account.messages += theirs.messages
-            account.sizes.merge(theirs.sizes)
-
-    def __getstate__(self) -> dict[str, Any]:
-        names = ("dimensions", "size", "messages", "accounts", "largest", "inside")
-        return {"_wire": self.ledger} | {name: getattr(self, name) for name in names}
 
     def key_of(self, subject: Message) -> Key:
         """Return the values of a message."""
@@ -342,7 +393,7 @@ class Tallies:
         """Count a record set or segment of a partition; gives where reading stands after each batch."""
         self.size += len(data)
         self.messages += 1
-        key = self._with(tuple(None for _ in self.dimensions), topic=topic, partition=partition, file=self.file)
+        key = self._with(tuple(None for _ in self.columns), topic=topic, partition=partition, file=self.file)
         self.account(key).messages += 1
         where = {"file": self.file} if self.file else {}
         yield from self._opened.whole(key, data, form, where, topic, partition)

@@ -4,9 +4,9 @@ import pytest
 from kit.messages import sample
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.ledger import Kind, Ledger, Row, in_body, in_header
 from kwire_cli.engine.python_source import MalformedError
 from kwire_cli.engine.reader import counter_of
+from kwire_cli.facts.costs.ledger import Kind, Ledger, Row, in_body, in_header
 from kwire_cli.message.decoded import decode
 
 BODY = bytes.fromhex("0000 03 0012 0000 0004 00 0003 0000 000c 00 00000000 02 01 08 0000000000000007 63 02 0102")

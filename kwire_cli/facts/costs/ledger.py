@@ -187,7 +187,7 @@ class Row:
 
 
 class Ledger:
-    """Prefix bytes, value bytes and occurrences by owner, path and kinds: a fold that can be pickled.
+    """Prefix bytes, value bytes and occurrences by owner, path and kinds: a fold.
 
     Sums of one layout stay by leaf until rows are wanted: `kinds_of` says what the bytes of a leaf are for, and
     `prefix` stands before its path.
@@ -266,12 +266,6 @@ class Ledger:
             key = owner, path, kinds[1] == Kind.GAP  # a field may be called gap
             by_path[key] = [*map(add, by_path[key], sums)] if key in by_path else sums
         return [Row(path, sums[0], sums[1], sums[2], None, owner) for (owner, path, _), sums in by_path.items()]
-
-    def __getstate__(self) -> dict[tuple[Any, str, Kinds], list[int]]:
-        return self._settled()
-
-    def __setstate__(self, rows: dict[tuple[Any, str, Kinds], list[int]]) -> None:
-        self._rows, self._spans, self._vectors = rows, {}, {}
 
     def _settled(self) -> dict[tuple[Any, str, Kinds], list[int]]:
         """Add what is counted by leaf to the rows, which may not be changed; vectors stay where their counters know

@@ -7,10 +7,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.ledger import GAP_PATH, Kind, in_batch, in_records, in_wrapper
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.python_source import Counter
 from kwire_cli.engine.reader import records_counter
+from kwire_cli.facts.costs.ledger import GAP_PATH, Kind, in_batch, in_records, in_wrapper
 from kwire_cli.records.batch import PADDING, Batch, Source
 from kwire_cli.records.codecs import Limits
 from kwire_cli.records.compression import decompress
@@ -27,10 +27,10 @@ from kwire_cli.structs.records.parts import COMPRESSION
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from kwire_cli.analysis.costs.ledger import KindsOf, Ledger
-    from kwire_cli.analysis.costs.measures import BatchSizes
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.spans import Spans
+    from kwire_cli.facts.costs.batch_sizes import BatchSizes
+    from kwire_cli.facts.costs.ledger import KindsOf, Ledger
 
     Rows = list[tuple[int, int]]
 
@@ -90,7 +90,7 @@ class Found:
 
     `payload` is the bytes of keys, values and headers of records. Compressed records count as they decompress. `key`,
     `value` and `headers` are the largest sizes. `content` is the most bytes from the length of the key to the end of
-    a record, or all of a message without a batch. `packed` and `unpacked` are as in `measures.Batches`. `unread`
+    a record, or all of a message without a batch. `packed` and `unpacked` are as in `BatchSizes`. `unread`
     says that not everything could be decompressed.
     """
 
