@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.advice_folds import NotWritten, Pricing, Seeing
 from kwire_cli.analysis.costs.advice_values import Message, in_batches, in_exchanges, in_lines, place_of
-from kwire_cli.analysis.state.parts import States, parts_of as parts_of_state, units_of
+from kwire_cli.analysis.state.parts import States, units_of
+from kwire_cli.analysis.state.topics import folded_topics
 from kwire_cli.analysis.verify import Verification, parts_to_verify
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
@@ -177,7 +178,9 @@ def states(inputs: Inputs) -> tuple[Counted, list[LogFile]]:
 
 def _states(reading: Reading, paths: tuple[str, ...], faults: Faults) -> Iterator[Any]:
     try:
-        yield from parts_of_state(reading.catalog, [log_file(path_of(path)) for path in paths], reading.limits)
+        files = [log_file(path_of(path)) for path in paths]
+        for _, parts in folded_topics(reading.catalog, files, limits=reading.limits):
+            yield from parts
     except InputError as error:
         faults.add(FileFault(paths[0], error.reason))
 
