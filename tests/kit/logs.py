@@ -287,7 +287,7 @@ class Log:
         self.topic, self.state, self.offset = topic, topics.new_state(catalog(), topic), 0
 
     def add(self, record, producer=-1, control=False, epoch=0):
-        topics.apply(self.topic, self.state, Event(self.offset, 1_760_000_000_000, producer, epoch, control, *record))
+        self.state.apply(Event(self.offset, 1_760_000_000_000, producer, epoch, control, *record))
         self.offset += 1
         return self
 
@@ -298,5 +298,5 @@ class Log:
         """The tables of its answer in their JSON form."""
         return tables_of(topics.Folded(self.topic, None, self.state), hide=hide)
 
-    def rows(self, kind):
-        return [row for row in self.state.rows(hide=None) if row["kind"] == kind]
+    def rows(self, table):
+        return topics.Folded(self.topic, None, self.state).rows(hide=None)[table]

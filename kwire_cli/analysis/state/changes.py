@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.coordinators import Passed, is_whole
-from kwire_cli.analysis.state.answer import LISTINGS, LOGS, rows_of
-from kwire_cli.analysis.state.topics import Folded, events_between, fold, in_order, logs_of, new_state, no_batches
+from kwire_cli.analysis.coordinators import Passed
+from kwire_cli.analysis.state.answer import LOGS
+from kwire_cli.analysis.state.tables import LISTINGS
+from kwire_cli.analysis.state.topics import Folded, events_between, fold, in_order, logs_of, new_state, read_logs
 from kwire_cli.answer import Answer, Block, Column, Note, Table
 from kwire_cli.engine.values import instant
 from kwire_cli.errors import InputError
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.kafka_topics import decode_control
 from kwire_cli.records.selection import date_ms
 from kwire_cli.spec.kafka import CLUSTER_METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kwire_cli.analysis.state.answer import Listing
-    from kwire_cli.analysis.state.topics import Log
+    from kwire_cli.analysis.state.tables import Key, Listing
+    from kwire_cli.analysis.state.topics import Log, Segment
     from kwire_cli.records.batch import Hide
     from kwire_cli.records.codecs import Limits
     from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.spec.catalog import Catalog
 
     Row = dict[str, Any]
-    Key = tuple[Any, ...]
     Cells = tuple[Any, ...]
 
 # The range: its ends are offsets or times.
@@ -100,6 +100,11 @@ class Changed:
     upto: int | None
     passed: Passed
 
+    @property
+    def batches(self) -> int:
+        """The number of batches that were read."""
+        return self.now.batches
+
 
 def changed_topics(
     catalog: Catalog,
@@ -115,75 +120,46 @@ def changed_topics(
     The other parameters are those of `logs_of`. Raises InputError if no file is of a topic that has a state, or if the
     files do not reach back to the begin of the range.
     """
-    unreachable = []
-    for topic, logs in logs_of(catalog, files, as_topic=as_topic, wanted=wanted, limits=limits):
-        parts = []
-        for log in logs:
-            try:
-                parts.append(_changed(catalog, log, between))
-            except InputError as error:
-                unreachable.append(error)
-        if parts:
-            if not any(part.now.passed.batches for part in parts):
-                raise no_batches(logs)
-            yield topic, parts
-    if unreachable:
-        raise unreachable[0]
+    topics = logs_of(catalog, files, as_topic=as_topic, wanted=wanted, limits=limits)
+    return read_logs(topics, lambda log: _changed(catalog, log, between))
 
 
 def _changed(catalog: Catalog, log: Log, between: Range) -> Changed:
-    after, upto = (_offset_of(catalog, log, bound) for bound in between)
-    if after is None:
-        first = min((segment.base_offset or 0 for segment in in_order(log.segments)), default=0)
-        if log.topic == CLUSTER_METADATA and (first or not in_order(log.segments)):
-            # The log does not go back to the begin: its oldest snapshot is what everything else came after.
-            ends = [(segment.base_offset or 0) - 1 for segment in log.segments if segment.snapshot]
-            after = min(ends, default=None)
+    after, upto = (_offset_of(log, bound) for bound in between)
+    segments = in_order(log.segments)
+    if after is None and log.topic == CLUSTER_METADATA and (not segments or segments[0].base_offset):
+        # The log does not go back to the begin: its oldest snapshot is what everything else came after.
+        after = min((segment.base_offset - 1 for segment in log.segments if segment.snapshot), default=None)
     before = Folded(log.topic, log.partition, new_state(catalog, log.topic))
     if after is not None and after >= 0:
-        log.check_reach(after)
-        before = fold(catalog, log.topic, log.segments, partition=log.partition, at=after)
+        before = log.folded(catalog, after)
     now = fold(catalog, log.topic, log.segments, partition=log.partition, at=upto)
     passed = Passed()
-    first_offset = None if after is None else after + 1
-    passed.records = sum(1 for _ in events_between(log.segments, passed, first=first_offset, last=upto))
-    _note_compaction(before.passed, passed, log.topic)
-    return Changed(before, now, after, upto, passed)
-
-
-def _note_compaction(read: Passed, passed: Passed, topic: str) -> None:
-    """Note that records before the range are gone, so that what they said cannot be compared."""
-    if topic == CLUSTER_METADATA or read.first is None or read.last is None:
-        return
-    gone = read.last + 1 - read.records
-    if gone > 0:
+    first = None if after is None else after + 1
+    passed.records = sum(1 for _ in events_between(segments, passed, first=first, last=upto))
+    read = before.passed
+    if log.topic != CLUSTER_METADATA and read.last is not None and (gone := read.last + 1 - read.records) > 0:
         passed.notes.append(
             f"{gone} records up to offset {read.last} are gone by compaction: what they said counts as if it had "
             "not been there"
         )
+    return Changed(before, now, after, upto, passed)
 
 
-def _offset_of(catalog: Catalog, log: Log, bound: Bound) -> int | None:
+def _offset_of(log: Log, bound: Bound) -> int | None:
     """Return the offset of the last record up to a bound, -1 before the first, None where the range is open."""
     if bound.time is None:
         return bound.offset
     segments = in_order(log.segments)
-    first = segments[0].base_offset or 0 if segments else None
     last = _last_before(segments, bound.time)
     if last is not None:
         return last
-    if first == 0:
+    if segments and not segments[0].base_offset:
         return -1
-    for segment in sorted(log.segments, key=lambda segment: -(segment.base_offset or 0)):
-        if segment.snapshot and _time_of_snapshot(catalog, segment.read()) <= bound.time:
-            return (segment.base_offset or 0) - 1
-    raise InputError(
-        f"all records are later than {instant(bound.time)}: there is no state of that time",
-        file=log.files[0].label.rpartition("/")[0] or log.files[0].label,
-    )
+    raise log.unreadable(f"all records are later than {instant(bound.time)}: there is no state of that time")
 
 
-def _last_before(segments: Iterable[Any], time: int) -> int | None:
+def _last_before(segments: Iterable[Segment], time: int) -> int | None:
     """Return the offset of the record before the first that is later than a time; None if the first record is later."""
     last = None
     for segment in segments:
@@ -197,18 +173,6 @@ def _last_before(segments: Iterable[Any], time: int) -> int | None:
                     last = record.offset
             last = item.head.last_offset
     return last
-
-
-def _time_of_snapshot(catalog: Catalog, items: Iterable[Any]) -> int:
-    """Return the time of the last record that a snapshot covers; a snapshot that does not say one is never taken."""
-    for item in items:
-        if isinstance(item, Batch) and item.crc_valid and item.head.control:
-            for record in item.records():
-                control = decode_control(catalog, record.key, record.value)
-                if control.type == "SnapshotHeader" and control.value and is_whole(control.value):
-                    return int(control.value.json_data()["lastContainedLogTimestamp"])
-        break
-    return 1 << 63
 
 
 # The changes.
@@ -237,15 +201,7 @@ _LOGS = (
     *(column for column in LOGS if column.name in {"records", "notes"}),
 )
 
-_MAIN = {
-    "groups": "state",
-    "members": "clientId",
-    "listeners": "port",
-    "brokers": "fenced",
-    "transactions": "state",
-    "shareBatches": "state",
-    "scramUsers": "iterations",
-}
+_MAIN = {"groups": "state", "members": "clientId", "listeners": "port", "brokers": "fenced", "shareBatches": "state"}
 """The field that stands for a row that is added or removed, where it is not the first one behind the key."""
 _QUIET = frozenset(
     {
@@ -270,8 +226,8 @@ _QUIET = frozenset(
     }
 )
 """Fields that say when, or the same as other fields or rows: they are no changes of their own."""
-_QUIET_IN = {"groups": frozenset({"offsets"}), "transactions": frozenset({"offset"}), "sharePartitions": {"offset"}}
-ADDED, REMOVED, CHANGED = "added", "removed", "changed"
+_QUIET_IN = {"groups": {"offsets"}, "transactions": {"offset"}, "sharePartitions": {"offset"}}
+KINDS = ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 
 
 def changes_answer(topics: Iterable[tuple[str, Sequence[Changed]]], between: str, *, hide: Hide | None) -> Answer:
@@ -281,20 +237,17 @@ def changes_answer(topics: Iterable[tuple[str, Sequence[Changed]]], between: str
     redacted.
     """
     rows: list[Cells] = []
-    counts: dict[str, dict[str, set[str]]] = {}
     logs: list[Cells] = []
     for topic, parts in topics:
-        by_table: dict[str, list[Cells]] = {listing.name: [] for listing in LISTINGS[topic]}
-        for part in parts:
-            for cells in _changes(topic, part, hide):
-                by_table[cells[0]].append(cells)
-            logs.append(_log(topic, part))
-        for table, some in by_table.items():
-            for cells in some:
-                kinds = counts.setdefault(table, {ADDED: set(), REMOVED: set(), CHANGED: set()})
-                kinds[cells[2]].add(cells[1])
-            rows += some
-    totals = [(table, *(len(keys) for keys in kinds.values())) for table, kinds in counts.items()]
+        ends = [(_by_key(part.before, hide), _by_key(part.now, hide)) for part in parts]
+        for listing in LISTINGS[topic]:
+            for old, new in ends:
+                rows += _changes(listing, old[listing.name], new[listing.name])
+        logs += (_log(topic, part) for part in parts)
+    changed = {cells[:3] for cells in rows}
+    counts = Counter((table, change) for table, _, change in changed)
+    tables = dict.fromkeys(cells[0] for cells in rows)
+    totals = [(table, *(counts[table, change] for change in KINDS)) for table in tables]
     blocks: list[Block] = [
         Table("changes", CHANGES, rows, title="changes"),
         Table("counts", COUNTS, totals, title="counts"),
@@ -314,23 +267,6 @@ def _log(topic: str, part: Changed) -> Cells:
     return topic, part.now.partition, part.after, upto, part.passed.records, notes
 
 
-def _changes(topic: str, part: Changed, hide: Hide | None) -> Iterator[Cells]:
-    old_rows = _rows(part.before, hide)
-    new_rows = _rows(part.now, hide)
-    for listing in LISTINGS[topic]:
-        old = old_rows[listing.name]
-        new = new_rows[listing.name]
-        for key in sorted({*old, *new}, key=_order):
-            was = old.get(key)
-            now = new.get(key)
-            if (was and now) or not listing.keys:
-                yield from _fields(listing, was or _NO_ROW, now or _NO_ROW)
-            elif was:
-                yield _whole_row(listing, REMOVED, was.shown)
-            elif now:
-                yield _whole_row(listing, ADDED, now.shown)
-
-
 class _Pair(NamedTuple):
     """A row to compare, and the same row with its secrets redacted."""
 
@@ -341,22 +277,28 @@ class _Pair(NamedTuple):
 _NO_ROW = _Pair({}, {})
 
 
-def _rows(part: Folded, hide: Hide | None) -> dict[str, dict[Key, _Pair]]:
+def _by_key(part: Folded, hide: Hide | None) -> dict[str, dict[Key, _Pair]]:
     """Return the rows of each table by their keys."""
-    plain = rows_of(part, hide=None)
-    shown = rows_of(part, hide=hide) if hide else plain
-    tables: dict[str, dict[Key, _Pair]] = {}
-    for listing in LISTINGS[part.topic]:
-        by_key = tables[listing.name] = {}
-        for row, seen in zip(plain[listing.name], shown[listing.name], strict=True):
-            values = [row.get(name) for name in listing.key_names]
-            by_key[tuple(map(_frozen, values))] = _Pair(row, seen)
-    return tables
+    plain = part.rows(hide=None)
+    shown = part.rows(hide=hide) if hide else plain
+    return {
+        listing.name: {
+            listing.key(row): _Pair(row, seen)
+            for row, seen in zip(plain[listing.name], shown[listing.name], strict=True)
+        }
+        for listing in LISTINGS[part.topic]
+    }
 
 
-def _order(value: Any) -> tuple[str, Any]:
-    """Return what sorts keys whose parts differ in type: the default entity of a quota is None beside names."""
-    return type(value).__name__, tuple(map(_order, value)) if isinstance(value, tuple) else value
+def _changes(listing: Listing, old: dict[Key, _Pair], new: dict[Key, _Pair]) -> Iterator[Cells]:
+    for key in sorted({*old, *new}):
+        was, now = old.get(key), new.get(key)
+        if (was and now) or not listing.keys:
+            yield from _fields(listing, was or _NO_ROW, now or _NO_ROW)
+        elif was:
+            yield _whole_row(listing, REMOVED, was.shown)
+        elif now:
+            yield _whole_row(listing, ADDED, now.shown)
 
 
 def _key_text(listing: Listing, row: Row) -> str:
@@ -389,10 +331,7 @@ def _whole_row(listing: Listing, change: str, row: Row) -> Cells:
 def _fields(listing: Listing, was: _Pair, now: _Pair) -> Iterator[Cells]:
     """Yield the fields in which two rows of one key differ."""
     quiet = _QUIET | _QUIET_IN.get(listing.name, frozenset())
-    old = _flat(was.plain)
-    new = _flat(now.plain)
-    old_shown = _flat(was.shown)
-    new_shown = _flat(now.shown)
+    old, new, old_shown, new_shown = (_flat(row) for row in (was.plain, now.plain, was.shown, now.shown))
     shown = was.shown or now.shown
     named = {name: shown.get(name) for name in listing.key_names}
     for name in dict.fromkeys((*old, *new)):
@@ -415,10 +354,3 @@ def _flat(row: Row, before: str = "") -> Row:
 def _whole(value: Any) -> Any:
     """Return a number without a fraction as an integer: quotas are floats, and mostly whole."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _frozen(value: Any) -> Any:
-    """Return a value that can be a part of a key."""
-    if isinstance(value, dict):
-        return tuple(sorted(((name, _frozen(member)) for name, member in value.items()), key=str))
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -1,175 +1,359 @@
-"""The KRaft metadata image, and its rows."""
+"""`__cluster_metadata`: the cluster, as MetadataDelta and MetadataImage make it from the records of a log or snapshot.
+
+Most records put a row into a table or remove one; `RECORDS` has what each type of record does. Records between
+BeginTransaction and EndTransaction (KIP-868) count once that came, and never if AbortTransaction does
+(MetadataBatchLoader). The header of a snapshot begins anew. Control records have the voters and the kraft.version.
+Sources: the Delta classes of org.apache.kafka.image; PartitionRegistration; BrokerRegistration.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from kwire_cli.analysis.coordinators import is_whole
+from kwire_cli.analysis.state.model import State
+from kwire_cli.records.kafka_topics import decode_control, decode_record, type_name
+from kwire_cli.spec.kafka import CLUSTER_METADATA
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kwire_cli.analysis.coordinators import Event
+    from kwire_cli.analysis.state.tables import Named
     from kwire_cli.records.batch import Hide
     from kwire_cli.records.kafka_topics import RecordPayload
     from kwire_cli.spec.catalog import Catalog
 
+    Row = dict[str, Any]
 
-# `__cluster_metadata` and its snapshots: the image of the cluster, as MetadataDelta and MetadataImage make
-# it.
-#
-# Records between BeginTransaction and EndTransaction (KIP-868) count once that came, and never if
-# AbortTransaction does (MetadataBatchLoader). The header of a snapshot begins anew. Control records say the
-# voters and the kraft.version.
+TOPIC_RESOURCE = 2
+"""ConfigResource.Type.TOPIC, whose configs are removed with the topic."""
+NO_LEADER_CHANGE = -2
+MIGRATING = "AAAAAAAAAAAAAAAAAAAAAA"
+"""DirectoryId.MIGRATING, which stands for the directories of a record from before there were any."""
+BEGIN, END, ABORT = "BeginTransactionRecord", "EndTransactionRecord", "AbortTransactionRecord"
+_LISTS = (
+    "replicas",
+    "isr",
+    "removingReplicas",
+    "addingReplicas",
+    "directories",
+    "eligibleLeaderReplicas",
+    "lastKnownElr",
+)
+_BROKER_DEFAULTS = {"isMigratingZkBroker": False, "inControlledShutdown": False, "logDirs": [], "cordonedLogDirs": None}
+"""Fields that older versions of the record lack, and that are absent at their default."""
+_CODES = {
+    "acls": ("AccessControlEntryRecord", ("resourceType", "patternType", "operation", "permissionType")),
+    "configs": ("ConfigRecord", ("resourceType",)),
+    "partitions": ("PartitionRecord", ("leaderRecoveryState", "directories")),
+    "scramUsers": ("UserScramCredentialRecord", ("mechanism",)),
+}
+"""Columns of codes that are shown by name, by table, and the record that they are of."""
 
 
-@dataclass
-class Image:
-    """The cluster. What may hold a secret is kept as it was decoded, so that whoever shows it can have it hidden.
+class Image(State):
+    """The cluster: rows by table and key.
 
-    Attributes:
-        topics: By topic id: `{"name","topicId","partitions":{number: {…}}}`; the name is None where only changes of it
-            were seen.
-        ids: Topic ids by name.
-        elr: By topic id, the partitions that may have eligible leader replicas, which one record can clear everywhere.
-        configs: By resource type and name, configs by name: their records.
-        scram: By mechanism and user: their records.
-        quotas: By entity, pairs of type and name: values by key.
-        held: Records of a transaction of the controller that has not ended; None without one.
-
+    Rows are the fields of a record in Kafka's JSON form, in which tagged fields at their default are absent. A record
+    that may hold a secret is kept as it was decoded, so that the secret can be redacted. `ids` are topic ids by name;
+    `elr` are, by topic id, partitions that may have eligible leader replicas, which one record can clear everywhere.
+    `held` are the records of a controller's transaction that has not ended, None without one.
     """
 
-    catalog: Catalog
-    features: dict[str, int] = field(default_factory=dict)
-    brokers: dict[int, dict[str, Any]] = field(default_factory=dict)
-    controllers: dict[int, dict[str, Any]] = field(default_factory=dict)
-    topics: dict[str, dict[str, Any]] = field(default_factory=dict)
-    ids: dict[str, str] = field(default_factory=dict)
-    elr: dict[str, set[int]] = field(default_factory=dict)
-    configs: dict[tuple[int, str], dict[str, RecordPayload]] = field(default_factory=dict)
-    quotas: dict[tuple[tuple[str, str | None], ...], dict[str, Any]] = field(default_factory=dict)
-    acls: dict[str, dict[str, Any]] = field(default_factory=dict)
-    scram: dict[tuple[int, str], RecordPayload] = field(default_factory=dict)
-    tokens: dict[str, RecordPayload] = field(default_factory=dict)
-    next_producer_id: int | None = None
-    zk_migration: int | None = None
-    kraft_version: int | None = None
-    voters: list[dict[str, Any]] | None = None
-    leader: dict[str, Any] | None = None
-    held: list[RecordPayload] | None = None
-    unknown: Counter[str] = field(default_factory=Counter)
-    undecoded: int = 0
-    unapplied: Counter[str] = field(default_factory=Counter)
-    """Changes of what was never seen, by record type: the log begins behind it."""
+    def __init__(self, catalog: Catalog) -> None:
+        super().__init__(catalog)
+        self._clear()
 
-    def rows(self, *, hide: Hide | None) -> Iterator[dict[str, Any]]:
-        """The image in lines of its parts, each with its `kind`: quorum, feature, broker, controller, topic, configs
-        and so on (docs/state.md).
-        """
-        return rows_of(self, hide)
+    def _clear(self) -> None:
+        self.tables: defaultdict[str, dict[Any, Any]] = defaultdict(dict)
+        self.topics: dict[str, Row] = {}
+        self.ids: dict[str, str] = {}
+        self.elr: dict[str, set[int]] = {}
+        self.configs: dict[tuple[int, str], dict[str, RecordPayload]] = {}
+        self.cluster: Row = {}
+        self.held: list[RecordPayload] | None = None
 
+    def apply(self, event: Event) -> None:
+        """Take in a record of the log or of a snapshot."""
+        if event.control:
+            self._control(event)
+            return
+        payload = decode_record(self.catalog, CLUSTER_METADATA, None, event.value) if event.value is not None else None
+        value = payload.value if payload else None
+        if not payload or not value or not value.body:
+            self.unknown[value.type if value and value.type else "none"] += 1
+        elif not is_whole(value):
+            self.undecoded += 1
+        elif value.type == BEGIN:
+            self.held = []
+        elif value.type in {END, ABORT}:
+            held, self.held = self.held or [], None
+            for held_payload in held if value.type == END else ():
+                self._replay(held_payload)
+        elif self.held is not None:
+            self.held.append(payload)
+        else:
+            self._replay(payload)
 
-# The image of the cluster as lines: one a broker, a topic, a resource with its configs and so on, codes by
-# their names, secrets hidden.
+    def _control(self, event: Event) -> None:
+        control = decode_control(self.catalog, event.key, event.value)
+        if control.type == "SnapshotHeader":
+            self._clear()
+        if not control.value or not is_whole(control.value):
+            return
+        value = control.value.json_data()
+        if control.type == "LeaderChange":
+            self.cluster |= {"leaderId": value["leaderId"], "leaderEpoch": event.epoch}
+        elif control.type == "KRaftVersion":
+            self.cluster["kraftVersion"] = value["kRaftVersion"]
+        elif control.type == "KRaftVoters":
+            self.tables["voters"] = dict(enumerate(value["voters"]))
 
+    def _replay(self, payload: RecordPayload) -> None:
+        value = payload.value
+        if value is None:
+            return
+        take = RECORDS.get(value.type)
+        if not take:
+            self.unknown[type_name(value.type)] += 1
+        elif take(self, payload, value.json_data()) is False:
+            self.unapplied[type_name(value.type)] += 1
 
-def rows_of(image: Image, hide: Hide | None) -> Iterator[dict[str, Any]]:
-    """The lines in the order of their kinds, those of one kind by name or number."""
-    yield {"kind": "quorum", "kraftVersion": image.kraft_version, "leader": image.leader, "voters": image.voters}
-    for name, level in sorted(image.features.items()):
-        yield {"kind": "feature", "name": name, "level": level}
-    for _, broker in sorted(image.brokers.items()):
-        yield {"kind": "broker", **_with_listeners(image.catalog, "RegisterBrokerRecord", broker)}
-    for _, controller in sorted(image.controllers.items()):
-        yield {"kind": "controller", **_with_listeners(image.catalog, "RegisterControllerRecord", controller)}
-    yield from _topics(image)
-    yield from _configs(image, hide)
-    for entity, values in sorted(image.quotas.items(), key=lambda item: [(kind, name or "") for kind, name in item[0]]):
-        yield {"kind": "quota", "entity": dict(entity), "quotas": dict(sorted(values.items()))}
-    yield {"kind": "producerIds", "nextProducerId": image.next_producer_id}
-    yield from _acls(image)
-    for (mechanism, _), payload in sorted(image.scram.items(), key=lambda item: (item[0][1], item[0][0])):
-        data = _hidden(payload, hide)
-        yield {
-            "kind": "scramUser",
-            **data,
-            "mechanism": _named(image.catalog, "UserScramCredentialRecord", "mechanism", mechanism),
-        }
-    for _, payload in sorted(image.tokens.items()):
-        yield {"kind": "delegationToken", **_hidden(payload, hide)}
-    if image.zk_migration is not None:
-        yield {
-            "kind": "zkMigration",
-            "state": _named(image.catalog, "ZkMigrationStateRecord", "zkMigrationState", image.zk_migration),
-        }
-    if image.held is not None:
-        yield {"kind": "openTransaction", "records": len(image.held)}
-    if image.undecoded:
-        yield {"kind": "undecoded", "records": image.undecoded}
-    if image.unapplied:
-        yield {"kind": "unapplied", "records": dict(sorted(image.unapplied.items()))}
+    def rows(self, *, hide: Hide | None) -> Iterator[Named]:
+        """Yield the rows of the cluster, with codes by name."""
+        for table, row in self._rows(hide):
+            record, names = _CODES.get(table, ("", ()))
+            yield table, row | {name: self._named(record, name, row[name]) for name in names}
 
+    def _rows(self, hide: Hide | None) -> Iterator[Named]:
+        held = {} if self.held is None else {"openTransactionRecords": len(self.held)}
+        if cluster := self.cluster | held:
+            yield "cluster", cluster
+        for table in ("voters", "features", "acls"):
+            yield from ((table, row) for row in self.tables[table].values())
+        for table in ("scramUsers", "delegationTokens"):
+            for payload in self.tables[table].values():
+                yield table, _hidden(payload, hide)
+        for node in ("broker", "controller"):
+            for row in self.tables[f"{node}s"].values():
+                yield from self._node(node, row)
+        for topic in self.topics.values():
+            yield "topics", topic | {"partitions": len(topic["partitions"])}
+            for partition in topic["partitions"].values():
+                yield "partitions", {"topic": topic["name"] or topic["topicId"], **partition}
+        for (kind, resource), configs in self.configs.items():
+            place = {"resourceType": kind, "resourceName": resource}
+            for payload in configs.values():
+                data = _hidden(payload, hide)
+                yield "configs", {**place, "name": data["name"], "value": data["value"]}
+        for entity, values in self.tables["quotas"].items():
+            for name, value in values.items():
+                yield "quotas", {"entity": dict(entity), "name": name, "value": value}
 
-def _topics(image: Image) -> Iterator[dict[str, Any]]:
-    for topic in sorted(image.topics.values(), key=lambda each: (each["name"] or "", each["topicId"])):
-        partitions = [_partition(image.catalog, part) for _, part in sorted(topic["partitions"].items())]
-        yield {"kind": "topic", "name": topic["name"], "topicId": topic["topicId"], "partitions": partitions}
+    def _node(self, kind: str, row: Row) -> Iterator[Named]:
+        """Yield the rows of a broker or controller. Kafka writes features and endpoints in no order."""
+        shown = {name: value for name, value in row.items() if name != "endPoints"}
+        yield f"{kind}s", shown | {"features": sorted(row["features"], key=lambda each: str(each["name"]))}
+        record = f"Register{kind.title()}Record"
+        for end in row["endPoints"]:
+            protocol = self._named(record, "endPoints.securityProtocol", end["securityProtocol"])
+            yield "listeners", {"node": kind, "nodeId": row[f"{kind}Id"], **end, "securityProtocol": protocol}
 
-
-def _partition(catalog: Catalog, partition: dict[str, Any]) -> dict[str, Any]:
-    recovery = _named(catalog, "PartitionRecord", "leaderRecoveryState", partition["leaderRecoveryState"])
-    directories = [
-        _named(catalog, "PartitionRecord", "directories", directory) for directory in partition["directories"]
-    ]
-    return partition | {"leaderRecoveryState": recovery, "directories": directories}
-
-
-def _configs(image: Image, hide: Hide | None) -> Iterator[dict[str, Any]]:
-    for (kind, name), configs in sorted(image.configs.items()):
-        values = {key: _hidden(payload, hide)["value"] for key, payload in sorted(configs.items())}
-        yield {
-            "kind": "configs",
-            "resourceType": _named(image.catalog, "ConfigRecord", "resourceType", kind),
-            "resourceName": name,
-            "configs": values,
-        }
-
-
-def _acls(image: Image) -> Iterator[dict[str, Any]]:
-    names = ("resourceType", "patternType", "operation", "permissionType")
-    for acl in sorted(
-        image.acls.values(),
-        key=lambda each: (each["resourceType"], each["resourceName"], each["principal"], each["id"]),
-    ):
-        yield {
-            "kind": "acl",
-            **acl,
-            **{name: _named(image.catalog, "AccessControlEntryRecord", name, acl[name]) for name in names},
-        }
+    def _named(self, record: str, path: str, code: Any) -> Any:
+        if isinstance(code, list):
+            return [self._named(record, path, each) for each in code]
+        return self.catalog.named_value(record, path, code) or code
 
 
-def _with_listeners(catalog: Catalog, record: str, data: dict[str, Any]) -> dict[str, Any]:
-    """A registration with its endpoints' security protocols by name, and its features by name, which Kafka writes in no
-    order.
-    """
-    ends = [
-        end | {"securityProtocol": _named(catalog, record, "endPoints.securityProtocol", end["securityProtocol"])}
-        for end in data["endPoints"]
-    ]
-    return data | {
-        "endPoints": sorted(ends, key=lambda end: str(end["name"])),
-        "features": sorted(data["features"], key=lambda each: str(each["name"])),
-    }
-
-
-def _hidden(payload: RecordPayload, hide: Hide | None) -> dict[str, Any]:
+def _hidden(payload: RecordPayload, hide: Hide | None) -> Row:
     """Return the data of a record, with its secrets redacted."""
     if not payload.value:
         return {}
-    data: dict[str, Any] = payload.value.json_data(
-        hidden=hide(payload).get("value", frozenset()) if hide else frozenset()
-    )
+    hidden = hide(payload).get("value", frozenset()) if hide else frozenset()
+    data: Row = payload.value.json_data(hidden=hidden)
     return data
 
 
-def _named(catalog: Catalog, record: str, path: str, code: int | str) -> int | str:
-    return catalog.named_value(record, path, code) or code
+# What records do. A function takes the image, the record as it was decoded, and its data. It returns False if the
+# record changes what was never seen: the log begins behind it.
+
+
+def _put(table: str, *key: str, secret: bool = False) -> Callable[[Image, RecordPayload, Row], None]:
+    """Return the function of records that put a row into a table."""
+
+    def put(image: Image, payload: RecordPayload, data: Row) -> None:
+        image.tables[table][tuple(data[name] for name in key)] = payload if secret else data
+
+    return put
+
+
+def _remove(table: str, *key: str) -> Callable[[Image, RecordPayload, Row], bool]:
+    """Return the function of records that remove a row from a table."""
+
+    def remove(image: Image, _: RecordPayload, data: Row) -> bool:
+        return image.tables[table].pop(tuple(data[name] for name in key), None) is not None
+
+    return remove
+
+
+def _feature(image: Image, _: RecordPayload, data: Row) -> None:
+    name = data["name"]
+    if not data["featureLevel"]:
+        image.tables["features"].pop(name, None)
+    elif name != "kraft.version":  # control records have that one
+        image.tables["features"][name] = {"name": name, "level": data["featureLevel"]}
+
+
+def _register_broker(image: Image, _: RecordPayload, data: Row) -> None:
+    key = (data["brokerId"],)
+    image.tables["brokers"][key] = _BROKER_DEFAULTS | data
+
+
+def _fence(image: Image, payload: RecordPayload, data: Row, *, fenced: int) -> bool:
+    return _change_broker(image, payload, {"brokerId": data["id"], "fenced": fenced})
+
+
+def _change_broker(image: Image, _: RecordPayload, data: Row) -> bool:
+    broker = image.tables["brokers"].get((data["brokerId"],))
+    if broker is None:
+        return False
+    if data.get("fenced"):  # 1 fences, -1 unfences
+        broker["fenced"] = data["fenced"] > 0
+    if data.get("inControlledShutdown"):
+        broker["inControlledShutdown"] = True
+    if data.get("logDirs"):
+        broker["logDirs"] = data["logDirs"]
+    if data.get("cordonedLogDirs") is not None:
+        broker["cordonedLogDirs"] = data["cordonedLogDirs"]
+    return True
+
+
+def _topic(image: Image, _: RecordPayload, data: Row) -> None:
+    image.topics[data["topicId"]] = {"name": data["name"], "topicId": data["topicId"], "partitions": {}}
+    image.ids[data["name"]] = data["topicId"]
+
+
+def _partition(image: Image, _: RecordPayload, data: Row) -> bool:
+    topic = image.topics.setdefault(data["topicId"], {"name": None, "topicId": data["topicId"], "partitions": {}})
+    lists = {name: data.get(name) or [] for name in _LISTS}
+    topic["partitions"][data["partitionId"]] = {
+        "partition": data["partitionId"],
+        "leader": data["leader"],
+        "leaderEpoch": data["leaderEpoch"],
+        "partitionEpoch": data["partitionEpoch"],
+        "leaderRecoveryState": data.get("leaderRecoveryState", 0),
+        **lists,
+        "directories": lists["directories"] or [MIGRATING] * len(data["replicas"]),
+    }
+    _note_elr(image, data)
+    return topic["name"] is not None
+
+
+def _note_elr(image: Image, data: Row) -> None:
+    if data.get("eligibleLeaderReplicas") or data.get("lastKnownElr"):
+        image.elr.setdefault(data["topicId"], set()).add(data["partitionId"])
+
+
+def _change_partition(image: Image, _: RecordPayload, data: Row) -> bool:
+    partition = image.topics.get(data["topicId"], {"partitions": {}})["partitions"].get(data["partitionId"])
+    if partition is None:
+        return False
+    _merge(partition, data)
+    _note_elr(image, data)
+    return True
+
+
+def _merge(partition: Row, change: Row) -> None:
+    """PartitionRegistration.merge: a leader that is named is elected, even if it is the same."""
+    partition.update((name, change[name]) for name in _LISTS if change.get(name) is not None)
+    if change.get("leader", NO_LEADER_CHANGE) != NO_LEADER_CHANGE:
+        partition["leader"] = change["leader"]
+        partition["leaderEpoch"] += 1
+    if change.get("leaderRecoveryState", -1) != -1:
+        partition["leaderRecoveryState"] = change["leaderRecoveryState"]
+    partition["partitionEpoch"] += 1
+
+
+def _clear_elr(image: Image, _: RecordPayload, data: Row) -> bool:
+    """Clear the eligible leader replicas of one topic, or of all topics if the record names none."""
+    one = image.ids.get(data["topicName"])
+    for topic_id in [*image.elr] if not data["topicName"] else [one] if one else []:
+        by_number = image.topics.get(topic_id, {"partitions": {}})["partitions"]
+        for number in image.elr.pop(topic_id, ()):
+            partition = by_number.get(number)
+            if partition and (partition["eligibleLeaderReplicas"] or partition["lastKnownElr"]):
+                _merge(partition, {"eligibleLeaderReplicas": [], "lastKnownElr": []})
+    return one is not None or not data["topicName"]
+
+
+def _remove_topic(image: Image, _: RecordPayload, data: Row) -> bool:
+    topic = image.topics.pop(data["topicId"], None)
+    if topic and topic["name"] is not None:
+        image.configs.pop((TOPIC_RESOURCE, topic["name"]), None)
+        if image.ids.get(topic["name"]) == data["topicId"]:
+            del image.ids[topic["name"]]
+    image.elr.pop(data["topicId"], None)
+    return topic is not None
+
+
+def _config(image: Image, payload: RecordPayload, data: Row) -> None:
+    configs = image.configs.setdefault((data["resourceType"], data["resourceName"]), {})
+    if data["value"] is None:
+        configs.pop(data["name"], None)
+    else:
+        configs[data["name"]] = payload
+
+
+def _quota(image: Image, _: RecordPayload, data: Row) -> bool:
+    pairs = {part["entityType"]: part["entityName"] for part in data["entity"]}
+    values = image.tables["quotas"].setdefault(tuple(sorted(pairs.items())), {})
+    if data["remove"]:
+        return values.pop(data["key"], None) is not None
+    values[data["key"]] = data["value"]
+    return True
+
+
+def _producer_ids(image: Image, _: RecordPayload, data: Row) -> None:
+    image.cluster["nextProducerId"] = data["nextProducerId"]
+
+
+def _zk_migration(image: Image, _: RecordPayload, data: Row) -> None:
+    path = "zkMigrationState"
+    state = data[path]
+    image.cluster["zkMigration"] = image.catalog.named_value("ZkMigrationStateRecord", path, state) or state
+
+
+def _nothing(_: Image, __: RecordPayload, ___: Row) -> None:
+    """NoOpRecord."""
+
+
+RECORDS: dict[str, Callable[[Image, RecordPayload, Row], bool | None]] = {
+    "RegisterBrokerRecord": _register_broker,
+    "UnregisterBrokerRecord": _remove("brokers", "brokerId"),
+    "TopicRecord": _topic,
+    "PartitionRecord": _partition,
+    "ConfigRecord": _config,
+    "PartitionChangeRecord": _change_partition,
+    "FenceBrokerRecord": partial(_fence, fenced=1),
+    "UnfenceBrokerRecord": partial(_fence, fenced=-1),
+    "RemoveTopicRecord": _remove_topic,
+    "DelegationTokenRecord": _put("delegationTokens", "tokenId", secret=True),
+    "UserScramCredentialRecord": _put("scramUsers", "mechanism", "name", secret=True),
+    "FeatureLevelRecord": _feature,
+    "ClientQuotaRecord": _quota,
+    "ProducerIdsRecord": _producer_ids,
+    "BrokerRegistrationChangeRecord": _change_broker,
+    "AccessControlEntryRecord": _put("acls", "id"),
+    "RemoveAccessControlEntryRecord": _remove("acls", "id"),
+    "ZkMigrationStateRecord": _zk_migration,
+    "RemoveUserScramCredentialRecord": _remove("scramUsers", "mechanism", "name"),
+    "RemoveDelegationTokenRecord": _remove("delegationTokens", "tokenId"),
+    "RegisterControllerRecord": _put("controllers", "controllerId"),
+    "ClearElrRecord": _clear_elr,
+    "UnregisterControllerRecord": _remove("controllers", "controllerId"),
+    "NoOpRecord": _nothing,
+}
+"""Functions by the name of the record's definition."""

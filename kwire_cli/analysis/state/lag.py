@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.coordinators import SETTLED, partitions_in
+from kwire_cli.analysis.coordinators import SETTLED
 from kwire_cli.analysis.state.beside import coordinator_beside, partitions_beside
 from kwire_cli.answer import Column, Fact, Facts, Note, Table
 from kwire_cli.engine.values import instant
@@ -48,29 +48,6 @@ _MOST_NOTES = 10
 _ENDED = frozenset({"Empty", "CompleteCommit", "CompleteAbort", "Dead"})
 """States of a transactional id without a transaction that is open or about to end."""
 
-OFFSETS = (
-    Column("group"),
-    Column("topic"),
-    Column("partition", "id"),
-    Column("offset", "id"),
-    Column("lag", "count"),
-    Column("outOfRange", level="error"),
-    Column("logStartOffset", "id", title="log start", keep=5),
-    Column("lastStableOffset", "id", title="last stable", level="warning", keep=1),
-    Column("highWatermark", "id", keep=6),
-    Column("logEndOffset", "id", title="log end", keep=2),
-    Column("ageSeconds", "duration", title="age", unit="s", digits=0, keep=3),
-    Column("committed", "instant", keep=4),
-    Column("leaderEpoch", "id", keep=8),
-    Column("metadata", keep=7),
-)
-"""Committed offsets beside the ends of their logs."""
-GROUPS = (
-    Column("lag", "count"),
-    Column("outOfRange", "count", level="error", sparse=True),
-    Column("lagUnknown", "count", level="warning", sparse=True),
-)
-"""Totals of a group: of its lag, of offsets out of range, and of offsets whose log is not here."""
 OPEN_TRANSACTIONS = (
     Column("topic"),
     Column("partition", "id"),
@@ -110,9 +87,9 @@ def logs_beside(
 def _count(parts: Sequence[Folded]) -> int | None:
     """Return the number of partitions of `__transaction_state` by the metadata of the cluster, None if unknown."""
     for part in parts:
-        for row in part.state.rows(hide=None):
-            if row["kind"] == "topic" and row["name"] == TRANSACTION_STATE:
-                return len(row["partitions"])
+        for row in part.rows(hide=None)["topics"]:
+            if row["name"] == TRANSACTION_STATE:
+                return int(row["partitions"])
     return None
 
 
@@ -221,9 +198,7 @@ class Logs:
         """Return the rows of transactional ids by each producer id that they have, had last or get next."""
         out: dict[int, list[tuple[Folded, Row]]] = {}
         for part in self.coordinator:
-            for row in part.state.rows(hide=None):
-                if row["kind"] != "transaction":
-                    continue
+            for row in part.rows(hide=None)["transactions"]:
                 ids = (row.get(name, -1) for name in ("producerId", "previousProducerId", "nextProducerId"))
                 for producer_id in {number for number in ids if number >= 0}:
                     out.setdefault(producer_id, []).append((part, row))
@@ -235,7 +210,7 @@ class Logs:
         entries = coordinator.get(transaction.producer_id, [])
         part, entry = max(entries, key=lambda pair: pair[1]["transactionLastUpdateTimestampMs"], default=(None, None))
         settled = (self.age(transaction.last_time) or 0) >= SETTLED
-        if entry and entry["state"] not in _ENDED and name in partitions_in(entry):
+        if entry and entry["state"] not in _ENDED and name in entry["partitions"]:
             verdict = OPEN
         elif part is not None and entry is not None:
             # Files of a running broker are copied one after the other. The coordinator has to have been heard after
@@ -271,7 +246,7 @@ class Logs:
             yield Note(f"{more} more; kwire dump --verify names all faults", "warning")
 
 
-_TOTALS = tuple(column.name for column in GROUPS)
+_TOTALS = ("lag", "outOfRange", "lagUnknown")
 
 
 def _of_offset(offset: int, log: Ends | None) -> Row:
@@ -290,9 +265,3 @@ def _of_offset(offset: int, log: Ends | None) -> Row:
 
 def _some(partitions: Sequence[tuple[str, int]]) -> str:
     return few([f"{topic}-{number}" for topic, number in partitions])
-
-
-def with_lag(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """Return the columns of groups with those of lag before `pendingOffsets`."""
-    at = next(number for number, column in enumerate(columns) if column.name == "pendingOffsets")
-    return (*columns[:at], *GROUPS, *columns[at:])

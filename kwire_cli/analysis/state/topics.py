@@ -1,13 +1,22 @@
-"""State of Kafka's own topics at an offset, folded from batches, and from the files that hold these."""
+"""States of Kafka's own topics at an offset, folded from the files of their logs.
+
+`logs_of` finds the logs of each topic among files, and `fold` reads one of them. A KRaft log begins with its newest
+snapshot that covers no more than the offset, whatever the log holds before the snapshot.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kwire_cli.analysis.coordinators import Passed, events
-from kwire_cli.analysis.state import coordinators, image, image_records
+from kwire_cli.analysis.state.groups import Groups
+from kwire_cli.analysis.state.image import Image
+from kwire_cli.analysis.state.share import ShareGroups
+from kwire_cli.analysis.state.tables import LISTINGS
+from kwire_cli.analysis.state.transactions import Transactions
 from kwire_cli.errors import InputError, counted, few
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import partition_of
@@ -15,10 +24,11 @@ from kwire_cli.source.logs.model import Kind
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Callable, Iterable, Iterator
 
     from kwire_cli.analysis.coordinators import Event
+    from kwire_cli.analysis.state.model import State
+    from kwire_cli.analysis.state.tables import Row
     from kwire_cli.records.batch import Batch, Hide
     from kwire_cli.records.codecs import Limits
     from kwire_cli.records.gaps import Gap
@@ -28,45 +38,28 @@ if TYPE_CHECKING:
     Place = tuple[str, int | None]
     """The folder of a partition and its number."""
 
-
-# Folding the batches of a topic's partitions: which fold a topic has, and how its segments and snapshots are
-# gone through.
-
-
-class State(Protocol):
-    """The state of a topic, folded from its records."""
-
-    unknown: Counter[str]
-    """Record types that are not known, by number or name, and how often they were seen."""
-
-    def rows(self, *, hide: Hide | None) -> Iterator[dict[str, Any]]:
-        """Yield the lines of the state, each with a `kind`.
-
-        `hide` finds what to redact in a payload; None shows everything.
-        """
-
-
-_FOLDS: dict[str, tuple[Callable[[Catalog], State], Callable[[Any, Event], None]]] = {
-    CONSUMER_OFFSETS: (coordinators.Offsets, coordinators.apply_offset),
-    TRANSACTION_STATE: (coordinators.Transactions, coordinators.apply_transaction),
-    SHARE_GROUP_STATE: (coordinators.ShareState, coordinators.apply_share),
-    CLUSTER_METADATA: (image.Image, image_records.apply),
+STATES: dict[str, Callable[[Catalog], State]] = {
+    CONSUMER_OFFSETS: Groups,
+    TRANSACTION_STATE: Transactions,
+    SHARE_GROUP_STATE: ShareGroups,
+    CLUSTER_METADATA: Image,
 }
-TOPICS = tuple(_FOLDS)
-"""Topics that have a state."""
+"""Topics that have a state, and what makes an empty one."""
+TOPICS = tuple(STATES)
 _NAMED = 8
 """Files that an error names at most."""
 
 
+# The fold of a log.
+
+
 @dataclass(frozen=True)
 class Segment:
-    """A file of batches: `read` opens it. `base_offset` is where it begins; of a snapshot it is the offset after the
-    last that it covers.
-    """
+    """A file of batches: `read` opens it. `base_offset` is its first offset, or the offset after a snapshot's last."""
 
     label: str
     read: Callable[[], Iterable[Batch | Gap]]
-    base_offset: int | None = None
+    base_offset: int = 0
     snapshot: bool = False
 
 
@@ -83,17 +76,28 @@ class Folded:
     passed: Passed = field(default_factory=Passed)
     snapshot: str | None = None
 
+    @property
+    def batches(self) -> int:
+        """The number of batches that were read."""
+        return self.passed.batches
+
+    def rows(self, *, hide: Hide | None) -> dict[str, list[Row]]:
+        """Return the rows of each table that the state makes.
+
+        `hide` finds what to redact in a payload; None shows everything.
+        """
+        rows: dict[str, list[Row]] = {listing.name: [] for listing in LISTINGS[self.topic]}
+        label = {} if self.topic == CLUSTER_METADATA or self.partition is None else {"logPartition": self.partition}
+        for name, row in self.state.rows(hide=hide):
+            rows[name].append(row | label)
+        return rows
+
 
 def new_state(catalog: Catalog, topic: str) -> State:
-    """The state of a topic before its first record. InputError for a topic that has none."""
-    if topic not in _FOLDS:
+    """Return the state of a topic before its first record. InputError for a topic that has none."""
+    if topic not in STATES:
         raise InputError(f"{topic} has no state that kwire knows; {', '.join(TOPICS)} have")
-    return _FOLDS[topic][0](catalog)
-
-
-def apply(topic: str, state: State, event: Event) -> None:
-    """Take in a record of this topic. Never raises, whatever its bytes."""
-    _FOLDS[topic][1](state, event)
+    return STATES[topic](catalog)
 
 
 def fold(
@@ -101,28 +105,33 @@ def fold(
 ) -> Folded:
     """Return the state of one partition, folded from its segments up to and including the offset `at`.
 
-    None for `at` folds all segments. A KRaft log begins with its newest snapshot that covers no more than that,
-    whatever the log holds before the snapshot.
+    None for `at` folds all segments.
     """
     out = Folded(topic, partition, new_state(catalog, topic))
-    all_segments = list(segments)
-    snapshots = [
-        segment for segment in all_segments if segment.snapshot and (at is None or (segment.base_offset or 0) <= at + 1)
-    ]
-    newest = max(snapshots, key=lambda segment: segment.base_offset or 0, default=None)
+    passed = out.passed
+    all_segments = [*segments]
+    snapshots = [each for each in all_segments if each.snapshot and (at is None or each.base_offset <= at + 1)]
+    newest = max(snapshots, key=lambda each: each.base_offset, default=None)
     first = None
     if newest:
         inside = Passed()
         for event in events(newest.read(), inside):
-            apply(topic, out.state, event)
+            out.state.apply(event)
         first, out.snapshot = newest.base_offset, newest.label
-        out.passed.last = first - 1 if first else None
-        out.passed.batches = inside.batches
+        passed.last = first - 1 if first else None
+        passed.batches = inside.batches
         if inside.gaps or inside.corrupt:
-            out.passed.notes.append(f"{newest.label}: the snapshot is damaged")
-    for event in events_between(all_segments, out.passed, first=first, last=at):
-        apply(topic, out.state, event)
-    _note_missing(out, newest)
+            passed.notes.append(f"{newest.label}: the snapshot is damaged")
+    for event in events_between(all_segments, passed, first=first, last=at):
+        out.state.apply(event)
+    if topic == CLUSTER_METADATA and passed.first is not None and passed.first > (after := first or 0):
+        passed.notes.append(
+            f"the log begins at offset {passed.first}; what was said between {after} and there is not known"
+        )
+    if passed.corrupt:
+        passed.notes.append(f"{passed.corrupt} batches with a wrong checksum were passed over")
+    if passed.gaps:
+        passed.notes.append(f"{passed.gap_bytes} bytes are no batch")
     return out
 
 
@@ -133,21 +142,15 @@ def events_between(
     snapshots.
     """
     logs = in_order(segments)
-    for number, segment in enumerate(logs):
-        following = logs[number + 1].base_offset if number + 1 < len(logs) else None
-        if (first is not None and following is not None and following <= first) or (
-            last is not None and (segment.base_offset or 0) > last
-        ):
-            continue
-        yield from events(segment.read(), passed, first=first, last=last)
+    for segment, following in zip_longest(logs, logs[1:]):
+        is_before = first is not None and following and segment.base_offset < following.base_offset <= first
+        if not is_before and (last is None or segment.base_offset <= last):
+            yield from events(segment.read(), passed, first=first, last=last)
 
 
 def in_order(segments: Iterable[Segment]) -> list[Segment]:
     """Return the segments of a log by offset, without snapshots."""
-    return sorted(
-        (segment for segment in segments if not segment.snapshot),
-        key=lambda segment: (segment.base_offset is None, segment.base_offset or 0),
-    )
+    return sorted((each for each in segments if not each.snapshot), key=lambda each: each.base_offset)
 
 
 def first_reachable(topic: str, segments: Iterable[Segment]) -> int:
@@ -156,29 +159,15 @@ def first_reachable(topic: str, segments: Iterable[Segment]) -> int:
     Of the metadata log that is where its first snapshot ends, unless the log is there from offset 0 on. Without
     snapshots, and for other topics, it is where the log begins.
     """
-    all_segments = list(segments)
-    logs = [segment.base_offset or 0 for segment in all_segments if not segment.snapshot]
-    ends = [max((segment.base_offset or 0) - 1, 0) for segment in all_segments if segment.snapshot]
+    all_segments = [*segments]
+    logs = [each.base_offset for each in all_segments if not each.snapshot]
+    ends = [max(each.base_offset - 1, 0) for each in all_segments if each.snapshot]
     if topic == CLUSTER_METADATA and ends:
         logs = [base for base in logs if not base]
     return min((*logs, *ends), default=0)
 
 
-def _note_missing(out: Folded, snapshot: Segment | None) -> None:
-    """Say where something that is not there may have said more."""
-    passed = out.passed
-    after = snapshot.base_offset or 0 if snapshot else 0
-    if out.topic == CLUSTER_METADATA and passed.first is not None and passed.first > after:
-        passed.notes.append(
-            f"the log begins at offset {passed.first}; what was said between {after} and there is not known"
-        )
-    if passed.corrupt:
-        passed.notes.append(f"{passed.corrupt} batches with a wrong checksum were passed over")
-    if passed.gaps:
-        passed.notes.append(f"{passed.gap_bytes} bytes are no batch")
-
-
-# Which of the files of an input a state is folded from.
+# The logs among files.
 
 
 @dataclass(frozen=True)
@@ -191,11 +180,30 @@ class Log:
     unused: list[LogFile]
     segments: list[Segment]
 
-    def check_reach(self, at: int) -> None:
-        """Raise InputError if the files in use do not reach back to an offset."""
-        first = first_reachable(self.topic, self.segments)
-        if at < first:
-            raise _unreachable(self.topic, self.files, self.unused, at, first)
+    def folded(self, catalog: Catalog, at: int | None) -> Folded:
+        """Return the state at an offset. Raises InputError if the files in use do not reach back to it."""
+        if at is not None and at < (first := first_reachable(self.topic, self.segments)):
+            raise self._unreachable(at, first)
+        return fold(catalog, self.topic, self.segments, partition=self.partition, at=at)
+
+    def _unreachable(self, at: int, first: int) -> InputError:
+        """Return the error for an offset before the first one, with the names of the files that reach the offset."""
+        older = [file for file in self.unused if first_reachable(self.topic, [_begin(file)]) < first]
+        here = "no file beside them reaches further"
+        if older:
+            names = [file.label.rpartition("/")[2] for file in older]
+            reach = first_reachable(self.topic, map(_begin, older))
+            found = f"files beside them reach from offset {reach} on, and are read when they are named"
+            here = f"{found}: {few(names, _NAMED)}"
+        kind = "snapshot" if any(segment.snapshot for segment in self.segments) else "segment"
+        return self.unreadable(
+            f"offset {at} is before the first {kind} in use; the first offset that can be answered is {first}; {here}"
+        )
+
+    def unreadable(self, text: str) -> InputError:
+        """Return an error about the log."""
+        label = self.files[0].label
+        return InputError(text, file=label.rpartition("/")[0] or label)
 
 
 def logs_of(
@@ -214,21 +222,45 @@ def logs_of(
     partitions = partitions_of(files, as_topic, wanted)
     for topic in TOPICS:
         logs = []
-        for (_, number), partition_files in sorted(
-            partitions.get(topic, {}).items(), key=lambda item: (item[0][1] or 0, item[0][0])
-        ):
-            in_use = _in_use(partition_files)
-            segments = [_segment(catalog, topic, file, limits) for file in in_use]
-            logs.append(Log(topic, number, in_use, [file for file in partition_files if file not in in_use], segments))
+        places = partitions.get(topic, {})
+        for folder, number in sorted(places, key=lambda place: (place[1] or 0, place[0])):
+            of_one = places[folder, number]
+            # Files with a suffix such as .deleted are read if only such files were named.
+            in_use = [file for file in of_one if not file.name.suffix] or of_one
+            segments = [replace(_begin(file), read=partial(_items, catalog, topic, file, limits)) for file in in_use]
+            logs.append(Log(topic, number, in_use, [file for file in of_one if file not in in_use], segments))
         if logs:
             yield topic, logs
 
 
-def no_batches(logs: Iterable[Log]) -> InputError:
-    """Return the error for logs of a topic without a single batch."""
-    all_logs = list(logs)
-    looked = counted(sum(len(log.files) + len(log.unused) for log in all_logs), "file")
-    return InputError(f"0 batches in {looked} of {all_logs[0].topic}: there is no state to show")
+class _Read(Protocol):
+    @property
+    def batches(self) -> int: ...
+
+
+T = TypeVar("T", bound=_Read)
+
+
+def read_logs(topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T]) -> Iterator[tuple[str, list[T]]]:
+    """Yield each topic with what `read` returns for its logs.
+
+    Raises InputError for a topic without a single batch, and at last the first one that `read` raised.
+    """
+    errors = []
+    for topic, logs in topics:
+        parts = []
+        for log in logs:
+            try:
+                parts.append(read(log))
+            except InputError as error:
+                errors.append(error)
+        if parts and not any(part.batches for part in parts):
+            looked = counted(sum(len(log.files) + len(log.unused) for log in logs), "file")
+            raise InputError(f"0 batches in {looked} of {topic}: there is no state to show")
+        if parts:
+            yield topic, parts
+    if errors:
+        raise errors[0]
 
 
 def folded_topics(
@@ -245,23 +277,8 @@ def folded_topics(
     The other parameters are those of `logs_of`. Raises InputError if no file is of a topic that has a state, or if the
     files do not reach back to the offset.
     """
-    unreachable = []
-    for topic, logs in logs_of(catalog, files, as_topic=as_topic, wanted=wanted, limits=limits):
-        folded = []
-        for log in logs:
-            try:
-                if at is not None:
-                    log.check_reach(at)
-            except InputError as error:
-                unreachable.append(error)
-                continue
-            folded.append(fold(catalog, topic, log.segments, partition=log.partition, at=at))
-        if folded:
-            if not any(part.passed.batches for part in folded):
-                raise no_batches(logs)
-            yield topic, folded
-    if unreachable:
-        raise unreachable[0]
+    topics = logs_of(catalog, files, as_topic=as_topic, wanted=wanted, limits=limits)
+    return read_logs(topics, lambda log: log.folded(catalog, at))
 
 
 def partitions_of(
@@ -279,11 +296,9 @@ def partitions_of(
                 place = str(file.path.parent) if file.path else "-", folder.partition if folder else None
                 partitions.setdefault(topic, {}).setdefault(place, []).append(file)
     if not partitions:
-        named = (
-            ", ".join(sorted(str(topic) for topic in topic_names if topic))
-            or "files whose folder names no topic (--as-topic says it)"
-        )
-        raise InputError(f"--state needs one of {', '.join(TOPICS)}; here are {named}")
+        named = ", ".join(sorted(str(topic) for topic in topic_names if topic))
+        here = named or "files whose folder names no topic (--as-topic says it)"
+        raise InputError(f"--state needs one of {', '.join(TOPICS)}; here are {here}")
     if CLUSTER_METADATA in partitions:
         partitions[CLUSTER_METADATA] = _without_bootstrap(partitions[CLUSTER_METADATA])
     return partitions
@@ -299,31 +314,9 @@ def _without_bootstrap(places: dict[Place, list[LogFile]]) -> dict[Place, list[L
     return others or places
 
 
-def _unreachable(topic: str, in_use: list[LogFile], others: list[LogFile], at: int, first: int) -> InputError:
-    """Return the error for an offset before the first one that the files in use reach, and the files that reach it."""
-    older = [file for file in others if first_reachable(topic, [_begin(file)]) < first]
-    here = "no file beside them reaches further"
-    if older:
-        names = [file.label.rpartition("/")[2] for file in older]
-        reach = first_reachable(topic, map(_begin, older))
-        here = f"files beside them reach from offset {reach} on, and are read when they are named: {few(names, _NAMED)}"
-    kinds = "snapshot" if any(_begin(file).snapshot for file in in_use) else "segment"
-    text = f"offset {at} is before the first {kinds} in use; the first offset that can be answered is {first}; {here}"
-    return InputError(text, file=in_use[0].label.rpartition("/")[0] or in_use[0].label)
-
-
-def _in_use(files: list[LogFile]) -> list[LogFile]:
-    """Return the files without a suffix such as .deleted, or all files if each has one: then these were asked for."""
-    return [file for file in files if not file.name.suffix] or files
-
-
-def _segment(catalog: Catalog, topic: str, file: LogFile, limits: Limits | None) -> Segment:
-    return replace(_begin(file), read=partial(_items, catalog, topic, file, limits))
-
-
 def _begin(file: LogFile) -> Segment:
     """Return a Segment with the facts in a file's name, without its content."""
-    return Segment(file.label.rpartition("/")[2], tuple, file.name.base_offset, file.name.kind is Kind.CHECKPOINT)
+    return Segment(file.label.rpartition("/")[2], tuple, file.name.base_offset or 0, file.name.kind is Kind.CHECKPOINT)
 
 
 def _items(catalog: Catalog, topic: str, file: LogFile, limits: Limits | None) -> Iterator[Batch | Gap]:

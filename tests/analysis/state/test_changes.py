@@ -4,10 +4,9 @@ import json
 
 import pytest
 from hypothesis import given, strategies as st
-from kit.commands import ROOT, examples, kwire
-from kit.logs import ABORT, COMMIT, SEGMENTS, batch, catalog, framed, keyed, record, segments
+from kit.commands import ROOT, examples, json_of, kwire
+from kit.logs import ABORT, COMMIT, SEGMENTS, batch, catalog, framed, keyed, record
 
-from kwire_cli.analysis.state.answer import rows_of
 from kwire_cli.analysis.state.changes import Bound, Range, changed_topics, changes_answer, range_of
 from kwire_cli.analysis.state.topics import TOPICS
 from kwire_cli.errors import InputError
@@ -221,16 +220,8 @@ def test_two_halves_of_a_range_make_the_whole(name):
 def test_everything_is_added_from_the_begin_on():
     found = changes("..86", SEGMENTS / "__transaction_state-0")
     assert {row["change"] for row in found["changes"]} == {"added"}
-    topics = [
-        *changed_topics(
-            catalog(),
-            [LogFile.of(memoryview(segments()["__transaction_state-0"]))],
-            range_of("..86"),
-            as_topic="__transaction_state",
-        )
-    ]
-    now = rows_of(topics[0][1][0].now, hide=None)
-    assert [row["key"] for row in found["changes"]] == [row["transactionalId"] for row in now["transactions"]]
+    now = json_of("dump", "--state", SEGMENTS / "__transaction_state-0")["tables"]["transactions"]
+    assert [row["key"] for row in found["changes"]] == [row["transactionalId"] for row in now]
 
 
 # Times.

@@ -8,7 +8,7 @@ import pytest
 from kit.commands import ROOT, hold_page
 
 from kwire_cli.analysis.comparison.partitions import KINDS, LEGAL
-from kwire_cli.analysis.state.answer import LISTINGS
+from kwire_cli.analysis.state.tables import LISTINGS
 
 PAGES = ("state", "diff")
 

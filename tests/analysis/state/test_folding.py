@@ -1,6 +1,5 @@
 """Whole partitions: real logs against Kafka's own snapshots and dumps, offsets to stop at, damage."""
 
-import collections
 import json
 import re
 
@@ -36,10 +35,11 @@ def folded(folder, at=None, wanted=lambda _: True):
 
 
 def image(folder, at, wanted):
-    rows = [*folded(folder, at, wanted).state.rows(hide=None)]
-    for row in rows:
-        row.pop("leader", None)  # of which a snapshot says nothing
-    return rows
+    """Return the tables of the cluster without its leader, which a snapshot does not have."""
+    rows = tables_of(folded(folder, at, wanted))
+    [cluster] = rows["cluster"]
+    cluster |= {"leaderId": None, "leaderEpoch": None}
+    return {name: table for name, table in rows.items() if name != "logs"}
 
 
 @pytest.mark.shared
@@ -50,7 +50,7 @@ def test_the_metadata_log_says_what_the_snapshot_at_its_offset_does(end):
     log = image(folder, end - 1, lambda name: name.endswith(".log") or name.startswith(f"{0:020d}-"))
     snapshot = image(folder, end - 1, lambda name: name.startswith(f"{end:020d}-"))
     assert log == snapshot
-    assert sum(row["kind"] == "topic" for row in log) > 10
+    assert len(log["topics"]) > 10
 
 
 @pytest.mark.shared
@@ -81,7 +81,7 @@ def test_transactions_are_the_last_of_what_dump_log_segments_prints(cluster):
             r"transactional_?[iI]d\"?[=:]\"?([\w.-]+).*?producer_?Id\"?[:=](\d+).*?producer_?Epoch\"?[:=](\d+)", line
         ):
             last[found[1]] = int(found[2]), int(found[3])
-    rows = folded(folder).state.rows(hide=None)
+    rows = tables_of(folded(folder))["transactions"]
     assert {row["transactionalId"]: (row["producerId"], row["producerEpoch"]) for row in rows} == last
     assert last
 
@@ -91,28 +91,29 @@ def test_transactions_are_the_last_of_what_dump_log_segments_prints(cluster):
 def test_no_record_of_a_real_log_is_unknown(cluster):
     for folder in (REAL / cluster).glob("__*"):
         found = folded(folder)
-        kinds = collections.Counter(row["kind"] for row in found.state.rows(hide=None))
-        assert (found.state.unknown, found.passed.notes, kinds["undecoded"], kinds["unapplied"]) == ({}, [], 0, 0), (
-            folder
-        )
+        [log] = tables_of(found)["logs"]
+        assert (log["unknown"], log["notes"], log["undecoded"], log["unapplied"]) == ({}, [], None, None), folder
 
 
 @pytest.mark.shared
 def test_share_state_while_the_group_was_there():
     folder = REAL / "k44-clean" / "__share_group_state-0"
-    [*rows] = folded(folder, at=3).state.rows(hide=None)
-    assert [(row["partition"], row["startOffset"]) for row in rows] == [(0, 3), (1, -1)]
+    tables = tables_of(folded(folder, at=3))
+    assert [(row["partition"], row["startOffset"]) for row in tables["sharePartitions"]] == [(0, 3), (1, -1)]
     # An update that said 6 and 13 alone, over one that said all but these.
-    first, last = rows[0]["stateBatches"][0], rows[0]["stateBatches"][-1]
-    assert first == {"firstOffset": 3, "lastOffset": 3, "deliveryState": 0, "state": "Available", "deliveryCount": 1}
-    assert (last["firstOffset"], last["lastOffset"], len(rows[0]["stateBatches"])) == (14, 16, 10)
+    batches = [row for row in tables["shareBatches"] if row["partition"] == 0]
+    first, last = batches[0], batches[-1]
+    assert (first["firstOffset"], first["lastOffset"], first["state"], first["deliveryCount"]) == (3, 3, "Available", 1)
+    assert (last["firstOffset"], last["lastOffset"], len(batches)) == (14, 16, 10)
     assert list(folded(folder).state.rows(hide=None)) == []
 
 
 def test_an_offset_within_the_log_ends_the_fold():
     folder = SEGMENTS / "__transaction_state-0"
     states = [
-        {row["transactionalId"]: row["state"] for row in folded(folder, at=at).state.rows(hide=None)}.get("lab-txn-1")
+        {row["transactionalId"]: row["state"] for row in tables_of(folded(folder, at=at))["transactions"]}.get(
+            "lab-txn-1"
+        )
         for at in range(20)
     ]
     assert "Ongoing" in states
@@ -148,7 +149,7 @@ def read(data, topic="__consumer_offsets", at=None):
 
 
 def offset_of(found):
-    return [row["offsets"][0]["offset"] for row in found.state.rows(hide=None) if row["offsets"]]
+    return [row["offset"] for row in tables_of(found)["offsets"]]
 
 
 def test_batches_of_transactions_wait_for_their_marker():
@@ -211,9 +212,7 @@ def test_committed_offsets_are_those_of_what_dump_log_segments_prints():
                 (last if producer < 0 else pending.setdefault(producer, {}))[key] = json.loads(found[2])["data"][
                     "offset"
                 ]
-    rows = [row for row in folded(folder).state.rows(hide=None) if row["kind"] == "group"]
-    assert {
-        (row["group"], each["topic"], each["partition"]): each["offset"] for row in rows for each in row["offsets"]
-    } == last
+    rows = tables_of(folded(folder))["offsets"]
+    assert {(row["group"], row["topic"], row["partition"]): row["offset"] for row in rows} == last
     assert len(last) > 20
     assert not any(pending.values())

@@ -16,17 +16,16 @@ def log():
     return Log("__consumer_offsets")
 
 
-def offsets(log, kind="offsets"):
-    groups = log.rows("group")
-    return {(each["topic"], each["partition"]): each["offset"] for group in groups for each in group.get(kind, ())}
+def offsets(log, table="offsets"):
+    return {(row["topic"], row["partition"]): row["offset"] for row in log.rows(table)}
 
 
 def test_the_newest_commit_counts_and_a_tombstone_removes_it():
     state = log().add(commit(5)).add(commit(7, partition=1)).add(commit(6))
     assert offsets(state) == {("t", 0): 6, ("t", 1): 7}
     assert offsets(state.add(gone(1)).add(gone(9))) == {("t", 0): 6}
-    [group] = state.rows("group")
-    assert group["offsets"][0]["recordOffset"] == 2
+    [group] = state.rows("groups")
+    assert state.rows("offsets")[0]["recordOffset"] == 2
     assert (group["type"], group["state"]) == ("classic", "Empty")  # what Kafka makes for offsets alone
 
 
@@ -85,10 +84,10 @@ def test_a_classic_group_with_its_members():
         "members": [member],
     }
     state = log().add(keyed(2, "GroupMetadata", {"group": "g"}, value, version=3))
-    [group] = state.rows("group")
+    [group] = state.rows("groups")
     assert (group["state"], group["generation"], group["leader"]) == ("Stable", 2, "m1")
-    assert group["members"][0]["subscription"]["topics"] == ["t"]
-    assert state.add(keyed(2, "GroupMetadata", {"group": "g"}, None)).rows("group") == []
+    assert state.rows("members")[0]["subscription"]["topics"] == ["t"]
+    assert state.add(keyed(2, "GroupMetadata", {"group": "g"}, None)).rows("groups") == []
 
 
 def consumer_group(state=0, epoch=3, assigned=3, member_epoch=3):
@@ -130,15 +129,16 @@ def consumer_group(state=0, epoch=3, assigned=3, member_epoch=3):
 
 
 def test_a_consumer_group_and_its_states():
-    [group] = consumer_group().rows("group")
+    state = consumer_group()
+    [group] = state.rows("groups")
     assert (group["type"], group["state"], group["epoch"], group["assignmentEpoch"]) == ("consumer", "Stable", 3, 3)
-    [member] = group["members"]
-    assert (member["clientId"], member["currentAssignment"]["state"]) == ("c", "STABLE")
+    [member] = state.rows("members")
+    assert (member["clientId"], member["state"]) == ("c", "STABLE")
     assert member["targetAssignment"]["topicPartitions"] == member["currentAssignment"]["assignedPartitions"]
     assert group["regularExpressions"][0]["topics"] == ["t"]
-    assert consumer_group(assigned=2, member_epoch=2).rows("group")[0]["state"] == "Assigning"
-    assert consumer_group(member_epoch=2).rows("group")[0]["state"] == "Reconciling"
-    assert consumer_group(state=1).rows("group")[0]["state"] == "Reconciling"
+    assert consumer_group(assigned=2, member_epoch=2).rows("groups")[0]["state"] == "Assigning"
+    assert consumer_group(member_epoch=2).rows("groups")[0]["state"] == "Reconciling"
+    assert consumer_group(state=1).rows("groups")[0]["state"] == "Reconciling"
 
 
 def test_a_streams_group_is_not_ready_without_its_topology():
@@ -167,9 +167,9 @@ def test_a_streams_group_is_not_ready_without_its_topology():
         .add(keyed(20, "StreamsGroupTargetAssignmentMetadata", key, {"assignmentEpoch": 1}))
         .add(keyed(22, "StreamsGroupCurrentMemberAssignment", member, current))
     )
-    assert state.rows("group")[0]["state"] == "NotReady"
+    assert state.rows("groups")[0]["state"] == "NotReady"
     state.add(keyed(23, "StreamsGroupTopology", key, {"epoch": 0, "subtopologies": []}))
-    assert state.rows("group")[0]["state"] == "Stable"
+    assert state.rows("groups")[0]["state"] == "Stable"
 
 
 def test_a_share_group():
@@ -180,11 +180,11 @@ def test_a_share_group():
         .add(keyed(11, "ShareGroupMetadata", key, {"epoch": 1, "metadataHash": 0}))
         .add(keyed(15, "ShareGroupStatePartitionMetadata", key, parts))
     )
-    [group] = state.rows("group")
+    [group] = state.rows("groups")
     assert (group["type"], group["state"], group["statePartitions"]) == ("share", "Empty", parts)
 
 
 def test_what_is_not_known_is_counted():
     state = log().add((b"\0\x63abc", b"\0\0")).add((b"\0", b"")).add((None, b"x")).add((b"\0\1\0", b"\0\3"))
     assert dict(state.state.unknown) == {"99": 1, "none": 2}
-    assert state.rows("undecoded") == [{"kind": "undecoded", "records": 1}]
+    assert (state.rows("groups"), state.state.undecoded) == ([], 1)

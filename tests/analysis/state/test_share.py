@@ -3,7 +3,7 @@ from pathlib import Path
 
 from kit.logs import Log, keyed
 
-from kwire_cli.analysis.state.coordinators import StateBatch, flattened
+from kwire_cli.analysis.state.share import StateBatch, flattened
 
 KEY = {"groupId": "s", "topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "partition": 1}
 
@@ -37,8 +37,9 @@ def update(*rows, start=-1, leader=-1, version=0):
 
 
 def shown(log):
-    [row] = log.rows("sharePartition")
-    return row["startOffset"], row["leaderEpoch"], [tuple(each.values())[:3] for each in row["stateBatches"]]
+    [row] = log.rows("sharePartitions")
+    batches = [(each["firstOffset"], each["lastOffset"], each["deliveryState"]) for each in log.rows("shareBatches")]
+    return row["startOffset"], row["leaderEpoch"], batches
 
 
 def test_batches_are_combined_as_kafka_does():
@@ -71,7 +72,7 @@ def test_updates_are_merged_into_the_snapshot():
     assert shown(log) == (0, 1, [(0, 2, 0), (3, 4, 2), (5, 9, 0)])
     log.add(update(start=4, leader=3))
     assert shown(log) == (4, 3, [(4, 4, 2), (5, 9, 0)])
-    row = log.rows("sharePartition")[0]
+    row = log.rows("sharePartitions")[0]
     assert (row["groupId"], row["partition"], row["snapshotEpoch"], row["stateEpoch"], row["offset"]) == (
         "s",
         1,
@@ -79,23 +80,23 @@ def test_updates_are_merged_into_the_snapshot():
         2,
         2,
     )
-    assert row["stateBatches"][0]["state"] == "Acknowledged"
+    assert log.rows("shareBatches")[0]["state"] == "Acknowledged"
 
 
 def test_a_snapshot_replaces_and_a_tombstone_removes():
     log = Log("__share_group_state").add(snapshot((0, 9, 0, 1))).add(snapshot((20, 21, 4, 1), start=20))
     assert shown(log) == (20, 1, [(20, 21, 4)])
-    assert log.add(keyed(0, "ShareSnapshot", KEY, None)).rows("sharePartition") == []
-    assert log.add(keyed(0, "ShareSnapshot", KEY, None)).rows("sharePartition") == []
+    assert log.add(keyed(0, "ShareSnapshot", KEY, None)).rows("sharePartitions") == []
+    assert log.add(keyed(0, "ShareSnapshot", KEY, None)).rows("sharePartitions") == []
 
 
 def test_an_update_whose_snapshot_was_not_seen_stands_for_itself_and_the_old_version_number_is_read():
     log = Log("__share_group_state").add(update((3, 4, 2, 1), start=3, version=1))
     assert shown(log)[0] == 3
-    assert log.tables()["sharePartitions"][0]["stateEpoch"] == 0
+    assert log.rows("sharePartitions")[0]["stateEpoch"] == 0
 
 
 def test_what_is_not_known_is_counted():
     log = Log("__share_group_state").add((b"\0\5", b"")).add((b"\0\0\0", b""))
     assert dict(log.state.unknown) == {"5": 1}
-    assert log.rows("undecoded") == [{"kind": "undecoded", "records": 1}]
+    assert log.state.undecoded == 1

@@ -16,22 +16,21 @@ def put(name="tx", status=1, **more):
 
 def test_the_newest_value_counts_with_its_state_by_name():
     log = Log("__transaction_state").add(put()).add(put(status=2)).add(put("other", status=7))
-    assert [(row["transactionalId"], row["state"], row["offset"]) for row in log.rows("transaction")] == [
-        ("other", "PrepareEpochFence", 2),
+    assert [(row["transactionalId"], row["state"], row["offset"]) for row in log.rows("transactions")] == [
         ("tx", "PrepareCommit", 1),
+        ("other", "PrepareEpochFence", 2),
     ]
-    assert log.rows("transaction")[1]["transactionPartitions"] == [{"topic": "t", "partitionIds": [0, 2]}]
-    assert log.tables()["transactions"][0]["transactionalId"] == "other"
+    assert log.rows("transactions")[0]["partitions"] == ["t-0", "t-2"]
 
 
 def test_a_tombstone_removes_the_id():
     log = Log("__transaction_state").add(keyed(0, "TransactionLog", {"transactionalId": "never"}, None)).add(put())
-    assert len(log.rows("transaction")) == 1
-    assert log.add(keyed(0, "TransactionLog", {"transactionalId": "tx"}, None)).rows("transaction") == []
+    assert len(log.rows("transactions")) == 1
+    assert log.add(keyed(0, "TransactionLog", {"transactionalId": "tx"}, None)).rows("transactions") == []
 
 
 def test_what_is_not_known_is_counted():
     log = Log("__transaction_state").add((b"\0\7", b"")).add((b"\0\0\0\5tx", b"\0\0")).add(put(status=99))
     assert dict(log.state.unknown) == {"7": 1}
-    assert log.rows("undecoded") == [{"kind": "undecoded", "records": 1}]
-    assert log.rows("transaction")[0]["state"] == "Unknown"
+    assert [row["state"] for row in log.rows("transactions")] == ["Unknown"]
+    assert log.state.undecoded == 1

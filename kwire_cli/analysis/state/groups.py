@@ -1,0 +1,186 @@
+"""`__consumer_offsets`: the groups of all kinds and their committed offsets, as GroupMetadataManager and
+OffsetMetadataManager load them.
+
+The newest value under a key counts, with one exception: offsets committed in a transaction count from its COMMIT marker
+on, unless a later record for the same partition came before that; an ABORT marker drops them. The state of a group
+follows from its records by the rules of its type: maybeUpdateGroupState of ClassicGroup, ConsumerGroup, ShareGroup and
+StreamsGroup.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.analysis.coordinators import OFFSET_COMMITS, TYPE_SIZE
+from kwire_cli.analysis.state.model import CoordinatorState, Kept
+from kwire_cli.engine.values import instant
+from kwire_cli.records.kafka_topics import decode_control
+from kwire_cli.spec.kafka import CONSUMER_OFFSETS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.analysis.coordinators import CoordinatorRecord, Event
+    from kwire_cli.analysis.state.tables import Named
+    from kwire_cli.records.batch import Hide
+    from kwire_cli.spec.catalog import Catalog
+
+    Row = dict[str, Any]
+
+MEMBER_STATES = {
+    "consumer": {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"},
+    "share": {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"},
+    "streams": {1: "STABLE", 2: "UNREVOKED_TASKS", 3: "UNRELEASED_TASKS"},
+}
+"""MemberState of modern groups, and of streams groups."""
+_FURTHER_PARTS = ("topology", "statePartitions", "partitionMetadata")
+"""Parts of a group that are columns of their own."""
+
+
+@dataclass
+class Group:
+    """The parts of a group, as far as they are there. Kafka makes a classic group for offsets alone."""
+
+    name: str
+    type: str = "classic"
+    parts: dict[str, Row] = field(default_factory=dict)
+    members: dict[str, dict[str, Row]] = field(default_factory=dict)
+    expressions: list[Row] = field(default_factory=list)
+    offsets: int = 0
+    pending: int = 0
+
+    def add(self, record: CoordinatorRecord) -> None:
+        """Take in a record about a part of the group."""
+        if not record.part:
+            return
+        self.type, part, is_member = record.part
+        if is_member:
+            self.members.setdefault(record.key["memberId"], {})[part] = record.value
+        elif part == "regularExpressions":
+            self.expressions.append({"regularExpression": record.key["regularExpression"], **record.value})
+        else:
+            self.parts[part] = record.value
+
+    def rows(self) -> Iterator[Named]:
+        """Yield the rows of the group and its members: what Kafka's records say, in their words."""
+        metadata = {**self.parts.get("metadata", {})}
+        classic_members: list[Row] = metadata.pop("members", [])
+        members = classic_members if self.type == "classic" else [*self._members()]
+        row: Row = {"group": self.name, "type": self.type, "state": self._state(members)}
+        row |= metadata | self.parts.get("targetAssignment", {})
+        row |= {name: self.parts[name] for name in _FURTHER_PARTS if name in self.parts}
+        if self.expressions:
+            row["regularExpressions"] = sorted(self.expressions, key=lambda each: str(each["regularExpression"]))
+        yield (
+            "groups",
+            row
+            | {
+                "members": len(members),
+                "offsets": self.offsets,
+                "pendingOffsets": self.pending or None,
+            },
+        )
+        for member in members:
+            state = member.get("currentAssignment", {}).get("state")
+            yield "members", {"group": self.name, "state": state, **member}
+
+    def _members(self) -> Iterator[Row]:
+        names = MEMBER_STATES[self.type]
+        for member, parts in self.members.items():
+            row: Row = {"memberId": member, **parts.get("metadata", {})}
+            if current := parts.get("currentAssignment"):
+                row["currentAssignment"] = current | {"state": names.get(current["state"], "UNKNOWN")}
+            if "targetAssignment" in parts:
+                row["targetAssignment"] = parts["targetAssignment"]
+            yield row
+
+    def _state(self, members: list[Row]) -> str:
+        if not members:
+            return "Empty"
+        if self.type in {"classic", "share"}:
+            return "Stable"
+        metadata, target = self.parts.get("metadata", {}), self.parts.get("targetAssignment", {})
+        if self.type == "streams":
+            topology = self.parts.get("topology")
+            if topology is None or topology["epoch"] != metadata.get("validatedTopologyEpoch", -1):
+                return "NotReady"
+        assigned = target.get("assignmentEpoch", 0)
+        if metadata.get("epoch", 0) > assigned:
+            return "Assigning"
+        current = [member.get("currentAssignment", {}) for member in members]
+        settled = all(
+            assignment.get("state") == "STABLE" and assignment.get("memberEpoch") == assigned for assignment in current
+        )
+        return "Stable" if settled else "Reconciling"
+
+
+class Groups(CoordinatorState):
+    """The newest records about groups, and their offsets: `commits` by the key without its type, which has two values.
+
+    `pending` are commits of transactions by producer id, and `waiting` the producer ids with one for a partition.
+    """
+
+    TOPIC = CONSUMER_OFFSETS
+
+    def __init__(self, catalog: Catalog) -> None:
+        super().__init__(catalog)
+        self.commits: dict[bytes, Kept] = {}
+        self.pending: dict[int, dict[bytes, Kept]] = {}
+        self.waiting: dict[bytes, set[int]] = {}
+
+    def put(self, number: int, key: bytes, event: Event) -> None:
+        """Take in a record of a type that is known. A tombstone drops pending offsets of its partition too."""
+        place = key[TYPE_SIZE:]
+        if number not in OFFSET_COMMITS:
+            super().put(number, key, event)
+        elif event.value is None:
+            self.commits.pop(place, None)
+            for producer in self.waiting.pop(place, ()):
+                del self.pending[producer][place]
+        elif event.producer_id < 0:
+            self.commits[place] = Kept(key, event.value, event.offset)
+        else:
+            self.pending.setdefault(event.producer_id, {})[place] = Kept(key, event.value, event.offset)
+            self.waiting.setdefault(place, set()).add(event.producer_id)
+
+    def end_transaction(self, event: Event, /) -> None:
+        """Take in a transaction marker."""
+        result = decode_control(self.catalog, event.key, event.value).type
+        if result not in {"COMMIT", "ABORT"}:
+            return
+        for place, kept in self.pending.pop(event.producer_id, {}).items():
+            self.waiting[place].discard(event.producer_id)
+            commit = self.commits.get(place)
+            if result == "COMMIT" and (commit is None or commit.offset < kept.offset):
+                self.commits[place] = kept
+
+    def rows(self, *, hide: Hide | None) -> Iterator[Named]:
+        """Yield the rows of offsets, and those of groups and their members."""
+        self.undecoded = 0
+        groups: dict[str, Group] = {}
+        for kept in self.live.values():
+            if record := self.decode(kept, hide):
+                groups.setdefault(record.name, Group(record.name)).add(record)
+        for kept in self.commits.values():
+            if record := self.decode(kept, hide):
+                groups.setdefault(record.name, Group(record.name)).offsets += 1
+                yield "offsets", _offset_row(record, kept)
+        for producer, commits in self.pending.items():
+            for kept in commits.values():
+                if record := self.decode(kept, hide):
+                    groups.setdefault(record.name, Group(record.name)).pending += 1
+                    yield "pendingOffsets", {"producerId": producer, **_offset_row(record, kept)}
+        for group in groups.values():
+            yield from group.rows()
+
+
+def _offset_row(record: CoordinatorRecord, kept: Kept) -> Row:
+    return {
+        "group": record.name,
+        "topic": record.key["topic"],
+        "partition": record.key["partition"],
+        "committed": instant(record.value["commitTimestamp"]),
+        **record.value,
+        "recordOffset": kept.offset,
+    }

@@ -1,0 +1,92 @@
+"""The state of a topic: what its records add up to.
+
+The state of a coordinator's topic is the newest value under each key. Values stay bytes until rows are made: most of
+them are replaced before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from kwire_cli.analysis.coordinators import decode_coordinator, type_of
+from kwire_cli.records.kafka_topics import COORDINATORS, record_types
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.analysis.coordinators import CoordinatorRecord, Event
+    from kwire_cli.analysis.state.tables import Named
+    from kwire_cli.records.batch import Hide
+    from kwire_cli.spec.catalog import Catalog
+
+
+class State:
+    """The state of a topic after some of its records.
+
+    `unknown` counts record types that are not known, by number or name, and `unapplied` changes of what was never
+    seen, by record type. `undecoded` counts records that could not be decoded; a coordinator's are counted when rows
+    are made.
+    """
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self.unknown: Counter[str] = Counter()
+        self.unapplied: Counter[str] = Counter()
+        self.undecoded = 0
+
+    def apply(self, event: Event) -> None:
+        """Take in a record. Never raises, whatever its bytes."""
+        raise NotImplementedError
+
+    def rows(self, *, hide: Hide | None) -> Iterator[Named]:
+        """Yield the rows of the topic's tables, each with the name of its table.
+
+        `hide` finds what to redact in a payload; None shows everything.
+        """
+        raise NotImplementedError
+
+
+class Kept(NamedTuple):
+    """The newest record under a key."""
+
+    key: bytes
+    value: bytes
+    offset: int
+
+
+class CoordinatorState(State):
+    """The newest record under each key of a coordinator's topic."""
+
+    TOPIC: ClassVar[str]
+
+    def __init__(self, catalog: Catalog) -> None:
+        super().__init__(catalog)
+        self.live: dict[bytes, Kept] = {}
+        self._types = record_types(catalog, COORDINATORS[self.TOPIC])
+
+    def apply(self, event: Event) -> None:
+        """Take in a record; one without a value removes what is under its key."""
+        number = type_of(event.key)
+        if event.control:
+            self.end_transaction(event)
+        elif event.key is None or number not in self._types:
+            self.unknown["none" if number is None else str(number)] += 1
+        else:
+            self.put(number, event.key, event)
+
+    def end_transaction(self, event: Event, /) -> None:
+        """Take in a control record."""
+
+    def put(self, number: int, key: bytes, event: Event) -> None:  # noqa: ARG002 - types matter to some topics
+        """Take in a record of a type that is known."""
+        if event.value is None:
+            self.live.pop(key, None)
+        else:
+            self.live[key] = Kept(key, event.value, event.offset)
+
+    def decode(self, kept: Kept, hide: Hide | None) -> CoordinatorRecord | None:
+        """Decode a record, or count it as undecoded."""
+        record = decode_coordinator(self.catalog, self.TOPIC, kept.key, kept.value, hide)
+        self.undecoded += record is None
+        return record

@@ -1,0 +1,161 @@
+"""`__share_group_state`: what the share coordinator knows of each partition of a share group (ShareCoordinatorShard).
+
+A snapshot replaces what was known. An update is merged into it: its batches go over those that are there, and what lies
+below the start offset goes.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.analysis.coordinators import TYPE_SIZE
+from kwire_cli.analysis.state.model import CoordinatorState, Kept
+from kwire_cli.spec.kafka import SHARE_GROUP_STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kwire_cli.analysis.coordinators import Event
+    from kwire_cli.analysis.state.tables import Named
+    from kwire_cli.records.batch import Hide
+    from kwire_cli.spec.catalog import Catalog
+
+    Row = dict[str, Any]
+
+SNAPSHOT, UPDATE = 0, 1
+DELIVERY_STATES = {0: "Available", 2: "Acknowledged", 4: "Archived"}
+"""RecordState of the share partition."""
+_WITHOUT_SNAPSHOT = {
+    "snapshotEpoch": 0,
+    "stateEpoch": 0,
+    "leaderEpoch": 0,
+    "startOffset": -1,
+    "deliveryCompleteCount": -1,
+}
+"""Fields of an update whose snapshot was not seen. It stands for itself, as in ShareGroupOffset.fromRecord."""
+
+
+class StateBatch(NamedTuple):
+    """Records with offsets from `first` to `last` that have the same delivery state, and were delivered as often."""
+
+    first: int
+    last: int
+    state: int
+    deliveries: int
+
+
+@dataclass
+class SharePartition:
+    """The fields of a share partition, and its batches in layers: those of the snapshot and of each update.
+
+    A layer begins with the start offset from then on. The layers are combined only when shown: combining them at each
+    update would be more work than the log is long.
+    """
+
+    row: Row
+    layers: list[tuple[int, list[StateBatch]]]
+
+    def update(self, value: Row, batches: list[StateBatch], offset: int) -> None:
+        """Merge an update (ShareCoordinatorShard.merge). A start offset or leader epoch of -1 keeps the known value."""
+        for name in ("startOffset", "leaderEpoch"):
+            if value[name] != -1:
+                self.row[name] = value[name]
+        self.row["deliveryCompleteCount"] = value.get("deliveryCompleteCount", -1)
+        self.row["offset"] = offset
+        self.layers.append((self.row["startOffset"], batches))
+
+
+class ShareGroups(CoordinatorState):
+    """The newest snapshot of each share partition and the updates after it, by the key without its type."""
+
+    TOPIC = SHARE_GROUP_STATE
+
+    def __init__(self, catalog: Catalog) -> None:
+        super().__init__(catalog)
+        self.partitions: dict[bytes, SharePartition] = {}
+
+    def put(self, number: int, key: bytes, event: Event) -> None:
+        """Take in a snapshot or an update. A snapshot without a value removes its partition."""
+        place = key[TYPE_SIZE:]
+        if event.value is None:
+            if number == SNAPSHOT:
+                self.partitions.pop(place, None)
+            return
+        record = self.decode(Kept(key, event.value, event.offset), None)
+        if not record:
+            return
+        value = {**record.value}
+        batches = [
+            StateBatch(each["firstOffset"], each["lastOffset"], each["deliveryState"], each["deliveryCount"])
+            for each in value.pop("stateBatches")
+        ]
+        known = self.partitions.get(place)
+        if number == UPDATE and known:
+            known.update(value, batches, event.offset)
+        else:
+            row = {**record.key, **_WITHOUT_SNAPSHOT, **value, "offset": event.offset}
+            self.partitions[place] = SharePartition(row, [(-1, batches)])
+
+    def rows(self, *, hide: Hide | None) -> Iterator[Named]:  # noqa: ARG002 - as the other states; nothing here is secret
+        """Yield the rows of share partitions and of their batches."""
+        for partition in self.partitions.values():
+            only = partition.layers[0][1]
+            batches = only if len(partition.layers) == 1 else flattened(partition.layers)
+            yield "sharePartitions", partition.row | {"batches": len(batches)}
+            place = {name: partition.row[name] for name in ("groupId", "topicId", "partition")}
+            for batch in batches:
+                yield (
+                    "shareBatches",
+                    {
+                        **place,
+                        "firstOffset": batch.first,
+                        "lastOffset": batch.last,
+                        "deliveryState": batch.state,
+                        "state": DELIVERY_STATES.get(batch.state, "Unknown"),
+                        "deliveryCount": batch.deliveries,
+                    },
+                )
+
+
+def flattened(layers: Sequence[tuple[int, Iterable[StateBatch]]]) -> list[StateBatch]:
+    """Combine the batches of all layers, each with the start offset that holds from it on, -1 for none.
+
+    The result is that of combining one layer after the other (PersisterStateBatchCombiner). Where several batches cover
+    an offset, the one that was delivered more often counts, then the one with the higher state; neighbours that say the
+    same become one. Batches below a start offset of their own layer or of a later one are dropped.
+    """
+    batches: list[StateBatch] = []
+    start = -1
+    for own, layer in reversed(layers):
+        start = max(start, own)
+        batches += (
+            batch._replace(first=max(batch.first, start)) if start >= 0 else batch
+            for batch in layer
+            if batch.last >= start or start < 0
+        )
+    return _painted(sorted(batch for batch in batches if batch.first <= batch.last))
+
+
+def _painted(batches: list[StateBatch]) -> list[StateBatch]:
+    edges = sorted({edge for batch in batches for edge in (batch.first, batch.last + 1)})
+    covering: list[tuple[int, int, int]] = []  # the highest count and state first, with the offset after the last
+    out: list[StateBatch] = []
+    following = 0
+    for at, end in pairwise(edges):
+        while following < len(batches) and batches[following].first <= at:
+            batch = batches[following]
+            heapq.heappush(covering, (-batch.deliveries, -batch.state, batch.last + 1))
+            following += 1
+        while covering and covering[0][2] <= at:
+            heapq.heappop(covering)
+        if not covering:
+            continue
+        piece = StateBatch(at, end - 1, -covering[0][1], -covering[0][0])
+        if out and out[-1].last + 1 == at and out[-1][2:] == piece[2:]:
+            out[-1] = out[-1]._replace(last=piece.last)
+        else:
+            out.append(piece)
+    return out

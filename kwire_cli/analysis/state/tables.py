@@ -1,0 +1,234 @@
+"""The tables that the states of Kafka's own topics make: their columns, and the columns that name a row.
+
+Rows have the fields of Kafka's records. A table declares the columns that a person sees. All other fields of its rows
+are columns for programs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.answer import Column, Table, words
+from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    Row = dict[str, Any]
+    Named = tuple[str, Row]
+    """A row and the name of its table."""
+    Key = tuple[Any, ...]
+
+COLUMNS = {
+    column.name: column
+    for column in (
+        Column("partition", "id"),
+        Column("offset", "id"),
+        Column("lag", "count"),
+        Column("logStartOffset", "id", title="log start", keep=5),
+        Column("lastStableOffset", "id", title="last stable", level="warning", keep=1),
+        Column("highWatermark", "id", keep=6),
+        Column("logEndOffset", "id", title="log end", keep=2),
+        Column("ageSeconds", "duration", title="age", unit="s", digits=0, keep=3),
+        Column("committed", "instant", keep=4),
+        Column("metadata", keep=7),
+        Column("leaderEpoch", "id", keep=8),
+        Column("lagUnknown", "count", level="warning", sparse=True),
+        Column("members", "count", keep=2),
+        Column("offsets", "count", keep=1),
+        Column("pendingOffsets", "count", keep=3),
+        Column("clientId", keep=1),
+        Column("clientHost", keep=2),
+        Column("producerId", "id"),
+        Column("producerEpoch", "id", title="epoch", keep=3),
+        Column("transactionTimeoutMs", "id", title="timeout ms", keep=2),
+        Column("lastUpdate", "instant", keep=1),
+        Column("groupId", title="group"),
+        Column("startOffset", "id"),
+        Column("snapshotEpoch", "id", keep=3),
+        Column("batches", "count", keep=1),
+        Column("firstOffset", "id"),
+        Column("lastOffset", "id"),
+        Column("deliveryCount", "count"),
+        Column("kraftVersion", "id"),
+        Column("leaderId", "id"),
+        Column("nextProducerId", "id"),
+        Column("openTransactionRecords", "count", level="warning"),
+        Column("voterId", "id"),
+        Column("level", "id"),
+        Column("brokerId", "id"),
+        Column("fenced", "flag"),
+        Column("inControlledShutdown", "flag"),
+        Column("controllerId", "id"),
+        Column("nodeId", "id"),
+        Column("securityProtocol", keep=1),
+        Column("port", "id"),
+        Column("leader", "id"),
+        Column("replicas", "list"),
+        Column("isr", "list"),
+        Column("eligibleLeaderReplicas", "list", title="elr", keep=1),
+        Column("permissionType", title="permission"),
+        Column("patternType", title="pattern", keep=1),
+        Column("iterations", "id"),
+        Column("salt", keep=1),
+        Column("storedKey", keep=2),
+        Column("serverKey", keep=3),
+    )
+}
+"""Columns that are more than text."""
+
+
+class Listing(NamedTuple):
+    """A table of a topic: the columns that a person sees. The first `keys` columns name a row, and order the rows."""
+
+    name: str
+    columns: tuple[Column, ...]
+    keys: int
+
+    def table(self, rows: Iterable[Row]) -> Table:
+        """Return the table of rows, in the order of their keys."""
+        ordered = sorted(rows, key=self.key)
+        names = [column.name for column in self.columns]
+        further = dict.fromkeys(name for row in ordered for name in row if name not in names)
+        columns = (*self.columns, *(Column(name, wide=True) for name in further))
+        cells = [tuple(row.get(column.name) for column in columns) for row in ordered]
+        return Table(self.name, columns, cells, title=words(self.name))
+
+    @property
+    def key_names(self) -> list[str]:
+        """The columns that name a row."""
+        return [column.name for column in self.columns[: self.keys]]
+
+    def key(self, row: Row) -> Key:
+        """Return the values that name a row. Keys have an order, whatever their types."""
+        return tuple(_comparable(row.get(name)) for name in self.key_names)
+
+
+def _comparable(value: Any) -> Any:
+    """Return a value that can be compared with those of other types: a user of a quota is None beside names."""
+    if isinstance(value, dict):
+        return "dict", tuple((name, _comparable(member)) for name, member in sorted(value.items()))
+    return type(value).__name__, value
+
+
+def listing(name: str, *columns: str | Column, keys: int = 1) -> Listing:
+    """Return a table by the names of its columns."""
+    named = (COLUMNS.get(column, Column(column)) if isinstance(column, str) else column for column in columns)
+    return Listing(name, tuple(named), keys)
+
+
+_PLACE = ("topic", "partition")
+_COMMITTED = ("offset", "leaderEpoch", "committed", "metadata")
+LISTINGS: dict[str, tuple[Listing, ...]] = {
+    CONSUMER_OFFSETS: (
+        listing("groups", "group", "type", "state", "members", "offsets", "pendingOffsets"),
+        listing("members", "group", "memberId", "state", "clientId", "clientHost", keys=2),
+        listing("offsets", "group", *_PLACE, *_COMMITTED, keys=3),
+        listing("pendingOffsets", "group", "producerId", *_PLACE, *_COMMITTED, keys=4),
+    ),
+    TRANSACTION_STATE: (
+        listing(
+            "transactions",
+            "transactionalId",
+            "state",
+            "producerId",
+            "producerEpoch",
+            "transactionTimeoutMs",
+            "lastUpdate",
+            Column("partitions", "list"),
+        ),
+    ),
+    SHARE_GROUP_STATE: (
+        listing(
+            "sharePartitions",
+            "groupId",
+            "topicId",
+            "partition",
+            "startOffset",
+            "leaderEpoch",
+            "snapshotEpoch",
+            "batches",
+            keys=3,
+        ),
+        listing(
+            "shareBatches",
+            "groupId",
+            "topicId",
+            "partition",
+            "firstOffset",
+            "lastOffset",
+            "state",
+            "deliveryCount",
+            keys=4,
+        ),
+    ),
+    CLUSTER_METADATA: (
+        listing(
+            "cluster",
+            "kraftVersion",
+            "leaderId",
+            "leaderEpoch",
+            "nextProducerId",
+            "zkMigration",
+            "openTransactionRecords",
+            keys=0,
+        ),
+        listing("voters", "voterId", "voterDirectoryId"),
+        listing("features", "name", "level"),
+        listing("brokers", "brokerId", "rack", "fenced", "inControlledShutdown"),
+        listing("controllers", "controllerId", "incarnationId"),
+        listing("listeners", "node", "nodeId", "name", "securityProtocol", "host", "port", keys=3),
+        listing("topics", "name", "topicId", Column("partitions", "count")),
+        listing("partitions", *_PLACE, "leader", "leaderEpoch", "replicas", "isr", "eligibleLeaderReplicas", keys=2),
+        listing("configs", "resourceType", "resourceName", "name", "value", keys=3),
+        listing("quotas", "entity", "name", Column("value", "number"), keys=2),
+        listing(
+            "acls",
+            "principal",
+            "permissionType",
+            "operation",
+            Column("resourceType", title="resource"),
+            Column("resourceName", title="name"),
+            "patternType",
+            Column("host", keep=2),
+            keys=7,
+        ),
+        listing("scramUsers", "name", "mechanism", "iterations", "salt", "storedKey", "serverKey", keys=2),
+        listing("delegationTokens", "tokenId", "owner", "requester"),
+    ),
+}
+"""The tables of each topic, in the order in which a person reads them."""
+WITH_LAG = (
+    listing(
+        "groups",
+        "group",
+        "type",
+        "state",
+        "members",
+        "offsets",
+        "lag",
+        Column("outOfRange", "count", level="error", sparse=True),
+        "lagUnknown",
+        "pendingOffsets",
+    ),
+    LISTINGS[CONSUMER_OFFSETS][1],
+    listing(
+        "offsets",
+        "group",
+        *_PLACE,
+        "offset",
+        "lag",
+        Column("outOfRange", level="error"),
+        "logStartOffset",
+        "lastStableOffset",
+        "highWatermark",
+        "logEndOffset",
+        "ageSeconds",
+        "committed",
+        "leaderEpoch",
+        "metadata",
+        keys=3,
+    ),
+    LISTINGS[CONSUMER_OFFSETS][3],
+)
+"""The tables of committed offsets whose logs are beside them: groups have the totals of their offsets."""
