@@ -82,11 +82,6 @@ def named_topic(of: dict[str, Any]) -> str | None:
     return None
 
 
-def host_of(address: str) -> str:
-    """Return an address without its port."""
-    return address.rpartition(":")[0]
-
-
 def topic_id_of(of: dict[str, Any]) -> str:
     """Return the topic's id in a part of a body; empty if there is none."""
     topic_id = of.get("topicId")
@@ -143,6 +138,11 @@ def instant(time: float | None, *, is_local: bool = False) -> str | None:
     """Return seconds since 1970 as ISO 8601 text, as answers have it: in UTC with a Z, of a LocalTime without one."""
     text = None if time is None else time_text(nanoseconds(time))
     return text and text.removesuffix("Z") if is_local or isinstance(time, LocalTime) else text
+
+
+def time_in_row(time: datetime | None, *, is_local: bool) -> str | None:
+    """Return a time of a table as ISO 8601 text, with a Z unless times come from a clock without a known zone."""
+    return None if time is None else f"{time:%Y-%m-%dT%H:%M:%S.%f}{'' if is_local else 'Z'}"
 
 
 def zone_of(*instants: str | None) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import orjson
 
-from kwire_cli.analysis.call import Call, Evidence, LocalTime, moment
+from kwire_cli.analysis.call import Call, Evidence, LocalTime, moment, time_in_row
 from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.facts.bodies import table_of
 from kwire_cli.facts.queries import needed_by
@@ -220,9 +220,8 @@ def place_row(place: Evidence, ordinal: int) -> dict[str, Any]:
 
 def evidence_of(place: Mapping[str, Any], *, is_local: bool) -> Evidence:
     """Return a place of a row as evidence. The clock of a request log may have no known zone."""
-    time = place["time"]
     line = place["line"]
-    text = None if time is None else f"{time:%Y-%m-%dT%H:%M:%S.%f}{'' if is_local else 'Z'}"
+    text = time_in_row(place["time"], is_local=is_local)
     frame = place["frame"] if line is None else None
     return Evidence(
         place["what"],

@@ -1,28 +1,37 @@
-"""Ladders: who sends what to whom, call by call, as sequence diagrams."""
+"""Ladders: who sends what to whom, as sequence diagrams.
+
+The query in `questions/sequence` gives an arrow for each request and response in the order of time, with the values of
+its label. Here the participants get their names. Frames are chosen as they come, since --filter is not SQL. Of the
+other frames of a capture, only the responses to chosen requests get into the tables: they show that a request was
+answered.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.call import instant, seconds, zone_of
-from kwire_cli.analysis.call_labels import groups_of, request_label, response_label, transactions_of
-from kwire_cli.analysis.pairs import Pairs, call_of_exchange, call_of_lines
+from kwire_cli.analysis.call import time_in_row, zone_of
 from kwire_cli.answer import Answer, Arrow, Chart, Column, Fact, Facts, Note, Participant, Table
-from kwire_cli.source.kafka.traffic import TcpConnection
+from kwire_cli.questions.traffic import Traffic, queries_in
+from kwire_cli.source.kafka.captured import Captured
+from kwire_cli.source.kafka.group_names import groups_named, groups_of, transactions_named, transactions_of
+from kwire_cli.source.kinds import Kind
 from kwire_cli.source.request_log.exchange import Exchange
-from kwire_cli.source.request_log.reading import LineFault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from kwire_cli.analysis.call import Call, Evidence
-    from kwire_cli.analysis.fold import Traffic
-    from kwire_cli.answer import Block, Level
-    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.answer import Level
+    from kwire_cli.message.redaction import Redaction
+    from kwire_cli.source.reading import Opened
 
 MOST_ARROWS = 200
 """Arrows of a ladder by default: what a person can follow."""
+MOST_NAMES = 2
+"""Names of a kind in a label; the others are counted."""
+LONGEST = 60
+"""Characters of a name in a label: names come from outside."""
 COLUMNS = (
     Column("time", "instant"),
     Column("frame", "id"),
@@ -42,268 +51,183 @@ COLUMNS = (
 )
 
 
-_Order = tuple[float, str, tuple[int, int, int], bool]
-"""The time, the file, the place in it, and whether it is a response: what orders events."""
-
-
 class _End(NamedTuple):
-    """An end of a call: whose it is, and its address. `sort` has clients before brokers."""
+    """An end of a connection: whose it is, and its address. `rank` sorts clients before brokers."""
 
-    sort: int
+    rank: int
     name: str
     address: str
-    capture: str
+    capture: str | None
 
 
-class _Event(NamedTuple):
-    """A request or a response: what orders it, and what its arrow says."""
+class Ladder(Traffic):
+    """The requests and responses that are about some groups or transactions, all if none are named.
 
-    order: _Order
-    source: _End
-    target: _End
-    label: str
-    level: Level
-    place: Evidence
-    api: str
-    version: int
-    errors: tuple[str, ...]
-    is_answered: bool
-    latency: float | None
-
-    @property
-    def is_reply(self) -> bool:
-        """Return whether it is a response."""
-        return self.order[-1]
-
-
-class Ladder:
-    """The first arrows of calls in the order of time; later ones are counted only."""
-
-    def __init__(self, limit: int | None = MOST_ARROWS) -> None:
-        self.limit = limit
-        self.count = 0
-        """All arrows, also those that are not kept."""
-        self._events: list[_Event] = []
-        self._last: _Order | None = None  # arrows from here on are not among the first
-        self._nodes: dict[_End, int] = {}  # of brokers, once a response has named them
-
-    def shows(self, time: float | None) -> bool:
-        """Return whether an arrow of this time may be among the first."""
-        return self.limit != 0 and (self._last is None or (time or 0.0) <= self._last[0])
-
-    def add(self, call: Call, *, request: bool = True, response: bool = True, unanswered: bool = False) -> None:
-        """Take the request of a call, and its response if it has one.
-
-        `unanswered` says that there was none although the client wanted one.
-        """
-        if request:
-            self._add(call, is_reply=False, unanswered=unanswered)
-        if response and call.response is not None:
-            self._add(call, is_reply=True)
-
-    def _add(self, call: Call, *, is_reply: bool, unanswered: bool = False) -> None:
-        self.count += 1
-        place = call.place if is_reply else call.request_place
-        time = call.answered if is_reply else call.asked
-        number = place.frame if place.frame is not None else place.line or 0
-        where = number, place.packet or 0, place.stream or 0
-        order = time or 0.0, place.capture or place.file or "", where, is_reply
-        broker = _End(1, call.broker, call.broker, place.capture or "")
-        if call.node is not None:
-            self._nodes[broker] = max(self._nodes.get(broker, call.node), call.node)
-        if self.limit == 0 or (self._last is not None and order >= self._last):
-            return
-        client = _End(0, call.who, call.host.strip("[]"), place.capture or "")
-        errors = tuple(call.errors) if is_reply else ()
-        label = response_label(call) if is_reply else request_label(call)
-        self._events.append(
-            _Event(
-                order,
-                broker if is_reply else client,
-                client if is_reply else broker,
-                f"{label} (no answer)" if unanswered else label,
-                "error" if errors else "warning" if unanswered else "",
-                place._replace(time=place.time if is_reply else instant(call.asked)),
-                call.api,
-                call.version,
-                errors,
-                not unanswered,
-                call.latency if is_reply else None,
-            )
-        )
-        self._cut()
-
-    def _cut(self) -> None:
-        """Keep the first arrows alone if there are twice as many as the limit."""
-        if self.limit is None or len(self._events) < max(2 * self.limit, 1):
-            return
-        self._events = self._first()
-        if len(self._events) == self.limit:
-            self._last = self._events[-1].order
-
-    def _first(self) -> list[_Event]:
-        return sorted(self._events, key=lambda event: event.order)[: self.limit]
-
-    def chart(self) -> Chart:
-        """Return the ladder: participants with clients first, and the first arrows in the order of time."""
-        events = self._first()
-        names = self._names(events)
-        arrows = [
-            Arrow(
-                event.place.time,
-                names[event.source].name,
-                names[event.target].name,
-                event.label,
-                event.level,
-                event.place.frame if event.place.frame is not None else event.place.line,
-                event.is_reply,
-            )
-            for event in events
-        ]
-        times = [event.place.time for event in events if event.place.time]
-        days = dict.fromkeys([min(times)[:10], max(times)[:10]]) if times else ()
-        title = f"{' to '.join(days)}{zone_of(*times)}" if times else ""
-        return Chart("ladder", title, note=self._more, participants=[*names.values()], arrows=arrows)
-
-    def _names(self, events: Iterable[_Event]) -> dict[_End, Participant]:
-        """Return the participants by end: clients first, each kind in the order of its first arrow.
-
-        Ends of the same name are told apart by their addresses, and by their captures.
-        """
-        ends = sorted(
-            dict.fromkeys(end for event in events for end in (event.source, event.target)), key=lambda end: end.sort
-        )
-        called = {end: f"node {self._nodes[end]}" if end in self._nodes else end.name for end in ends}
-        alike = Counter(called.values())
-        places = Counter((called[end], end.address) for end in ends)
-        names: dict[_End, Participant] = {}
-        taken: set[str] = set()
-        for end in ends:
-            name = called[end]
-            if alike[name] > 1:
-                name = f"{name} ({end.capture})" if places[name, end.address] > 1 else f"{name} {end.address}"
-            if name in taken:
-                name = f"{name} ({len(taken) + 1})"
-            taken.add(name)
-            names[end] = Participant(name, "" if end.address in name else end.address)
-        return names
-
-    @property
-    def _more(self) -> str:
-        more = self.count - (self.count if self.limit is None else min(self.limit, self.count))
-        return f"… and {more} more; --top {self.count} shows all" if more else ""
-
-    def answer(self, nothing: str = "") -> Answer:
-        """Return the ladder, and its arrows as a table for programs; the note `nothing` if there is no arrow."""
-        events = self._first()
-        names = self._names(events)
-        rows = [_row(event, names) for event in events]
-        counts = [Fact("arrows", len(rows), "count", wide=True), Fact("allArrows", self.count, "count", wide=True)]
-        blocks: list[Block] = [Facts(counts), Table("arrows", COLUMNS, rows, wide=True)]
-        blocks.append(
-            self.chart() if self.count else Note(nothing or "there is no request or response that was chosen", "info")
-        )
-        return Answer("sequence", blocks)
-
-
-def _row(event: _Event, names: dict[_End, Participant]) -> tuple[Any, ...]:
-    place = event.place
-    return (
-        place.time,
-        place.frame,
-        place.line,
-        place.capture or place.file,
-        names[event.source].name,
-        event.source.address,
-        names[event.target].name,
-        event.target.address,
-        "response" if event.is_reply else "request",
-        event.api,
-        event.version,
-        event.label,
-        [*event.errors],
-        event.is_answered,
-        event.latency,
-    )
-
-
-class LadderCalls:
-    """The calls that are about some groups or transactions, all if none are named, put into a ladder: a fold.
-
-    `takes` chooses lines of captures; None takes all. A response of a call may be taken without its request. If no
-    groups or transactions are named, `about` says what a call is about: a call about nothing is left out.
+    `takes` chooses lines of captures; None takes all. If no groups or transactions are named, `about` ("groups" or
+    "transactions") leaves out what is about none of them. `most` limits the arrows; None shows all.
     """
 
     def __init__(
         self,
+        redaction: Redaction,
         groups: Collection[str] = (),
         transactional_ids: Collection[str] = (),
         *,
-        limit: int | None = MOST_ARROWS,
+        most: int | None = MOST_ARROWS,
         takes: Callable[[Captured], bool] | None = None,
-        about: Callable[[Call], Iterable[str]] | None = None,
+        about: str = "",
     ) -> None:
-        self.ladder = Ladder(limit)
-        self._groups, self._ids, self._takes = frozenset(groups), frozenset(transactional_ids), takes
+        super().__init__(redaction, queries_in("sequence"))
+        self._groups = frozenset(groups)
+        self._transactional_ids = frozenset(transactional_ids)
+        self._most = most
+        self._takes_line = takes
         self._about = about
-        self._pairs = Pairs()
-        self._topics: dict[str, str] = {}
-        """Names of topic ids that a request log told."""
-        self._taken: set[Captured] = set()
-        """Requests that were chosen and whose pairs are not complete."""
+        self._chosen: list[int] | None = None if takes is None and not (groups or transactional_ids or about) else []
 
-    def add(self, subject: Traffic | TcpConnection) -> None:
-        """Take in a line of a capture, a TCP connection, or an exchange of a request log."""
-        if isinstance(subject, TcpConnection):
-            for request, _ in self._pairs.end((subject.capture, subject.stream)):
-                self._add(request, None, unanswered=subject.closed_by is not None)
-        elif isinstance(subject, Exchange):
-            self._topics.update(subject.named)
-            logged = call_of_exchange(subject, lambda topic_id: self._topics.get(topic_id, topic_id))
-            if self._is_about(logged):
-                self.ladder.add(logged)
-        elif not isinstance(subject, LineFault) and subject.is_frame and not _is_unknown(subject):
-            self._line(subject)
+    def begin(self, opened: Opened) -> int:
+        """Take all of a large capture at once if all frames are wanted."""
+        if self._chosen is not None and opened.kind is Kind.CAPTURE:
+            return 0
+        return super().begin(opened)
 
-    def _line(self, line: Captured) -> None:
-        """Put a line to its pair. A chosen request is remembered until its pair is complete."""
-        takes_line = self._takes is None or self._takes(line)
-        for request, response in self._pairs.add(line):
-            self._add(request, response, first=takes_line and request is line, second=takes_line and response is line)
-        if takes_line and self._pairs.is_pending(line):
-            self._taken.add(line)
-
-    def _add(
-        self,
-        request: Captured,
-        response: Captured | None,
-        *,
-        first: bool = False,
-        second: bool = False,
-        unanswered: bool = False,
-    ) -> None:
-        if request in self._taken:
-            self._taken.remove(request)
-            first = True
-        if not first and not second:
+    def add(self, subject: Any) -> None:
+        """Take a line or a connection of a capture, or an exchange or a damaged line of a request log."""
+        if self._chosen is None or not isinstance(subject, Captured | Exchange):
+            super().add(subject)
             return
-        is_choosing = bool(self._groups or self._ids or self._about)
-        shown = is_choosing or self.ladder.shows(seconds(request.seen.time))
-        call = call_of_lines(request, response, with_bodies=shown)
-        if self._is_about(call):
-            self.ladder.add(call, request=first, response=second, unanswered=unanswered)
+        is_chosen = self._chooses(subject)
+        request = subject.request if isinstance(subject, Captured) else None
+        if is_chosen or isinstance(subject, Exchange) or (isinstance(request, Captured) and self._chooses(request)):
+            super().add(subject)
+        if is_chosen:
+            self._chosen.append(self._made().count(0))
+
+    def _chooses(self, subject: Captured | Exchange) -> bool:
+        if isinstance(subject, Captured) and self._takes_line is not None and not self._takes_line(subject):
+            return False
+        if self._groups or self._transactional_ids:
+            return not (
+                self._groups.isdisjoint(_groups_of(subject))
+                and self._transactional_ids.isdisjoint(_transactions_of(subject))
+            )
+        if self._about == "groups":
+            return bool(_groups_of(subject))
+        return not self._about or bool(_transactions_of(subject))
 
     def answer(self, nothing: str = "") -> Answer:
-        """Return the ladder, or the note `nothing` if there is no call."""
-        for request, _ in self._pairs.end():
-            self._add(request, None)
-        return self.ladder.answer(nothing)
+        """Return the ladder, and its arrows as a table for programs; the note `nothing` if there is no arrow."""
+        with self.filled():
+            topics = {row["topic_id"]: row["topic"] for row in self.rows("topics")}
+            most = None if self._most is None else max(self._most, 1)
+            rows = self.rows("arrows", chosen=self._chosen, most=most)
+        total = rows[0]["arrows"] if rows else 0
+        shown = rows[: self._most]
+        names = _names([end for row in shown for end in _ends(row)])
+        arrows = [self._arrow(row, names, topics) for row in shown]
+        table = [_row(row, arrow) for row, arrow in zip(shown, arrows, strict=True)]
+        counts = [Fact("arrows", len(table), "count", wide=True), Fact("allArrows", total, "count", wide=True)]
+        if not total:
+            last: Chart | Note = Note(nothing or "there is no request or response that was chosen", "info")
+        else:
+            more = total - len(arrows)
+            note = f"… and {more} more; --top {total} shows all" if more else ""
+            last = Chart("ladder", _title(arrows), note=note, participants=[*names.values()], arrows=arrows)
+        return Answer("sequence", [Facts(counts), Table("arrows", COLUMNS, table, wide=True), last])
 
-    def _is_about(self, call: Call) -> bool:
-        if not self._groups and not self._ids:
-            return self._about is None or any(self._about(call))
-        return not self._groups.isdisjoint(groups_of(call)) or not self._ids.isdisjoint(transactions_of(call))
+    def _arrow(self, row: Mapping[str, Any], names: Mapping[_End, Participant], topics: Mapping[str, str]) -> Arrow:
+        time = time_in_row(row["time"], is_local=self.is_local)
+        number = row["frame"] if row["line"] is None else row["line"]
+        source, target = (names[end].name for end in _ends(row))
+        level: Level = "error" if row["errors"] else "" if row["is_answered"] else "warning"
+        return Arrow(time, source, target, _label(row, topics), level, number, row["kind"] == "response")
 
 
-def _is_unknown(line: Captured) -> bool:
-    return line.seen.plain is None and (line.guess or line.api_key is None)
+def _groups_of(subject: Captured | Exchange) -> Sequence[str]:
+    return groups_of(subject) if isinstance(subject, Captured) else groups_named(subject.api_key, subject.request)
+
+
+def _transactions_of(subject: Captured | Exchange) -> Sequence[str]:
+    if isinstance(subject, Captured):
+        return transactions_of(subject)
+    return transactions_named(subject.api_key, subject.request)
+
+
+def _ends(row: Mapping[str, Any]) -> tuple[_End, _End]:
+    """Return the ends that an arrow comes from and goes to."""
+    called = row["broker"] if row["node"] is None else f"node {row['node']}"
+    client = _End(0, row["client"], row["client_host"], row["capture"])
+    broker = _End(1, called, row["broker"], row["capture"])
+    return (client, broker) if row["kind"] == "request" else (broker, client)
+
+
+def _names(ends: Collection[_End]) -> dict[_End, Participant]:
+    """Return the participants by end: clients first, each kind in the order of its first arrow.
+
+    Ends of the same name are told apart by their addresses, and by their captures.
+    """
+    each_once = sorted(dict.fromkeys(ends), key=lambda end: end.rank)
+    alike = Counter(end.name for end in each_once)
+    places = Counter((end.name, end.address) for end in each_once)
+    names: dict[_End, Participant] = {}
+    taken: set[str] = set()
+    for end in each_once:
+        name = end.name
+        if alike[name] > 1:
+            name = f"{name} ({end.capture})" if places[name, end.address] > 1 else f"{name} {end.address}"
+        if name in taken:
+            name = f"{name} ({len(taken) + 1})"
+        taken.add(name)
+        names[end] = Participant(name, "" if end.address in name else end.address)
+    return names
+
+
+def _title(arrows: Sequence[Arrow]) -> str:
+    """Return the day or the days of the arrows."""
+    times = [arrow.time for arrow in arrows if arrow.time]
+    days = dict.fromkeys([min(times)[:10], max(times)[:10]]) if times else ()
+    return f"{' to '.join(days)}{zone_of(*times)}" if times else ""
+
+
+def _label(row: Mapping[str, Any], topics: Mapping[str, str]) -> str:
+    """Return a label such as `JoinGroup v7 billing` or `JoinGroup v7 -> generation 3, leader of 2`."""
+    call = f"{row['api']} v{row['api_version']}"
+    if row["kind"] == "response":
+        words = [*row["errors"], _listed(row["words"])]
+        if row["throttle_ms"]:
+            words.append(f"throttled {row['throttle_ms']} ms")
+        return " -> ".join(filter(None, [call, ", ".join(filter(None, words))]))
+    named = [topics.get(topic, topic) for topic in row["topics"]]
+    lists = (row["groups"], [row["transactional_id"]], row["words"], named)
+    words = [_listed(names) for names in lists]
+    label = " ".join(filter(None, [call, ", ".join(dict.fromkeys(filter(None, words)))]))
+    return label if row["is_answered"] else f"{label} (no answer)"
+
+
+def _listed(names: Sequence[str | None]) -> str:
+    """Return the first names, and how many more there are: `orders, payments, +22`."""
+    texts = [name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…" for name in names if name]
+    more = len(texts) - MOST_NAMES
+    return ", ".join([*texts[:MOST_NAMES], *([f"+{more}"] if more > 0 else [])])
+
+
+def _row(row: Mapping[str, Any], arrow: Arrow) -> tuple[Any, ...]:
+    source, target = _ends(row)
+    is_logged = row["line"] is not None
+    return (
+        arrow.time,
+        None if is_logged else row["frame"],
+        row["line"],
+        row["capture"],
+        arrow.source,
+        source.address,
+        arrow.target,
+        target.address,
+        row["kind"],
+        row["api"],
+        row["api_version"],
+        arrow.label,
+        row["errors"],
+        row["is_answered"],
+        row["latency_s"],
+    )

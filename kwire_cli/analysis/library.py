@@ -42,7 +42,7 @@ QUESTIONS = {
     "clients": Question("clients", "Clients", TRAFFIC, fills_tables=True),
     "diagnose": Question("diagnosis.diagnosis", "Diagnosis", fills_tables=True, connections=True),
     "groups": Question("groups.groups", "Groups", fills_tables=True),
-    "sequence": Question("ladder", "LadderCalls"),
+    "sequence": Question("ladder", "Ladder", TRAFFIC, fills_tables=True),
     "stats": Question("stats", "Stats", TRAFFIC, fills_tables=True),
     "summary": Question("summary", "Summary", fills_tables=True, connections=True),
     "transactions": Question("transactions.transactions", "Transactions", fills_tables=True),

@@ -7,14 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from kwire_cli.analysis.call import Call, Evidence, host_of, instant, moment, seconds
-from kwire_cli.source.kafka.captured import body_of
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.request_log.exchange import Exchange
 
     Pair: TypeAlias = tuple[Captured, Captured | None]
 
@@ -68,73 +64,3 @@ class Pairs:
             pending = self._pending.pop(key, {})
             self._count -= len(pending)
             yield from ((request, None) for request in pending.values())
-
-
-def call_of_lines(request: Captured, response: Captured | None, *, with_bodies: bool = True) -> Call:
-    """Return the call of a request and its response. Without bodies it costs next to nothing."""
-    key, version = request.api_key, request.api_version
-    api = request.api or f"api {key}"
-    throttle = response.field("throttleTimeMs") if response is not None and with_bodies else 0
-    return Call(
-        api,
-        -1 if key is None else key,
-        -1 if version is None else version,
-        request.client_id or request.src,
-        host_of(request.src),
-        request.dst,
-        request.broker,
-        request.stream,
-        seconds(request.seen.time),
-        None if response is None else seconds(response.seen.time),
-        body_of(request) if with_bodies else {},
-        None if response is None else body_of(response) if with_bodies else {},
-        [str(error) for error in response.errors] if response is not None and with_bodies else [],
-        _evidence(request, f"{api} request"),
-        None if response is None else _evidence(response, f"{api} response"),
-        request.names.topic,
-        None if response is None else response.latency,
-        throttle if isinstance(throttle, int) else 0,
-    )
-
-
-def _evidence(line: Captured, what: str) -> Evidence:
-    file, packet = line.where
-    several = line.origin.several or line.origin.capture is not None
-    return Evidence(
-        what,
-        line.time,
-        line.number or None,
-        line.stream,
-        line.origin.capture,
-        file if several else None,
-        packet=packet,
-    )
-
-
-def call_of_exchange(exchange: Exchange, topic_of: Callable[[str], str]) -> Call:
-    """Return the call of an exchange, whose log says when the broker was done and how long that took."""
-    answered = moment(exchange.time)
-    asked = None if answered is None else type(answered)(answered - (exchange.total_ms or 0) / 1000)
-    api = exchange.api or f"api {exchange.api_key}"
-    client = exchange.client or exchange.connection
-    has_response = exchange.response is not None
-    return Call(
-        api,
-        exchange.api_key,
-        exchange.api_version,
-        exchange.client_id or client,
-        host_of(client),
-        exchange.broker or exchange.connection,
-        None,
-        0,
-        asked,
-        answered,
-        exchange.request,
-        exchange.response,
-        [str(error) for error in exchange.errors],
-        Evidence(f"{api} request", instant(asked), line=exchange.line),
-        Evidence(f"{api} response", exchange.time, line=exchange.line) if has_response else None,
-        topic_of,
-        exchange.seconds,
-        exchange.stages.get("throttleTimeMs", 0),
-    )

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kwire_cli.analysis.call_labels import groups_of
 from kwire_cli.analysis.groups.groups import Groups
-from kwire_cli.analysis.ladder import LadderCalls
+from kwire_cli.analysis.ladder import Ladder
 from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
@@ -42,7 +41,7 @@ def command(environment: Environment, options: Options) -> Exit:
     for standard input. It may have classic, consumer (KIP-848), share and streams groups.
     """
     if options.draws(environment):
-        ladder = LadderCalls(options.group, about=groups_of)
+        ladder = Ladder(Redaction(options.catalog), options.group, about="groups")
         with environment.answering():
             ask(environment, options, ladder, takes=TRAFFIC, connections=True)
             nothing = without_calls(options.source, {"--group": options.group})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from kwire_cli.analysis.ladder import MOST_ARROWS, LadderCalls
+from kwire_cli.analysis.ladder import MOST_ARROWS, Ladder
 from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.command import Command
@@ -16,6 +16,7 @@ from kwire_cli.cli.inputs import FITS
 from kwire_cli.cli.options import Choosing, LadderReport, OfGroups, OfTransactions
 from kwire_cli.cli.questions import Asking, ask, without_calls
 from kwire_cli.cli.typed_options import option, takes
+from kwire_cli.message.redaction import Redaction
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
@@ -52,9 +53,10 @@ def command(environment: Environment, options: Options) -> Exit:
     refuse_place(environment, options)
     most = MOST_ARROWS if options.top is None else options.top
     choice = Choice(options, options.catalog)
-    calls = LadderCalls(options.group, options.transactional_id, limit=most, takes=choice.takes)
+    takes = choice.takes if choice.chooses else None
+    ladder = Ladder(Redaction(options.catalog), options.group, options.transactional_id, most=most, takes=takes)
     with environment.answering():
-        ask(environment, options, calls, takes=TRAFFIC, connections=True, fits=FITS)
+        ask(environment, options, ladder, takes=TRAFFIC, connections=True, fits=FITS)
         chosen = {
             "--filter": [options.filter] if options.filter else [],
             "--frames": [options.frames] if options.frames else [],
@@ -62,4 +64,4 @@ def command(environment: Environment, options: Options) -> Exit:
             "--group": options.group,
             "--transactional-id": options.transactional_id,
         }
-        return emit(environment, calls.answer(without_calls(options.source, chosen)), options)
+        return emit(environment, ladder.answer(without_calls(options.source, chosen)), options)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from kwire_cli.analysis.call_labels import transactions_of
-from kwire_cli.analysis.ladder import LadderCalls
+from kwire_cli.analysis.ladder import Ladder
 from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.cli.command import Command
@@ -52,7 +51,7 @@ def command(environment: Environment, options: Options) -> Exit:
     """
     if options.draws(environment):
         refuse(options, ("open",), "chooses rows, and a ladder has calls; --transactional-id chooses calls")
-        ladder = LadderCalls((), options.transactional_id, about=transactions_of)
+        ladder = Ladder(Redaction(options.catalog), (), options.transactional_id, about="transactions")
         with environment.answering():
             ask(environment, options, ladder, takes=TRAFFIC, connections=True)
             nothing = without_calls(options.source, {"--transactional-id": options.transactional_id})

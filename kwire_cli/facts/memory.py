@@ -87,7 +87,7 @@ _ALWAYS = frozenset({"connections", "names"})
 MACROS = (
     "create macro seconds_between(a, b) as date_diff('microsecond', a, b) / 1e6",
     "create macro evidence(place) as arg_min(place, place.ordinal, 10)",
-    "create macro host_of(address) as regexp_replace(address, ':[0-9]+$', '')",
+    "create macro host_of(address) as trim(regexp_replace(address, ':[0-9]+$', ''), '[]')",
     *COST_MACROS,
 )
 _LATE_BROKERS = (

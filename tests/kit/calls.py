@@ -8,7 +8,6 @@ import kwire_cli
 from kit.commands import ROOT, json_of
 from kit.logs import batch, document, keyed, record
 from kit.traffic import pcap_file
-from kwire_cli.analysis.call import Call, Evidence, instant
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.subjects import LogItem, subjects_of
 from kwire_cli.message.redaction import Redaction
@@ -20,31 +19,16 @@ from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.reading import Reading
 from kwire_cli.source.request_log.exchange import Reader
-from kwire_cli.spec.kafka import FIND_COORDINATOR, WAITING
+from kwire_cli.spec.kafka import WAITING
 from kwire_cli.view.answers import answer_document
 
-# Calls made up by tests: of captures or request logs in shape, with any bodies.
+# Values that break what reads bodies.
 
 WRONG = (
     None, 0, 7, -1, 1 << 70, 1 << 300, 1.5, True, "", "x", "x" * 500, "\x1b[2J", [], {}, [None], [7], ["x"],
     [1, "a", None], [[]], [{}], [[{}]], {"x": None}, {"a": []},
 )  # fmt: skip
 """Values that no definition has in their place."""
-
-
-def fake_call(
-    api="Metadata", version=12, *, request=None, response=None, client="10.0.0.1:50000", client_id="app",
-    broker="10.0.0.2:9092", node=None, asked=1_700_000_000.0, answered=1_700_000_000.5, errors=(), throttle_ms=0,
-    frame=1, capture=None,
-):  # fmt: skip
-    """Return a call of which only some attributes matter; the others have a value that changes nothing."""
-    host = client.rpartition(":")[0]
-    places = [Evidence(api, instant(time), frame + at, 0, capture) for at, time in enumerate((asked, answered))]
-    return Call(
-        api, FIND_COORDINATOR if api == "FindCoordinator" else 3, version, client_id, host, broker, node, 0, asked,
-        answered, request or {}, response, [*errors], places[0], None if response is None else places[1], str,
-        None if asked is None else answered - asked, throttle_ms,
-    )  # fmt: skip
 
 
 # Calls made by hand for the rules of the diagnosis, samples read by all rules, and bodies of wrong types.

@@ -16,7 +16,7 @@ from kwire_cli.stores import location, path_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.analysis.comparison.partitions import Comparison, Copy, Difference, Side
+    from kwire_cli.analysis.comparison.partitions import Comparison, Copy, Difference
     from kwire_cli.answer import Block, Row
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.stores import Place
@@ -61,7 +61,7 @@ DIFFERENCES = (
     ),
     Column("detail"),
 )
-"""A difference, and what each copy has there: `aFile`, `aPosition` and so on are None where a copy has nothing."""
+"""A difference, and the `Side` of each copy: `aFile`, `aPosition` and so on are None if a copy has nothing there."""
 
 
 class Pair(NamedTuple):
@@ -125,15 +125,8 @@ def _copy(name: str, path: str, copy: Copy) -> Row:
 
 
 def _difference(path: str, difference: Difference) -> Row:
-    sides = (*_side(difference.a), *_side(difference.b))
-    return path, difference.offset, difference.kind, difference.legal, *sides, difference.detail
-
-
-def _side(side: Side | None) -> Row:
-    if side is None:
-        return (None,) * len(_SIDE)
-    place = side.file, side.position, side.size
-    return *place, side.base_offset, side.last_offset, side.epoch, side.crc, side.crc_valid
+    sides = [side or (None,) * len(_SIDE) for side in (difference.a, difference.b)]
+    return path, difference.offset, difference.kind, difference.legal, *sides[0], *sides[1], difference.detail
 
 
 def _pairs(a: Place, b: Place) -> Iterator[Pair]:

@@ -6,8 +6,7 @@ their client id, or all of a side.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kwire_cli.questions.traffic import Traffic, queries_in
 
@@ -16,44 +15,24 @@ if TYPE_CHECKING:
 
     from kwire_cli.message.redaction import Redaction
 
-    Row = Mapping[str, Any]
+    Row: TypeAlias = Mapping[str, Any]
     """A row of a query."""
+    Profile: TypeAlias = Mapping[str, dict[tuple[Any, ...], Row]]
+    """The rows of some clients by query and key."""
 
 By = Literal["software", "client", "all"]
 MOST_VALUES = 8
 """Values of a setting or a field that are told apart. A setting has one or two, and a field such as an offset any."""
-
-
-@dataclass
-class Values:
-    """Values of a setting or a field with the number of requests that have each, the most frequent first."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-    config: str | None = None
-    is_of_batches: bool = False
-
-    @property
-    def is_many(self) -> bool:
-        """Return whether there are too many values to tell them apart."""
-        return len(self.counts) > MOST_VALUES
-
-    @property
-    def texts(self) -> list[str]:
-        """The values; `(many)` if there are too many."""
-        return ["(many)"] if self.is_many else [*self.counts]
-
-
-@dataclass
-class Profile:
-    """The traffic of clients that are compared as one: rows of queries by their keys."""
-
-    client: Row
-    apis: dict[int, Row] = field(default_factory=dict)
-    errors: dict[tuple[int, str], int] = field(default_factory=dict)
-    settings: dict[str, Values] = field(default_factory=dict)
-    fields: dict[int, dict[str, Values]] = field(default_factory=dict)
-    rhythms: dict[int, Row] = field(default_factory=dict)
-    counts: Row = field(default_factory=dict)
+KEYS: dict[str, tuple[str, ...]] = {
+    "clients": (),
+    "apis": ("api_key",),
+    "errors": ("api_key", "error"),
+    "settings": ("setting",),
+    "fields": ("api_key", "path"),
+    "rhythm": ("number",),
+    "counts": ("number",),
+}
+"""The columns by which rows of both sides belong together, by query."""
 
 
 class Profiles(Traffic):
@@ -73,21 +52,8 @@ class Profiles(Traffic):
 
     def profiles(self, by: By) -> dict[str, Profile]:
         """Return the profile of each group of clients by name."""
-        found = {name: Profile(row) for name, row in self.clients(by).items()}
-        rows = self.rows
-        for row in rows("apis", by=by):
-            found[row["name"]].apis[row["api_key"]] = row
-        for row in rows("errors", by=by):
-            found[row["name"]].errors[row["api_key"], row["error"]] = row["responses"]
-        for row in rows("settings", by=by):
-            empty = Values(config=row["config"], is_of_batches=row["is_of_batches"])
-            values = found[row["name"]].settings.setdefault(row["setting"], empty)
-            values.counts[row["value"]] = row["requests"]
-        for row in rows("fields", by=by):
-            fields = found[row["name"]].fields.setdefault(row["api_key"], {})
-            fields.setdefault(row["path"], Values()).counts[row["value"]] = row["requests"]
-        for row in rows("rhythm", by=by):
-            found[row["name"]].rhythms[row["number"]] = row
-        for row in rows("counts", by=by):
-            found[row["name"]].counts = row
+        found: dict[str, Profile] = {name: {query: {} for query in KEYS} for name in self.clients(by)}
+        for query, keys in KEYS.items():
+            for row in self.rows(query, by=by, most_values=MOST_VALUES):
+                found[row["name"]][query][tuple(row[key] for key in keys)] = row
         return found

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.comparison.profiles import MOST_VALUES, Profile, Values
-from kwire_cli.analysis.stats import seconds
+from kwire_cli.analysis.comparison.profiles import MOST_VALUES
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.errors import counted, few
 from kwire_cli.facts.set_fields import fields_of, versions_with
@@ -13,9 +12,8 @@ from kwire_cli.facts.set_fields import fields_of, versions_with
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.comparison.profiles import By, Profiles, Row as Client
-    from kwire_cli.answer import Block, Level, Row
-    from kwire_cli.spec.model import Versions
+    from kwire_cli.analysis.comparison.profiles import By, Profile, Profiles, Row as ProfileRow
+    from kwire_cli.answer import Block, Kind, Level, Row
 
 UNNAMED = "(no name)"
 """Clients that say no software, or no id."""
@@ -32,8 +30,8 @@ class Pair(NamedTuple):
     """Clients of both sides that are compared; a side without such clients has None."""
 
     name: str
-    a: Client | None
-    b: Client | None
+    a: ProfileRow | None
+    b: ProfileRow | None
 
 
 def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "software") -> Answer:
@@ -60,7 +58,7 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
     compared = {name: len(those) - left_out[name] for name, those in rows.items()}
     uncertain = {name: count for name, count in left_out.items() if count}
     left_out["clients"] = len(alone) if by_name else 0
-    left_out[UNREAD] = sum(use["unread"] for _, *sides in both for profile in sides for use in profile.apis.values())
+    left_out[UNREAD] = sum(use["unread"] for _, *sides in both for profile in sides for use in profile["apis"].values())
     of_brokers = a.broker_requests, b.broker_requests
     left_out[OF_BROKERS] = sum(of_brokers)
     settings.sort(key=lambda row: not row[-1])
@@ -118,7 +116,7 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
 # Clients of both sides that belong together.
 
 
-def pairs_of(a: Mapping[str, Client], b: Mapping[str, Client]) -> list[Pair]:
+def pairs_of(a: Mapping[str, ProfileRow], b: Mapping[str, ProfileRow]) -> list[Pair]:
     """Return the clients of both sides in pairs by name."""
     pairs = [Pair(name, a.get(name), b.get(name)) for name in {*a, *b}]
     return sorted(pairs, key=lambda pair: (not (pair.a and pair.b), -_requests(pair), pair.name))
@@ -133,14 +131,19 @@ def _requests(pair: Pair) -> int:
     return sum(client["requests"] for client in (pair.a, pair.b) if client)
 
 
-# Tables.
+# Tables: a row has what both sides have under one key. Its last value says whether it differs, None if that is unknown.
+
+
+def _both(name: str, kind: Kind = "text", title: str = "", **more: Any) -> tuple[Column, Column]:
+    """Return the columns of both sides, `aName` and `bName`."""
+    a, b = (Column(f"{side}{name}", kind, f"{side} {title}" if title else "", **more) for side in "ab")
+    return a, b
+
 
 APIS = (
     Column("api"),
-    Column("aVersions", "list", title="a versions"),
-    Column("bVersions", "list", title="b versions"),
-    Column("aRequests", "count", title="a requests", keep=2),
-    Column("bRequests", "count", title="b requests", keep=2),
+    *_both("Versions", "list"),
+    *_both("Requests", "count", keep=2),
     Column("differs", "flag", keep=1),
 )
 """An api that one side or both use. It differs if the versions do."""
@@ -153,93 +156,24 @@ ERRORS = (
 """An error that responses of either side have, and how many have it."""
 COSTS = (
     Column("api"),
-    Column("aRequestBytes", "number", title="a req bytes", digits=0, keep=3),
-    Column("bRequestBytes", "number", title="b req bytes", digits=0, keep=3),
-    Column("aResponseBytes", "number", title="a resp bytes", digits=0, wide=True),
-    Column("bResponseBytes", "number", title="b resp bytes", digits=0, wide=True),
-    Column("aLatencyP50Seconds", "duration", title="a p50", unit="ms"),
-    Column("bLatencyP50Seconds", "duration", title="b p50", unit="ms"),
-    Column("aLatencyP99Seconds", "duration", title="a p99", unit="ms", keep=1),
-    Column("bLatencyP99Seconds", "duration", title="b p99", unit="ms", keep=1),
+    *_both("RequestBytes", "number", "req bytes", digits=0, keep=3),
+    *_both("ResponseBytes", "number", "resp bytes", digits=0, wide=True),
+    *_both("LatencyP50Seconds", "duration", "p50", unit="ms"),
+    *_both("LatencyP99Seconds", "duration", "p99", unit="ms", keep=1),
     Column("differs", "flag", wide=True),
 )
 """Bytes of a request and of its response in the mean, and latencies, of an api that both sides use. Latencies of Fetch,
 JoinGroup and the like are those of answers that wait on purpose.
 """
-
-
-def _apis(a: Profile, b: Profile) -> Iterator[Row]:
-    for key in sorted({*a.apis, *b.apis}):
-        uses = [profile.apis.get(key) for profile in (a, b)]
-        versions = [use and use["versions"] for use in uses]
-        requests = [use and use["requests"] for use in uses]
-        yield _name(key, a, b), *versions, *requests, versions[0] != versions[1]
-
-
-def _name(key: int, *profiles: Profile) -> str:
-    return next(str(use["api"]) for profile in profiles if (use := profile.apis.get(key)))
-
-
-def _errors(a: Profile, b: Profile) -> Iterator[Row]:
-    counts = [
-        (key, error, a.errors.get((key, error), 0), b.errors.get((key, error), 0))
-        for key, error in {*a.errors, *b.errors}
-    ]
-    for key, error, mine, other in sorted(counts, key=lambda row: (row[0], -row[2] - row[3], row[1])):
-        yield _name(key, a, b), error, mine, other
-
-
-def _costs(a: Profile, b: Profile) -> Iterator[Row]:
-    for key in sorted({*a.apis} & {*b.apis}):
-        uses = a.apis[key], b.apis[key]
-        costs = [_cost(use) for use in uses]
-        known = ([name for name, value in enumerate(cost) if value is not None] for cost in costs)
-        differs = _differs(known, [bool(use["sized"]) for use in uses])
-        yield _name(key, a), *(value for pair in zip(*costs, strict=True) for value in pair), differs
-
-
-def _cost(use: Mapping[str, Any]) -> tuple[float | None, ...]:
-    sizes = (use[name] if use[name] is None else round(use[name], 1) for name in ("request_bytes", "response_bytes"))
-    return *sizes, seconds(use["p50_us"]), seconds(use["p99_us"])
-
-
 SETTINGS = (
     Column("setting"),
     Column("config", title="configuration", keep=1),
     Column("a", "list"),
     Column("b", "list"),
-    Column("aCounts", "map", wide=True),
-    Column("bCounts", "map", wide=True),
+    *_both("Counts", "map", wide=True),
     Column("differs", "flag", wide=True),
 )
 """A setting that the requests of either side show, and its values, the most frequent first."""
-
-
-def _settings(a: Profile, b: Profile) -> Iterator[Row]:
-    for name in sorted({*a.settings, *b.settings}):
-        api, _, _ = name.partition(".")
-        mine, other = (profile.settings.get(name, Values()) for profile in (a, b))
-        of_batches = mine.is_of_batches or other.is_of_batches
-        whole = [_shows_all(profile, api, of_batches=of_batches) for profile in (a, b)]
-        differs = None if mine.is_many and other.is_many else _differs([mine.texts, other.texts], whole)
-        counts = [{} if values.is_many else values.counts for values in (mine, other)]
-        yield name, mine.config or other.config or "", mine.texts, other.texts, *counts, differs
-
-
-def _differs(shown: Iterable[Iterable[Any]], whole: Iterable[bool]) -> bool | None:
-    """Return whether a side shows what the other one lacks; None if the other one does not show all that it has."""
-    (mine, other), (a_is_whole, b_is_whole) = map(set, shown), whole
-    if (mine - other and b_is_whole) or (other - mine and a_is_whole):
-        return True
-    return None if mine ^ other else False
-
-
-def _shows_all(profile: Profile, api: str, *, of_batches: bool = False) -> bool:
-    """Return whether a profile has all of the requests of an api, or of the batches in them."""
-    uses = [use for use in profile.apis.values() if use["api"] == api]
-    return not any(use["unread"] or (of_batches and not use["sized"]) for use in uses)
-
-
 FIELDS = (
     Column("api"),
     Column("path", title="field"),
@@ -252,54 +186,15 @@ FIELDS = (
 
 `values` are numbers and flags; texts are not told.
 """
-
-
-def _fields(a: Profile, b: Profile) -> Iterator[Row]:
-    """Yield the fields that either side sets. The last value of a row is whether only one side does."""
-    for key in sorted({*a.apis} & {*b.apis}):
-        mine, other = a.fields.get(key, {}), b.fields.get(key, {})
-        for path in sorted({*mine, *other}):
-            side, values, without = ("a", mine[path], b) if path in mine else ("b", other[path], a)
-            use = without.apis[key]
-            texts = [text for text in values.texts if text]
-            requests = sum(values.counts.values())
-            differs = False if path in mine and path in other else not use["unread"] or None
-            detail = _detail(versions_with(fields_of(key), path), use["versions"], side)
-            yield _name(key, a), path, side, requests, texts, detail, differs
-
-
-def _detail(versions: Versions | None, spoken: Iterable[int], side: str) -> str:
-    """Return words for a field that the versions of the other side lack."""
-    if versions is None or any(version in versions for version in spoken):
-        return ""
-    return f"not in the versions of {'b' if side == 'a' else 'a'}"
-
-
 RHYTHM = (
     Column("rhythm", title="time between"),
     Column("config", title="configuration", keep=2),
-    Column("aCount", "count", wide=True),
-    Column("bCount", "count", wide=True),
-    Column("aP50Seconds", "duration", title="a p50", unit="ms"),
-    Column("bP50Seconds", "duration", title="b p50", unit="ms"),
-    Column("aP99Seconds", "duration", title="a p99", unit="ms", keep=1),
-    Column("bP99Seconds", "duration", title="b p99", unit="ms", keep=1),
+    *_both("Count", "count", wide=True),
+    *_both("P50Seconds", "duration", "p50", unit="ms"),
+    *_both("P99Seconds", "duration", "p99", unit="ms", keep=1),
     Column("differs", "flag", wide=True),
 )
 """A time between requests that each side sends again and again, and the configuration that has a part in it."""
-
-
-def _rhythm(a: Profile, b: Profile) -> Iterator[Row]:
-    for number in sorted({*a.rhythms, *b.rhythms}):
-        both = [profile.rhythms.get(number) for profile in (a, b)]
-        [one, *_] = filter(None, both)
-        times = [rhythm and rhythm["times"] for rhythm in both]
-        points = [rhythm and seconds(rhythm[point]) for point in ("p50_us", "p99_us") for rhythm in both]
-        whole = [profile.client["span_s"] is not None and _shows_all(profile, one["api"]) for profile in (a, b)]
-        differs = _differs(([number][: bool(rhythm)] for rhythm in both), whole)
-        yield one["rhythm"], one["config"], *times, *points, differs
-
-
 COUNTS = (
     Column("what", title="groups and batches"),
     Column("a", "number"),
@@ -307,35 +202,6 @@ COUNTS = (
     Column("differs", "flag", wide=True),
 )
 """Counts of group events and batches. A side that does nothing of the kind has None."""
-
-
-OF_GROUPS = (
-    ("joins", "joins", 0),
-    ("leaves", "leaves", 0),
-    ("responses that told of a rebalance", "rebalances", 0),
-    ("commits", "commits", 0),
-    ("generations", "generations", 0),
-)
-OF_BATCHES = (
-    ("batches", "batches", 0),
-    ("records per batch", "records_per_batch", 2),
-    ("bytes per batch", "bytes_per_batch", 1),
-)
-"""Names of counts, their columns, and digits behind the point."""
-
-
-def _counts(a: Profile, b: Profile) -> Iterator[Row]:
-    for of_batches, counts in ((False, OF_GROUPS), (True, OF_BATCHES)):
-        for name, column, digits in counts:
-            values = [profile.counts.get(column) for profile in (a, b)]
-            if values == [None, None]:
-                continue
-            whole = [not of_batches or _shows_all(profile, "Produce", of_batches=True) for profile in (a, b)]
-            differs = _differs(([name][: value is not None] for value in values), whole)
-            shown = (round(value, digits) if isinstance(value, float) else value for value in values)
-            yield name, *shown, differs
-
-
 SIDES = (
     Column("client"),
     Column("side"),
@@ -345,6 +211,99 @@ SIDES = (
     Column("seconds", "duration"),
 )
 """The clients of each side that are compared as one."""
+
+
+def _joined(query: str, a: Profile, b: Profile) -> Iterator[tuple[ProfileRow, ProfileRow | None, ProfileRow | None]]:
+    """Yield a row that is there, then those of both sides, for each key of a query in order."""
+    mine, other = a[query], b[query]
+    for key in sorted({*mine, *other}):
+        yield mine.get(key) or other[key], mine.get(key), other.get(key)
+
+
+def _values(column: str, *rows: ProfileRow | None) -> list[Any]:
+    """Return the values of a column on both sides; None for a side without a row."""
+    return [row and row[column] for row in rows]
+
+
+def _apis(a: Profile, b: Profile) -> Iterator[Row]:
+    for one, mine, other in _joined("apis", a, b):
+        versions = _values("versions", mine, other)
+        yield one["api"], *versions, *_values("requests", mine, other), versions[0] != versions[1]
+
+
+def _errors(a: Profile, b: Profile) -> Iterator[Row]:
+    rows = []
+    for one, *both in _joined("errors", a, b):
+        mine, other = (row["responses"] if row else 0 for row in both)
+        rows.append((one["api_key"], -mine - other, one["error"], one["api"], mine, other))
+    for _, _, error, api, mine, other in sorted(rows):
+        yield api, error, mine, other
+
+
+def _costs(a: Profile, b: Profile) -> Iterator[Row]:
+    for one, mine, other in _joined("apis", a, b):
+        if mine and other:
+            names = "request_bytes", "response_bytes", "p50_s", "p99_s"
+            known = ([name for name in names if row[name] is not None] for row in (mine, other))
+            differs = _differs(known, [bool(row["sized"]) for row in (mine, other)])
+            yield one["api"], *(value for name in names for value in _values(name, mine, other)), differs
+
+
+def _settings(a: Profile, b: Profile) -> Iterator[Row]:
+    for one, *both in _joined("settings", a, b):
+        texts = [row["texts"] if row else [] for row in both]
+        whole = [_shows_all(profile, one["api"], of_batches=one["is_of_batches"]) for profile in (a, b)]
+        is_many = all(row and row["is_many"] for row in both)
+        counts = [row["counts"] if row else {} for row in both]
+        yield one["setting"], one["config"], *texts, *counts, None if is_many else _differs(texts, whole)
+
+
+def _fields(a: Profile, b: Profile) -> Iterator[Row]:
+    """Yield the fields that either side sets, of apis that both use. A row differs if only one side sets the field."""
+    for one, mine, other in _joined("fields", a, b):
+        key = one["api_key"]
+        uses = a["apis"].get((key,)), b["apis"].get((key,))
+        if uses[0] and uses[1]:
+            side, without = ("a", uses[1]) if mine else ("b", uses[0])
+            versions = versions_with(fields_of(key), one["path"])
+            is_possible = versions is None or any(version in versions for version in without["versions"])
+            detail = "" if is_possible else f"not in the versions of {'b' if mine else 'a'}"
+            differs = False if mine and other else not without["unread"] or None
+            yield without["api"], one["path"], side, one["requests"], one["texts"], detail, differs
+
+
+def _rhythm(a: Profile, b: Profile) -> Iterator[Row]:
+    for one, *both in _joined("rhythm", a, b):
+        points = [value for column in ("times", "p50_s", "p99_s") for value in _values(column, *both)]
+        whole = [profile["clients"][()]["span_s"] is not None and _shows_all(profile, one["api"]) for profile in (a, b)]
+        yield one["rhythm"], one["config"], *points, _differs_in_rows(both, whole)
+
+
+def _counts(a: Profile, b: Profile) -> Iterator[Row]:
+    for one, *both in _joined("counts", a, b):
+        of_batches = one["is_of_batches"]
+        whole = [not of_batches or _shows_all(profile, "Produce", of_batches=True) for profile in (a, b)]
+        values = [row and (row["mean"] if row["total"] is None else row["total"]) for row in both]
+        yield one["what"], *values, _differs_in_rows(both, whole)
+
+
+def _differs(shown: Iterable[Iterable[Any]], whole: Iterable[bool]) -> bool | None:
+    """Return whether a side shows what the other one lacks; None if the other one does not show all that it has."""
+    (mine, other), (a_is_whole, b_is_whole) = map(set, shown), whole
+    if (mine - other and b_is_whole) or (other - mine and a_is_whole):
+        return True
+    return None if mine ^ other else False
+
+
+def _differs_in_rows(rows: Iterable[ProfileRow | None], whole: Iterable[bool]) -> bool | None:
+    """Return whether only one side has a row, as `_differs`."""
+    return _differs(([True] if row else [] for row in rows), whole)
+
+
+def _shows_all(profile: Profile, api: str, *, of_batches: bool = False) -> bool:
+    """Return whether a profile has all of the requests of an api, or of the batches in them."""
+    uses = [use for use in profile["apis"].values() if use["api"] == api]
+    return not any(use["unread"] or (of_batches and not use["sized"]) for use in uses)
 
 
 def _sides(pairs: Sequence[Pair]) -> Iterator[Row]:
@@ -361,7 +320,10 @@ _LEVELS: dict[str, Level] = {"-": "error", "+": "good"}
 
 
 def _heads(
-    a: Mapping[str, Client], b: Mapping[str, Client], everyone: Sequence[Client | None], names: tuple[str, str]
+    a: Mapping[str, ProfileRow],
+    b: Mapping[str, ProfileRow],
+    everyone: Sequence[ProfileRow | None],
+    names: tuple[str, str],
 ) -> Iterator[Item]:
     """Yield a line for each side, and one for each client that the other side does not have."""
     for sign, name, whole in zip(_LEVELS, names, everyone, strict=True):
@@ -372,7 +334,7 @@ def _heads(
                 yield Item(0, f"{sign} {name}", _about(client), _LEVELS[sign])
 
 
-def _about(client: Client, software: Sequence[str] = ()) -> str:
+def _about(client: ProfileRow, software: Sequence[str] = ()) -> str:
     """Return software and the requests of clients as text."""
     requests, span = counted(client["requests"], "request"), client["span_s"]
     took = "" if span is None else f" in {span:.2f} s"

@@ -9,7 +9,7 @@ with spoken as (
         time,
         client_id,
         software,
-        trim(regexp_replace(client_address, ':[0-9]+$', ''), '[]') as address,
+        host_of(client_address) as address,
         capture_point,
         coalesce(broker_address, 'unknown') as broker_address,
         api_key,

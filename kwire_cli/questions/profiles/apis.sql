@@ -15,10 +15,10 @@ select
     count(*) as requests,
     count(request_size) as sized,
     count(*) filter (where not is_read) as unread,
-    avg(request_size) as request_bytes,
-    coalesce(sum(response_size), 0) / nullif(count(request_size), 0) as response_bytes,
-    percentile_disc(0.5) within group (order by latency_us) as p50_us,
-    percentile_disc(0.99) within group (order by latency_us) as p99_us
+    round(avg(request_size), 1) as request_bytes,
+    round(coalesce(sum(response_size), 0) / nullif(count(request_size), 0), 1) as response_bytes,
+    percentile_disc(0.5) within group (order by latency_us) / 1e6 as p50_s,
+    percentile_disc(0.99) within group (order by latency_us) / 1e6 as p99_s
 from named
 group by name, api_key
 order by name, api_key

@@ -1,5 +1,5 @@
--- One row for each group of clients: events of groups, null if no request is about a group, and batches that they wrote,
--- null if there are none. `generations` are those of classic groups and the epochs of others.
+-- One row for each group of clients and count: events of groups if a request is about a group, and batches if they wrote
+-- any. `generations` are those of classic groups and the epochs of others.
 with epochs as (
     select connection, frame, null as member_epoch from bodies_heartbeat_request
     union all
@@ -54,17 +54,24 @@ written as (
     join batches b on b.connection = n.connection and b.frame = n.frame
     where n.is_read and b.magic = 2
     group by n.name
+),
+counted as (
+    select
+        coalesce(e.name, w.name) as name,
+        unnest([
+            {'number': 1, 'what': 'joins', 'total': e.joins, 'mean': null::double},
+            {'number': 2, 'what': 'leaves', 'total': e.leaves, 'mean': null::double},
+            {'number': 3, 'what': 'responses that told of a rebalance', 'total': e.rebalances, 'mean': null::double},
+            {'number': 4, 'what': 'commits', 'total': e.commits, 'mean': null::double},
+            {'number': 5, 'what': 'generations', 'total': e.generations, 'mean': null::double},
+            {'number': 6, 'what': 'batches', 'total': w.batches, 'mean': null::double},
+            {'number': 7, 'what': 'records per batch', 'total': null, 'mean': round(w.records / w.batches, 2)},
+            {'number': 8, 'what': 'bytes per batch', 'total': null, 'mean': round(w.bytes / w.batches, 1)}
+        ]) as c
+    from events e
+    full join written w on w.name = e.name
 )
-select
-    coalesce(e.name, w.name) as name,
-    e.joins,
-    e.leaves,
-    e.rebalances,
-    e.commits,
-    e.generations,
-    w.batches,
-    w.records / w.batches as records_per_batch,
-    w.bytes / w.batches as bytes_per_batch
-from events e
-full join written w on w.name = e.name
-order by name
+select name, c.number, c.what, c.total, c.mean, c.number >= 6 as is_of_batches
+from counted
+where coalesce(c.total, c.mean) is not null
+order by name, c.number

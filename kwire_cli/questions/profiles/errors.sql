@@ -2,11 +2,11 @@
 with failed as (
     select
         case $by when 'software' then software_name when 'client' then client_name else 'all clients' end as name,
-        api_key, unnest(errors) as error
+        api, api_key, unnest(errors) as error
     from profile_calls
     where not is_of_broker
 )
-select name, api_key, error, count(*) as responses
+select name, max(api) as api, api_key, error, count(*) as responses
 from failed
 group by name, api_key, error
 order by name, api_key, error

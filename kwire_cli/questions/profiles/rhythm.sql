@@ -45,8 +45,8 @@ select
     api || ' of a ' || case when api = 'Produce' then 'partition' else 'member' end as rhythm,
     config,
     count(*) as times,
-    percentile_disc(0.5) within group (order by between_us) as p50_us,
-    percentile_disc(0.99) within group (order by between_us) as p99_us
+    percentile_disc(0.5) within group (order by between_us) / 1e6 as p50_s,
+    percentile_disc(0.99) within group (order by between_us) / 1e6 as p99_s
 from timed
 where between_us is not null
 group by name, number, api, config

@@ -1,6 +1,7 @@
--- One row for each group of clients, setting that shows in their requests, and value, with how many requests or batches
--- have it. `config` is the name of the Java client's configuration, and is_of_batches says that only captures show the
--- setting. A request that ends a fetch session says nothing of configuration.
+-- One row for each group of clients and setting that shows in their requests, with its values, the most frequent first,
+-- and how many requests or batches have each. Beyond $most_values values are not told apart. `config` is the name of the
+-- Java client's configuration, and is_of_batches says that only captures show the setting. A request that ends a fetch
+-- session says nothing of configuration.
 with produce as (
     select connection, frame, unnest([
         {'setting': 'acks', 'config': 'acks', 'value': body.acks::varchar},
@@ -153,17 +154,31 @@ shown as (
     select connection, frame, s, false from others
     union all
     select connection, frame, s, true from of_batches
+),
+counted as (
+    select
+        case $by when 'software' then c.software_name when 'client' then c.client_name else 'all clients' end as name,
+        c.api,
+        c.api || '.' || s.s.setting as setting,
+        s.s.config as config,
+        s.is_of_batches,
+        left(s.s.value, 80) as value,
+        count(*) as requests
+    from shown s
+    join profile_calls c on c.connection = s.connection and c.frame = s.frame
+    where c.is_read and not c.is_of_broker and s.s.value is not null
+    group by all
 )
 select
-    case $by when 'software' then c.software_name when 'client' then c.client_name else 'all clients' end as name,
-    c.api,
-    c.api || '.' || s.s.setting as setting,
-    s.s.config as config,
-    s.is_of_batches,
-    left(s.s.value, 80) as value,
-    count(*) as requests
-from shown s
-join profile_calls c on c.connection = s.connection and c.frame = s.frame
-where c.is_read and not c.is_of_broker and s.s.value is not null
-group by all
-order by name, setting, requests desc, value
+    name,
+    api,
+    setting,
+    max(config) as config,
+    bool_or(is_of_batches) as is_of_batches,
+    count(*) > $most_values as is_many,
+    case when count(*) > $most_values then ['(many)'] else list(value order by requests desc, value) end as texts,
+    case when count(*) > $most_values then map()
+        else map(list(value order by requests desc, value), list(requests order by requests desc, value)) end as counts
+from counted
+group by name, api, setting
+order by name, setting

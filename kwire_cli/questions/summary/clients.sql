@@ -12,9 +12,7 @@ error_maps as (
 select
     c.client_id,
     coalesce(list(distinct c.software order by c.software) filter (where c.software is not null), []) as software,
-    coalesce(
-        list(distinct trim(c.client_host, '[]') order by trim(c.client_host, '[]')) filter (where c.client_host is not null), []
-    ) as addresses,
+    coalesce(list(distinct c.client_host order by c.client_host) filter (where c.client_host is not null), []) as addresses,
     count(*) as requests,
     coalesce(e.errors, map()) as errors,
     bool_and(c.is_internal) as is_internal

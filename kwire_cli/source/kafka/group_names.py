@@ -73,6 +73,12 @@ def groups_of(line: Captured) -> list[str]:
     return groups_named(request.api_key, {"groupId": request.field("groupId")})
 
 
+def transactions_of(line: Captured) -> list[str]:
+    """Return the transactional ids that a request names, or those of a response's request."""
+    request = line.request if line.kind == "response" else line
+    return transactions_named(request.api_key, body_of(request)) if request and request.read else []
+
+
 def _each_once(*names: Any) -> list[str]:
     return list(dict.fromkeys(name for name in names if isinstance(name, str) and name))
 
