@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.transactions import tables as transactions
+
 if TYPE_CHECKING:
     from kwire_cli.analysis.calls import ReplayedTables
 
-REPLAYED: tuple[ReplayedTables, ...] = ()
+REPLAYED: tuple[ReplayedTables, ...] = (transactions.REPLAYED,)

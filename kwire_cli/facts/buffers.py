@@ -71,11 +71,15 @@ def _json_type(kind: Any) -> Any:
     """Return the type that a value has in JSON, where times are microseconds since 1970."""
     if isinstance(kind, dict):
         return {name: _json_type(inner) for name, inner in kind.items()}
+    if isinstance(kind, list):
+        return [_json_type(kind[0])]
     return "BIGINT" if kind == "TIMESTAMPTZ" else kind
 
 
 def _from_json(value: str, kind: Any) -> str:
     """Return the SQL that makes a value of a type from what JSON has for it."""
+    if kind == [PLACE]:
+        return f"list_transform({value}, lambda each: {_from_json('each', PLACE)})"
     if kind == PLACE:
         fields = ", ".join(f"'{name}': {_from_json(f'{value}.{name}', inner)}" for name, inner in kind.items())
         return f"case when {value} is not null then {{{fields}}} end"

@@ -11,7 +11,7 @@ from kwire_cli.questions.rule_files import FAMILIES
 from kwire_cli.questions.sentence import sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kwire_cli.facts.memory import Tables
     from kwire_cli.questions.rule_files import Rule, Severity
@@ -48,23 +48,19 @@ class Row:
 def findings(tables: Tables, rules: Sequence[Rule]) -> Iterator[Row]:
     """Yield the findings of rules.
 
-    A rule over tables that replays fill runs if one of these tables has rows; any other rule if there is traffic.
+    A rule over tables that replays fill runs if one of these tables has rows. Any rule runs if there is traffic of
+    the kind that it names.
 
     Raises:
         InputError: DuckDB refuses the query of a rule, or a text names a column that the query does not give.
 
     """
     facts = tables.rows(FACTS)[0]
-    apis, errors = frozenset(facts["apis"] or ()), frozenset(facts["errors"] or ())
     filled = {name for name in tables.created if tables.rows(f"select 1 from {name} limit 1")}  # noqa: S608 - our names
     tables.connection.execute(EXPLAINED)
     for rule in rules:
         created = needed_by(rule.query) & tables.created
-        if not (created & filled if created else facts["has_traffic"]):
-            continue
-        if (rule.apis and not rule.apis & apis) or (rule.errors and not rule.errors & errors):
-            continue
-        if rule.anomalies and not facts["has_anomalies"]:
+        if not (created & filled or _has_traffic_for(rule, facts, is_replayed=bool(created))):
             continue
         try:
             rows = tables.rows(rule.graded_query, rule.parameters)
@@ -74,6 +70,15 @@ def findings(tables: Tables, rules: Sequence[Rule]) -> Iterator[Row]:
             raise InputError(f"rule {rule.code}: {error.reason}") from error
         except KeyError as error:
             raise InputError(f"rule {rule.code}: its text names {error}, and its query has no such column") from error
+
+
+def _has_traffic_for(rule: Rule, facts: Mapping[str, Any], *, is_replayed: bool) -> bool:
+    """Return whether there is the traffic that a rule names. A rule over replays has to name apis."""
+    if not facts["has_traffic"] or (is_replayed and not rule.apis):
+        return False
+    if (rule.apis and rule.apis.isdisjoint(facts["apis"] or ())) or (rule.anomalies and not facts["has_anomalies"]):
+        return False
+    return not rule.errors or not rule.errors.isdisjoint(facts["errors"] or ())
 
 
 def _explain(tables: Tables, rule: Rule, rows: Sequence[dict[str, Any]]) -> None:

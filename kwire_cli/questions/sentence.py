@@ -2,9 +2,9 @@
 
 `{n:# answer}` counts (`1 answer`, `3 answers`), and `{n:# retry|retries}` has a plural of its own. `{span_s:s}` is a
 duration from seconds, `{took_us:us}` one from microseconds, `{size:bytes}` a size, `{share:%}` a share. A list shows
-its first three values and how many more there are. `{per_s:rate}` is a number for each second, and `{group_id:shell}` a
-word of a command. `[...]` is left out if a column in it is null or an empty list; `{is_known:?}` shows nothing, for
-such a condition.
+its first three values and how many more there are. `{began:time}` is a time to the millisecond, `{per_s:rate}` a
+number for each second, and `{group_id:shell}` a word of a command. `[...]` is left out if a column in it is null or an
+empty list; `{is_known:?}` shows nothing, for such a condition.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
     "bytes": size_text,
     "%": lambda value: f"{100 * value:.0f} %",
     "?": lambda _: "",
+    "time": lambda value: f"{value:%Y-%m-%d %H:%M:%S.%f}"[:-3],
     "rate": lambda value: f"{value:.0f}" if abs(value) >= 9.95 else f"{value:.1f}",
     "shell": lambda value: quote(str(value)),
 }

@@ -3,13 +3,12 @@
 import shutil
 
 import pytest
-from kit.calls import log_batch, subjects
+from kit.calls import answer_document, log_batch, subjects
 from kit.commands import ROOT, json_of
 from kit.logs import batch, keyed, record, snapshot
 
 import kwire_cli as kwire
 from kwire_cli.analysis.diagnosis.sequences import LogSequences
-from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
 from kwire_cli.analysis.state.ends import ends_of
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.analysis.verify import verify_partition
@@ -28,23 +27,18 @@ def says(folder):
     """Return the open transactions by each question, and the offsets of faults in sequences by both that ask."""
     ends = ends_of(partition(folder))
     transactions = Transactions(Redaction(kwire.catalog()))
-    trouble = TransactionTrouble()
     sequences = LogSequences()
     state = None
     for item in subjects(folder):
-        for fold in (transactions, trouble, sequences):
-            (fold.add if fold is transactions else fold.log_item)(item)
+        transactions.add(item)
+        sequences.log_item(item)
         if isinstance(item.item, Batch) and item.item.crc_valid:
             state = state or ProducerState(item.item.head.base_offset)
             state.append(item.item)
+    held = answer_document(transactions.answer())["tables"].get("heldBack", [])
     open_ = {
         "state": {(own.producer_id, own.first_offset) for own in ends.open},
-        "transactions": {(row.producer_id, row.first_offset) for row in transactions.state.found().held_back},
-        "diagnosis": {
-            (int(row.text.split()[1].rstrip(",")), row.evidence[0].offset)
-            for row in trouble.findings()
-            if "without a marker" in row.text
-        },
+        "transactions": {(row["producerId"], row["firstOffset"]) for row in held},
         "batches": {(own.producer_id, own.first_offset) for own in state.open_transactions()} if state else set(),
     }
     faults = [*verify_partition(folder)]

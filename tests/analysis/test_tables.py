@@ -67,3 +67,23 @@ def test_secrets_are_in_no_column_unless_they_are_asked_for():
         tables.sql(query)
     with kwire.tables(capture, show_secrets=True) as tables:
         assert all(token for (token,) in tables.sql(query).fetchall())
+
+
+@pytest.mark.parametrize(
+    ("given", "results"),
+    [
+        ("fenced-producer.pcap", ["committed", "aborted", "committed"]),
+        ("long-transaction.log", ["committed"]),
+        ("hanging-transaction/payments-0", ["committed", "open", "committed", "committed", "committed"]),
+    ],
+)
+def test_tables_of_transactions(given, results):
+    """A replay fills them from captures, request logs and logs of partitions."""
+    with kwire.tables(SAMPLES / "incidents" / given) as tables:
+        rows = tables.sql("select result, places[1].what, duration_s from transactions order by ordinal").fetchall()
+        [(events, without)] = tables.sql(
+            "select count(*), count(*) filter (place.file is null and place.frame is null) from transaction_events"
+        ).fetchall()
+    assert [row[0] for row in rows] == results
+    assert all(row[1] for row in rows)
+    assert (events > 0, without) == (True, 0)

@@ -9,7 +9,6 @@ from kwire_cli.analysis.diagnosis.damage import DamagedLogs
 from kwire_cli.analysis.diagnosis.groups import GroupTrouble
 from kwire_cli.analysis.diagnosis.model import FindingKind, kind_of
 from kwire_cli.analysis.diagnosis.sequences import LogSequences
-from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
 from kwire_cli.questions import rule_files
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
 RULES: tuple[type[Rule], ...] = (
     DamagedLogs,
-    TransactionTrouble,
     GroupTrouble,
     LogSequences,
     Batches,

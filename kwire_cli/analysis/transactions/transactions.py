@@ -1,32 +1,27 @@
-"""The question what transactions there were, and how they ended: a fold over traffic and logs."""
+"""The question what transactions there were, and how they ended.
+
+The replay fills tables, and the queries in `questions/transactions` choose rows of them. Here are the columns of the
+answer.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.call import Evidence, instant
-from kwire_cli.analysis.calls import Replayed
-from kwire_cli.analysis.transactions.logs import LogTransactions
-from kwire_cli.analysis.transactions.model import (
-    ABORTED,
-    COMMITTED,
-    MOST_EVENTS,
-    NO_PRODUCER,
-    OPEN,
-    UNKNOWN,
-    Written,
-)
-from kwire_cli.analysis.transactions.timeline import transactions_of
-from kwire_cli.analysis.transactions.traffic import QUERY, events_of
+from kwire_cli.analysis.call import time_in_row
+from kwire_cli.analysis.calls import TableFold
+from kwire_cli.analysis.transactions.model import OPEN
+from kwire_cli.analysis.transactions.replay import TransactionReplay
+from kwire_cli.analysis.transactions.tables import REPLAYED
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
-from kwire_cli.errors import counted, few
+from kwire_cli.errors import counted
+from kwire_cli.questions.traffic import queries_in
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection
 
-    from kwire_cli.analysis.call import Call
-    from kwire_cli.analysis.subjects import LogItem
-    from kwire_cli.analysis.transactions.model import Event, HeldBack, Piece, StateRecord, Transaction
     from kwire_cli.answer import Block, Row
     from kwire_cli.message.redaction import Redaction
 
@@ -78,241 +73,60 @@ HELD_BACK = (
     Column("hanging", "flag", level="error"),
     Column("file", wide=True),
 )
-_NAMES_OF_EVENTS = {"addPartitions", "verifyPartitions", "produce", "writeMarkers"}
 
 
-class Found(NamedTuple):
-    """The events of traffic in the order of their times, and what was put together from them and from logs.
-
-    `names` are transactional ids and `pieces` the parts of transactions in logs, both by producer id. Transactions are
-    in the order of their begin; `held_back` are the open ones in logs.
-    """
-
-    events: list[Event]
-    names: dict[int, str]
-    pieces: dict[int, list[tuple[str, Piece]]]
-    transactions: list[Transaction]
-    held_back: list[HeldBack]
-
-
-class TransactionState:
-    """The events of transactions so far, in bounded memory: `dropped` counts those that were too many to keep."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-        """The events of traffic in the order of their times, those of a client that repeat each other as one."""
-        self._last: dict[tuple[str | int, str], Event] = {}
-        """The last event of each producer by client."""
-        self.logs = LogTransactions()
-        self.names: dict[int, str] = {}
-        """Transactional ids by producer id."""
-        self.dropped = 0
-
-    def log_item(self, item: LogItem) -> None:
-        """Take a batch of a log, or a gap."""
-        self.logs.add(item)
-
-    def call(self, call: Call) -> None:
-        """Take one of the calls of QUERY, in the order of their requests."""
-        for event in events_of(call):
-            if event.transactional_id is not None and event.producer_id >= 0 and len(self.names) < MOST_EVENTS:
-                self._name(event.producer_id, event.transactional_id)
-            self._keep(event)
-
-    def _name(self, producer: int, name: str) -> None:
-        self.names[producer] = min(self.names.get(producer, name), name)  # two of them only if clusters are mixed
-
-    def _keep(self, event: Event) -> None:
-        key = event.transactional_id or event.producer_id, event.client
-        last = self._last.get(key)
-        if last is not None and last.repeats(event):
-            last.extend(event)
-        elif len(self.events) < MOST_EVENTS:
-            self.events.append(event)
-            self._last[key] = event
-        else:
-            self.dropped += 1
-            self._last.pop(key, None)
-
-    def _producers(self) -> dict[int, str]:
-        by_records = {record.producer_id: record.transactional_id for record in self.logs.records}
-        latest = {record.producer_id: record.transactional_id for record in self.logs.latest.values()}
-        names = by_records | latest | self.names
-        names.pop(NO_PRODUCER, None)
-        return names
-
-    def ids(self) -> list[str]:
-        """Return all transactional ids, in order."""
-        told = {event.transactional_id for event in self.events} | {*self._producers().values()}
-        told |= {record.transactional_id for record in self.logs.records} | {*self.logs.latest}
-        return sorted(name for name in told if name)
-
-    def found(self) -> Found:
-        """Return all transactions, and what they were put together from."""
-        events, names, pieces = self.events, self._producers(), self.logs.pieces()
-        transactions = transactions_of(events, self.logs.records, pieces, names)
-        return Found(events, names, pieces, transactions, self.logs.held_back(names))
-
-
-class Transactions(Replayed[TransactionState]):
-    """The transactions in captures, request logs and log directories: a fold."""
+class Transactions(TableFold):
+    """The transactions in captures, request logs and log directories."""
 
     def __init__(self, redaction: Redaction) -> None:
-        super().__init__(redaction, QUERY, TransactionState())
+        self._replay = TransactionReplay()
+        replayed = replace(REPLAYED, begin=lambda: self._replay)
+        super().__init__(redaction, queries_in("transactions"), (replayed,))
 
     def ids(self) -> list[str]:
-        """Return all transactional ids, in order."""
-        return self.state.ids()
+        """Return all transactional ids, in order. Nothing can be added afterwards."""
+        self.finish()
+        return [row["transactional_id"] for row in self.rows("ids")]
 
     def answer(self, ids: Collection[str] = (), *, only_open: bool = False) -> Answer:
-        """Return the transactions: those of transactional ids, and those that are open at the end of the input."""
-        state = self.state
-        found, logs, dropped = state.found(), state.logs, state.dropped
-        held = [row for row in found.held_back if not ids or row.transactional_id in ids]
-        rows = [
-            transaction
-            for transaction in found.transactions
-            if (not ids or transaction.transactional_id in ids) and (not only_open or transaction.result == OPEN)
-        ]
-        wanted = {transaction.name for transaction in rows} if only_open else None
-        events = [
-            row
-            for row in _event_rows(found, logs.records)
-            if (not ids or row[1] in ids) and (wanted is None or (row[1] or f"producer {row[2]}") in wanted)
-        ]
-        blocks: list[Block] = [
-            Facts(_facts(rows)),
-            Table("transactions", TRANSACTIONS, [_row(transaction) for transaction in rows], shown=MOST_ROWS),
-        ]
+        """Return the transactions: those of transactional ids, and those that are open at the end of the input.
+
+        Nothing can be added afterwards.
+        """
+        chosen = {"ids": [*ids], "result": OPEN if only_open else None}
+        self.finish()
+        transactions = self.rows("transactions", **chosen)
+        held = self.rows("held_back", ids=[*ids])
+        events = self.rows("events", **chosen)
+        facts = self.rows("facts", **chosen)[0]
+        about = [Fact("transactionalIds", facts["names"], "count"), Fact("transactions", facts["results"] or {}, "map")]
+        if facts["longest_s"] is not None:
+            about.append(Fact("longestSeconds", facts["longest_s"], "duration", "longest"))
+        blocks: list[Block] = [Facts(about), self._table("transactions", TRANSACTIONS, transactions)]
         if held:
             note = "the first open transaction of a partition holds back readers of committed records"
-            blocks.append(Table("heldBack", HELD_BACK, [_held_row(row) for row in held], shown=MOST_ROWS, note=note))
-        blocks.append(Table("events", EVENTS, events, shown=None if ids else MOST_ROWS))
-        if dropped + logs.dropped:
-            blocks.append(Note(f"{counted(dropped + logs.dropped, 'event')} more were too many to keep", "warning"))
-        if not rows:
-            blocks.append(Note("there is no such transaction in this" if ids or only_open else "no transaction"))
+            blocks.append(self._table("heldBack", HELD_BACK, held, note=note))
+        blocks.append(self._table("events", EVENTS, events, shown=None if ids else MOST_ROWS))
+        if dropped := self._replay.dropped:
+            blocks.append(Note(f"{counted(dropped, 'event')} more were too many to keep", "warning"))
+        if not transactions:
+            is_chosen = bool(ids) or only_open
+            blocks.append(Note("there is no such transaction in this" if is_chosen else "no transaction"))
         return Answer("transactions", blocks)
 
+    def _table(
+        self,
+        name: str,
+        columns: tuple[Column, ...],
+        rows: list[dict[str, Any]],
+        *,
+        shown: int | None = MOST_ROWS,
+        note: str = "",
+    ) -> Table:
+        return Table(name, columns, [self._row(row) for row in rows], shown=shown, note=note)
 
-def _facts(transactions: list[Transaction]) -> list[Fact]:
-    results = {
-        result: count
-        for result in (COMMITTED, ABORTED, OPEN, UNKNOWN)
-        if (count := sum(transaction.result == result for transaction in transactions))
-    }
-    durations = [transaction.duration for transaction in transactions if transaction.duration is not None]
-    facts = [
-        Fact("transactionalIds", len({transaction.name for transaction in transactions}), "count"),
-        Fact("transactions", results, "map"),
-    ]
-    if durations:
-        facts.append(Fact("longestSeconds", max(durations), "duration", "longest"))
-    return facts
-
-
-def _row(transaction: Transaction) -> Row:
-    written = transaction.written
-    return (
-        transaction.transactional_id,
-        _number(transaction.producer_id),
-        _number(transaction.epoch),
-        instant(transaction.begin),
-        instant(transaction.end),
-        transaction.duration,
-        transaction.result,
-        transaction.ended_by or None,
-        sorted(transaction.partitions),
-        [*transaction.groups],
-        written.batches,
-        written.records,
-        written.bytes,
-        dict(sorted(transaction.errors.items())),
-        [*transaction.clients],
-        transaction.timeout,
-    )
-
-
-def _held_row(row: HeldBack) -> Row:
-    return (
-        row.partition,
-        row.producer_id,
-        row.epoch,
-        row.transactional_id,
-        row.first_offset,
-        row.end_offset,
-        row.behind,
-        instant(row.since),
-        row.coordinator,
-        row.hanging,
-        row.file,
-    )
-
-
-def _number(number: int) -> int | None:
-    return None if number == NO_PRODUCER else number
-
-
-def _event_rows(found: Found, records: Iterable[StateRecord]) -> list[Row]:
-    """Return the rows of all events in the order of time, of calls without a time in the order of their places."""
-    rows: list[tuple[tuple[float, int], Row]] = []
-    names = found.names
-    for event in found.events:
-        at = event.time if event.time is not None else -1.0
-        name = event.transactional_id or names.get(event.producer_id)
-        head = name, _number(event.producer_id), _number(event.epoch), event.what, event.count, _detail(event)
-        tail = dict(event.errors), event.client, *_place(event.place)
-        number = 0 if event.time is not None else event.place.frame or event.place.line or 0
-        rows.append(((at, number), (instant(event.time), *head, *tail)))
-    for record in set(records):
-        detail = record.state + (f": {few(record.partitions)}" if record.partitions else "")
-        place = Evidence("", file=record.file, offset=record.offset)
-        ids = _number(record.producer_id), _number(record.epoch)
-        row = (instant(record.time), record.transactional_id, *ids, "state", 1, detail, {}, None, *_place(place))
-        rows.append(((record.time if record.time is not None else -1.0, record.offset), row))
-    for producer, pieces in found.pieces.items():
-        for partition, piece in pieces:
-            rows += _piece_rows(partition, names.get(producer), piece)
-    return [row for _, row in sorted(rows, key=lambda pair: (pair[0], str(pair[1])))]
-
-
-def _piece_rows(partition: str, name: str | None, piece: Any) -> Iterator[tuple[tuple[float, int], Row]]:
-    if piece.first >= 0:
-        text = f"{partition}: {counted(piece.written.records, 'record')} in {_batches(piece.written.batches)}"
-        place = _place(Evidence("", file=piece.file, offset=piece.first))
-        row = instant(piece.begin), name, piece.producer_id, piece.epoch, "records", piece.written.batches, text
-        yield (piece.begin if piece.begin is not None else -1.0, piece.first), (*row, {}, None, *place)
-    if piece.result:
-        text = f"{partition}: {'COMMIT' if piece.result == COMMITTED else 'ABORT'}"
-        place = _place(Evidence("", file=piece.file, offset=piece.marker))
-        row = instant(piece.marked), name, piece.producer_id, piece.marker_epoch, "marker", 1, text
-        yield (piece.marked if piece.marked is not None else -1.0, piece.marker), (*row, {}, None, *place)
-
-
-def _place(place: Evidence) -> Row:
-    return place.capture, place.frame, place.stream, place.file, place.line, place.offset
-
-
-def _detail(event: Event) -> str:
-    """Return what an event is about in a few words."""
-    if event.what in _NAMES_OF_EVENTS:
-        counts = Written()
-        for written in event.partitions.values():
-            counts.add(written)
-        text = few(sorted(event.partitions))
-        if counts.records:
-            text += f": {counted(counts.records, 'record')} in {_batches(counts.batches)}"
-        if event.implicit:
-            text += ", added by the broker"
-        if event.what == "writeMarkers":
-            text = f"{'COMMIT' if event.result == COMMITTED else 'ABORT'} to {text}"
-        return text
-    if event.what == "endTransaction":
-        return "commit" if event.result == COMMITTED else "abort"
-    if event.groups:
-        return f"group {few(event.groups)}" + (f": {event.detail}" if event.detail else "")
-    return event.detail
-
-
-def _batches(count: int) -> str:
-    return "1 batch" if count == 1 else f"{count} batches"
+    def _row(self, row: dict[str, Any]) -> Row:
+        return tuple(
+            time_in_row(value, is_local=self.is_local) if isinstance(value, datetime) else value
+            for value in row.values()
+        )

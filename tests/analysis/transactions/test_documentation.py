@@ -3,11 +3,12 @@
 import re
 from typing import get_args
 
-from kit.commands import EVERYWHERE, ROOT, hold_page
+import pytest
+from kit.commands import EVERYWHERE, ROOT, hold_page, hold_table
 
 from kwire_cli.analysis.diagnosis.batches import Batches
-from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
 from kwire_cli.analysis.transactions.model import What
+from kwire_cli.analysis.transactions.tables import TABLES
 from kwire_cli.analysis.transactions.transactions import EVENTS, HELD_BACK, TRANSACTIONS
 from kwire_cli.cli.transactions import command
 from kwire_cli.questions.rule_files import rules
@@ -23,8 +24,13 @@ def test_commands_print_what_the_page_says(monkeypatch, updating):
 def test_the_page_names_all_columns_events_and_findings():
     named = {*re.findall(r"`([\w]+)`", PAGE.read_text("utf-8"))}
     columns = {column.name for column in (*TRANSACTIONS, *EVENTS, *HELD_BACK)}
-    codes = {kind.code for rule in (Batches, TransactionTrouble) for kind in rule.KINDS}
+    codes = {kind.code for kind in Batches.KINDS}
     of_producers = {
+        "ABORTED_TRANSACTIONS",
+        "CONCURRENT_TRANSACTIONS_LOOP",
+        "HANGING_TRANSACTION",
+        "LONG_TRANSACTION",
+        "OPEN_TRANSACTION",
         "ACKS_0",
         "DUPLICATE_BATCH",
         "FENCED_PRODUCER",
@@ -34,6 +40,15 @@ def test_the_page_names_all_columns_events_and_findings():
     }
     codes |= of_producers & {rule.code for rule in rules()}
     assert {*columns, *codes, *get_args(What)} - named == set()
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_page_has_the_columns_of_tables(table, updating):
+    rows = ["| column | type | meaning |", "| --- | --- | --- |"]
+    for name, kind, meaning in TABLES[table]:
+        text = "PLACE[]" if isinstance(kind, list) else "PLACE" if isinstance(kind, dict) else kind
+        rows.append(f"| `{name}` | {text} | {meaning} |")
+    hold_table(PAGE, table, rows, updating)
 
 
 def test_every_option_is_on_the_page():

@@ -3,13 +3,20 @@
 from dataclasses import replace
 
 import pytest
-from kit.calls import diagnose_deformed, exchanges, log_batch, log_items, rows, subjects
+from kit.calls import exchanges, log_batch, log_items, rows, subjects
 from kit.commands import ROOT
 
-from kwire_cli.analysis.diagnosis.transactions import LEAST_WAITS, TransactionTrouble
+from kwire_cli.questions.rule_files import rules
 
 INCIDENTS = ROOT / "samples" / "incidents"
-OWN = {kind.code for kind in TransactionTrouble.KINDS}
+OWN = {
+    "ABORTED_TRANSACTIONS",
+    "CONCURRENT_TRANSACTIONS_LOOP",
+    "HANGING_TRANSACTION",
+    "LONG_TRANSACTION",
+    "OPEN_TRANSACTION",
+}
+[LEAST_WAITS] = [rule.parameters["least_requests"] for rule in rules() if rule.code == "CONCURRENT_TRANSACTIONS_LOOP"]
 FORGOTTEN = {"forgottenTopicsData": [{"topic": "a", "partitions": [0]}]}
 IDS = {"transactionalId": "t", "producerId": 7, "producerEpoch": 0}
 
@@ -137,10 +144,3 @@ def test_a_transaction_that_is_open_in_several_partitions_is_one_finding():
     open_ = log_batch(0, "x", producerId=4, producerEpoch=0, baseSequence=0, isTransactional=True)
     given = [*log_items("a-0", open_), *log_items("a-1", open_, log_batch(1, "y"))]
     assert found(given) == [("info", "OPEN_TRANSACTION", "partition a-1")]
-
-
-@pytest.mark.parametrize(
-    "body", [init(1), add(1), add(1, 51), end(1), fetch(1, 5, 9, session=1, sessionEpoch=1, **FORGOTTEN)]
-)
-def test_bodies_of_any_shape_are_taken(body):
-    diagnose_deformed(body, before=exchanges(fetch(0, 5, 9, session=1)))
