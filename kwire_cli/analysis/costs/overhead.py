@@ -16,8 +16,6 @@ from kwire_cli.facts.costs.limits import BY_KEY, LIMITS, PLACES
 from kwire_cli.facts.memory import Tables
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.questions.traffic import queries_in
-from kwire_cli.source.logs.files import Segment
-from kwire_cli.stores import FileBytes, location
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.costs.batching import Accumulators
     from kwire_cli.analysis.costs.overlaid import Overlaid
     from kwire_cli.answer import Block, Row
-    from kwire_cli.facts.costs.counting import CostRows, Costs
+    from kwire_cli.facts.costs.counting import Costs
     from kwire_cli.source.kafka.captured import Captured
 
     Rows = list[dict[str, Any]]
@@ -114,22 +112,10 @@ class Overhead:
     file_bytes: int | None = None
     only_files: bool = False
 
-    def add(self, subject: Captured | Segment) -> None:
-        """Count a line of a capture, or a segment."""
-        if isinstance(subject, Segment):
-            self.costs.file = location(subject.path)
-            for _ in self.costs.records(FileBytes(subject.path), subject.topic, subject.partition, "auto"):
-                pass
-        else:
-            self.costs.file = subject.where.file
-            self.costs.add(subject)
-
-    def merge(self, other: Overhead | CostRows) -> None:
-        """Take the rows that another one, or a task, counted."""
-        self.costs.merge(other.costs if isinstance(other, Overhead) else other)
-
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        return self.costs.__reduce__()
+    def add(self, line: Captured) -> None:
+        """Count a line of a capture."""
+        self.costs.file = line.where.file
+        self.costs.add(line)
 
     def answer(
         self, *, top: int | None = None, records: bool = True, limits: Mapping[str, int] | None = None
