@@ -239,11 +239,11 @@ class Tables:
 
     def put_costs(self, costs: Costs, table: str = "costs") -> None:
         """Add what was counted, the bytes of messages to a table of the columns of `costs`."""
-        for number, (name, row) in enumerate(costs.rows):
+        for name, row in costs.rows():
             if name == "costs":
                 self.put(table, row)
             elif table == "costs" and self.takes(name):
-                self.put(name, (number, *row) if name == "largest" else row)
+                self.put(name, row)
 
     def learn(self, capture: str | None, names: Names) -> None:
         """Take the names of topics and brokers in a capture."""

@@ -93,6 +93,15 @@ def test_an_overlay_that_can_not_be_written(tmp_path):
     )
 
 
+def test_overhead_counts_what_the_overlay_of_advice_saves(tmp_path):
+    path, overlay = SAMPLES / "captures" / "midstream.pcap", tmp_path / "advice.json"
+    facts = advise("--write-overlay", overlay, path)["facts"]
+    about = json.loads(overlay.read_text())["about"]
+    assert about.startswith("Drawn by kwire compare --advise from 230 messages")
+    assert facts["saving"] > 0
+    assert json_of("overhead", "--overlay", overlay, path)["facts"]["rewrittenChange"] == -facts["saving"]
+
+
 def test_a_value_without_room_is_an_error_with_its_frame(tmp_path):
     overlay = tmp_path / "narrow.json"
     overlay.write_text('{"messages": {"FetchRequest": {"fields": {"maxBytes": {"encoding": "packed16"}}}}}')

@@ -16,8 +16,6 @@ from kwire_cli.facts.costs.limits import BY_KEY, LIMITS, PLACES
 from kwire_cli.facts.memory import Tables
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.questions.traffic import queries_in
-from kwire_cli.source.logs.files import Segment
-from kwire_cli.stores import FileBytes, location
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.costs.batching import Accumulators
     from kwire_cli.analysis.costs.overlaid import Overlaid
     from kwire_cli.answer import Block, Row
-    from kwire_cli.facts.costs.counting import CostRows, Costs
+    from kwire_cli.facts.costs.counting import Costs
     from kwire_cli.source.kafka.captured import Captured
 
     Rows = list[dict[str, Any]]
@@ -53,8 +51,6 @@ _BATCHES = (
     Column("packedBytes", "bytes", wide=True),
     Column("unpackedBytes", "bytes", wide=True),
 )
-_SUMS = ("bytes", "overhead_bytes", "unread_bytes", "share", "overhead_share")
-"""The columns of bytes.sql that a total has."""
 _OF_STEPS = (
     *(column for column in _BATCHES if column.name not in {"recordsPerBatch", "overheadPerBatch"}),
     Column("bar", "bar", "batches of this size", keep=7),
@@ -116,22 +112,10 @@ class Overhead:
     file_bytes: int | None = None
     only_files: bool = False
 
-    def add(self, subject: Captured | Segment) -> None:
-        """Count a line of a capture, or a segment."""
-        if isinstance(subject, Segment):
-            self.costs.file = location(subject.path)
-            for _ in self.costs.records(FileBytes(subject.path), subject.topic, subject.partition, "auto"):
-                pass
-        else:
-            self.costs.file = subject.where.file
-            self.costs.add(subject)
-
-    def merge(self, other: Overhead | CostRows) -> None:
-        """Take the rows that another one, or a task, counted."""
-        self.costs.merge(other.costs if isinstance(other, Overhead) else other)
-
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        return self.costs.__reduce__()
+    def add(self, line: Captured) -> None:
+        """Count a line of a capture."""
+        self.costs.file = line.where.file
+        self.costs.add(line)
 
     def answer(
         self, *, top: int | None = None, records: bool = True, limits: Mapping[str, int] | None = None
@@ -157,12 +141,12 @@ class Overhead:
     def _blocks(self, asked: _Question, limits: Mapping[str, int] | None, *, records: bool) -> Iterator[Block]:
         whole = [*dict.fromkeys(self.tables)]
         owners = [name for name in whole[0] if name not in WITHIN]
-        batches = asked.rows("batches", by=owners, step=None)
-        yield self._facts(asked.total)
-        yield from self._charts(asked, has_batches=bool(batches))
+        batches = _by_part(asked.rows("batches", by=owners))
+        yield self._facts(asked.bytes_by(["kind"])[1])
+        yield from self._charts(asked, batches)
         for names in whole:
             yield asked.bytes(_named("by", names), names, messages=self.costs.messages, files=self.only_files)
-        if asked.rows("bytes", by=["kind"], side="unpacked"):
+        if asked.bytes_by(["kind"], "unpacked")[0]:
             yield asked.bytes("compressed", ("kind",), side="unpacked")
         yield from self._changes(asked, whole)
         if batches and records:
@@ -187,21 +171,19 @@ class Overhead:
             facts.append(Fact("fileBytes", self.file_bytes, "bytes", "captures, packets and all"))
         return Facts(facts)
 
-    def _charts(self, asked: _Question, *, has_batches: bool) -> Iterator[Chart]:
+    def _charts(self, asked: _Question, batches: Mapping[str, Rows]) -> Iterator[Chart]:
         owners = [name for name in OUTSIDE if any(name in names for names in self.tables)]
         fields = [
             ((*(NONE if owner is None else str(owner) for owner in of), *filter(None, path.split("."))), row["bytes"])
-            for row in asked.rows("bytes", by=[*owners, "field"], side="wire")
+            for row in asked.bytes_by([*owners, "field"])[0]
             for *of, path in [row["labels"]]
         ]
         yield Chart("icicle", "What takes the bytes", fields)
-        kinds = [
-            (f"{row['labels'][0]}{' *' * (row['overhead_bytes'] > 0)}", row["bytes"])
-            for row in asked.rows("bytes", by=["kind"], side="wire")
-        ]
+        rows, total = asked.bytes_by(["kind"])
+        kinds = [(f"{row['labels'][0]}{' *' * (row['overhead_bytes'] > 0)}", row["bytes"]) for row in rows]
         note = "* is overhead: bytes that are no field's value"
-        yield Chart("bars", "Bytes by kind", kinds, whole=asked.total["bytes"], note=note)
-        if has_batches and (sizes := asked.rows("batches", by=[], step="records")):
+        yield Chart("bars", "Bytes by kind", kinds, whole=total["bytes"], note=note)
+        if sizes := batches.get("records"):
             bars = [(row["records_in_batch"], row["batches"]) for row in sizes]
             yield Chart("histogram", "Records in a batch", bars, "batches")
 
@@ -232,17 +214,20 @@ class _Question:
     def __init__(self, tables: Tables, queries: Mapping[str, str], top: int | None) -> None:
         self._tables = tables
         self._queries = queries
+        self._rows: dict[tuple[str, str], Rows] = {}
         self.top = top
-        self.total = self.sum_of("bytes", side="wire")
 
     def rows(self, query: str, **parameters: Any) -> Rows:
-        """Return the rows of a query."""
-        return self._tables.rows(self._queries[query], parameters)
+        """Return the rows of a query. It is run once, whoever needs its rows."""
+        key = query, str(parameters)
+        if key not in self._rows:
+            self._rows[key] = self._tables.rows(self._queries[query], parameters)
+        return self._rows[key]
 
-    def sum_of(self, query: str, **parameters: Any) -> dict[str, Any]:
-        """Return the row of a query that adds up all others; zeros if there are none."""
-        rows = self.rows(query, by=[], **parameters)
-        return rows[0] if rows else dict.fromkeys(_SUMS, 0)
+    def bytes_by(self, by: Sequence[str], side: str = "wire") -> tuple[Rows, dict[str, Any]]:
+        """Return the bytes by some dimensions, and the total."""
+        *rows, total = self.rows("bytes", by=[*by], side=side)
+        return rows, total
 
     def bytes(
         self, name: str, by: Sequence[str], *, side: str = "wire", messages: int | None = None, files: bool = False
@@ -250,24 +235,21 @@ class _Question:
         """Return a table of bytes by some dimensions. All `messages` may be fewer than those of the rows, which may be
         about several topics.
         """
-        sums = self.total if side == "wire" else self.sum_of("bytes", side=side)
+        rows, total = self.bytes_by(by, side)
         if set(by) & {*WITHIN}:
             count = Column("count", "count", keep=3)
-            total = sums | {"count": None}
+            total = total | {"count": None}
         else:
             count = Column("messages", "count", "files" if files else "", keep=3)
-            total = sums | {"messages": messages}
+            total = total | {"messages": messages}
         title = "" if side == "wire" else "inside compressed records (not in the total)"
-        rows = self.rows("bytes", by=by, side=side)
         return self.table(name, by, (count, *_AMOUNTS), rows, total, title, is_cut=side == "wire")
 
     def changes(self, by: Sequence[str]) -> Table:
         """Return a table of the rows that an overlay changes."""
-        before, after = self.sum_of("bytes", side="written")["bytes"], self.total["bytes"]
-        change = {"change": after - before, "change_share": _part(after - before, before)}
-        total = {"written_bytes": before, "bytes": after, **change}
+        *rows, total = self.rows("changes", by=[*by])
         title = "under the overlay (rows that change)"
-        return self.table(_named("changesBy", by), by, _CHANGES, self.rows("changes", by=by), total, title)
+        return self.table(_named("changesBy", by), by, _CHANGES, rows, total, title)
 
     def table(
         self,
@@ -310,8 +292,15 @@ def _part(part: int, whole: int) -> float:
 # What records cost: by whom they belong to, by the size of batches, by codec, and by what is in records.
 
 
-def _records(asked: _Question, names: Sequence[str], groups: Rows) -> Iterator[Block]:
-    total = asked.sum_of("batches", step=None)
+def _by_part(rows: Rows) -> dict[str, Rows]:
+    parts: dict[str, Rows] = {}
+    for row in rows:
+        parts.setdefault(row["part"], []).append(row)
+    return parts
+
+
+def _records(asked: _Question, names: Sequence[str], batches: Mapping[str, Rows]) -> Iterator[Block]:
+    groups, [total] = batches["owner"], batches["total"]
     title = "records (compressed ones as they decompress)"
     yield asked.table("batches", names, _BATCHES, groups, total if names and len(groups) > 1 else None, title)
     if total["batches"]:
@@ -320,9 +309,9 @@ def _records(asked: _Question, names: Sequence[str], groups: Rows) -> Iterator[B
             yield Table(
                 f"by{step.title()}InBatch",
                 columns,
-                [_cells(columns, row) for row in asked.rows("batches", by=[], step=step)],
+                [_cells(columns, row) for row in batches[step]],
             )
-        yield Table("byCodec", _CODECS, [_cells(_CODECS, row) for row in asked.rows("batches", by=[], step="codec")])
+        yield Table("byCodec", _CODECS, [_cells(_CODECS, row) for row in batches["codec"]])
         yield Table("contents", _CONTENTS, [_cells(_CONTENTS, row) for row in asked.rows("contents")])
     facts = [
         Fact("notDecompressed", total["unread"], "count", "batches that could not be decompressed whole", "warning"),

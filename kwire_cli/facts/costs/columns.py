@@ -2,7 +2,7 @@
 
 `COSTS` is the one declaration of the table `costs`. A lake has its rows by capture point, api, kind and version, with
 the columns that are marked so. In memory rows are by those columns of owners that a query names, or that `kwire
-overhead` groups by; the other ones are null. All numbers can be added up, so rows of several tasks need no merging.
+overhead` groups by; the other ones are null. All numbers can be added up.
 """
 
 from __future__ import annotations
@@ -113,12 +113,9 @@ TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
         ("largest_headers", "BIGINT"),
     ),
     "largest": (
-        ("number", "BIGINT"),
         ("limit_key", "VARCHAR"),
         ("size", "BIGINT"),
         ("asked", "BIGINT"),
-        ("input", "BIGINT"),
-        ("at_packet", "BIGINT"),
         ("file", "VARCHAR"),
         ("packet", "BIGINT"),
         ("frame", "BIGINT"),
@@ -159,6 +156,7 @@ class Dimension(NamedTuple):
 
 WITHIN = ("field", "kind")
 """The dimensions that are parts of every message."""
+_STREAM = "case when c.stream like '% %' then c.stream::label else c.stream::bigint::label end"
 _NAME = "coalesce(c.api, 'api key ' || c.api_key)"
 OUTSIDE: Mapping[str, Dimension] = {
     "api": Dimension(("api", "api_key"), _NAME),
@@ -169,7 +167,7 @@ OUTSIDE: Mapping[str, Dimension] = {
     "partition": Dimension(("partition",), "c.partition::bigint"),
     "broker": Dimension(("broker_address",), "c.broker_address"),
     "capture": Dimension(("capture_point",), "c.capture_point"),
-    "stream": Dimension(("stream",), "coalesce(try_cast(c.stream as bigint)::label, c.stream::label)"),
+    "stream": Dimension(("stream",), _STREAM),
     "file": Dimension(("file",), "c.file"),
 }
 """The dimensions that are the same for all of a message, or of a topic or partition in it."""

@@ -107,21 +107,6 @@ def no_frame(seen: Seen) -> tuple[str, Kind]:
     return _OTHERS.get(seen.kind) or ("gap", Kind.LOST if seen.code == "LOST" else Kind.GAP)
 
 
-@dataclass(slots=True)
-class CostRows:
-    """What a task counted: the rows of Costs, each with the name of its table."""
-
-    size: int
-    messages: int
-    rows: list[tuple[str, Key]]
-
-    def merge(self, other: CostRows) -> None:
-        """Take the rows of another task."""
-        self.size += other.size
-        self.messages += other.messages
-        self.rows += other.rows
-
-
 @dataclass
 class Costs:
     """The bytes of messages and files of records by the values of `columns` (of columns.OWNERS).
@@ -129,7 +114,6 @@ class Costs:
     `messages` and `size` add up all that was given, files of records too. The rows of `costs` add up to the same size,
     unless there is an overlay: then bodies are counted as they would be under it. `on_records` is told of every batch
     that a producer sends. `file` is where messages are from, `named` says which one it is where one is the largest.
-    Pickled, they are CostRows.
     """
 
     catalog: Catalog
@@ -145,8 +129,6 @@ class Costs:
     named: Named = number_of
     inside: Ledger = field(default_factory=Ledger)
     """The bytes that compressed records consist of. They are not on the wire."""
-    more: list[tuple[str, Key]] = field(default_factory=list)
-    """Rows that others counted, each with the name of its table."""
 
     def __post_init__(self) -> None:
         self._key = key_of(self.columns)
@@ -172,12 +154,8 @@ class Costs:
             self._add_headers(owner, account)
         return self._wire
 
-    @property
-    def rows(self) -> list[tuple[str, Key]]:
-        """Return the rows, each with the name of its table."""
-        return [*self._rows(), *self.more]
-
-    def _rows(self) -> Iterator[tuple[str, Key]]:
+    def rows(self) -> Iterator[tuple[str, Key]]:
+        """Yield the rows, each with the name of its table."""
         for table, ledger in (("costs", self.ledger), ("unpacked_costs", self.inside)):
             for row in ledger.rows():
                 numbers = row.prefix_bytes, row.value_bytes, row.count, 0
@@ -194,15 +172,6 @@ class Costs:
         """Return the values of all OWNERS."""
         values = dict(zip(self.columns, key, strict=True))
         return tuple(values.get(column.name) for column in OWNERS)
-
-    def merge(self, other: Costs | CostRows) -> None:
-        """Take the rows that others counted."""
-        self.size += other.size
-        self.messages += other.messages
-        self.more += other.rows
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return CostRows, (self.size, self.messages, self.rows)
 
     def account(self, key: Key) -> Account:
         """Return the account of these values. It is created if it does not exist."""

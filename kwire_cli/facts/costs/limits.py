@@ -149,6 +149,6 @@ class Largest:
             self.seen[key] = Seen(size, self.place | where(), said if said and said > 0 else None, at)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of the table `largest`, without their numbers."""
+        """Yield the rows of the table `largest`."""
         for key, seen in self.seen.items():
-            yield key, seen.size, seen.asked, *seen.at, *(seen.where.get(name) for name in PLACES)
+            yield key, seen.size, seen.asked, *(seen.where.get(name) for name in PLACES)

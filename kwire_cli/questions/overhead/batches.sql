@@ -1,12 +1,23 @@
--- One row for each combination of labels of the dimensions $by: what records and batches cost. With $step there are rows
--- by the `records` or `bytes` in a batch, in powers of two, or by `codec`. Compressed records count as they decompress
--- in `overhead_bytes` and in what follows from it.
-with added as (
+-- What records and batches cost, in five parts: by combination of labels of the dimensions $by (`owner`), in all
+-- (`total`), by the `records` and the `bytes` in a batch in powers of two, and by `codec`. Compressed records count as
+-- they decompress in `overhead_bytes` and in what follows from it.
+with labelled as (
+    select *, labels_of($by, batch_sizes, null, null) as labels
+    from batch_sizes
+),
+added as (
     select
-        labels_of($by, b, null, null) as labels,
-        case $step::varchar when 'records' then records_bits end as records_step,
-        case $step::varchar when 'bytes' then bytes_bits end as bytes_step,
-        case $step::varchar when 'codec' then codec end as codec,
+        case
+            when grouping(labels) = 0 then 'owner'
+            when grouping(records_bits) = 0 then 'records'
+            when grouping(bytes_bits) = 0 then 'bytes'
+            when grouping(codec) = 0 then 'codec'
+            else 'total'
+        end as part,
+        labels,
+        records_bits,
+        bytes_bits,
+        codec,
         sum(batches)::bigint as batches,
         sum(records)::bigint as records,
         sum(bytes)::bigint as bytes,
@@ -15,10 +26,9 @@ with added as (
         sum(unpacked_bytes)::bigint as unpacked_bytes,
         sum(unread)::bigint as unread,
         sum(gaps)::bigint as gaps
-    from batch_sizes b
-    where b.codec is not null or $step is null
-    group by 1, 2, 3, 4
-    having sum(b.batches) > 0 or sum(b.gaps) > 0
+    from labelled l
+    group by grouping sets ((labels), (), (records_bits), (bytes_bits), (codec))
+    having sum(l.batches) > 0 or (sum(l.gaps) > 0 and part in ('owner', 'total'))
 ),
 whole as (
     select
@@ -26,10 +36,10 @@ whole as (
         batches as bar,
         bytes - packed_bytes + unpacked_bytes as whole_bytes,
         case
-            when records_step <= 1 then records_step::varchar
-            else (1::bigint << (records_step - 1)) || '-' || ((1::bigint << records_step) - 1)
+            when records_bits <= 1 then records_bits::varchar
+            else (1::bigint << (records_bits - 1)) || '-' || ((1::bigint << records_bits) - 1)
         end as records_in_batch,
-        (1::bigint << (bytes_step - 1)) || '-' || ((1::bigint << bytes_step) - 1) as bytes_in_batch
+        (1::bigint << (bytes_bits - 1)) || '-' || ((1::bigint << bytes_bits) - 1) as bytes_in_batch
     from added
 )
 select
@@ -43,4 +53,4 @@ select
     share_of(overhead_bytes, whole_bytes) as overhead_share,
     mean_of(unpacked_bytes, packed_bytes) as ratio
 from whole
-order by records_step, bytes_step, bytes desc, codec, labels
+order by records_bits, bytes_bits, bytes desc, codec, labels

@@ -1,4 +1,2 @@
--- One row for each limit: the largest thing that it counts, the first one of those of a size.
-select distinct on (limit_key) *
-from largest
-order by limit_key, size desc, input, at_packet, number
+-- One row for each limit: the largest thing that it counts, where that is, and the limit that its request asked for.
+select * from largest
