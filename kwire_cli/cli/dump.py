@@ -249,11 +249,12 @@ def _verify(environment: Environment, options: Options) -> int:
     refuse(options, (*_CHOICES, "topics", "as_topic"), "does not go with --verify, which checks all of a path")
     paths = verifiable(options.paths)
     caller = Terminal(environment)
-    verification = verify.Verification(paths, options.deep, options.record_format or AUTO, caller)
+    form = options.record_format or AUTO
+    verification = verify.Verification(paths)
     caller.begin(paths)
     with environment.answering():
         for part in verify.parts_to_verify(paths):
-            verification.add(part)
+            verification.add(verify.Verified.of(part, deep=options.deep, form=form, caller=caller))
         emit(environment, verification.answer(), options)
     return Exit.FOUND if verification.checked.faults else Exit.DONE
 

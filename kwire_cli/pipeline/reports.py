@@ -10,7 +10,7 @@ from kwire_cli.analysis.costs.advice_folds import NotWritten, Pricing, Seeing
 from kwire_cli.analysis.costs.advice_values import Message, in_batches, in_exchanges, in_lines, place_of
 from kwire_cli.analysis.state.parts import States, units_of
 from kwire_cli.analysis.state.topics import folded_topics
-from kwire_cli.analysis.verify import Verification, parts_to_verify
+from kwire_cli.analysis.verify import Part, Verification, Verified, parts_to_verify
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
 from kwire_cli.pipeline.model import (
@@ -288,10 +288,10 @@ def verified(inputs: Inputs, paths: Sequence[str], *, deep: bool = False, form: 
     """
     units = [*parts_to_verify(map(absolute, paths))]
     verification: Verification = over_units(
-        inputs, partial(Verification, paths, deep=deep, form=form), units, _itself
+        inputs, partial(Verification, paths), units, partial(_verified, deep=deep, form=form)
     ).by
     return verification
 
 
-def _itself(unit: Any, _: Faults) -> list[Any]:
-    return [unit]
+def _verified(part: Part, _: Faults, *, deep: bool, form: str) -> list[Verified]:
+    return [Verified.of(part, deep=deep, form=form).read()]

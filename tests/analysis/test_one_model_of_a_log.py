@@ -12,7 +12,7 @@ from kwire_cli.analysis.diagnosis.sequences import LogSequences
 from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
 from kwire_cli.analysis.state.ends import ends_of
 from kwire_cli.analysis.transactions.transactions import Transactions
-from kwire_cli.analysis.verify import verify_partition
+from kwire_cli.analysis.verify import verify_part
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.producers import ProducerState
@@ -47,7 +47,7 @@ def says(folder):
         },
         "batches": {(own.producer_id, own.first_offset) for own in state.open_transactions()} if state else set(),
     }
-    faults = [*verify_partition(folder)]
+    faults = [*verify_part(folder)]
     odd = {
         "verify": [fault.offset for fault in faults if fault.code in SEQUENCES],
         "diagnosis": [row.evidence[-1].offset for row in sequences.findings() if "began anew" not in row.text],

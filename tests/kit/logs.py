@@ -179,9 +179,9 @@ class Folder:
         return self.put(base, "txnindex", *(struct.pack(">hqqqq", 0, *row) for row in rows))
 
     def faults(self, **options):
-        from kwire_cli.analysis.verify import verify_partition
+        from kwire_cli.analysis.verify import verify_part
 
-        return list(verify_partition(self.path, **options))
+        return list(verify_part(self.path, **options))
 
     def codes(self):
         return [fault.code for fault in self.faults()]
