@@ -50,7 +50,7 @@ def says(folder):
     faults = [*verify_part(folder)]
     odd = {
         "verify": [fault.offset for fault in faults if fault.code in SEQUENCES],
-        "diagnosis": [row.evidence[-1].offset for row in sequences.findings() if "began anew" not in row.text],
+        "diagnosis": [row.evidence[-1].offset for row in sequences.findings() if "begins anew" not in row.text],
     }
     return open_, odd, {fault.code for fault in faults} - SEQUENCES
 
