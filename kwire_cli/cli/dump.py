@@ -327,7 +327,7 @@ def _state(environment: Environment, options: Options) -> int:
     hide = Redaction(catalog, show_secrets=options.show_secrets).record
     beside = None
     if options.at is None:  # the logs are as they are now
-        beside = logs_beside(catalog, files, topics, limits=options.limits)
+        beside = logs_beside(files, topics)
     emit(environment, state_answer(topics, hide=hide, beside=beside), options)
     for topic, parts in topics:
         last = max((part.passed.last for part in parts if part.passed.last is not None), default=None)

@@ -177,14 +177,12 @@ def on_spark() -> Any:
 
 
 def _state(run: Run) -> Answer:
-    catalog = run.catalog
     counted, files = on_spark().states(run.inputs)
     run.sum_up(counted)
     topics = counted.by.topics()
     if not topics:
         raise InputError("no log of Kafka's own topics in this could be read")
-    beside = logs_beside(catalog, files, topics, limits=run.limits)
-    return state_answer(topics, hide=Redaction(catalog).record, beside=beside)
+    return state_answer(topics, hide=Redaction(run.catalog).record, beside=logs_beside(files, topics))
 
 
 def _overhead(run: Run) -> Answer:

@@ -6,20 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.state.ends import Ends, ends_of
-from kwire_cli.analysis.state.topics import folded_topics
 from kwire_cli.errors import InputError
-from kwire_cli.source.log_inputs import LogFile
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import partition
 from kwire_cli.source.logs.model import Kind, folder_name
-from kwire_cli.spec.kafka import TRANSACTION_STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from kwire_cli.analysis.state.topics import Folded
-    from kwire_cli.records.codecs import Limits
-    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.stores import Place
 
     Named = tuple[str, int]
@@ -64,11 +59,9 @@ class Beside:
             self.unreadable[named] = error.reason
             return None
 
-    def all_ends(self) -> Iterator[tuple[Named, Ends]]:
+    def all_ends(self) -> Iterator[Ends]:
         """Yield the ends of all partitions, by topic and number."""
-        for named in sorted(self.folders):
-            if ends := self.ends(*named):
-                yield named, ends
+        yield from filter(None, (self.ends(*named) for named in sorted(self.folders)))
 
 
 def partitions_beside(files: Iterable[LogFile]) -> Beside:
@@ -104,26 +97,3 @@ def _checkpoint(file: Place) -> Mapping[Named, int]:
         return {(entry.topic, entry.partition): entry.offset for entry in read_log_file(file).entries}
     except (OSError, InputError):
         return {}
-
-
-def coordinator_beside(
-    catalog: Catalog, beside: Beside, folded: Sequence[Folded], limits: Limits | None
-) -> list[Folded]:
-    """Return the states of all partitions of `__transaction_state` that are here, `folded` ones or beside these."""
-    out, numbers = [*folded], {part.partition for part in folded}
-    files = []
-    for (topic, number), folders in beside.folders.items():
-        if topic != TRANSACTION_STATE or number in numbers:
-            continue
-        try:
-            logs = partition(folders[0]).of(Kind.LOG)
-        except InputError:
-            continue
-        files += [LogFile(log.path, log.name, topic) for log in logs]
-    if files:
-        try:
-            for _, parts in folded_topics(catalog, files, limits=limits):
-                out += parts
-        except InputError:  # no batch in any of them
-            pass
-    return out
