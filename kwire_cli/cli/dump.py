@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.source.reading import Reading
 
+T = TypeVar("T")
 _CHOICES = ("offsets", "times", "filter", "with_key", "grep")
 """Options that choose among batches, which a report needs all of."""
 
@@ -283,22 +284,29 @@ def _diff(environment: Environment, options: Options) -> int:
     )
     between = changes.range_of(options.diff or "")
     catalog, files = options.catalog, files_of(environment, options, _reading(options))
-    topics, error = [], None
-    try:
-        for topic, parts in changes.changed_topics(
-            catalog, files, between, as_topic=options.as_topic, wanted=options.topics, limits=options.limits
-        ):
-            topics.append((topic, parts))
-    except InputError as unreachable:
-        if not topics:
-            raise InputError(f"{missing_names(options.paths)}{unreachable.reason}", file=unreachable.file) from None
-        error = unreachable  # what the other topics say is shown first
+    changed = changes.changed_topics(
+        catalog, files, between, as_topic=options.as_topic, wanted=options.topics, limits=options.limits
+    )
+    topics, error = _readable(changed, options)
     hide = Redaction(catalog, show_secrets=options.show_secrets).record
     emit(environment, changes.changes_answer(topics, options.diff or "", hide=hide), options)
     if error:
         raise error
     anomalous = any(part.now.passed.notes or part.now.state.unknown for _, parts in topics for part in parts)
     return Exit.FOUND if options.strict and anomalous else Exit.DONE
+
+
+def _readable(topics: Iterator[T], options: Options) -> tuple[list[T], InputError | None]:
+    """Return the topics before an error, and the error: what these topics say is shown first."""
+    readable: list[T] = []
+    try:
+        for topic in topics:
+            readable.append(topic)  # noqa: PERF402 - those before an error count
+    except InputError as error:
+        if readable:
+            return readable, error
+        raise InputError(f"{missing_names(options.paths)}{error.reason}", file=error.file) from None
+    return readable, None
 
 
 def _state(environment: Environment, options: Options) -> int:
@@ -314,16 +322,10 @@ def _state(environment: Environment, options: Options) -> int:
         "does not go with --state, which uses all records up to an offset (--at)",
     )
     catalog, files = options.catalog, [*files_of(environment, options, _reading(options))]
-    topics, error = [], None
-    try:
-        for topic, parts in folded_topics(
-            catalog, files, at=options.at, as_topic=options.as_topic, wanted=options.topics, limits=options.limits
-        ):
-            topics.append((topic, parts))
-    except InputError as unreachable:
-        if not topics:
-            raise InputError(f"{missing_names(options.paths)}{unreachable.reason}", file=unreachable.file) from None
-        error = unreachable  # what the other topics say is shown first
+    folded = folded_topics(
+        catalog, files, at=options.at, as_topic=options.as_topic, wanted=options.topics, limits=options.limits
+    )
+    topics, error = _readable(folded, options)
     hide = Redaction(catalog, show_secrets=options.show_secrets).record
     beside = None
     if options.at is None:  # the logs are as they are now

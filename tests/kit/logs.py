@@ -284,7 +284,7 @@ class Log:
     """A topic's log and what it says so far."""
 
     def __init__(self, topic):
-        self.topic, self.state, self.offset = topic, topics.new_state(catalog(), topic), 0
+        self.topic, self.state, self.offset = topic, topics.STATES[topic](catalog()), 0
 
     def add(self, record, producer=-1, control=False, epoch=0):
         self.state.apply(Event(self.offset, 1_760_000_000_000, producer, epoch, control, *record))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.analysis.coordinators import Passed
 from kwire_cli.analysis.state.answer import LOGS
 from kwire_cli.analysis.state.tables import LISTINGS
-from kwire_cli.analysis.state.topics import Folded, events_between, fold, in_order, logs_of, new_state, read_logs
+from kwire_cli.analysis.state.topics import logs_of, read_logs
 from kwire_cli.answer import Answer, Block, Column, Note, Table
 from kwire_cli.engine.values import instant
 from kwire_cli.errors import InputError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.analysis.state.tables import Key, Listing
-    from kwire_cli.analysis.state.topics import Log, Segment
+    from kwire_cli.analysis.state.topics import Folded, Log
     from kwire_cli.records.batch import Hide
     from kwire_cli.records.codecs import Limits
     from kwire_cli.source.log_inputs import LogFile
@@ -121,22 +121,19 @@ def changed_topics(
     files do not reach back to the begin of the range.
     """
     topics = logs_of(catalog, files, as_topic=as_topic, wanted=wanted, limits=limits)
-    return read_logs(topics, lambda log: _changed(catalog, log, between))
+    return read_logs(topics, lambda log: _changed(log, between))
 
 
-def _changed(catalog: Catalog, log: Log, between: Range) -> Changed:
+def _changed(log: Log, between: Range) -> Changed:
     after, upto = (_offset_of(log, bound) for bound in between)
-    segments = in_order(log.segments)
-    if after is None and log.topic == CLUSTER_METADATA and (not segments or segments[0].base_offset):
+    if after is None and log.topic == CLUSTER_METADATA and log.snapshots and (log.begin or not log.segments):
         # The log does not go back to the begin: its oldest snapshot is what everything else came after.
-        after = min((segment.base_offset - 1 for segment in log.segments if segment.snapshot), default=None)
-    before = Folded(log.topic, log.partition, new_state(catalog, log.topic))
-    if after is not None and after >= 0:
-        before = log.folded(catalog, after)
-    now = fold(catalog, log.topic, log.segments, partition=log.partition, at=upto)
+        after = (log.snapshots[0].name.base_offset or 0) - 1
+    before = log.empty() if after is None or after < 0 else log.folded(after)
+    now = log.folded(upto)
     passed = Passed()
     first = None if after is None else after + 1
-    passed.records = sum(1 for _ in events_between(segments, passed, first=first, last=upto))
+    passed.records = sum(1 for _ in log.events(passed, first=first, last=upto))
     read = before.passed
     if log.topic != CLUSTER_METADATA and read.last is not None and (gone := read.last + 1 - read.records) > 0:
         passed.notes.append(
@@ -150,20 +147,19 @@ def _offset_of(log: Log, bound: Bound) -> int | None:
     """Return the offset of the last record up to a bound, -1 before the first, None where the range is open."""
     if bound.time is None:
         return bound.offset
-    segments = in_order(log.segments)
-    last = _last_before(segments, bound.time)
+    last = _last_before(log, bound.time)
     if last is not None:
         return last
-    if segments and not segments[0].base_offset:
+    if log.segments and not log.begin:
         return -1
     raise log.unreadable(f"all records are later than {instant(bound.time)}: there is no state of that time")
 
 
-def _last_before(segments: Iterable[Segment], time: int) -> int | None:
+def _last_before(log: Log, time: int) -> int | None:
     """Return the offset of the record before the first that is later than a time; None if the first record is later."""
     last = None
-    for segment in segments:
-        for item in segment.read():
+    for file in log.segments:
+        for item in log.items(file):
             if not isinstance(item, Batch) or not item.crc_valid:
                 continue
             if item.head.max_timestamp > time:

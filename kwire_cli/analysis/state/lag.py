@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.state.beside import partitions_beside
+from kwire_cli.analysis.state.beside import ends_beside
 from kwire_cli.answer import Fact, Facts, Note
 from kwire_cli.engine.values import instant
 from kwire_cli.errors import counted, few
@@ -16,7 +16,7 @@ from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.state.beside import Beside
+    from kwire_cli.analysis.state.beside import Named
     from kwire_cli.analysis.state.ends import Ends
     from kwire_cli.analysis.state.tables import Row
     from kwire_cli.analysis.state.topics import Folded
@@ -37,21 +37,23 @@ def logs_beside(files: Iterable[LogFile], topics: Sequence[tuple[str, Sequence[F
     consumers = dict(topics).get(CONSUMER_OFFSETS)
     if consumers is None:
         return None
-    return Logs(partitions_beside(files), max((part.passed.newest for part in consumers), default=-1))
+    ends, notes = ends_beside(files)
+    return Logs(ends, notes, max((part.passed.newest for part in consumers), default=-1))
 
 
 class Logs:
-    """The logs beside `__consumer_offsets`.
+    """The ends of the logs beside `__consumer_offsets`, and `unreadable` ones.
 
     `as_of` is the newest time, in milliseconds: of records of the coordinator, and of other logs if it is plausible.
     """
 
-    def __init__(self, beside: Beside, newest: int) -> None:
-        self.beside = beside
-        times = [ends.newest for ends in beside.all_ends() if ends.newest <= newest + _PLAUSIBLE]
+    def __init__(self, ends: dict[Named, Ends], unreadable: list[str], newest: int) -> None:
+        self._ends = ends
+        self._unreadable = unreadable
+        times = [each.newest for each in ends.values() if each.newest <= newest + _PLAUSIBLE]
         self.as_of = max([newest, *times])
         self._notes: list[str] = []
-        self._used: dict[tuple[str, int], Ends] = {}
+        self._used: dict[Named, Ends] = {}
 
     def add_lag(self, rows: Mapping[str, list[Row]]) -> None:
         """Add the ends of logs to rows of committed offsets, and totals to those of groups.
@@ -60,7 +62,7 @@ class Logs:
         """
         offsets = rows["offsets"]
         places = {(row["topic"], row["partition"]) for row in offsets}
-        self._used = {place: ends for place in sorted(places) if (ends := self.beside.ends(*place))}
+        self._used = {place: self._ends[place] for place in sorted(places & self._ends.keys())}
         if unknown := sorted(places - self._used.keys()):
             what = "no lag of some offsets" if self._used else "no lag"
             names = few([f"{topic}-{number}" for topic, number in unknown])
@@ -93,7 +95,7 @@ class Logs:
         notes = list(self._notes)
         for (topic, number), ends in self._used.items():
             notes += (f"{topic}-{number}: {note}" for note in ends.notes)
-        notes += (f"{topic}-{number}: {reason}" for (topic, number), reason in sorted(self.beside.unreadable.items()))
+        notes += self._unreadable
         yield from (Note(note, "warning") for note in notes[:_MOST_NOTES])
         if len(notes) > _MOST_NOTES:
             more = counted(len(notes) - _MOST_NOTES, "note")

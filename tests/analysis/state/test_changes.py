@@ -3,17 +3,14 @@
 import json
 
 import pytest
-from hypothesis import given, strategies as st
-from kit.commands import ROOT, examples, json_of, kwire
+from kit.commands import ROOT, json_of, kwire
 from kit.logs import ABORT, COMMIT, SEGMENTS, batch, catalog, framed, keyed, record
 
 from kwire_cli.analysis.state.changes import Bound, Range, changed_topics, changes_answer, range_of
-from kwire_cli.analysis.state.topics import TOPICS
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import RecordRedaction
 from kwire_cli.source.log_inputs import LogFile
-from kwire_cli.view.answers import answer_document, answer_json
-from kwire_cli.view.terminal import answer_text
+from kwire_cli.view.answers import answer_document
 
 REAL = ROOT.parent / "shared" / "real" / "own" / "segments"
 NOW = 1_760_000_000_000
@@ -271,14 +268,6 @@ def test_nothing_changed_is_said():
     assert "the last offset is 86" in done.out
 
 
-@pytest.mark.parametrize("fmt", ["table", "json", "jsonl", "csv", "html"])
-def test_each_format(fmt):
-    done = kwire("dump", "--state", "--diff", "20..60", "--format", fmt, SEGMENTS / "__transaction_state-0")
-    assert (done.code, "CompleteCommit" in done.out) == (0, True)
-    if fmt == "jsonl":
-        assert {json.loads(line)["table"] for line in done.out.splitlines()} == {"changes", "counts", "logs"}
-
-
 @pytest.mark.parametrize("more", [("--at", "3"), ("--deep",), ("--verify",), ("--offsets", "1-2")])
 def test_options_that_do_not_go_with_it(more):
     done = kwire("dump", "--state", "--diff", "1..2", *more, SEGMENTS / "__transaction_state-0")
@@ -306,44 +295,3 @@ def test_compaction_before_the_range_is_noted():
     assert log["notes"] == [
         "3 records up to offset 3 are gone by compaction: what they said counts as if it had not been there"
     ]
-
-
-# Hostile records.
-
-PAYLOADS = [
-    *(commit("g", 1), tombstone("g"), COMMIT, ABORT),
-    framed("TopicRecord", {"name": "t", "topicId": ID}),
-    framed("RemoveTopicRecord", {"topicId": ID}),
-    framed("ConfigRecord", {"resourceType": 2, "resourceName": "t", "name": "a", "value": "b"}),
-    framed(
-        "ClientQuotaRecord",
-        {"entity": [{"entityType": "user", "entityName": None}], "key": "k", "value": 1.5, "remove": False},
-    ),
-    (None, None),
-    (b"", b""),
-]
-payloads = st.sampled_from(PAYLOADS) | st.tuples(st.none() | st.binary(max_size=24), st.none() | st.binary(max_size=60))
-
-
-@examples(40)
-@pytest.mark.parametrize("topic", TOPICS)
-@given(
-    records=st.lists(st.tuples(payloads, st.integers(-1, 2), st.booleans()), min_size=1, max_size=8),
-    at=st.integers(0, 9),
-)
-def test_any_records_have_changes_that_can_be_shown(topic, records, at):
-    for hide in (None, RecordRedaction(catalog())):
-        data = b"".join(
-            batch(
-                offset,
-                [record(*payload)],
-                producerId=producer,
-                attributes=(16 if producer >= 0 else 0) | (32 if control else 0),
-            )
-            for offset, (payload, producer, control) in enumerate(records)
-        )
-        file = LogFile.of(memoryview(data))
-        topics = [*changed_topics(catalog(), [file], Range(Bound(offset=at), Bound()), as_topic=topic)]
-        answer = changes_answer(topics, "", hide=hide)
-        assert [*answer_json(answer)]
-        assert answer_text(answer, 80)

@@ -1,7 +1,6 @@
 """Lag by the logs beside `__consumer_offsets`."""
 
 import json
-import shutil
 
 import pytest
 from kit.commands import ROOT, kwire
@@ -160,11 +159,3 @@ def test_damage_beside_is_a_note_and_times_of_producers_are_not_believed_blindly
     assert found["notes"] == ["t-0: 7 bytes behind offset 4 are no batch (TRUNCATED)"]
     assert found["facts"] == {"agesAsOf": "2025-10-09T08:53:21.000Z"}
     assert [row["ageSeconds"] for row in found["offsets"]] == [1.0, 0.0]
-
-
-@pytest.mark.parametrize("fmt", ["table", "json", "jsonl", "csv", "html"])
-def test_each_format_has_lag(tmp_path, fmt):
-    shutil.copytree(INCIDENTS / "lag", tmp_path / "lag")
-    table = ("--table", "offsets") if fmt == "csv" else ()
-    done = kwire("dump", "--state", "--format", fmt, *table, tmp_path / "lag")
-    assert (done.code, "378" in done.out) == (0, True)
