@@ -274,6 +274,7 @@ def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 def _diff(environment: Environment, options: Options) -> int:
     from kwire_cli.analysis.state import changes  # most runs show batches
+    from kwire_cli.analysis.state.topics import logs_of, read_logs
 
     if not options.state:
         raise click.UsageError("--diff needs --state; kwire diff A B says how two copies of a partition differ")
@@ -284,10 +285,8 @@ def _diff(environment: Environment, options: Options) -> int:
     )
     between = changes.range_of(options.diff or "")
     catalog, files = options.catalog, files_of(environment, options, _reading(options))
-    changed = changes.changed_topics(
-        catalog, files, between, as_topic=options.as_topic, wanted=options.topics, limits=options.limits
-    )
-    topics, error = _readable(changed, options)
+    logs = logs_of(catalog, files, as_topic=options.as_topic, wanted=options.topics, limits=options.limits)
+    topics, error = _readable(read_logs(logs, lambda log: changes.changed(log, between)), options)
     hide = Redaction(catalog, show_secrets=options.show_secrets).record
     emit(environment, changes.changes_answer(topics, options.diff or "", hide=hide), options)
     if error:
@@ -312,7 +311,7 @@ def _readable(topics: Iterator[T], options: Options) -> tuple[list[T], InputErro
 def _state(environment: Environment, options: Options) -> int:
     from kwire_cli.analysis.state.answer import state_answer  # most runs show batches
     from kwire_cli.analysis.state.lag import logs_beside
-    from kwire_cli.analysis.state.topics import folded_topics
+    from kwire_cli.analysis.state.topics import logs_of, read_logs
 
     if not options.state:
         raise click.UsageError("--at needs --state; --offsets A-B chooses batches and records")
@@ -322,10 +321,8 @@ def _state(environment: Environment, options: Options) -> int:
         "does not go with --state, which uses all records up to an offset (--at)",
     )
     catalog, files = options.catalog, [*files_of(environment, options, _reading(options))]
-    folded = folded_topics(
-        catalog, files, at=options.at, as_topic=options.as_topic, wanted=options.topics, limits=options.limits
-    )
-    topics, error = _readable(folded, options)
+    logs = logs_of(catalog, files, as_topic=options.as_topic, wanted=options.topics, limits=options.limits)
+    topics, error = _readable(read_logs(logs, lambda log: log.folded(options.at)), options)
     hide = Redaction(catalog, show_secrets=options.show_secrets).record
     beside = None
     if options.at is None:  # the logs are as they are now

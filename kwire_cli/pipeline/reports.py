@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.analysis.costs.advice_folds import NotWritten, Pricing, Seeing
 from kwire_cli.analysis.costs.advice_values import Message, in_batches, in_exchanges, in_lines, place_of
 from kwire_cli.analysis.state.parts import States, units_of
-from kwire_cli.analysis.state.topics import folded_topics
+from kwire_cli.analysis.state.topics import logs_of, read_logs
 from kwire_cli.analysis.verify import Part, Verification, Verified, parts_to_verify
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
@@ -179,7 +179,8 @@ def states(inputs: Inputs) -> tuple[Counted, list[LogFile]]:
 def _states(reading: Reading, paths: tuple[str, ...], faults: Faults) -> Iterator[Any]:
     try:
         files = [log_file(path_of(path)) for path in paths]
-        for _, parts in folded_topics(reading.catalog, files, limits=reading.limits):
+        logs = logs_of(reading.catalog, files, limits=reading.limits)
+        for _, parts in read_logs(logs, lambda log: log.folded()):
             yield from parts
     except InputError as error:
         faults.add(FileFault(paths[0], error.reason))

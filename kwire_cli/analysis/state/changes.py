@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.analysis.coordinators import Passed
 from kwire_cli.analysis.state.answer import LOGS
 from kwire_cli.analysis.state.tables import LISTINGS
-from kwire_cli.analysis.state.topics import logs_of, read_logs
 from kwire_cli.answer import Answer, Block, Column, Note, Table
 from kwire_cli.engine.values import instant
 from kwire_cli.errors import InputError
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.state.tables import Key, Listing
     from kwire_cli.analysis.state.topics import Folded, Log
     from kwire_cli.records.batch import Hide
-    from kwire_cli.records.codecs import Limits
-    from kwire_cli.source.log_inputs import LogFile
-    from kwire_cli.spec.catalog import Catalog
 
     Row = dict[str, Any]
     Cells = tuple[Any, ...]
@@ -40,31 +36,21 @@ class Bound(NamedTuple):
     offset: int | None = None
     time: int | None = None
 
-    @property
-    def is_open(self) -> bool:
-        """Return whether the range has no end here."""
-        return self == Bound()
 
-
-class Range(NamedTuple):
-    """A range of a log: what changed after `after`, up to and including `upto`."""
-
-    after: Bound
-    upto: Bound
+Range = tuple[Bound, Bound]
+"""What changed after the first bound, up to and including the second."""
 
 
 def range_of(text: str) -> Range:
     """Return the range that a text such as `20..60`, `20..` or `..2026-11-21T11:00:00Z` says; InputError otherwise."""
     parts = text.split("..")
-    if len(parts) != 2:
+    if len(parts) != 2 or not any(parts):
         raise _malformed(text)
     after, upto = (_bound(part.strip(), text) for part in parts)
-    if after.is_open and upto.is_open:
-        raise _malformed(text)
-    for first, last in ((after.offset, upto.offset), (after.time, upto.time)):
+    for first, last in zip(after, upto, strict=True):
         if first is not None and last is not None and first > last:
             raise InputError(f"a range goes from the lower to the higher end: {parts[1]}..{parts[0]}, not {text}")
-    return Range(after, upto)
+    return after, upto
 
 
 def _bound(part: str, text: str) -> Bound:
@@ -106,25 +92,13 @@ class Changed:
         return self.now.batches
 
 
-def changed_topics(
-    catalog: Catalog,
-    files: Iterable[LogFile],
-    between: Range,
-    *,
-    as_topic: str | None = None,
-    wanted: tuple[str, ...] = (),
-    limits: Limits | None = None,
-) -> Iterator[tuple[str, list[Changed]]]:
-    """Yield each topic among the files that has a state, with its partitions at both ends of a range.
+def changed(log: Log, between: Range) -> Changed:
+    """Return the states of a log at both ends of a range.
 
-    The other parameters are those of `logs_of`. Raises InputError if no file is of a topic that has a state, or if the
-    files do not reach back to the begin of the range.
+    Raises:
+        InputError: The files in use do not reach back to the begin of the range.
+
     """
-    topics = logs_of(catalog, files, as_topic=as_topic, wanted=wanted, limits=limits)
-    return read_logs(topics, lambda log: _changed(log, between))
-
-
-def _changed(log: Log, between: Range) -> Changed:
     after, upto = (_offset_of(log, bound) for bound in between)
     if after is None and log.topic == CLUSTER_METADATA and log.snapshots and (log.begin or not log.segments):
         # The log does not go back to the begin: its oldest snapshot is what everything else came after.

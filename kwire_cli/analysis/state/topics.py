@@ -265,24 +265,6 @@ def read_logs(topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T])
         raise errors[0]
 
 
-def folded_topics(
-    catalog: Catalog,
-    files: Iterable[LogFile],
-    *,
-    at: int | None = None,
-    as_topic: str | None = None,
-    wanted: tuple[str, ...] = (),
-    limits: Limits | None,
-) -> Iterator[tuple[str, list[Folded]]]:
-    """Yield each topic among the files that has a state, with its partitions folded up to the offset `at`.
-
-    The other parameters are those of `logs_of`. Raises InputError if no file is of a topic that has a state, or if the
-    files do not reach back to the offset.
-    """
-    topics = logs_of(catalog, files, as_topic=as_topic, wanted=wanted, limits=limits)
-    return read_logs(topics, lambda log: log.folded(at))
-
-
 def partitions_of(
     files: Iterable[LogFile], as_topic: str | None = None, wanted: tuple[str, ...] = ()
 ) -> dict[str, dict[Place, list[LogFile]]]:

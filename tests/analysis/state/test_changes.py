@@ -6,7 +6,8 @@ import pytest
 from kit.commands import ROOT, json_of, kwire
 from kit.logs import ABORT, COMMIT, SEGMENTS, batch, catalog, framed, keyed, record
 
-from kwire_cli.analysis.state.changes import Bound, Range, changed_topics, changes_answer, range_of
+from kwire_cli.analysis.state.changes import Bound, changed, changes_answer, range_of
+from kwire_cli.analysis.state.topics import Log
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import RecordRedaction
 from kwire_cli.source.log_inputs import LogFile
@@ -43,8 +44,12 @@ def of_records(topic, *records, between="0..", hide=None):
             maxTimestamp=NOW + at * 1000,
         )
     file = LogFile.of(memoryview(data))
-    topics = [*changed_topics(catalog(), [file], range_of(between), as_topic=topic)]
-    return answer_document(changes_answer(topics, between, hide=hide))["tables"]
+    return tables_of(file, topic, between, hide)
+
+
+def tables_of(file, topic, between, hide=None):
+    parts = [changed(Log(catalog(), topic, None, [file]), range_of(between))]
+    return answer_document(changes_answer([(topic, parts)], between, hide=hide))["tables"]
 
 
 def commit(group, offset, partition=0):
@@ -75,13 +80,13 @@ def test_quotas_of_a_default_entity_and_of_a_name_stand_together():
 
 
 def test_ranges():
-    assert range_of("3..20") == Range(Bound(offset=3), Bound(offset=20))
-    assert range_of("3..") == Range(Bound(offset=3), Bound())
-    assert range_of("..20") == Range(Bound(), Bound(offset=20))
-    hour = Range(Bound(time=1_795_258_800_000), Bound(time=1_795_262_400_000))
+    assert range_of("3..20") == (Bound(offset=3), Bound(offset=20))
+    assert range_of("3..") == (Bound(offset=3), Bound())
+    assert range_of("..20") == (Bound(), Bound(offset=20))
+    hour = (Bound(time=1_795_258_800_000), Bound(time=1_795_262_400_000))
     assert range_of("2026-11-21T11:00:00Z..2026-11-21T12:00:00Z") == hour
     assert range_of("2026-11-21T11:00:00..2026-11-21 13:00:00+01:00") == hour
-    assert range_of("3..2026-11-21T12:00:00Z").upto == hour.upto
+    assert range_of("3..2026-11-21T12:00:00Z")[1] == hour[1]
 
 
 @pytest.mark.parametrize("text", ["", "..", "3", "3-4", "1..2..3", "a..b", "-1..3", "3..20261121T99", "9" * 20 + ".."])
@@ -288,10 +293,7 @@ def test_a_log_without_a_batch(tmp_path):
 
 def test_compaction_before_the_range_is_noted():
     data = batch(3, [record(*commit("g", 1))]) + batch(4, [record(*commit("g", 2))])
-    topics = [
-        *changed_topics(catalog(), [LogFile.of(memoryview(data))], range_of("3.."), as_topic="__consumer_offsets")
-    ]
-    [log] = answer_document(changes_answer(topics, "", hide=None))["tables"]["logs"]
+    [log] = tables_of(LogFile.of(memoryview(data)), "__consumer_offsets", "3..")["logs"]
     assert log["notes"] == [
         "3 records up to offset 3 are gone by compaction: what they said counts as if it had not been there"
     ]

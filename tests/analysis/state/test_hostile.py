@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from kit.logs import batch, catalog, framed, keyed, record
 
 from kwire_cli.analysis.state.answer import state_answer
-from kwire_cli.analysis.state.changes import Bound, Range, changed_topics, changes_answer
+from kwire_cli.analysis.state.changes import Bound, changed, changes_answer
 from kwire_cli.analysis.state.topics import TOPICS, Log
 from kwire_cli.message.redaction import RecordRedaction
 from kwire_cli.source.log_inputs import LogFile
@@ -61,15 +61,14 @@ def test_any_records_can_be_folded_and_shown(topic, given, at):
         )
         for offset, (*payload, producer, control) in enumerate(given)
     )
-    files = [LogFile.of(memoryview(data))]
+    log = Log(catalog(), topic, 0, [LogFile.of(memoryview(data))])
     for hide in (None, RecordRedaction(catalog())):
-        folded = Log(catalog(), topic, 0, files).folded()
-        answers = [state_answer([(topic, [folded, replace(folded, partition=1)])], hide=hide)]
-        if given:
-            between = Range(Bound(offset=at), Bound())
-            changed = changed_topics(catalog(), files, between, as_topic=topic)
-            answers.append(changes_answer(changed, "", hide=hide))
-        for answer in answers:
+        parts = [log.folded(), replace(log, partition=1).folded()]
+        changes = [changed(log, (Bound(offset=at), Bound()))]
+        for answer in (
+            state_answer([(topic, parts)], hide=hide),
+            changes_answer([(topic, changes)], "", hide=hide),
+        ):
             assert [*answer_json(answer)]
             assert answer_text(answer)
             assert answer_text(answer, 80)
