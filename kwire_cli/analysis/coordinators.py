@@ -43,7 +43,7 @@ class Event(NamedTuple):
 
 @dataclass
 class Passed:
-    """Counts of records, batches, gaps and their bytes, and batches with a wrong checksum.
+    """Counts of records, batches, bytes of gaps, and batches with a wrong checksum.
 
     `first` and `last` are the first and the last offset, None without a record. `newest` is the largest time of a batch
     in milliseconds, or -1.
@@ -53,7 +53,6 @@ class Passed:
     last: int | None = None
     records: int = 0
     batches: int = 0
-    gaps: int = 0
     gap_bytes: int = 0
     corrupt: int = 0
     newest: int = -1
@@ -70,7 +69,6 @@ def events(
     for item in items:
         if not isinstance(item, Batch):
             if item.code != PADDING:
-                passed.gaps += 1
                 passed.gap_bytes += item.size
             continue
         head = item.head

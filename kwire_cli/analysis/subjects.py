@@ -65,6 +65,11 @@ class Bounded(list[Any]):
         super().__init__(events)
         self.dropped = 0
 
+    @property
+    def total(self) -> int:
+        """The number of events, those that were dropped too."""
+        return len(self) + self.dropped
+
     def append(self, event: Any, /) -> None:
         """Keep an event, unless there are too many."""
         if len(self) < self.most:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.source.reading import Reading
 
+T = TypeVar("T")
 _CHOICES = ("offsets", "times", "filter", "with_key", "grep")
 """Options that choose among batches, which a report needs all of."""
 
@@ -249,11 +250,12 @@ def _verify(environment: Environment, options: Options) -> int:
     refuse(options, (*_CHOICES, "topics", "as_topic"), "does not go with --verify, which checks all of a path")
     paths = verifiable(options.paths)
     caller = Terminal(environment)
-    verification = verify.Verification(paths, options.deep, options.record_format or AUTO, caller)
+    form = options.record_format or AUTO
+    verification = verify.Verification(paths)
     caller.begin(paths)
     with environment.answering():
         for part in verify.parts_to_verify(paths):
-            verification.add(part)
+            verification.add(verify.Verified.of(part, deep=options.deep, form=form, caller=caller))
         emit(environment, verification.answer(), options)
     return Exit.FOUND if verification.checked.faults else Exit.DONE
 
@@ -272,6 +274,7 @@ def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 def _diff(environment: Environment, options: Options) -> int:
     from kwire_cli.analysis.state import changes  # most runs show batches
+    from kwire_cli.analysis.state.topics import logs_of, read_logs
 
     if not options.state:
         raise click.UsageError("--diff needs --state; kwire diff A B says how two copies of a partition differ")
@@ -282,16 +285,8 @@ def _diff(environment: Environment, options: Options) -> int:
     )
     between = changes.range_of(options.diff or "")
     catalog, files = options.catalog, files_of(environment, options, _reading(options))
-    topics, error = [], None
-    try:
-        for topic, parts in changes.changed_topics(
-            catalog, files, between, as_topic=options.as_topic, wanted=options.topics, limits=options.limits
-        ):
-            topics.append((topic, parts))
-    except InputError as unreachable:
-        if not topics:
-            raise InputError(f"{missing_names(options.paths)}{unreachable.reason}", file=unreachable.file) from None
-        error = unreachable  # what the other topics say is shown first
+    logs = logs_of(catalog, files, as_topic=options.as_topic, wanted=options.topics, limits=options.limits)
+    topics, error = _readable(read_logs(logs, lambda log: changes.changed(log, between)), options)
     hide = Redaction(catalog, show_secrets=options.show_secrets).record
     emit(environment, changes.changes_answer(topics, options.diff or "", hide=hide), options)
     if error:
@@ -300,10 +295,23 @@ def _diff(environment: Environment, options: Options) -> int:
     return Exit.FOUND if options.strict and anomalous else Exit.DONE
 
 
+def _readable(topics: Iterator[T], options: Options) -> tuple[list[T], InputError | None]:
+    """Return the topics before an error, and the error: what these topics say is shown first."""
+    readable: list[T] = []
+    try:
+        for topic in topics:
+            readable.append(topic)  # noqa: PERF402 - those before an error count
+    except InputError as error:
+        if readable:
+            return readable, error
+        raise InputError(f"{missing_names(options.paths)}{error.reason}", file=error.file) from None
+    return readable, None
+
+
 def _state(environment: Environment, options: Options) -> int:
     from kwire_cli.analysis.state.answer import state_answer  # most runs show batches
     from kwire_cli.analysis.state.lag import logs_beside
-    from kwire_cli.analysis.state.topics import folded_topics
+    from kwire_cli.analysis.state.topics import logs_of, read_logs
 
     if not options.state:
         raise click.UsageError("--at needs --state; --offsets A-B chooses batches and records")
@@ -313,20 +321,12 @@ def _state(environment: Environment, options: Options) -> int:
         "does not go with --state, which uses all records up to an offset (--at)",
     )
     catalog, files = options.catalog, [*files_of(environment, options, _reading(options))]
-    topics, error = [], None
-    try:
-        for topic, parts in folded_topics(
-            catalog, files, at=options.at, as_topic=options.as_topic, wanted=options.topics, limits=options.limits
-        ):
-            topics.append((topic, parts))
-    except InputError as unreachable:
-        if not topics:
-            raise InputError(f"{missing_names(options.paths)}{unreachable.reason}", file=unreachable.file) from None
-        error = unreachable  # what the other topics say is shown first
+    logs = logs_of(catalog, files, as_topic=options.as_topic, wanted=options.topics, limits=options.limits)
+    topics, error = _readable(read_logs(logs, lambda log: log.folded(options.at)), options)
     hide = Redaction(catalog, show_secrets=options.show_secrets).record
     beside = None
     if options.at is None:  # the logs are as they are now
-        beside = logs_beside(catalog, files, topics, limits=options.limits)
+        beside = logs_beside(files, topics)
     emit(environment, state_answer(topics, hide=hide, beside=beside), options)
     for topic, parts in topics:
         last = max((part.passed.last for part in parts if part.passed.last is not None), default=None)

@@ -59,19 +59,11 @@ class SnapshotEntry(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """A rule that a batch breaks.
-
-    `missing` counts the sequences that a SEQUENCE_GAP leaves out. `epoch`, `last_sequence`, `last_offset` and
-    `leader_epoch` describe the producer's batch before, if the rule compares the two.
-    """
+    """A rule that a batch breaks. `missing` counts the sequences that a SEQUENCE_GAP leaves out."""
 
     code: str
     text: str
     missing: int = 0
-    epoch: int = -1
-    last_sequence: int = -1
-    last_offset: int = -1
-    leader_epoch: int = -1
 
 
 class Marker(NamedTuple):
@@ -363,23 +355,28 @@ def _sequence_problems(head: Head, producer: Producer, *, lost: bool) -> Iterato
     first = head.base_sequence
     last = producer.last_sequence if producer.last_sequence is not None else -1
     offset = producer.last_offset if producer.last_offset is not None else -1
-    before = (producer.epoch, last, offset, producer.leader_epoch)
     if first < 0:
         yield Problem("SEQUENCE_MISSING", f"{who} writes without a sequence")
     elif head.producer_epoch != producer.epoch:
         if first and not lost:
-            yield Problem("SEQUENCE_GAP", f"{who} begins with sequence {first}, not 0", first, *before)
+            yield Problem("SEQUENCE_GAP", f"{who} begins with sequence {first}, not 0", first)
         elif not first and not lost and offset >= 0 and not head.transactional and not producer.is_transactional:
-            yield Problem(RESTARTED, f"{who} begins anew", 0, *before)
+            text = (
+                f"{who} begins anew; its epoch {producer.epoch} ends with sequence {last} at offset {offset}. "
+                "A producer does so if a batch is refused or expires: records in between may be missing"
+            )
+            if head.leader_epoch > producer.leader_epoch:
+                text += f"; the leader epoch went from {producer.leader_epoch} to {head.leader_epoch}"
+            yield Problem(RESTARTED, text)
     elif producer.last_sequence is not None:
         expected = sequence_after(last, 1) if last >= 0 else 0
         ahead = (first - expected) % _SEQUENCES
         if ahead >= _HALF:
             text = f"{who} writes sequence {first} after {last}, of offset {offset}"
-            yield Problem("SEQUENCE_DUPLICATE", text, 0, *before)
+            yield Problem("SEQUENCE_DUPLICATE", text)
         elif ahead and not lost:
             text = f"{who} writes sequence {first}, and {expected} is next after offset {offset}"
-            yield Problem("SEQUENCE_GAP", text, ahead, *before)
+            yield Problem("SEQUENCE_GAP", text, ahead)
 
 
 @cache

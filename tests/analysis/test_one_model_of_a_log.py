@@ -1,17 +1,16 @@
-"""Verification, state, transactions and diagnosis agree on sequences and open transactions of the same logs."""
+"""Verification, transactions and diagnosis agree on sequences and open transactions of the same logs."""
 
 import shutil
 
 import pytest
 from kit.calls import answer_document, log_batch, subjects
-from kit.commands import ROOT, json_of
-from kit.logs import batch, keyed, record, snapshot
+from kit.commands import ROOT
 
 import kwire_cli as kwire
 from kwire_cli.analysis.diagnosis.sequences import LogSequences
 from kwire_cli.analysis.state.ends import ends_of
 from kwire_cli.analysis.transactions.transactions import Transactions
-from kwire_cli.analysis.verify import verify_partition
+from kwire_cli.analysis.verify import verify_part
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.producers import ProducerState
@@ -25,7 +24,6 @@ SEQUENCES = {"SEQUENCE_GAP", "SEQUENCE_DUPLICATE"}
 
 def says(folder):
     """Return the open transactions by each question, and the offsets of faults in sequences by both that ask."""
-    ends = ends_of(partition(folder))
     transactions = Transactions(Redaction(kwire.catalog()))
     sequences = LogSequences()
     state = None
@@ -37,14 +35,13 @@ def says(folder):
             state.append(item.item)
     held = answer_document(transactions.answer())["tables"].get("heldBack", [])
     open_ = {
-        "state": {(own.producer_id, own.first_offset) for own in ends.open},
         "transactions": {(row["producerId"], row["firstOffset"]) for row in held},
         "batches": {(own.producer_id, own.first_offset) for own in state.open_transactions()} if state else set(),
     }
-    faults = [*verify_partition(folder)]
+    faults = [*verify_part(folder)]
     odd = {
         "verify": [fault.offset for fault in faults if fault.code in SEQUENCES],
-        "diagnosis": [row.evidence[-1].offset for row in sequences.findings() if "began anew" not in row.text],
+        "diagnosis": [row.evidence[-1].offset for row in sequences.findings() if "begins anew" not in row.text],
     }
     return open_, odd, {fault.code for fault in faults} - SEQUENCES
 
@@ -62,14 +59,14 @@ def test_all_say_the_same_of_real_logs():
         open_, odd, _ = says(folder)
         assert all_equal(open_.values()), (folder, open_)
         assert all_equal(odd.values()), (folder, odd)
-        if open_["state"]:
-            open_in[folder.name] = open_["state"]
+        if open_["batches"]:
+            open_in[folder.name] = open_["batches"]
         # A broker writes a snapshot when it stops.
         snapshots = partition(folder).of(Kind.PRODUCER_SNAPSHOT)
         if snapshots and snapshots[-1].name.base_offset == ends_of(partition(folder)).end:
             entries = read_log_file(snapshots[-1].path).entries
             written = {(entry.producer_id, entry.current_txn_first_offset) for entry in entries}
-            assert {pair for pair in written if pair[1] >= 0} == open_["state"], folder
+            assert {pair for pair in written if pair[1] >= 0} == open_["batches"], folder
     assert len(folders) > 100
     assert open_in == {"txn2-out-1": {(6, 10)}}
 
@@ -123,54 +120,6 @@ def test_all_say_the_same_of_small_logs(tmp_path, batches, open_, odd):
     found, sequences, _ = says(folder)
     assert found == dict.fromkeys(found, open_)
     assert sequences == dict.fromkeys(sequences, odd)
-
-
-def test_segments_without_a_snapshot_hide_what_began_before_from_the_state_alone(tmp_path):
-    folder = written(tmp_path / "a-0", open_data(0, "a"))
-    written(folder, data(1, "b", producer=9), number=1)
-    found, _, _ = says(folder)
-    assert found == {who: {(4, 0)} for who in found} | {"state": set()}
-    (folder / f"{1:020}.snapshot").write_bytes(snapshot((4, 0, 0, 0, 0, 1_000_000, -1, 0)))
-    found, _, codes = says(folder)
-    assert found == {who: {(4, 0)} for who in found}
-    assert codes == set()
-
-
-def coordinator(folder, state, time):
-    """Write a record about producer 4 into the log of the coordinator."""
-    value = {
-        "producerId": 4,
-        "producerEpoch": 0,
-        "transactionTimeoutMs": 1,
-        "transactionStatus": state,
-        "transactionPartitions": [{"topic": "a", "partitionIds": [0]}] if state == 1 else [],
-        "transactionLastUpdateTimestampMs": time,
-        "transactionStartTimestampMs": time,
-    }
-    key, value = keyed(0, "TransactionLog", {"transactionalId": "x"}, value)
-    head = {"baseTimestamp": time, "maxTimestamp": time}
-    (folder / "__transaction_state-0").mkdir()
-    path = folder / "__transaction_state-0" / f"{0:020}.log"
-    path.write_bytes(batch(0, [record(key, value)], **head))
-
-
-@pytest.mark.parametrize(
-    ("state", "after", "verdict", "hanging"),
-    [
-        (1, 0, "open", False),
-        (4, 500, "hanging", True),  # the coordinator completed a transaction, and the log has later batches
-        (4, 2000, "unknown", None),  # the log was copied before
-        (4, 2_000_000, "hanging", True),
-        (4, -500, "unknown", None),  # the coordinator's log was copied before
-    ],
-)
-def test_state_and_transactions_agree_on_what_hangs(tmp_path, state, after, verdict, hanging):
-    written(tmp_path / "a-0", open_data(0, "a"), data(1, "b", producer=9, time=1_001_000))
-    coordinator(tmp_path, state, 1_000_000 + after)
-    [of_state] = json_of("dump", "--state", tmp_path)["tables"]["openTransactions"]
-    [of_transactions] = json_of("transactions", tmp_path)["tables"]["heldBack"]
-    assert (of_state["verdict"], of_transactions["hanging"]) == (verdict, hanging)
-    assert of_state["behind"] == of_transactions["behind"] == 2
 
 
 def test_a_batch_with_a_wrong_checksum_begins_no_transaction(tmp_path):

@@ -179,9 +179,9 @@ class Folder:
         return self.put(base, "txnindex", *(struct.pack(">hqqqq", 0, *row) for row in rows))
 
     def faults(self, **options):
-        from kwire_cli.analysis.verify import verify_partition
+        from kwire_cli.analysis.verify import verify_part
 
-        return list(verify_partition(self.path, **options))
+        return list(verify_part(self.path, **options))
 
     def codes(self):
         return [fault.code for fault in self.faults()]
@@ -284,7 +284,7 @@ class Log:
     """A topic's log and what it says so far."""
 
     def __init__(self, topic):
-        self.topic, self.state, self.offset = topic, topics.new_state(catalog(), topic), 0
+        self.topic, self.state, self.offset = topic, topics.STATES[topic](catalog()), 0
 
     def add(self, record, producer=-1, control=False, epoch=0):
         self.state.apply(Event(self.offset, 1_760_000_000_000, producer, epoch, control, *record))

@@ -1,4 +1,4 @@
-"""Batches that are too small or compressed in vain, and in logs batches near the limit of a topic."""
+"""Batches that are too small or compressed in vain."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import Evidence, between, instant
 from kwire_cli.analysis.calls import evidence_of
-from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule, kind_of_query
+from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.errors import counted
 from kwire_cli.facts.batches import unpacked_size
 from kwire_cli.message.roles import is_internal
@@ -52,9 +52,6 @@ RECORDS_A_BATCH = 1.5
 """Mean records of a batch below which batches count as small."""
 LEAST_SAVED = 0.5
 """Batches, as a share, that the longest linger has to save: a producer with few records has small batches anyway."""
-DEFAULT_LIMIT = 1_048_588
-"""message.max.bytes of brokers by default."""
-NEAR = 0.9
 LEAST_SAMPLES, SAMPLES = 8, 32
 """Compressed batches that say whether compression pays, and those of a topic in logs that are decompressed for it."""
 HEAD = LAYOUTS["v2"].head.size
@@ -100,7 +97,6 @@ class _Use:
     batches: int = 0
     records: int = 0
     bytes: int = 0
-    largest: int = 0
     first: float | None = None
     last: float | None = None
     merged: list[int] = field(default_factory=lambda: [0] * len(LINGERS))
@@ -109,8 +105,6 @@ class _Use:
     unpacked: int = 0
     codecs: set[str] = field(default_factory=set)
     evidence: list[Evidence] = field(default_factory=list)
-    large: Evidence | None = None
-    """The place of the largest batch."""
 
     def sample(self, packed: int, unpacked: int, codec: str) -> None:
         """Count the bytes of a compressed batch, and those of the records in it."""
@@ -165,13 +159,9 @@ class Batches(Rule):
         use.bytes += size
         if use.batches <= LEAST_BATCHES and records <= 1:
             use.evidence.append(place)
-        if size > use.largest:
-            use.largest, use.large = size, place
         if time is not None:
-            if use.first is None or time < use.first:
-                use.first = time
-            if use.last is None or time > use.last:
-                use.last = time
+            use.first = time if use.first is None else min(use.first, time)
+            use.last = time if use.last is None else max(use.last, time)
             self._linger(use, stream, time, size)
 
     def _linger(self, use: _Use, stream: tuple[Any, ...], time: float, size: int) -> None:
@@ -192,17 +182,7 @@ class Batches(Rule):
         for (client, topic), use in self._uses.items():
             subject = f"topic {topic}" + (f", client {client}" if client else "")
             yield from _small(subject, use)
-            if client is None:
-                yield from _near(subject, use)
             yield from _in_vain(subject, use)
-
-
-def _near(subject: str, use: _Use) -> Iterator[Finding]:
-    """Yield the finding of a log whose largest batch is near the default limit; the topic's own is not in a log."""
-    if NEAR * DEFAULT_LIMIT <= use.largest <= DEFAULT_LIMIT:
-        text = f"the largest batch has {use.largest} bytes; the default of max.message.bytes is {DEFAULT_LIMIT}"
-        kind = kind_of_query("RECORDS_NEAR_LIMIT")
-        yield Finding(kind, subject, text, [use.large] if use.large else [], use.largest)
 
 
 def _small(subject: str, use: _Use) -> Iterator[Finding]:

@@ -42,12 +42,13 @@ CUT = FindingKind(
 
 @dataclass
 class _Damage:
-    checksums: int = 0
-    gaps: int = 0
-    size: int = 0
-    cut: int = 0
-    evidence: Bounded = field(default_factory=Bounded)
+    """The damage of a partition: batches with a wrong checksum, bytes that are no batch, and ends that are cut off."""
+
+    checksums: Bounded = field(default_factory=Bounded)
+    gaps: Bounded = field(default_factory=Bounded)
     ends: Bounded = field(default_factory=Bounded)
+    gap_bytes: int = 0
+    end_bytes: int = 0
 
 
 class DamagedLogs(Rule):
@@ -63,33 +64,30 @@ class DamagedLogs(Rule):
         piece = item.item
         if isinstance(piece, Batch):
             if not piece.crc_valid:
-                damage = self._logs[item.name]
-                damage.checksums += 1
-                damage.evidence.append(Evidence("batch at offset", file=item.file, offset=piece.head.base_offset))
+                place = Evidence("batch at offset", file=item.file, offset=piece.head.base_offset)
+                self._logs[item.name].checksums.append(place)
         elif piece.code != PADDING:
             damage = self._logs[item.name]
             place = Evidence(f"{size_text(piece.size)} at byte", file=item.file, offset=piece.position)
             if piece.code == TRUNCATED:
-                damage.cut += piece.size
+                damage.end_bytes += piece.size
                 damage.ends.append(place)
             else:
-                damage.gaps += 1
-                damage.size += piece.size
-                damage.evidence.append(place)
+                damage.gap_bytes += piece.size
+                damage.gaps.append(place)
 
     def findings(self) -> Iterator[Finding]:
         for name, damage in self._logs.items():
+            checksums, gaps, ends = (each.total for each in (damage.checksums, damage.gaps, damage.ends))
             parts = []
-            if damage.checksums:
-                parts.append(f"{counted(damage.checksums, 'batch', 'batches')} with a wrong checksum")
-            if damage.gaps:
-                parts.append(f"{size_text(damage.size)} at {counted(damage.gaps, 'place')} that are no batch")
+            if checksums:
+                parts.append(f"{counted(checksums, 'batch', 'batches')} with a wrong checksum")
+            if gaps:
+                parts.append(f"{size_text(damage.gap_bytes)} at {counted(gaps, 'place')} that are no batch")
             if parts:
-                places = sorted(damage.evidence, key=lambda place: (place.file, place.offset))
-                count = damage.checksums + damage.gaps
-                yield Finding(CORRUPT, f"partition {name}", "; ".join(parts), places, count, command="dump --verify")
-            if damage.cut:
-                text = (
-                    f"{size_text(damage.cut)} at the end of {counted(len(damage.ends), 'file')} are less than a batch"
-                )
-                yield Finding(CUT, f"partition {name}", text, damage.ends, damage.cut, command="dump --verify")
+                places = sorted([*damage.checksums, *damage.gaps], key=lambda place: (place.file, place.offset))
+                weight = checksums + gaps
+                yield Finding(CORRUPT, f"partition {name}", "; ".join(parts), places, weight, command="dump --verify")
+            if ends:
+                text = f"{size_text(damage.end_bytes)} at the end of {counted(ends, 'file')} are less than a batch"
+                yield Finding(CUT, f"partition {name}", text, damage.ends, damage.end_bytes, command="dump --verify")

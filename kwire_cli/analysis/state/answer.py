@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.state.tables import LISTINGS, WITH_LAG
+from kwire_cli.analysis.state.tables import LISTINGS
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 
@@ -38,8 +38,7 @@ def state_answer(
 ) -> Answer:
     """Return what the partitions of topics say: the tables of each topic, then the logs that were read.
 
-    `hide` finds what to redact in a payload; None shows everything. `beside` are the logs of other topics: with them
-    come lag and open transactions.
+    `hide` finds what to redact in a payload; None shows everything. `beside` are the logs of other topics, for lag.
     """
     logs: list[tuple[Any, ...]] = []
     tables: list[Table] = []
@@ -49,11 +48,9 @@ def state_answer(
             for name, some in part.rows(hide=hide).items():
                 rows[name] += some
             logs.append(_log(part))
-        has_lag = beside and topic == CONSUMER_OFFSETS and beside.add_lag(rows)
-        listings = WITH_LAG if has_lag else LISTINGS[topic]
-        tables += (listing.table(rows[listing.name]) for listing in listings)
-    if beside and (open_transactions := beside.open_transactions()):
-        tables.append(open_transactions)
+        if beside and topic == CONSUMER_OFFSETS:
+            beside.add_lag(rows)
+        tables += (listing.table(rows[listing.name]) for listing in LISTINGS[topic])
     further = beside.blocks() if beside else ()
     return Answer("State", [*tables, Table("logs", LOGS, logs, title="logs"), *further])
 

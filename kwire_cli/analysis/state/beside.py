@@ -1,79 +1,56 @@
-"""Logs beside those of Kafka's own topics: the partitions in the same log directories, and their ends."""
+"""Logs beside those of Kafka's own topics: the ends of the partitions in the same log directories."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.state.ends import Ends, ends_of
-from kwire_cli.analysis.state.topics import folded_topics
 from kwire_cli.errors import InputError
-from kwire_cli.source.log_inputs import LogFile
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import partition
 from kwire_cli.source.logs.model import Kind, folder_name
-from kwire_cli.spec.kafka import TRANSACTION_STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from kwire_cli.analysis.state.topics import Folded
-    from kwire_cli.records.codecs import Limits
-    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.stores import Place
 
     Named = tuple[str, int]
     """A topic and the number of its partition."""
 
 
-@dataclass
-class Beside:
-    """Partitions in some log directories: their folders, of each replica one.
+def ends_beside(files: Iterable[LogFile]) -> tuple[dict[Named, Ends], list[str]]:
+    """Return the ends of the partitions in the log directories that files lie in, and why some cannot be read.
 
-    `starts` and `high_watermarks` are the checkpoints of each log directory.
+    Of several replicas, the log that goes furthest counts. Folders that cannot be listed count as empty.
     """
-
-    folders: dict[Named, list[Place]] = field(default_factory=dict)
-    starts: dict[Place, Mapping[Named, int]] = field(default_factory=dict)
-    high_watermarks: dict[Place, Mapping[Named, int]] = field(default_factory=dict)
-    unreadable: dict[Named, str] = field(default_factory=dict)
-    _ends: dict[Named, Ends | None] = field(default_factory=dict)
-
-    def ends(self, topic: str, number: int) -> Ends | None:
-        """Return the ends of a partition's log; None if the log is not here or cannot be read.
-
-        Of several replicas, the log that goes furthest counts.
-        """
-        named = topic, number
-        if named not in self._ends:
-            replicas = [ends for folder in self.folders.get(named, ()) if (ends := self._read(named, folder))]
-            self._ends[named] = longest = max(replicas, key=lambda ends: ends.end, default=None)
-            if longest:
-                known = [ends.high_watermark for ends in replicas if ends.high_watermark is not None]
-                longest.high_watermark = max(known, default=None)
-        return self._ends[named]
-
-    def _read(self, named: Named, folder: Place) -> Ends | None:
+    found: dict[Named, Ends] = {}
+    notes = []
+    for directory in _directories(files):
         try:
-            return ends_of(
-                partition(folder),
-                start=self.starts.get(folder.parent, {}).get(named),
-                high_watermark=self.high_watermarks.get(folder.parent, {}).get(named),
-            )
-        except InputError as error:
-            self.unreadable[named] = error.reason
-            return None
+            children = [*directory.iterdir()]
+        except (OSError, InputError):
+            continue
+        starts = _checkpoint(directory / Kind.LOG_START_OFFSETS)
+        high_watermarks = _checkpoint(directory / Kind.REPLICATION_OFFSETS)
+        for child in sorted(children, key=lambda place: place.name):
+            name = folder_name(child.name)
+            if not name or name.state or not child.is_dir():
+                continue
+            named = name.topic, name.partition
+            try:
+                ends = ends_of(partition(child), start=starts.get(named), high_watermark=high_watermarks.get(named))
+            except InputError as error:
+                notes.append(f"{child.name}: {error.reason}")
+            else:
+                if ends:
+                    found[named] = _furthest(ends, found.get(named, ends))
+    return found, notes
 
-    def all_ends(self) -> Iterator[tuple[Named, Ends]]:
-        """Yield the ends of all partitions, by topic and number."""
-        for named in sorted(self.folders):
-            if ends := self.ends(*named):
-                yield named, ends
 
-
-def partitions_beside(files: Iterable[LogFile]) -> Beside:
-    """Return the partitions in the log directories that files lie in. Folders that cannot be listed count as empty."""
-    beside = Beside()
+def _directories(files: Iterable[LogFile]) -> dict[Place, None]:
     directories: dict[Place, None] = {}
     for file in files:
         if file.path is None:
@@ -83,18 +60,12 @@ def partitions_beside(files: Iterable[LogFile]) -> Beside:
             folder = folder.resolve()  # "." has the name of the folder, too
         if folder_name(folder.name):
             directories[folder.parent] = None
-    for directory in directories:
-        try:
-            children = [*directory.iterdir()]
-        except (OSError, InputError):
-            continue
-        for child in sorted(children, key=lambda place: place.name):
-            name = folder_name(child.name)
-            if name and not name.state and child.is_dir():
-                beside.folders.setdefault((name.topic, name.partition), []).append(child)
-        beside.starts[directory] = _checkpoint(directory / Kind.LOG_START_OFFSETS)
-        beside.high_watermarks[directory] = _checkpoint(directory / Kind.REPLICATION_OFFSETS)
-    return beside
+    return directories
+
+
+def _furthest(one: Ends, other: Ends) -> Ends:
+    known = [ends.high_watermark for ends in (one, other) if ends.high_watermark is not None]
+    return replace(max(other, one, key=lambda ends: ends.end), high_watermark=max(known, default=None))
 
 
 def _checkpoint(file: Place) -> Mapping[Named, int]:
@@ -104,26 +75,3 @@ def _checkpoint(file: Place) -> Mapping[Named, int]:
         return {(entry.topic, entry.partition): entry.offset for entry in read_log_file(file).entries}
     except (OSError, InputError):
         return {}
-
-
-def coordinator_beside(
-    catalog: Catalog, beside: Beside, folded: Sequence[Folded], limits: Limits | None
-) -> list[Folded]:
-    """Return the states of all partitions of `__transaction_state` that are here, `folded` ones or beside these."""
-    out, numbers = [*folded], {part.partition for part in folded}
-    files = []
-    for (topic, number), folders in beside.folders.items():
-        if topic != TRANSACTION_STATE or number in numbers:
-            continue
-        try:
-            logs = partition(folders[0]).of(Kind.LOG)
-        except InputError:
-            continue
-        files += [LogFile(log.path, log.name, topic) for log in logs]
-    if files:
-        try:
-            for _, parts in folded_topics(catalog, files, limits=limits):
-                out += parts
-        except InputError:  # no batch in any of them
-            pass
-    return out

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.analysis.coordinators import Passed
 from kwire_cli.analysis.state.answer import LOGS
 from kwire_cli.analysis.state.tables import LISTINGS
-from kwire_cli.analysis.state.topics import Folded, events_between, fold, in_order, logs_of, new_state, read_logs
 from kwire_cli.answer import Answer, Block, Column, Note, Table
 from kwire_cli.engine.values import instant
 from kwire_cli.errors import InputError
@@ -22,11 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.analysis.state.tables import Key, Listing
-    from kwire_cli.analysis.state.topics import Log, Segment
+    from kwire_cli.analysis.state.topics import Folded, Log
     from kwire_cli.records.batch import Hide
-    from kwire_cli.records.codecs import Limits
-    from kwire_cli.source.log_inputs import LogFile
-    from kwire_cli.spec.catalog import Catalog
 
     Row = dict[str, Any]
     Cells = tuple[Any, ...]
@@ -40,31 +36,21 @@ class Bound(NamedTuple):
     offset: int | None = None
     time: int | None = None
 
-    @property
-    def is_open(self) -> bool:
-        """Return whether the range has no end here."""
-        return self == Bound()
 
-
-class Range(NamedTuple):
-    """A range of a log: what changed after `after`, up to and including `upto`."""
-
-    after: Bound
-    upto: Bound
+Range = tuple[Bound, Bound]
+"""What changed after the first bound, up to and including the second."""
 
 
 def range_of(text: str) -> Range:
     """Return the range that a text such as `20..60`, `20..` or `..2026-11-21T11:00:00Z` says; InputError otherwise."""
     parts = text.split("..")
-    if len(parts) != 2:
+    if len(parts) != 2 or not any(parts):
         raise _malformed(text)
     after, upto = (_bound(part.strip(), text) for part in parts)
-    if after.is_open and upto.is_open:
-        raise _malformed(text)
-    for first, last in ((after.offset, upto.offset), (after.time, upto.time)):
+    for first, last in zip(after, upto, strict=True):
         if first is not None and last is not None and first > last:
             raise InputError(f"a range goes from the lower to the higher end: {parts[1]}..{parts[0]}, not {text}")
-    return Range(after, upto)
+    return after, upto
 
 
 def _bound(part: str, text: str) -> Bound:
@@ -106,37 +92,22 @@ class Changed:
         return self.now.batches
 
 
-def changed_topics(
-    catalog: Catalog,
-    files: Iterable[LogFile],
-    between: Range,
-    *,
-    as_topic: str | None = None,
-    wanted: tuple[str, ...] = (),
-    limits: Limits | None = None,
-) -> Iterator[tuple[str, list[Changed]]]:
-    """Yield each topic among the files that has a state, with its partitions at both ends of a range.
+def changed(log: Log, between: Range) -> Changed:
+    """Return the states of a log at both ends of a range.
 
-    The other parameters are those of `logs_of`. Raises InputError if no file is of a topic that has a state, or if the
-    files do not reach back to the begin of the range.
+    Raises:
+        InputError: The files in use do not reach back to the begin of the range.
+
     """
-    topics = logs_of(catalog, files, as_topic=as_topic, wanted=wanted, limits=limits)
-    return read_logs(topics, lambda log: _changed(catalog, log, between))
-
-
-def _changed(catalog: Catalog, log: Log, between: Range) -> Changed:
     after, upto = (_offset_of(log, bound) for bound in between)
-    segments = in_order(log.segments)
-    if after is None and log.topic == CLUSTER_METADATA and (not segments or segments[0].base_offset):
+    if after is None and log.topic == CLUSTER_METADATA and log.snapshots and (log.begin or not log.segments):
         # The log does not go back to the begin: its oldest snapshot is what everything else came after.
-        after = min((segment.base_offset - 1 for segment in log.segments if segment.snapshot), default=None)
-    before = Folded(log.topic, log.partition, new_state(catalog, log.topic))
-    if after is not None and after >= 0:
-        before = log.folded(catalog, after)
-    now = fold(catalog, log.topic, log.segments, partition=log.partition, at=upto)
+        after = (log.snapshots[0].name.base_offset or 0) - 1
+    before = log.empty() if after is None or after < 0 else log.folded(after)
+    now = log.folded(upto)
     passed = Passed()
     first = None if after is None else after + 1
-    passed.records = sum(1 for _ in events_between(segments, passed, first=first, last=upto))
+    passed.records = sum(1 for _ in log.events(passed, first=first, last=upto))
     read = before.passed
     if log.topic != CLUSTER_METADATA and read.last is not None and (gone := read.last + 1 - read.records) > 0:
         passed.notes.append(
@@ -150,20 +121,19 @@ def _offset_of(log: Log, bound: Bound) -> int | None:
     """Return the offset of the last record up to a bound, -1 before the first, None where the range is open."""
     if bound.time is None:
         return bound.offset
-    segments = in_order(log.segments)
-    last = _last_before(segments, bound.time)
+    last = _last_before(log, bound.time)
     if last is not None:
         return last
-    if segments and not segments[0].base_offset:
+    if log.segments and not log.begin:
         return -1
     raise log.unreadable(f"all records are later than {instant(bound.time)}: there is no state of that time")
 
 
-def _last_before(segments: Iterable[Segment], time: int) -> int | None:
+def _last_before(log: Log, time: int) -> int | None:
     """Return the offset of the record before the first that is later than a time; None if the first record is later."""
     last = None
-    for segment in segments:
-        for item in segment.read():
+    for file in log.segments:
+        for item in log.items(file):
             if not isinstance(item, Batch) or not item.crc_valid:
                 continue
             if item.head.max_timestamp > time:

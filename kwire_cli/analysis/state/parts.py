@@ -29,7 +29,7 @@ class States:
         self.parts += other.parts
 
     def topics(self) -> list[tuple[str, list[Folded]]]:
-        """Return the topics with their partitions, as `folded_topics` yields them."""
+        """Return the topics with their partitions, as `read_logs` yields them."""
         topics = [(topic, [part for part in self.parts if part.topic == topic]) for topic in TOPICS]
         return [(topic, parts) for topic, parts in topics if parts]
 

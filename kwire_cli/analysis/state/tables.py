@@ -26,7 +26,6 @@ COLUMNS = {
         Column("offset", "id"),
         Column("lag", "count"),
         Column("logStartOffset", "id", title="log start", keep=5),
-        Column("lastStableOffset", "id", title="last stable", level="warning", keep=1),
         Column("highWatermark", "id", keep=6),
         Column("logEndOffset", "id", title="log end", keep=2),
         Column("ageSeconds", "duration", title="age", unit="s", digits=0, keep=3),
@@ -76,6 +75,8 @@ COLUMNS = {
     )
 }
 """Columns that are more than text."""
+BESIDE = frozenset({"lag", "outOfRange", "lagUnknown", "logStartOffset", "highWatermark", "logEndOffset", "ageSeconds"})
+"""Columns that tables only have where the logs of other topics are beside them."""
 
 
 class Listing(NamedTuple):
@@ -88,9 +89,10 @@ class Listing(NamedTuple):
     def table(self, rows: Iterable[Row]) -> Table:
         """Return the table of rows, in the order of their keys."""
         ordered = sorted(rows, key=self.key)
-        names = [column.name for column in self.columns]
-        further = dict.fromkeys(name for row in ordered for name in row if name not in names)
-        columns = (*self.columns, *(Column(name, wide=True) for name in further))
+        found = dict.fromkeys(name for row in ordered for name in row)
+        declared = [column for column in self.columns if column.name in found or column.name not in BESIDE]
+        names = [column.name for column in declared]
+        columns = [*declared, *(Column(name, wide=True) for name in found if name not in names)]
         cells = [tuple(row.get(column.name) for column in columns) for row in ordered]
         return Table(self.name, columns, cells, title=words(self.name))
 
@@ -118,12 +120,21 @@ def listing(name: str, *columns: str | Column, keys: int = 1) -> Listing:
 
 
 _PLACE = ("topic", "partition")
-_COMMITTED = ("offset", "leaderEpoch", "committed", "metadata")
+_COMMITTED = ("offset", "committed", "leaderEpoch", "metadata")
+_LAG = (
+    "lag",
+    Column("outOfRange", level="error"),
+    "logStartOffset",
+    "highWatermark",
+    "logEndOffset",
+    "ageSeconds",
+)
+_TOTALS = ("lag", Column("outOfRange", "count", level="error", sparse=True), "lagUnknown")
 LISTINGS: dict[str, tuple[Listing, ...]] = {
     CONSUMER_OFFSETS: (
-        listing("groups", "group", "type", "state", "members", "offsets", "pendingOffsets"),
+        listing("groups", "group", "type", "state", "members", "offsets", *_TOTALS, "pendingOffsets"),
         listing("members", "group", "memberId", "state", "clientId", "clientHost", keys=2),
-        listing("offsets", "group", *_PLACE, *_COMMITTED, keys=3),
+        listing("offsets", "group", *_PLACE, "offset", *_LAG, "committed", "leaderEpoch", "metadata", keys=3),
         listing("pendingOffsets", "group", "producerId", *_PLACE, *_COMMITTED, keys=4),
     ),
     TRANSACTION_STATE: (
@@ -198,37 +209,3 @@ LISTINGS: dict[str, tuple[Listing, ...]] = {
     ),
 }
 """The tables of each topic, in the order in which a person reads them."""
-WITH_LAG = (
-    listing(
-        "groups",
-        "group",
-        "type",
-        "state",
-        "members",
-        "offsets",
-        "lag",
-        Column("outOfRange", "count", level="error", sparse=True),
-        "lagUnknown",
-        "pendingOffsets",
-    ),
-    LISTINGS[CONSUMER_OFFSETS][1],
-    listing(
-        "offsets",
-        "group",
-        *_PLACE,
-        "offset",
-        "lag",
-        Column("outOfRange", level="error"),
-        "logStartOffset",
-        "lastStableOffset",
-        "highWatermark",
-        "logEndOffset",
-        "ageSeconds",
-        "committed",
-        "leaderEpoch",
-        "metadata",
-        keys=3,
-    ),
-    LISTINGS[CONSUMER_OFFSETS][3],
-)
-"""The tables of committed offsets whose logs are beside them: groups have the totals of their offsets."""

@@ -1,13 +1,12 @@
 """States of Kafka's own topics at an offset, folded from the files of their logs.
 
-`logs_of` finds the logs of each topic among files, and `fold` reads one of them. A KRaft log begins with its newest
-snapshot that covers no more than the offset, whatever the log holds before the snapshot.
+`logs_of` finds the logs of each topic among files. The fold of a KRaft log begins with its newest snapshot that covers
+no more than the offset, whatever the log holds before the snapshot.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -24,7 +23,7 @@ from kwire_cli.source.logs.model import Kind
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kwire_cli.analysis.coordinators import Event
     from kwire_cli.analysis.state.model import State
@@ -50,24 +49,14 @@ _NAMED = 8
 """Files that an error names at most."""
 
 
-# The fold of a log.
-
-
-@dataclass(frozen=True)
-class Segment:
-    """A file of batches: `read` opens it. `base_offset` is its first offset, or the offset after a snapshot's last."""
-
-    label: str
-    read: Callable[[], Iterable[Batch | Gap]]
-    base_offset: int = 0
-    snapshot: bool = False
+# A log, and its fold.
 
 
 @dataclass
 class Folded:
     """The state of a partition at an offset, and counts of what was read for it.
 
-    `snapshot` is the label of the snapshot that the fold began with.
+    `snapshot` is the name of the snapshot that the fold began with.
     """
 
     topic: str
@@ -93,109 +82,90 @@ class Folded:
         return rows
 
 
-def new_state(catalog: Catalog, topic: str) -> State:
-    """Return the state of a topic before its first record. InputError for a topic that has none."""
-    if topic not in STATES:
-        raise InputError(f"{topic} has no state that kwire knows; {', '.join(TOPICS)} have")
-    return STATES[topic](catalog)
-
-
-def fold(
-    catalog: Catalog, topic: str, segments: Iterable[Segment], *, partition: int | None = None, at: int | None = None
-) -> Folded:
-    """Return the state of one partition, folded from its segments up to and including the offset `at`.
-
-    None for `at` folds all segments.
-    """
-    out = Folded(topic, partition, new_state(catalog, topic))
-    passed = out.passed
-    all_segments = [*segments]
-    snapshots = [each for each in all_segments if each.snapshot and (at is None or each.base_offset <= at + 1)]
-    newest = max(snapshots, key=lambda each: each.base_offset, default=None)
-    first = None
-    if newest:
-        inside = Passed()
-        for event in events(newest.read(), inside):
-            out.state.apply(event)
-        first, out.snapshot = newest.base_offset, newest.label
-        passed.last = first - 1 if first else None
-        passed.batches = inside.batches
-        if inside.gaps or inside.corrupt:
-            passed.notes.append(f"{newest.label}: the snapshot is damaged")
-    for event in events_between(all_segments, passed, first=first, last=at):
-        out.state.apply(event)
-    if topic == CLUSTER_METADATA and passed.first is not None and passed.first > (after := first or 0):
-        passed.notes.append(
-            f"the log begins at offset {passed.first}; what was said between {after} and there is not known"
-        )
-    if passed.corrupt:
-        passed.notes.append(f"{passed.corrupt} batches with a wrong checksum were passed over")
-    if passed.gaps:
-        passed.notes.append(f"{passed.gap_bytes} bytes are no batch")
-    return out
-
-
-def events_between(
-    segments: Iterable[Segment], passed: Passed, *, first: int | None, last: int | None
-) -> Iterator[Event]:
-    """Yield the records of a partition's log with offsets from `first` to `last`, None for no bound, without those of
-    snapshots.
-    """
-    logs = in_order(segments)
-    for segment, following in zip_longest(logs, logs[1:]):
-        is_before = first is not None and following and segment.base_offset < following.base_offset <= first
-        if not is_before and (last is None or segment.base_offset <= last):
-            yield from events(segment.read(), passed, first=first, last=last)
-
-
-def in_order(segments: Iterable[Segment]) -> list[Segment]:
-    """Return the segments of a log by offset, without snapshots."""
-    return sorted((each for each in segments if not each.snapshot), key=lambda each: each.base_offset)
-
-
-def first_reachable(topic: str, segments: Iterable[Segment]) -> int:
-    """Return the first offset at which these segments of a partition say what the topic says.
-
-    Of the metadata log that is where its first snapshot ends, unless the log is there from offset 0 on. Without
-    snapshots, and for other topics, it is where the log begins.
-    """
-    all_segments = [*segments]
-    logs = [each.base_offset for each in all_segments if not each.snapshot]
-    ends = [max(each.base_offset - 1, 0) for each in all_segments if each.snapshot]
-    if topic == CLUSTER_METADATA and ends:
-        logs = [base for base in logs if not base]
-    return min((*logs, *ends), default=0)
-
-
-# The logs among files.
-
-
 @dataclass(frozen=True)
 class Log:
-    """The files of one partition of a topic: those in use, those with a suffix, and the segments to fold."""
+    """A partition of a topic: its files in use, and its files with a suffix."""
 
+    catalog: Catalog
     topic: str
     partition: int | None
-    files: list[LogFile]
-    unused: list[LogFile]
-    segments: list[Segment]
+    files: Sequence[LogFile]
+    unused: Sequence[LogFile] = ()
+    limits: Limits | None = None
 
-    def folded(self, catalog: Catalog, at: int | None) -> Folded:
-        """Return the state at an offset. Raises InputError if the files in use do not reach back to it."""
-        if at is not None and at < (first := first_reachable(self.topic, self.segments)):
-            raise self._unreachable(at, first)
-        return fold(catalog, self.topic, self.segments, partition=self.partition, at=at)
+    @property
+    def segments(self) -> list[LogFile]:
+        """The files in use by offset, without snapshots."""
+        return sorted((file for file in self.files if not _is_snapshot(file)), key=_base)
+
+    @property
+    def snapshots(self) -> list[LogFile]:
+        """The snapshots in use by offset. Their base offset is the offset after the last one that they cover."""
+        return sorted(filter(_is_snapshot, self.files), key=_base)
+
+    @property
+    def begin(self) -> int:
+        """The first offset of the segments, 0 without one."""
+        return min(map(_base, self.segments), default=0)
+
+    def items(self, file: LogFile) -> Iterator[Batch | Gap]:
+        """Yield the batches of a file, and the gaps between them."""
+        return items(source_of(file.content, topic=self.topic, catalog=self.catalog, limits=self.limits))
+
+    def events(self, passed: Passed, *, first: int | None, last: int | None) -> Iterator[Event]:
+        """Yield the records of segments with offsets from `first` to `last`, None for no bound."""
+        segments = self.segments
+        for file, following in zip_longest(segments, segments[1:]):
+            is_before = first is not None and following and _base(file) < _base(following) <= first
+            if not is_before and (last is None or _base(file) <= last):
+                yield from events(self.items(file), passed, first=first, last=last)
+
+    def empty(self) -> Folded:
+        """Return the state before the first record."""
+        return Folded(self.topic, self.partition, STATES[self.topic](self.catalog))
+
+    def folded(self, at: int | None = None) -> Folded:
+        """Return the state up to and including the offset `at`, None for all of the log.
+
+        Raises:
+            InputError: The files in use do not reach back to the offset.
+
+        """
+        if at is not None and 0 <= at < (reachable := first_reachable(self.topic, self.files)):
+            raise self._unreachable(at, reachable)
+        out = self.empty()
+        passed = out.passed
+        first = None
+        for newest in [file for file in self.snapshots if at is None or _base(file) <= at + 1][-1:]:
+            inside = Passed()
+            for event in events(self.items(newest), inside):
+                out.state.apply(event)
+            first, out.snapshot = _base(newest), _name(newest)
+            passed.last = first - 1 if first else None
+            passed.batches = inside.batches
+            if inside.gap_bytes or inside.corrupt:
+                passed.notes.append(f"{out.snapshot}: the snapshot is damaged")
+        for event in self.events(passed, first=first, last=at):
+            out.state.apply(event)
+        if self.topic == CLUSTER_METADATA and passed.first is not None and passed.first > (after := first or 0):
+            passed.notes.append(
+                f"the log begins at offset {passed.first}; what was said between {after} and there is not known"
+            )
+        if passed.corrupt:
+            passed.notes.append(f"{passed.corrupt} batches with a wrong checksum were passed over")
+        if passed.gap_bytes:
+            passed.notes.append(f"{passed.gap_bytes} bytes are no batch")
+        return out
 
     def _unreachable(self, at: int, first: int) -> InputError:
         """Return the error for an offset before the first one, with the names of the files that reach the offset."""
-        older = [file for file in self.unused if first_reachable(self.topic, [_begin(file)]) < first]
+        older = [file for file in self.unused if first_reachable(self.topic, [file]) < first]
         here = "no file beside them reaches further"
         if older:
-            names = [file.label.rpartition("/")[2] for file in older]
-            reach = first_reachable(self.topic, map(_begin, older))
+            reach = first_reachable(self.topic, older)
             found = f"files beside them reach from offset {reach} on, and are read when they are named"
-            here = f"{found}: {few(names, _NAMED)}"
-        kind = "snapshot" if any(segment.snapshot for segment in self.segments) else "segment"
+            here = f"{found}: {few([_name(file) for file in older], _NAMED)}"
+        kind = "snapshot" if self.snapshots else "segment"
         return self.unreadable(
             f"offset {at} is before the first {kind} in use; the first offset that can be answered is {first}; {here}"
         )
@@ -204,6 +174,38 @@ class Log:
         """Return an error about the log."""
         label = self.files[0].label
         return InputError(text, file=label.rpartition("/")[0] or label)
+
+
+def _name(file: LogFile) -> str:
+    return file.label.rpartition("/")[2]
+
+
+def _base(file: LogFile) -> int:
+    return file.name.base_offset or 0
+
+
+def _is_snapshot(file: LogFile) -> bool:
+    return file.name.kind is Kind.CHECKPOINT
+
+
+def first_reachable(topic: str, files: Iterable[LogFile]) -> int:
+    """Return the first offset at which these files of a partition say what the topic says.
+
+    Of the metadata log that is where its first snapshot ends, unless the log is there from offset 0 on. Without
+    snapshots, and for other topics, it is where the log begins.
+    """
+    logs, ends = [], []
+    for file in files:
+        if _is_snapshot(file):
+            ends.append(max(_base(file) - 1, 0))
+        else:
+            logs.append(_base(file))
+    if topic == CLUSTER_METADATA and ends:
+        logs = [base for base in logs if not base]
+    return min((*logs, *ends), default=0)
+
+
+# The logs among files.
 
 
 def logs_of(
@@ -227,8 +229,8 @@ def logs_of(
             of_one = places[folder, number]
             # Files with a suffix such as .deleted are read if only such files were named.
             in_use = [file for file in of_one if not file.name.suffix] or of_one
-            segments = [replace(_begin(file), read=partial(_items, catalog, topic, file, limits)) for file in in_use]
-            logs.append(Log(topic, number, in_use, [file for file in of_one if file not in in_use], segments))
+            unused = [file for file in of_one if file not in in_use]
+            logs.append(Log(catalog, topic, number, in_use, unused, limits))
         if logs:
             yield topic, logs
 
@@ -263,24 +265,6 @@ def read_logs(topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T])
         raise errors[0]
 
 
-def folded_topics(
-    catalog: Catalog,
-    files: Iterable[LogFile],
-    *,
-    at: int | None = None,
-    as_topic: str | None = None,
-    wanted: tuple[str, ...] = (),
-    limits: Limits | None,
-) -> Iterator[tuple[str, list[Folded]]]:
-    """Yield each topic among the files that has a state, with its partitions folded up to the offset `at`.
-
-    The other parameters are those of `logs_of`. Raises InputError if no file is of a topic that has a state, or if the
-    files do not reach back to the offset.
-    """
-    topics = logs_of(catalog, files, as_topic=as_topic, wanted=wanted, limits=limits)
-    return read_logs(topics, lambda log: log.folded(catalog, at))
-
-
 def partitions_of(
     files: Iterable[LogFile], as_topic: str | None = None, wanted: tuple[str, ...] = ()
 ) -> dict[str, dict[Place, list[LogFile]]]:
@@ -312,12 +296,3 @@ def _without_bootstrap(places: dict[Place, list[LogFile]]) -> dict[Place, list[L
         if any(file.name.kind is not Kind.CHECKPOINT or file.name.base_offset is not None for file in files)
     }
     return others or places
-
-
-def _begin(file: LogFile) -> Segment:
-    """Return a Segment with the facts in a file's name, without its content."""
-    return Segment(file.label.rpartition("/")[2], tuple, file.name.base_offset or 0, file.name.kind is Kind.CHECKPOINT)
-
-
-def _items(catalog: Catalog, topic: str, file: LogFile, limits: Limits | None) -> Iterator[Batch | Gap]:
-    return items(source_of(file.content, topic=topic, catalog=catalog, limits=limits))

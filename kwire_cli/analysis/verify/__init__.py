@@ -1,7 +1,7 @@
-"""Verification that a partition's folder is as a broker would have left it.
+"""Verification that the files of log directories are as a broker would have left them.
 
-`verify_partition` names each fault in the folder. `Verification` is the question what is wrong in log directories, as a
-fold over the parts that can be verified on their own.
+`verify_part` names each fault of a partition's folder or of a file. `Verification` is the question what is wrong in log
+directories, as a fold over the parts that can be verified on their own.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.verify.checks import FAULTS, Checked, Fault, StoppedError
-from kwire_cli.analysis.verify.partition import is_text, verify_file, verify_part, verify_partition
+from kwire_cli.analysis.verify.checks import Checked, Fault, StoppedError
+from kwire_cli.analysis.verify.partition import is_text, verify_part
 from kwire_cli.answer import Answer, Column, Fact, Facts, Row, Table
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, counted
 from kwire_cli.records.formats import AUTO
 from kwire_cli.source.logs.files import nothing_in, walk
 from kwire_cli.source.reading import Caller
@@ -26,18 +26,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.stores import Place
 
-__all__ = [
-    "FAULTS",
-    "Checked",
-    "Fault",
-    "Part",
-    "Verification",
-    "parts_to_verify",
-    "verify",
-    "verify_file",
-    "verify_part",
-    "verify_partition",
-]
+__all__ = ["Fault", "Part", "Verification", "Verified", "parts_to_verify", "verify", "verify_part"]
 
 COLUMNS = (
     Column("fault", level="error"),
@@ -46,7 +35,6 @@ COLUMNS = (
     Column("offset", "id", keep=2),
     Column("text"),
 )
-
 _MAX_ZEROS = 10
 """Indexes without an entry that are named; the others are counted."""
 
@@ -79,51 +67,46 @@ def parts_to_verify(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Part]:
 
 
 @dataclass
-class _Verified:
-    """A part that was added. Its faults are read as they are asked for; `checked` counts what was looked at by then."""
+class Verified:
+    """A part and its faults, which may be read as they are asked for. `checked` counts what was looked at by then."""
 
-    place: Place
+    part: Part
+    faults: Iterable[Fault]
     checked: Checked
-    faults: Iterable[Fault] = ()
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Verify the part before it goes to another process. A part that cannot be read is a fault there."""
+    @classmethod
+    def of(cls, part: Part, *, deep: bool = False, form: str = AUTO, caller: Caller | None = None) -> Verified:
+        """Verify a part as its faults are asked for. `caller` learns how far that is, and may stop it."""
+        checked = Checked(caller=caller or Caller())
+        return cls(part, verify_part(part.place, deep=deep, form=form, checked=checked), checked)
+
+    def read(self) -> Verified:
+        """Return the part with all faults read. A part that cannot be read is a fault."""
         faults = []
         try:
             for fault in self.faults:
                 faults.append(fault)  # noqa: PERF402 - those before an error count
         except InputError as error:
-            faults.append(Fault("UNREADABLE", str(self.place), None, None, error.reason))
-        self.faults = faults
-        return self.__dict__
+            faults.append(Fault("UNREADABLE", str(self.part.place), None, None, error.reason))
+        return replace(self, faults=faults)
 
 
 @dataclass
 class Verification:
-    """The faults of files and partitions below paths: a fold.
-
-    A part is verified as the rows of the answer are read, or before the fold goes to another process: faults are told
-    as they come, and none are kept where one process does all. `checked` counts what the rows read so far looked at.
-    `caller` learns how far that is; if the caller stops it, the rows end there.
-    """
+    """The faults of parts below paths: a fold. `checked` counts what the rows of the answer so far looked at."""
 
     paths: Sequence[str | os.PathLike[str]]
-    deep: bool = False
-    form: str = AUTO
-    caller: Caller = field(default_factory=Caller)
     checked: Checked = field(default_factory=Checked)
-    _parts: dict[int, list[_Verified]] = field(default_factory=dict)
+    _parts: dict[int, list[Verified]] = field(default_factory=dict)
 
-    def add(self, subject: Part) -> None:
+    def add(self, subject: Verified) -> None:
         """Take a part in."""
-        checked = Checked(caller=self.caller)
-        faults = verify_part(subject.place, deep=self.deep, form=self.form, checked=checked)
-        self._parts.setdefault(subject.below, []).append(_Verified(subject.place, checked, faults))
+        self._parts.setdefault(subject.part.below, []).append(subject)
 
     def merge(self, other: Verification) -> None:
         """Take in the parts of another one."""
-        for below, parts in other._parts.items():
-            self._parts.setdefault(below, []).extend(parts)
+        for part in chain(*other._parts.values()):
+            self.add(part)
 
     def answer(self) -> Answer:
         """Return the faults of each path, in the order of the paths, and behind them how much was looked at.
@@ -167,10 +150,9 @@ class Verification:
                 empty.append(path)
         if empty:
             raise nothing_in(empty[0], "segment and no snapshot")
-        counts = ((checked.files, "file"), (checked.logs, "segment"))
         if checked.logs and not checked.batches and not checked.faults:
-            files, logs = (f"{number} {what}{'s'[: number != 1]}" for number, what in counts)
-            raise InputError(f"0 batches in {files}: {logs} without a batch, so there was nothing to verify")
+            looked = f"{counted(checked.files, 'file')}: {counted(checked.logs, 'segment')}"
+            raise InputError(f"0 batches in {looked} without a batch, so there was nothing to verify")
 
 
 def verify(*paths: str | os.PathLike[str], deep: bool = False, form: str = AUTO) -> Answer:
@@ -182,8 +164,8 @@ def verify(*paths: str | os.PathLike[str], deep: bool = False, form: str = AUTO)
         InputError: A path cannot be read, or holds nothing that could be verified.
 
     """
-    verification = Verification(paths, deep, form)
+    verification = Verification(paths)
     for part in parts_to_verify(paths):
-        verification.add(part)
+        verification.add(Verified.of(part, deep=deep, form=form))
     answer = verification.answer().read()
     return replace(answer, found=verification.checked.faults > 0)

@@ -1,4 +1,8 @@
-"""Faults, and the checks of leader epochs and producer snapshots."""
+"""Faults, and the checks of leader epochs and producer snapshots.
+
+A fault is something that no broker would have written. docs/dump.md has the codes with their meanings; the anomalies of
+a single file are faults too.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import counted
+from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import items
 from kwire_cli.source.reading import Caller
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.records.batch import Batch, Head, Source
+    from kwire_cli.records.batch import Source
     from kwire_cli.records.gaps import Gap
     from kwire_cli.records.producers import Producer, ProducerState
     from kwire_cli.source.logs.contents import LeaderEpoch
@@ -23,41 +28,8 @@ if TYPE_CHECKING:
     from kwire_cli.stores import Place
 
 
-# What can be wrong with a log, and where it is.
-
-FAULTS = {
-    "CRC_MISMATCH": "the checksum of a batch, a message or a producer snapshot is not that of its bytes",
-    "TRUNCATED": "a batch or an entry that is cut by the end of the file",
-    "CORRUPT": "bytes of a log that are no batch",
-    "PADDING": "zeros at the end of a segment that is not the last one; the last may be allocated in advance",
-    "OFFSET_ORDER": "a batch that begins at or before the last offset of the batches before it",
-    "OFFSET_OUT_OF_SEGMENT": "a batch whose offsets do not belong in its segment",
-    "OFFSET_GAP": "missing offsets where no compaction explains them: in the metadata log, which has none",
-    "SEQUENCE_GAP": "a producer's batch that does not follow its last one, though no offset between them is missing",
-    "SEQUENCE_DUPLICATE": "a producer's batch with sequences that it wrote before",
-    "SEQUENCE_MISSING": "a batch with a producer id and no sequence",
-    "PRODUCER_EPOCH": "a batch or a transaction marker of an older epoch than the producer had before",
-    "COORDINATOR_EPOCH": "a transaction marker of an older coordinator epoch than the one before",
-    "TRANSACTION_MIXED": "a batch outside of transactions by a producer that has one open",
-    "CONTROL_RECORD": "a control batch of a producer that holds no transaction marker",
-    "ABORTED_NOT_INDEXED": "an aborted transaction that its segment's .txnindex does not have",
-    "ABORTED_NOT_IN_LOG": "an entry of a .txnindex at whose last offset the log has no abort marker of that producer",
-    "ABORTED_DIFFERS": "an entry of a .txnindex whose first offset or last stable offset is not that of the log",
-    "INDEX_POSITION": "an entry of an .index at whose position no batch begins",
-    "INDEX_OFFSET": "an entry of an .index whose offset is not the last one of a batch from its position on",
-    "TIME_INDEX_OFFSET": "an entry of a .timeindex whose offset no batch holds",
-    "TIME_INDEX_TIMESTAMP": "an entry of a .timeindex whose time is not the largest up to its batch",
-    "LEADER_EPOCH_ORDER": "a batch of an older leader epoch than the one before it",
-    "LEADER_EPOCH_CHECKPOINT": "leader epochs of batches that are not those of the leader-epoch-checkpoint",
-    "SNAPSHOT_PRODUCER": "a producer snapshot that contradicts the log about a producer",
-    "SNAPSHOT_BEYOND_LOG": "a producer snapshot of an offset that the log does not reach",
-    "ORPHANED_FILE": "an index of a segment that is not there",
-}
-"""The codes of faults; beside them those of what is odd in a file by itself (docs/model.md)."""
-
-
 class Fault(NamedTuple):
-    """Something that no broker would have written.
+    """A fault of a file.
 
     `position` counts bytes from the begin of `file`, `offset` is that of the log; each is None where it has no meaning.
     """
@@ -67,16 +39,6 @@ class Fault(NamedTuple):
     position: int | None
     offset: int | None
     text: str
-
-    def to_json(self) -> dict[str, Any]:
-        """`{"fault","file","position","offset","text"}`."""
-        return {
-            "fault": self.code,
-            "file": self.file,
-            "position": self.position,
-            "offset": self.offset,
-            "text": self.text,
-        }
 
 
 STEP = 1 << 18
@@ -105,16 +67,19 @@ class Checked:
 
     def items(self, log: Place, source: Source) -> Iterator[Batch | Gap]:
         """Yield the batches and gaps of a segment. Raise StoppedError if the caller stops the reading."""
-        size = source.size
-        due = 0
+        due = batches = 0
         for item in items(source):
+            batches += isinstance(item, Batch)
             if item.position >= due:
                 due = item.position + STEP
-                self.caller.progress(str(log), item.position, size)
+                self.caller.progress(str(log), item.position, source.size)
                 if self.caller.stopped:
                     raise StoppedError
             yield item
-        self.caller.progress(str(log), size, size)
+        self.caller.progress(str(log), source.size, source.size)
+        self.files += 1
+        self.logs += 1
+        self.batches += batches
 
     def add(self, other: Checked) -> None:
         """Count what another counted."""
@@ -131,41 +96,28 @@ class Checked:
             self.zeros.append(f"{place}: no entries: {counted(contents.size, 'byte')} of zeros")
 
 
-def from_anomalies(
-    file: Place, anomalies: tuple[Anomaly, ...] | list[Anomaly], offset: int | None = None
-) -> Iterator[Fault]:
+def from_anomalies(file: Place, anomalies: Iterable[Anomaly], offset: int | None = None) -> Iterator[Fault]:
     """Yield the anomalies of a file by itself as faults."""
     for anomaly in anomalies:
-        yield Fault(
-            anomaly.code,
-            str(file),
-            anomaly.offset,
-            offset,
-            f"{anomaly.path}: {anomaly.detail}" if anomaly.path else anomaly.detail,
-        )
-
-
-# Leader epochs of batches: never falling, and those of the leader-epoch-checkpoint.
-
-_NEVER = 1 << 63
+        text = f"{anomaly.path}: {anomaly.detail}" if anomaly.path else anomaly.detail
+        yield Fault(anomaly.code, str(file), anomaly.offset, offset, text)
 
 
 class LeaderEpochCheck:
-    """The epochs of a partition's batches. `entries` are those of the checkpoint, ascending; none where it has none or
-    can't be relied on.
+    """The epochs of a partition's batches: they never fall, and are those of the leader-epoch-checkpoint.
 
-    Batches of the epoch `current` before the offset `until` are right and need not be shown.
+    `entries` are those of the checkpoint, ascending; none where it has none or can't be relied on.
     """
 
     def __init__(self, file: Place, entries: Sequence[LeaderEpoch]) -> None:
-        self.file, self._entries = str(file), entries
+        self._file = str(file)
+        self._entries = entries
         self._starts = [entry.start_offset for entry in entries]
         self._highest = -1
-        self._told: set[tuple[int, int]] = set()
-        self.current, self.until = -1, _NEVER
+        self._compared: set[tuple[int, int]] = set()
 
     def batch(self, log: Place, batch: Batch) -> Iterator[Fault]:
-        """A good batch; formats v0 and v1 have no epochs."""
+        """Yield the faults of a good batch. Formats v0 and v1 have no epochs."""
         head = batch.head
         epoch = head.leader_epoch
         if epoch < 0:
@@ -174,41 +126,33 @@ class LeaderEpochCheck:
             text = f"leader epoch {epoch} after {self._highest}"
             yield Fault("LEADER_EPOCH_ORDER", str(log), batch.position, head.base_offset, text)
         self._highest = max(self._highest, epoch)
-        self.current = -1
-        if not self._entries:
-            self.current = self._highest
-            return
         at = bisect_right(self._starts, head.base_offset) - 1
+        if not self._entries or (epoch, at) in self._compared:
+            return
+        self._compared.add((epoch, at))
         # The first entry moves to the log start offset; a segment may begin before that, with this epoch or older ones.
         entry = self._entries[max(at, 0)]
-        right = epoch == entry.epoch if at >= 0 else epoch <= entry.epoch
-        if right and epoch == self._highest:
-            self.current, self.until = epoch, self._starts[at + 1] if at + 1 < len(self._starts) else _NEVER
-        if not right and (entry.epoch, epoch) not in self._told:
-            self._told.add((entry.epoch, epoch))
+        if epoch > entry.epoch or (at >= 0 and epoch != entry.epoch):
             text = (
                 f"the batch at offset {head.base_offset} is of leader epoch {epoch}, and by the checkpoint of "
                 f"{entry.epoch}"
             )
-            yield Fault("LEADER_EPOCH_CHECKPOINT", self.file, entry.at, head.base_offset, text)
+            yield Fault("LEADER_EPOCH_CHECKPOINT", self._file, entry.at, head.base_offset, text)
 
     def end(self, end_offset: int) -> Iterator[Fault]:
-        """The log ends before this offset."""
+        """Yield the faults of entries beyond the end of the log."""
         for entry in self._entries:
             if entry.start_offset > end_offset:
                 text = (
                     f"epoch {entry.epoch} begins at offset {entry.start_offset}, and the log ends before {end_offset}"
                 )
-                yield Fault("LEADER_EPOCH_CHECKPOINT", self.file, entry.at, entry.start_offset, text)
-
-
-# Producer snapshots against the producers of the log.
+                yield Fault("LEADER_EPOCH_CHECKPOINT", self._file, entry.at, entry.start_offset, text)
 
 
 def snapshot_differences(
     state: ProducerState, entries: Sequence[ProducerEntry], end_offset: int
 ) -> Iterator[tuple[ProducerEntry | None, str]]:
-    """Yield each entry of a snapshot of `end_offset` that contradicts the log, and how.
+    """Yield each entry of a producer snapshot of `end_offset` that contradicts the log, and how.
 
     The entry is None if the snapshot lacks one.
     """
@@ -252,8 +196,3 @@ def _difference(state: ProducerState, producer: Producer, entry: ProducerEntry) 
         for name, given, actual in pairs
         if actual is not None and given != actual
     )
-
-
-def is_whole(head: Head) -> bool:
-    """Return whether compaction removed no record from a batch of format v2."""
-    return head.records_count == head.last_offset - head.base_offset + 1

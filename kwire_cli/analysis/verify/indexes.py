@@ -1,15 +1,19 @@
-"""Checks of indexes, and of one segment."""
+"""The indexes of a segment against the batches of its log.
+
+An index may be sparse, and it may be gone: a broker makes it anew from the log. What it says has to be right. The good
+batches of a segment are kept in columns of numbers, in which each entry is found by bisection. Nothing is said of
+entries that lead to bytes that are no good batch.
+"""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from array import array
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from kwire_cli.analysis.verify.checks import Checked, Fault, from_anomalies, is_whole
+from kwire_cli.analysis.verify.checks import Checked, Fault, from_anomalies
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.model import Kind
-from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,276 +25,173 @@ if TYPE_CHECKING:
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.stores import Place
 
-
-# Indexes of a segment against its batches, in one pass over both.
-#
-# An index may be sparse, and it may be gone: a broker makes it anew from the log. What it says has to be
-# right.
-
-_NEVER = 1 << 63
+INDEXES = (Kind.INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX)
+_MOST_OFFSETS = 1 << 31
+"""The number of offsets that a segment can have: indexes count from its base offset with an int32."""
+_BEYOND = 1 << 63
 
 
-class OffsetIndexCheck:
-    """Ascending entries of an `.index`: a position where a batch begins, and the last offset of that batch or of one
-    appended together with it.
+class GoodBatches:
+    """The good batches of a segment in the order of the log: where they begin, their offsets and times.
 
-    Batches before the position `due` need not be shown.
+    `lasts` and `largest` are the last offset and the largest time so far. `is_whole` is whether compaction removed no
+    record from a batch. `lost` has the end of bytes that are no good batch, by the number of the batch behind them.
     """
 
-    def __init__(self, file: Place, entries: Iterable[OffsetEntry]) -> None:
-        self.file = str(file)
-        self._entries = iter(entries)
-        self._next: OffsetEntry | None = None
-        self._begun: deque[OffsetEntry] = deque()
-        self._step()
+    def __init__(self) -> None:
+        self.positions = array("q")
+        self.firsts = array("q")
+        self.lasts = array("q")
+        self.times = array("q")
+        self.largest = array("q")
+        self.is_whole = bytearray()
+        self.lost: dict[int, int] = {}
+        self._lost_before: list[int] = []
 
-    def batch(self, batch: Batch) -> Iterable[Fault]:
-        """A good batch."""
-        entry = self._next
-        if entry and entry.position == batch.position and entry.offset == batch.head.last_offset and not self._begun:
-            self._step()
-            return ()
-        return list(self._compared(batch))
-
-    def _compared(self, batch: Batch) -> Iterator[Fault]:
+    def add(self, batch: Batch) -> None:
+        """Take in the next batch."""
         head = batch.head
-        while self._next and self._next.position < batch.position:
-            yield self._fault(
-                "INDEX_POSITION", self._next, f"position {self._next.position} is in the middle of a batch"
-            )
-            self._step()
-        if self._next and self._next.position == batch.position:
-            if self._next.offset < head.base_offset:
-                text = (
-                    f"offset {self._next.offset} lies before the batch at position {batch.position}, which begins at "
-                    f"{head.base_offset}"
-                )
-                yield self._fault("INDEX_OFFSET", self._next, text)
-            else:
-                self._begun.append(self._next)
-            self._step()
-        while self._begun and self._begun[0].offset <= head.last_offset:
-            entry = self._begun.popleft()
-            if entry.offset < head.base_offset:
-                yield self._fault(
-                    "INDEX_OFFSET", entry, f"no batch from position {entry.position} on holds offset {entry.offset}"
-                )
-            elif is_whole(head) and entry.offset != head.last_offset:
-                # A batch that compaction took records out of is indexed by the last offset that it kept.
-                yield self._fault(
-                    "INDEX_OFFSET",
-                    entry,
-                    f"offset {entry.offset} is not the last one of its batch, which is {head.last_offset}",
-                )
-        self._set_due()
-
-    def lost(self, end: int) -> None:
-        """Bytes up to here are no good batch, and what points there can't be judged."""
-        while self._next and self._next.position < end:
-            self._step()
-        self._begun.clear()
-        self._set_due()
-
-    def end(self, size: int) -> Iterator[Fault]:
-        """The segment ends here."""
-        for entry in self._begun:
-            yield self._fault("INDEX_OFFSET", entry, f"the segment ends before offset {entry.offset}")
-        while self._next:
-            what = (
-                "is in the middle of a batch" if self._next.position < size else f"lies beyond the log's {size} bytes"
-            )
-            yield self._fault("INDEX_POSITION", self._next, f"position {self._next.position} {what}")
-            self._step()
-
-    def _step(self) -> None:
-        self._next = next(self._entries, None)
-        self._set_due()
-
-    def _set_due(self) -> None:
-        self.due = 0 if self._begun else self._next.position if self._next else _NEVER
-
-    def _fault(self, code: str, entry: OffsetEntry, text: str) -> Fault:
-        return Fault(code, self.file, entry.at, entry.offset, text)
-
-
-class TimeIndexCheck:
-    """Ascending entries of a `.timeindex`: the largest time of all batches up to the one that holds the offset, which
-    is that one's.
-
-    Once it is no longer `due`, batches need not be shown.
-    """
-
-    def __init__(self, file: Place, entries: Iterable[TimeEntry]) -> None:
-        self.file = str(file)
-        self._entries = iter(entries)
-        self._next = next(self._entries, None)
-        self._largest, self._largest_at, self._lost = -1, -1, False
-        self.due = self._next is not None
-
-    def batch(self, batch: Batch) -> Iterator[Fault]:
-        """A good batch."""
-        head = batch.head
-        while self._next and self._next.offset < head.base_offset:
-            if not self._lost:
-                yield self._fault("TIME_INDEX_OFFSET", self._next, f"no batch holds offset {self._next.offset}")
-            self._step()
-        while self._next and self._next.offset <= head.last_offset:
-            if self._next.timestamp != head.max_timestamp:
-                text = (
-                    f"timestamp {self._next.timestamp}, and that of the batch with offset {self._next.offset} is "
-                    f"{head.max_timestamp}"
-                )
-                yield self._fault("TIME_INDEX_TIMESTAMP", self._next, text)
-            elif self._largest > self._next.timestamp:
-                text = f"timestamp {self._next.timestamp}, and offset {self._largest_at} before it has {self._largest}"
-                yield self._fault("TIME_INDEX_TIMESTAMP", self._next, text)
-            self._step()
+        before = self.largest[-1] if self.largest else -1
+        self.positions.append(batch.position)
+        self.firsts.append(head.base_offset)
+        self.lasts.append(max(head.last_offset, self.lasts[-1] if self.lasts else -1))
+        self.times.append(head.max_timestamp)
         # Compaction leaves the time in a batch that it empties, but does not count it.
-        if head.records_count != 0 and head.max_timestamp > self._largest:
-            self._largest, self._largest_at = head.max_timestamp, head.last_offset
-        self._lost = False
-        self.due = self._next is not None
+        self.largest.append(max(head.max_timestamp, before) if head.records_count != 0 else before)
+        self.is_whole.append(head.records_count == head.last_offset - head.base_offset + 1)
 
-    def lost(self) -> None:
-        """Bytes here are no good batch; which offsets they had is not known."""
-        self._lost = True
+    def lose(self, end: int) -> None:
+        """Note that the bytes up to here are no good batch."""
+        number = len(self.positions)
+        if number not in self.lost:
+            self._lost_before.append(number)
+        self.lost[number] = end
 
-    def end(self) -> Iterator[Fault]:
-        """The segment ends here."""
-        while self._next and not self._lost:
-            yield self._fault("TIME_INDEX_OFFSET", self._next, f"the segment ends before offset {self._next.offset}")
-            self._step()
+    def check_offsets(self, file: str, entries: Iterable[OffsetEntry], size: int) -> Iterator[Fault]:
+        """Yield the faults of entries of an `.index`.
 
-    def _step(self) -> None:
-        self._next = next(self._entries, None)
+        An entry has the position where a batch begins, and the last offset of that batch or of one that was appended
+        together with it.
+        """
+        for entry in entries:
+            at = bisect_left(self.positions, entry.position)
+            if at == len(self.positions) or self.positions[at] != entry.position:
+                if entry.position >= self.lost.get(at, 0):
+                    is_inside = entry.position < size
+                    where = "is in the middle of a batch" if is_inside else f"lies beyond the log's {size} bytes"
+                    text = f"position {entry.position} {where}"
+                    yield Fault("INDEX_POSITION", file, entry.at, entry.offset, text)
+            elif text := self._wrong_offset(entry, at):
+                yield Fault("INDEX_OFFSET", file, entry.at, entry.offset, text)
 
-    def _fault(self, code: str, entry: TimeEntry, text: str) -> Fault:
-        return Fault(code, self.file, entry.at, entry.offset, text)
+    def _wrong_offset(self, entry: OffsetEntry, at: int) -> str:
+        """Return what is wrong with the offset of an entry at the position of a batch."""
+        offset, position = entry.offset, entry.position
+        if offset < self.firsts[at]:
+            return f"offset {offset} lies before the batch at position {position}, which begins at {self.firsts[at]}"
+        holder = bisect_left(self.lasts, offset, at)
+        if bisect_right(self._lost_before, at) < bisect_right(self._lost_before, holder):
+            return ""
+        if holder == len(self.lasts):
+            return f"the segment ends before offset {offset}"
+        if offset < self.firsts[holder]:
+            return f"no batch from position {position} on holds offset {offset}"
+        if self.is_whole[holder] and offset != self.lasts[holder]:
+            # A batch that compaction took records out of is indexed by the last offset that it kept.
+            return f"offset {offset} is not the last one of its batch, which is {self.lasts[holder]}"
+        return ""
+
+    def check_times(self, file: str, entries: Iterable[TimeEntry]) -> Iterator[Fault]:
+        """Yield the faults of entries of a `.timeindex`.
+
+        An entry has the largest time of all batches up to the one that holds its offset, which is that one's.
+        """
+        for entry in entries:
+            offset, time = entry.offset, entry.timestamp
+            holder = bisect_left(self.lasts, offset)
+            is_end = holder == len(self.lasts)
+            if is_end or offset < self.firsts[holder]:
+                if holder not in self.lost:
+                    text = f"the segment ends before offset {offset}" if is_end else f"no batch holds offset {offset}"
+                    yield Fault("TIME_INDEX_OFFSET", file, entry.at, offset, text)
+                continue
+            before = self.largest[holder - 1] if holder else -1
+            if time != self.times[holder]:
+                text = f"timestamp {time}, and that of the batch with offset {offset} is {self.times[holder]}"
+                yield Fault("TIME_INDEX_TIMESTAMP", file, entry.at, offset, text)
+            elif time < before:
+                earlier = self.lasts[bisect_left(self.largest, before)]
+                text = f"timestamp {time}, and offset {earlier} before it has {before}"
+                yield Fault("TIME_INDEX_TIMESTAMP", file, entry.at, offset, text)
 
 
-class _Aborted(NamedTuple):
-    """A transaction that an abort marker ended, and the position of the marker. None stands for unknown."""
+class AbortedTransactions:
+    """The abort markers of a segment, with the positions of their batches, and the entries of its `.txnindex`."""
 
-    producer_id: int
-    first_offset: int | None
-    last_offset: int
-    last_stable_offset: int | None
-    position: int
-
-
-class TransactionIndexCheck:
-    """The entries of a `.txnindex` against the abort markers of its segment. `file` is where it would be, `entries`
-    None where it is not there.
-    """
-
-    def __init__(self, file: Place, log: Place, entries: Iterable[AbortedTransaction] | None) -> None:
-        self.file, self.log = str(file), str(log)
-        self._entries = {entry.last_offset: entry for entry in entries or ()}
-        self._markers: dict[int, int] = {}
-        self._aborted: list[_Aborted] = []
-        self._missing_first: list[int] = []
-        self._missing_after: list[int] = []
+    def __init__(self, entries: Iterable[AbortedTransaction]) -> None:
+        self._entries = {entry.last_offset: entry for entry in entries}
+        self._markers: dict[int, tuple[Ended, int]] = {}
+        self._missing: list[tuple[int, int]] = []
         self._begun: set[int] = set()
 
     def marker(self, ended: Ended, batch: Batch) -> None:
         """Take the batch of an abort marker, and the transaction that the marker ended."""
-        offset = batch.head.last_offset
-        transaction = ended.transaction
-        if transaction:
-            first = transaction.first_offset if transaction.first_known else None
-            aborted = _Aborted(ended.producer_id, first, offset, ended.last_stable_offset, batch.position)
-            self._aborted.append(aborted)
-        if offset in self._entries:
-            self._markers[offset] = ended.producer_id
+        if ended.transaction or batch.head.last_offset in self._entries:
+            self._markers[batch.head.last_offset] = ended, batch.position
 
     def begun(self, offset: int) -> None:
-        """A transaction begins here."""
+        """Note that a transaction begins here."""
         if self._entries:
             self._begun.add(offset)
 
     def missing(self, first: int, after: int) -> None:
-        """The log has no offsets in [first, after)."""
+        """Note that the log has no offsets in [first, after)."""
         if self._entries:
-            self._missing_first.append(first)
-            self._missing_after.append(after)
+            self._missing.append((first, after))
 
-    def end(self) -> Iterator[Fault]:
-        """The segment ends here."""
-        for aborted in self._aborted:
-            yield from self._compared(aborted)
-        for entry in self._entries.values():
-            if entry.last_offset in self._markers:
-                if self._markers[entry.last_offset] != entry.producer_id:
-                    text = (
-                        f"the abort marker at offset {entry.last_offset} is for producer "
-                        f"{self._markers[entry.last_offset]}, not {entry.producer_id}"
-                    )
-                    yield Fault("ABORTED_NOT_IN_LOG", self.file, entry.at, entry.last_offset, text)
-            elif not self._is_missing(entry.last_offset):
-                text = f"no abort marker of producer {entry.producer_id} at offset {entry.last_offset}"
-                yield Fault("ABORTED_NOT_IN_LOG", self.file, entry.at, entry.last_offset, text)
+    def check(self, file: Place, log: Place) -> Iterator[Fault]:
+        """Yield the faults of both. `file` is where the index would be."""
+        for offset, (ended, position) in self._markers.items():
+            entry = self._entries.get(offset)
+            if entry is None:
+                text = f"{_transaction(ended)} is not in {file.name}"
+                yield Fault("ABORTED_NOT_INDEXED", str(log), position, offset, text)
+            elif entry.producer_id == ended.producer_id:
+                for text in self._differences(entry, ended):
+                    yield Fault("ABORTED_DIFFERS", str(file), entry.at, offset, text)
+        for offset, entry in self._entries.items():
+            if offset not in self._markers:
+                at = bisect_right(self._missing, (offset, _BEYOND)) - 1
+                if at >= 0 and offset < self._missing[at][1]:
+                    continue
+                text = f"no abort marker of producer {entry.producer_id} at offset {offset}"
+            elif (producer := self._markers[offset][0].producer_id) != entry.producer_id:
+                text = f"the abort marker at offset {offset} is for producer {producer}, not {entry.producer_id}"
+            else:
+                continue
+            yield Fault("ABORTED_NOT_IN_LOG", str(file), entry.at, offset, text)
 
-    def _is_missing(self, offset: int) -> bool:
-        at = bisect_right(self._missing_first, offset) - 1
-        return at >= 0 and offset < self._missing_after[at]
-
-    def _compared(self, aborted: _Aborted) -> Iterator[Fault]:
-        entry = self._entries.get(aborted.last_offset)
-        who = f"the transaction of producer {aborted.producer_id} that was aborted at offset {aborted.last_offset}"
-        if entry is None:
-            yield Fault(
-                "ABORTED_NOT_INDEXED",
-                self.log,
-                aborted.position,
-                aborted.last_offset,
-                f"{who} is not in {path_of(self.file).name}",
-            )
-        elif entry.producer_id == aborted.producer_id:
-            first, stable = aborted.first_offset, aborted.last_stable_offset
-            if first is not None and entry.first_offset != first:
-                text = f"firstOffset {entry.first_offset}, and the log has {first} for {who}"
-                yield Fault("ABORTED_DIFFERS", self.file, entry.at, aborted.last_offset, text)
-            # A follower appends what it fetched at once, and may count a transaction that began behind the marker as
-            # open already.
-            later = (
-                stable == aborted.last_offset + 1
-                and entry.last_stable_offset in self._begun
-                and entry.last_stable_offset > stable
-            )
-            if stable is not None and entry.last_stable_offset != stable and not later:
-                text = f"lastStableOffset {entry.last_stable_offset}, and the log has {stable} for {who}"
-                yield Fault("ABORTED_DIFFERS", self.file, entry.at, aborted.last_offset, text)
+    def _differences(self, entry: AbortedTransaction, ended: Ended) -> Iterator[str]:
+        """Yield how an entry differs from the transaction that a marker ended."""
+        transaction, stable = ended.transaction, ended.last_stable_offset
+        if transaction is None:
+            return
+        if transaction.first_known and entry.first_offset != transaction.first_offset:
+            first = transaction.first_offset
+            yield f"firstOffset {entry.first_offset}, and the log has {first} for {_transaction(ended)}"
+        # A follower appends what it fetched at once, and may count a transaction that began behind the marker as open
+        # already.
+        is_later = stable == entry.last_offset + 1 and stable < entry.last_stable_offset in self._begun
+        if stable is not None and entry.last_stable_offset != stable and not is_later:
+            yield f"lastStableOffset {entry.last_stable_offset}, and the log has {stable} for {_transaction(ended)}"
 
 
-def ascending_offsets(entries: Iterable[OffsetEntry], base: int) -> Iterator[OffsetEntry]:
-    """Yield the entries that come after all entries before them. All others are faults by themselves."""
-    last, place = base - 1, -1
-    for entry in entries:
-        if entry.offset > last and entry.position > place:
-            yield entry
-        last, place = max(last, entry.offset), max(place, entry.position)
-
-
-def ascending_times(entries: Iterable[TimeEntry], base: int) -> Iterator[TimeEntry]:
-    """The same of a time index."""
-    last, time = base, -1
-    for entry in entries:
-        if entry.offset >= last and entry.timestamp > time:
-            yield entry
-        last, time = max(last, entry.offset), max(time, entry.timestamp)
-
-
-# A segment: its log, and its indexes with their checks.
-
-INDEXES = (Kind.INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX)
-
-
-_MOST_OFFSETS = 1 << 31
-"""The number of offsets that a segment can have: indexes count from its base offset with an int32."""
+def _transaction(ended: Ended) -> str:
+    return f"the transaction of producer {ended.producer_id} that was aborted at offset {ended.marker.offset}"
 
 
 class Segment:
-    """A segment's log and its indexes.
+    """A segment's log and its indexes, and what its log says of these.
 
     Args:
         part: The partition that it is of.
@@ -301,37 +202,48 @@ class Segment:
     """
 
     def __init__(self, part: Partition, log: File, base: int, following: int | None) -> None:
-        self.log, self.base, self.is_last = log.path, base, following is None
+        self.log = log.path
+        self.base = base
+        self.is_last = following is None
         self.after = base + _MOST_OFFSETS if following is None else min(following, base + _MOST_OFFSETS)
-        self.files = {kind: part.at(kind, base) for kind in INDEXES}
+        files = {kind: part.at(kind, base) for kind in INDEXES}
         self.contents: dict[Kind, Contents[Any]] = {
-            kind: read_log_file(file.path) for kind, file in self.files.items() if file
+            kind: read_log_file(file.path) for kind, file in files.items() if file
         }
-        entries = {kind: self.contents[kind].entries if kind in self.contents else () for kind in INDEXES}
-        paths = {kind: log.path.with_suffix(f".{kind}") for kind in INDEXES}
-        odd = {kind for kind, contents in self.contents.items() if contents.anomalies}
-        # An index in which nothing is odd ascends.
-        offsets = ascending_offsets(entries[Kind.INDEX], base) if Kind.INDEX in odd else entries[Kind.INDEX]
-        times = ascending_times(entries[Kind.TIME_INDEX], base) if Kind.TIME_INDEX in odd else entries[Kind.TIME_INDEX]
-        self.offsets = OffsetIndexCheck(paths[Kind.INDEX], offsets)
-        self.times = TimeIndexCheck(paths[Kind.TIME_INDEX], times)
-        self.aborted = TransactionIndexCheck(paths[Kind.TRANSACTION_INDEX], log.path, entries[Kind.TRANSACTION_INDEX])
+        self.batches = GoodBatches()
+        self.is_indexed = any(
+            len(contents.entries) for kind, contents in self.contents.items() if kind is not Kind.TRANSACTION_INDEX
+        )
+        self.aborted = AbortedTransactions(self._entries(Kind.TRANSACTION_INDEX))
+
+    def _path(self, kind: Kind) -> Place:
+        return self.log.with_suffix(f".{kind}")
+
+    def _entries(self, kind: Kind) -> Iterable[Any]:
+        return self.contents[kind].entries if kind in self.contents else ()
 
     def own_faults(self, checked: Checked) -> Iterator[Fault]:
         """Yield the anomalies of the indexes by themselves as faults, and note indexes without an entry."""
         for kind, contents in self.contents.items():
-            file = self.files[kind]
-            if file:
-                checked.add_index(file.path, contents)
-                yield from from_anomalies(file.path, contents.anomalies)
-
-    def lost(self, end: int) -> None:
-        """The bytes up to here are no good batch."""
-        self.offsets.lost(end)
-        self.times.lost()
+            checked.add_index(self._path(kind), contents)
+            yield from from_anomalies(self._path(kind), contents.anomalies)
 
     def last_faults(self, size: int) -> Iterator[Fault]:
-        """The log has been read."""
-        yield from self.offsets.end(size)
-        yield from self.times.end()
-        yield from self.aborted.end()
+        """Yield the faults of the indexes. The log has been read."""
+        offsets, times, aborted = map(self._path, INDEXES)
+        by_offset = _ascending(self._entries(Kind.INDEX), self.base - 1, -1)
+        by_time = _ascending(self._entries(Kind.TIME_INDEX), -1, self.base)
+        yield from self.batches.check_offsets(str(offsets), by_offset, size)
+        yield from self.batches.check_times(str(times), by_time)
+        yield from self.aborted.check(aborted, self.log)
+
+
+Entry = TypeVar("Entry", bound="OffsetEntry | TimeEntry")
+
+
+def _ascending(entries: Iterable[Entry], highest: int, other: int) -> Iterator[Entry]:
+    """Yield the entries that come after all entries before them. All others are faults by themselves."""
+    for entry in entries:
+        if entry[1] > highest and entry[2] >= other:
+            highest, other = entry[1:]
+            yield entry

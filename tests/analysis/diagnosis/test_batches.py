@@ -1,4 +1,4 @@
-"""Rules about batches: too small, compressed in vain, and in logs near the limit."""
+"""Rules about batches: too small, compressed in vain."""
 
 from functools import partial
 
@@ -60,18 +60,6 @@ def test_batches_in_requests_are_those_of_a_client_that_the_broker_took():
     assert found_in_requests(LEAST_SAMPLES, codec=1, unpacked_size=9) == in_vain
     assert found_in_requests(LEAST_SAMPLES, codec=1, unpacked_size=10) == []
     assert found_in_requests(LEAST_SAMPLES - 1, codec=1, unpacked_size=9) == []
-
-
-def test_a_log_near_the_default_limit():
-    near = log_items("a-0", log_batch(0, "v" * 1_000_000))
-    assert [(row["code"], row["subject"], row["text"]) for row in rows(near)] == [
-        (
-            "RECORDS_NEAR_LIMIT",
-            "topic a",
-            "the largest batch has 1000072 bytes; the default of max.message.bytes is 1048588",
-        )
-    ]
-    assert rows(log_items("a-0", log_batch(0, "v" * 900_000))) == []
 
 
 REFUSED = ("Produce", 9, {"acks": -1, "topicData": [

@@ -22,10 +22,6 @@ def ends_in(folder, **known):
     return ends_of(partition(folder), **known)
 
 
-def begun(ends):
-    return [(own.producer_id, own.epoch, own.first_offset, own.since) for own in ends.open]
-
-
 def end_by_all_batches(folder):
     """The end of a log by the batches of all of its segments, with their checksums."""
     part = partition(folder)
@@ -53,7 +49,7 @@ def test_ends_are_those_that_the_broker_wrote_down_when_it_stopped():
     }
     assert ends["trimmed-0"].start == 20
     assert ends_in(SAMPLES / "logs" / "trimmed-0", start=25).start == 25
-    assert not any(log.open or log.notes or not log.complete for log in ends.values())
+    assert not any(log.notes for log in ends.values())
 
 
 @pytest.mark.shared
@@ -65,64 +61,19 @@ def test_ends_of_real_log_directories(name):
             continue
         ends = ends_of(part)
         assert ends.end == known[part.path.name] == end_by_all_batches(part.path), part.path
-        assert ends.complete
         assert not ends.notes
-        open_ = {transaction.producer_id: transaction.first_offset for transaction in ends.open}
-        assert open_ == ({6: 10} if part.path.name == "txn2-out-1" else {})
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["k44-clean", "k28-zk"])
-@pytest.mark.parametrize("without", ["index", "snapshot"])
-def test_batches_alone_say_the_same(tmp_path, name, without):
+def test_batches_alone_say_the_same(tmp_path, name):
     for part in walk(REAL / name).partitions:
         there = ends_of(part)
         shutil.copytree(part.path, tmp_path / part.path.name)
-        for file in (tmp_path / part.path.name).glob(f"*.{without}"):
+        for file in (tmp_path / part.path.name).glob("*.index"):
             file.unlink()
         alone = ends_in(tmp_path / part.path.name)
-        several = len([file for file in part.files if str(file.kind) == "log" and not file.name.suffix]) > 1
-        assert (alone.end, alone.newest, begun(alone)) == (there.end, there.newest, begun(there))
-        assert alone.complete is (without == "index" or not several)
-
-
-def test_an_open_transaction_holds_back_the_last_stable_offset():
-    ends = ends_in(HANGING)
-    assert begun(ends) == [(1, 0, 2, 1_795_447_728_585)]
-    assert ends.open[0].last_time == 1_795_447_728_585
-    assert (ends.start, ends.end, ends.last_stable) == (0, 9, 2)
-    ends.high_watermark = 1
-    assert ends.last_stable == 1
-    ends.open.clear()
-    assert ends.last_stable is None
-
-
-def test_a_producer_snapshot_says_what_began_before_it(folder):
-    first = folder.batch(0, 3, producer=9, epoch=1, sequence=0, transactional=True, time=1000)
-    other = folder.batch(3, 1, producer=8, epoch=0, sequence=0, transactional=True, time=2000)
-    folder.put(0, "log", first, other)
-    folder.put(4, "log", folder.marker(4, producer=8, epoch=0, commit=False), folder.batch(5, 2))
-    folder.put(4, "snapshot", folder.snapshot((9, 1, 2, 2, 2, 1000, -1, 0), (8, 0, 0, 3, 0, 2000, -1, 3)))
-    ends = ends_in(folder.path)
-    assert begun(ends) == [(9, 1, 0, 1000)]
-    assert (ends.start, ends.end, ends.complete, ends.notes) == (0, 7, True, [])
-    (folder.path / f"{4:020}.snapshot").unlink()
-    ends = ends_in(folder.path)
-    assert (ends.end, ends.complete, ends.open) == (7, False, [])
-
-
-def test_the_log_decides_where_a_snapshot_lies(folder):
-    folder.put(0, "log", folder.batch(0, 3), folder.batch(3, 2, producer=7, epoch=0, sequence=0))
-    folder.put(5, "snapshot", folder.snapshot((9, 1, 2, 2, 2, 1000, -1, 0), (7, 0, 1, 4, 1, 1000, -1, 3)))
-    ends = ends_in(folder.path)
-    assert ends.open == []
-    assert [note.split(",")[0] for note in ends.notes] == [
-        "producer 9 has no batch at offset 0",
-        "producer 7 has no batch at offset 3",
-    ]
-    # One beyond the log is of a log that was cut since.
-    folder.put(500, "snapshot", folder.snapshot((9, 1, 2, 2, 2, 1000, -1, 0)))
-    assert ends_in(folder.path).end == 5
+        assert (alone.end, alone.newest) == (there.end, there.newest)
 
 
 def test_an_empty_last_segment_and_zeros_behind_batches(folder):
@@ -137,7 +88,6 @@ def test_an_index_leads_to_the_last_batches_and_never_astray(folder):
     size = len(batches[0])
     folder.put(0, "log", *batches)
     folder.offsets(0, *((number * 2 + 1, number * size) for number in range(10, 200, 10)))
-    folder.put(400, "snapshot", folder.snapshot())
     assert ends_in(folder.path).end == 400
     for wrong in ((399, size + 1), (399, size * 500), (1 << 30, size * 3), (-5, size)):
         folder.offsets(0, wrong)
@@ -178,9 +128,7 @@ def test_whatever_the_files_hold_there_are_ends(tmp_path_factory, data):
     for _ in range(data.draw(st.integers(0, 4))):
         log[data.draw(st.integers(0, len(log) - 1))] = data.draw(st.integers(0, 255))
     (folder / f"{data.draw(st.sampled_from([0, 5, 1 << 62])):020}.log").write_bytes(bytes(log))
-    for kind in ("index", "snapshot"):
-        base = data.draw(st.sampled_from([0, 5, 9, 1 << 62]))
-        (folder / f"{base:020}.{kind}").write_bytes(data.draw(st.binary(max_size=80)))
+    base = data.draw(st.sampled_from([0, 5, 9, 1 << 62]))
+    (folder / f"{base:020}.index").write_bytes(data.draw(st.binary(max_size=80)))
     ends = ends_in(folder)
     assert ends.start <= ends.end
-    assert ends.last_stable is None or ends.start <= ends.last_stable <= ends.end

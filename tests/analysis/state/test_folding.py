@@ -7,31 +7,17 @@ import pytest
 from conftest import ROOT
 from kit.logs import ABORT, COMMIT, SEGMENTS, batch, catalog, keyed, record, tables_of
 
-import kwire_cli as kwire
-from kwire_cli.analysis.state.topics import Segment, fold
-from kwire_cli.records.reading import items, source_of
-from kwire_cli.source.logs.model import Kind, file_name
+from kwire_cli.analysis.state.topics import Log
+from kwire_cli.source.log_inputs import LogFile, log_file
+from kwire_cli.source.logs.model import BATCH_KINDS
 
 REAL = ROOT.parent / "shared" / "real" / "own" / "segments"
 
 
-def segments(folder, wanted=lambda _: True):
-    topic = folder.name.rsplit("-", 1)[0]
-    found = [(path, file_name(path.name)) for path in sorted(folder.iterdir()) if wanted(path.name)]
-    return [
-        Segment(
-            path.name,
-            lambda path=path: items(source_of(path, topic=topic, catalog=catalog())),
-            name.base_offset,
-            name.kind is Kind.CHECKPOINT,
-        )
-        for path, name in found
-        if name.kind in {Kind.LOG, Kind.CHECKPOINT} and not name.suffix
-    ]
-
-
 def folded(folder, at=None, wanted=lambda _: True):
-    return fold(catalog(), folder.name.rsplit("-", 1)[0], segments(folder, wanted), partition=0, at=at)
+    files = [log_file(path) for path in sorted(folder.iterdir()) if wanted(path.name)]
+    used = [file for file in files if file.name.kind in BATCH_KINDS and not file.name.suffix]
+    return Log(catalog(), folder.name.rsplit("-", 1)[0], 0, used).folded(at)
 
 
 def image(folder, at, wanted):
@@ -64,9 +50,9 @@ def test_a_log_that_begins_later_starts_with_its_newest_snapshot():
     )
     assert found.passed.notes == []
     assert [voter["voterId"] for voter in tables_of(found)["voters"]] == [102, 103]
-    early = folded(folder, at=400)
-    assert (early.snapshot, early.passed.first, early.passed.last) == (None, 390, 400)
-    assert "begins at offset 390" in early.passed.notes[0]
+    alone = folded(folder, wanted=lambda name: name.endswith(".log"))
+    assert alone.snapshot is None
+    assert f"begins at offset {alone.passed.first}" in alone.passed.notes[0]
 
 
 @pytest.mark.shared
@@ -144,8 +130,7 @@ def marker(base, kind, producer):
 
 
 def read(data, topic="__consumer_offsets", at=None):
-    segment = Segment("a.log", lambda: kwire.read_records(data, topic=topic), 0)
-    return fold(catalog(), topic, [segment], partition=3, at=at)
+    return Log(catalog(), topic, 3, [LogFile.of(memoryview(data))]).folded(at)
 
 
 def offset_of(found):
@@ -184,11 +169,6 @@ def test_partitions_are_one_answer():
     [row] = tables["offsets"]
     assert (row["group"], row["offset"], row["logPartition"]) == ("g", 5, 3)
     assert [(log["partition"], log["firstOffset"]) for log in tables["logs"]] == [(3, 0), (4, None)]
-
-
-def test_a_topic_without_a_state():
-    with pytest.raises(kwire.InputError, match="__consumer_offsets"):
-        fold(catalog(), "orders", [])
 
 
 @pytest.mark.shared

@@ -1,12 +1,16 @@
 """Whatever the bytes of records are, folding them raises nothing, and what they say can be shown in every way."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, strategies as st
-from kit.logs import Log, catalog, framed, keyed
+from kit.logs import batch, catalog, framed, keyed, record
 
 from kwire_cli.analysis.state.answer import state_answer
-from kwire_cli.analysis.state.topics import TOPICS, Folded
+from kwire_cli.analysis.state.changes import Bound, changed, changes_answer
+from kwire_cli.analysis.state.topics import TOPICS, Log
 from kwire_cli.message.redaction import RecordRedaction
+from kwire_cli.source.log_inputs import LogFile
 from kwire_cli.view.answers import answer_json
 from kwire_cli.view.terminal import answer_text
 
@@ -46,15 +50,25 @@ records = st.lists(st.tuples(keys, values, st.integers(-1, 2), st.booleans()), m
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-@given(given=records)
-def test_any_records_can_be_folded_and_shown(topic, given):
-    log = Log(topic)
-    for key, value, producer, control in given:
-        log.add((key, value), producer, control)
-    parts = [Folded(topic, 0, log.state), Folded(topic, 1, log.state)]
+@given(given=records, at=st.integers(0, 9))
+def test_any_records_can_be_folded_and_shown(topic, given, at):
+    data = b"".join(
+        batch(
+            offset,
+            [record(*payload)],
+            producerId=producer,
+            attributes=(16 if producer >= 0 else 0) | (32 if control else 0),
+        )
+        for offset, (*payload, producer, control) in enumerate(given)
+    )
+    log = Log(catalog(), topic, 0, [LogFile.of(memoryview(data))])
     for hide in (None, RecordRedaction(catalog())):
-        answer = state_answer([(topic, parts)], hide=hide)
-        assert [*answer_json(answer)]
-        assert len(answer.tables[-1].rows) == 2
-        assert answer_text(answer)
-        assert answer_text(answer, 80)
+        parts = [log.folded(), replace(log, partition=1).folded()]
+        changes = [changed(log, (Bound(offset=at), Bound()))]
+        for answer in (
+            state_answer([(topic, parts)], hide=hide),
+            changes_answer([(topic, changes)], "", hide=hide),
+        ):
+            assert [*answer_json(answer)]
+            assert answer_text(answer)
+            assert answer_text(answer, 80)

@@ -1,7 +1,6 @@
-"""Lag and open transactions by the logs beside Kafka's own topics."""
+"""Lag by the logs beside `__consumer_offsets`."""
 
 import json
-import shutil
 
 import pytest
 from kit.commands import ROOT, kwire
@@ -10,8 +9,6 @@ from kit.logs import Folder, batch, keyed, record
 REAL = ROOT.parent / "shared" / "real" / "own" / "segments"
 INCIDENTS = ROOT / "samples" / "incidents"
 NOW = 1_760_000_000_000
-MINUTE = 60_000
-EMPTY, ONGOING, COMPLETE_COMMIT = 0, 1, 4
 
 
 def state(*arguments, code=0):
@@ -51,25 +48,6 @@ class LogDirectory:
         self.folder(f"__consumer_offsets-{number}").put(0, "log", *batches)
         return self
 
-    def transactions(self, *rows, number=0):
-        """Transactional ids: name, producer id, status, partitions, time."""
-        batches = []
-        for at, (name, producer, status, partitions, time) in enumerate(rows):
-            value = {
-                "producerId": producer,
-                "producerEpoch": 0,
-                "transactionTimeoutMs": MINUTE,
-                "transactionStatus": status,
-                "transactionPartitions": [{"topic": topic, "partitionIds": [part]} for topic, part in partitions]
-                or None,
-                "transactionLastUpdateTimestampMs": time,
-                "transactionStartTimestampMs": time,
-            }
-            payload = keyed(0, "TransactionLog", {"transactionalId": name}, value)
-            batches.append(batch(at, [record(*payload)], baseTimestamp=time, maxTimestamp=time))
-        self.folder(f"__transaction_state-{number}").put(0, "log", *batches)
-        return self
-
     def checkpoint(self, name, **offsets):
         rows = [f"{topic} {part} {offset}" for topic, parts in offsets.items() for part, offset in parts.items()]
         (self.path / f"{name}-checkpoint").write_text("\n".join(["0", str(len(rows)), *rows, ""]))
@@ -78,13 +56,6 @@ class LogDirectory:
     def records(self, name, count, base=0, **more):
         folder = self.folder(name)
         folder.put(base, "log", folder.batch(base, count, **{"time": NOW, **more}) if count else b"")
-        return self
-
-    def open(self, name="t-0", producer=1, time=NOW, records=5):
-        """A transaction without a marker, and records behind it."""
-        folder = self.folder(name)
-        begin = folder.batch(0, 2, producer=producer, epoch=0, sequence=0, transactional=True, time=time)
-        folder.put(0, "log", begin, folder.batch(2, records, time=NOW + MINUTE))
         return self
 
 
@@ -99,9 +70,8 @@ def test_lag_of_a_real_consumer():
         found = state(*(INCIDENTS / path for path in paths))
         [offset] = found["offsets"]
         assert (offset["offset"], offset["logStartOffset"], offset["logEndOffset"], offset["lag"]) == (273, 0, 651, 378)
-        assert (offset["highWatermark"], offset["lastStableOffset"], offset["outOfRange"]) == (None, None, None)
+        assert (offset["highWatermark"], offset["outOfRange"]) == (None, None)
         assert [(group["lag"], group["lagUnknown"]) for group in found["groups"]] == [(378, 0)]
-        assert found["openTransactions"] == []
         assert found["notes"] == []
         assert found["facts"] == {"agesAsOf": "2026-11-23T15:31:32.929Z"}
 
@@ -110,7 +80,6 @@ def test_an_offset_in_the_past_has_no_lag():
     """The logs are as they are now."""
     found = state("--at", "12", INCIDENTS / "lag")
     assert "lag" not in found["offsets"][0]
-    assert "openTransactions" not in found
 
 
 def test_without_the_logs_there_is_no_column_and_a_note():
@@ -166,76 +135,6 @@ def test_folders_that_are_going_are_no_logs(logs):
     assert "lag" not in state(logs.path)["offsets"][0]
 
 
-def test_an_open_transaction_bounds_the_last_stable_offset(logs):
-    logs.open().commits(("g", "t", 0, 0)).transactions(("id", 1, ONGOING, [("t", 0)], NOW))
-    found = state(logs.path / "__consumer_offsets-0")
-    assert found["offsets"][0]["lastStableOffset"] == 0
-    assert found["openTransactions"] == [
-        {
-            "topic": "t",
-            "partition": 0,
-            "verdict": "open",
-            "producerId": 1,
-            "producerEpoch": 0,
-            "firstOffset": 0,
-            "ageSeconds": 60.0,
-            "since": "2025-10-09T08:53:20.000Z",
-            "transactionalId": "id",
-            "coordinator": "Ongoing",
-            "behind": 7,
-        }
-    ]
-
-
-@pytest.mark.parametrize(
-    ("rows", "verdict"),
-    [
-        ([("id", 1, ONGOING, [("t", 0)], NOW)], "open"),
-        ([("id", 1, 2, [("t", 0)], NOW)], "open"),
-        ([("id", 1, ONGOING, [("t", 1)], NOW)], "hanging"),
-        ([("id", 1, COMPLETE_COMMIT, [], NOW)], "hanging"),
-        ([("id", 1, EMPTY, [], NOW)], "hanging"),
-        # Its end came after the log was copied.
-        ([("id", 1, COMPLETE_COMMIT, [], NOW + 2 * MINUTE)], "unknown"),
-        # It began after the coordinator's log was copied.
-        ([("id", 1, COMPLETE_COMMIT, [], NOW - MINUTE)], "unknown"),
-        # Another partition of __transaction_state may know it.
-        ([("other", 2, ONGOING, [("t", 0)], NOW)], "unknown"),
-        # A producer id that the coordinator replaced.
-        ([("id", 1, ONGOING, [("t", 0)], NOW - 9), ("id", 3, EMPTY, [], NOW)], "unknown"),
-    ],
-)
-def test_verdicts(logs, rows, verdict):
-    logs.open().transactions(*rows)
-    [row] = state(logs.path)["openTransactions"]
-    assert row["verdict"] == verdict
-
-
-@pytest.mark.parametrize(("numbers", "verdict"), [((0, 1), "hanging"), ((0, 2), "unknown"), ((0,), "unknown")])
-def test_a_producer_that_no_partition_of_the_coordinator_knows(logs, numbers, verdict):
-    logs.open(time=NOW - 20 * MINUTE)
-    for number in numbers:
-        logs.transactions((f"id-{number}", 50 + number, EMPTY, [], NOW), number=number)
-    [row] = state(logs.path / f"__transaction_state-{numbers[-1]}")["openTransactions"]
-    assert (row["verdict"], row["transactionalId"], row["coordinator"]) == (verdict, None, None)
-
-
-def test_a_hanging_transaction_of_real_brokers():
-    found = state(INCIDENTS / "hanging-transaction")
-    [row] = found["openTransactions"]
-    assert (row["topic"], row["partition"], row["producerId"], row["firstOffset"]) == ("payments", 0, 1, 2)
-    assert (row["verdict"], row["transactionalId"], row["coordinator"]) == ("hanging", "settlement-7", "Empty")
-    text = kwire("dump", "--state", "--format", "table", INCIDENTS / "hanging-transaction").out
-    assert "kafka-transactions.sh abort" in text
-
-
-def test_coordinators_alone_say_that_nothing_was_looked_for(logs):
-    logs.transactions(("id", 1, EMPTY, [], NOW))
-    found = state(logs.path)
-    assert "openTransactions" not in found
-    assert found["notes"] == ["no open transactions: there are no logs of other topics beside these of coordinators"]
-
-
 @pytest.mark.shared
 def test_a_real_log_directory():
     found = state(REAL / "k44-clean")
@@ -243,14 +142,11 @@ def test_a_real_log_directory():
     lag = {(row["group"], row["topic"], row["partition"]): row["lag"] for row in found["offsets"]}
     assert {key: number for key, number in lag.items() if number} == {("assign-group", "orders", 0): 24}
     assert all(row["highWatermark"] == row["logEndOffset"] for row in found["offsets"])
-    [row] = found["openTransactions"]
-    assert (row["topic"], row["partition"], row["producerId"], row["verdict"]) == ("txn2-out", 1, 6, "open")
     assert found["notes"] == []
     old = state(REAL / "k28-zk")
     assert {(row["topic"], row["lag"]) for row in old["offsets"]} == {
         (topic, 0) for topic in ("grp", "grp-none", "grp09", "grp09-gzip", "txn-in")
     }
-    assert old["openTransactions"] == []
 
 
 def test_damage_beside_is_a_note_and_times_of_producers_are_not_believed_blindly(logs):
@@ -263,11 +159,3 @@ def test_damage_beside_is_a_note_and_times_of_producers_are_not_believed_blindly
     assert found["notes"] == ["t-0: 7 bytes behind offset 4 are no batch (TRUNCATED)"]
     assert found["facts"] == {"agesAsOf": "2025-10-09T08:53:21.000Z"}
     assert [row["ageSeconds"] for row in found["offsets"]] == [1.0, 0.0]
-
-
-@pytest.mark.parametrize("fmt", ["table", "json", "jsonl", "csv", "html"])
-def test_each_format_has_lag(tmp_path, fmt):
-    shutil.copytree(INCIDENTS / "lag", tmp_path / "lag")
-    table = ("--table", "offsets") if fmt == "csv" else ()
-    done = kwire("dump", "--state", "--format", fmt, *table, tmp_path / "lag")
-    assert (done.code, "378" in done.out) == (0, True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from kwire_cli import verify
-from kwire_cli.analysis.verify import Part, Verification, parts_to_verify, verify_partition
+from kwire_cli.analysis.verify import Part, Verification, Verified, parts_to_verify, verify_part
 from kwire_cli.errors import InputError
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import walk
@@ -34,10 +34,10 @@ def faults_of(path, *, deep=False):
     return verify(path, deep=deep)["faults"].to_dicts()
 
 
-def verified(*paths, deep=False):
-    fold = Verification(paths, deep=deep)
+def verified(*paths):
+    fold = Verification(paths)
     for part in parts_to_verify(paths):
-        fold.add(part)
+        fold.add(Verified.of(part))
     return fold
 
 
@@ -66,7 +66,7 @@ def test_parts_that_other_processes_verified_give_the_same_answer(monkeypatch):
     whole, some = verified(*paths), Verification(paths)
     for part in parts_to_verify(Path(path).absolute() for path in paths):
         one = Verification(paths)
-        one.add(part)
+        one.add(Verified.of(part).read())
         some.merge(pickle.loads(pickle.dumps(one)))
     document = answer_document(whole.answer())
     assert len(document["tables"]["faults"]) > 1
@@ -76,13 +76,10 @@ def test_parts_that_other_processes_verified_give_the_same_answer(monkeypatch):
 
 def test_a_file_that_cannot_be_read_is_an_error_here_and_a_fault_of_another_process(tmp_path):
     missing = tmp_path / "t-0" / LOG
-    here, there = Verification([missing]), Verification([missing])
-    for fold in (here, there):
-        fold.add(Part(0, missing))
     with pytest.raises(InputError, match="cannot be read"):
-        answer_document(here.answer())
-    [row] = answer_document(pickle.loads(pickle.dumps(there)).answer())["tables"]["faults"]
-    assert row["fault"] == "UNREADABLE"
+        answer_document(verified(missing).answer())
+    [fault] = Verified.of(Part(0, missing)).read().faults
+    assert (fault.code, fault.file) == ("UNREADABLE", str(missing))
 
 
 @pytest.mark.shared
@@ -96,7 +93,7 @@ def test_what_brokers_leave_is_clean(name, deep):
 @pytest.mark.parametrize(("name", "fault"), TORN.items())
 def test_what_is_torn_is_named(name, fault):
     path = REAL / "own" / "segments" / "synthetic-torn" / name
-    (found,) = verify_partition(path)
+    (found,) = verify_part(path)
     assert (found.code, found.position, found.offset) == fault
     assert found.file == str(path / LOG)
 
@@ -272,7 +269,7 @@ DAMAGE = {
 def test_damage_is_named(tmp_path, folder_at, name, damage, found):
     copy = shutil.copytree(SAMPLES / name, tmp_path / name)
     damage(copy, folder_at.with_header)
-    faults = list(verify_partition(copy))
+    faults = list(verify_part(copy))
     assert {fault.code for fault in faults} == found
     assert all(Path(fault.file).parent == copy for fault in faults)
 
@@ -283,7 +280,7 @@ def test_indexes_that_are_gone_are_no_fault(tmp_path):
         for kind in (Kind.INDEX, Kind.TIME_INDEX, Kind.PRODUCER_SNAPSHOT):
             for path in copy.glob(f"*.{kind}"):
                 path.unlink()
-        assert list(verify_partition(copy)) == []
+        assert list(verify_part(copy)) == []
 
 
 FILES = sorted(
@@ -314,7 +311,7 @@ def test_a_bit_that_a_checksum_covers_is_never_missed(copies, file, place, bit):
     path = copies / file.relative_to(SAMPLES)
     path.write_bytes(data)
     try:
-        assert any(fault.file == str(path) for fault in verify_partition(path.parent))
+        assert any(fault.file == str(path) for fault in verify_part(path.parent))
     finally:
         path.write_bytes(file.read_bytes())
 
@@ -327,7 +324,7 @@ def test_any_bytes_in_any_file_raise_nothing(copies, file, data):
     path = copies / file.relative_to(SAMPLES)
     path.write_bytes(whole[:cut] + data.draw(st.binary(max_size=80)) + whole[cut + data.draw(st.integers(0, 80)) :])
     try:
-        for fault in verify_partition(path.parent, deep=data.draw(st.booleans())):
-            assert fault.to_json()["fault"]
+        for fault in verify_part(path.parent, deep=data.draw(st.booleans())):
+            assert fault.code
     finally:
         path.write_bytes(whole)
