@@ -140,11 +140,6 @@ def instant(time: float | None, *, is_local: bool = False) -> str | None:
     return text and text.removesuffix("Z") if is_local or isinstance(time, LocalTime) else text
 
 
-def time_in_row(time: datetime | None, *, is_local: bool) -> str | None:
-    """Return a time of a table as ISO 8601 text, with a Z unless times come from a clock without a known zone."""
-    return None if time is None else f"{time:%Y-%m-%dT%H:%M:%S.%f}{'' if is_local else 'Z'}"
-
-
 def zone_of(*instants: str | None) -> str:
     """Return what to write behind instants that are shown without their zone: UTC, if that is said of all."""
     return " UTC" if all(text and text.endswith("Z") for text in instants) else ""

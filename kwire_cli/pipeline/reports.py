@@ -41,10 +41,9 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.costs.advice import Plans, Prices
     from kwire_cli.analysis.costs.overhead_answer import Overhead
-    from kwire_cli.analysis.fold import Merged
     from kwire_cli.spec.catalog import Catalog
 
-    Make = Callable[[], Merged[Any]]
+    Make = Callable[[], Any]
     Read = Callable[[Any, Faults], Iterable[Any]]
     """Yields the subjects in a unit of work, and counts what cannot be read."""
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.costs.forms import Form, Price
     from kwire_cli.analysis.costs.overlaid import Cost
-    from kwire_cli.analysis.costs.traffic_prices import Traffic
+    from kwire_cli.analysis.costs.traffic_prices import PricedMessages
     from kwire_cli.answer import Block, Row
     from kwire_cli.spec.evolution.changes import Change, Part
 
@@ -106,7 +106,7 @@ class Difference(NamedTuple):
     changes: list[Change]
     costs: list[Cost]
     versions: tuple[int, int] | None = None
-    traffic: Sequence[Traffic] = ()
+    traffic: Sequence[PricedMessages] = ()
 
     @property
     def status(self) -> str:
@@ -275,7 +275,7 @@ def _cost_items(costs: Sequence[Cost]) -> Iterator[Item]:
                 yield Item(0, f"   {price.form.name} needs {filled.path} {about}")
 
 
-def _traffic_items(traffic: Sequence[Traffic]) -> Iterator[Item]:
+def _traffic_items(traffic: Sequence[PricedMessages]) -> Iterator[Item]:
     """Yield what messages of traffic cost before and after, and what is lost of them."""
     for each in traffic:
         sizes = _bytes_between(each.old_size, each.new_size)

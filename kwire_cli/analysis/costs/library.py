@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.costs.measures import DIMENSIONS, OF_MESSAGE
 from kwire_cli.analysis.costs.overhead_answer import Overhead
 from kwire_cli.analysis.costs.tallies import Tallies
-from kwire_cli.analysis.library import count
+from kwire_cli.analysis.subjects import add_all
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.source.kinds import Kind
+from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
 from kwire_cli.spec.catalog import catalog
 
@@ -38,5 +39,6 @@ def overhead(
         raise InputError(f"{unknown[0]!r} is no dimension{hint}")
     definitions = catalog(specs, kafka)
     fold = Overhead([(name,) for name in by], Tallies(definitions, [name for name in OF_MESSAGE if name in by]))
-    count(fold, captures, Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog)), {Kind.CAPTURE})
+    how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog))
+    add_all(open_inputs([str(path) for path in captures], how, takes={Kind.CAPTURE}), fold)
     return fold.answer().read()
