@@ -105,11 +105,6 @@ def parts(body: dict[str, Any] | None, *path: str) -> Iterator[tuple[dict[str, A
                 yield (value,)
 
 
-def seconds(nanoseconds: int | None) -> float | None:
-    """Return a time in seconds."""
-    return None if nanoseconds is None else nanoseconds / 1e9
-
-
 class LocalTime(float):
     """A time by a clock whose zone is not known, such as that of a request log: seconds since 1970 as if it were UTC.
 
@@ -153,11 +148,6 @@ def between(first: float | None, last: float | None) -> float:
 def to_microseconds(seconds: float) -> float:
     """Return seconds with six digits, which is what differences of times in seconds since 1970 are good for."""
     return round(seconds, 6)
-
-
-def earlier(one: float | None, two: float | None) -> float | None:
-    """Return the earlier of two times; the other one if one is unknown."""
-    return one if two is None or (one is not None and one <= two) else two
 
 
 def later(one: float | None, two: float | None) -> float | None:
