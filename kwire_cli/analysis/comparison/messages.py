@@ -47,7 +47,7 @@ def compare(a: Operand, b: Operand, out: Comparison | None = None, at: At = At()
         )
     out = Comparison() if out is None else out
     one_layout = a.body.entry is b.body.entry
-    _Walk(out.differences, one_layout=one_layout).structs_or_bytes(a.root, b.root, at)
+    _Walk(out.differences, InOrder(), one_layout=one_layout).structs_or_bytes(a.root, b.root, at)
     gaps = a.gap_side(at.below("gap").a), b.gap_side(at.below("gap").b)
     if gaps[0] != gaps[1]:
         kind = "changed" if all(gaps) else "removed" if gaps[0] else "added"
@@ -56,13 +56,20 @@ def compare(a: Operand, b: Operand, out: Comparison | None = None, at: At = At()
     return out
 
 
+def compare_documents(a: DocumentNode, b: DocumentNode, at: At, order: InOrder) -> list[Difference]:
+    """Return the differences between two JSON documents, below `at`."""
+    walk = _Walk([], order, one_layout=False)
+    walk.values(a, b, at)
+    return walk.out
+
+
 class _Walk:
     """A walk over two values, side by side. Differences go to `out`."""
 
-    def __init__(self, out: list[Difference], *, one_layout: bool) -> None:
+    def __init__(self, out: list[Difference], order: InOrder, *, one_layout: bool) -> None:
         self.out = out
+        self.order = order
         self.one_layout = one_layout
-        self.order = InOrder()
 
     def tell(
         self, kind: str, at: At, p: Node | None, q: Node | None, detail: str = "", *, layout: bool = False
@@ -141,11 +148,9 @@ class _Walk:
     def records(self, p: MessageNode, q: MessageNode, at: At) -> None:
         """Compare record sets by batch and record, and their bytes only if the records are the same."""
         mine, other = p.records(), q.records()
-        walk = _Walk([], one_layout=False)
-        walk.order = self.order
-        walk.arrays(mine, other, at)
-        self.out += walk.out
-        if not walk.out and p.payload != q.payload:
+        differences = compare_documents(mine, other, at, self.order)
+        self.out += differences
+        if not differences and p.payload != q.payload:
             unread = [
                 name
                 for name, found in (("a", mine), ("b", other))
