@@ -105,11 +105,6 @@ def parts(body: dict[str, Any] | None, *path: str) -> Iterator[tuple[dict[str, A
                 yield (value,)
 
 
-def seconds(nanoseconds: int | None) -> float | None:
-    """Return a time in seconds."""
-    return None if nanoseconds is None else nanoseconds / 1e9
-
-
 class LocalTime(float):
     """A time by a clock whose zone is not known, such as that of a request log: seconds since 1970 as if it were UTC.
 
@@ -140,11 +135,6 @@ def instant(time: float | None, *, is_local: bool = False) -> str | None:
     return text and text.removesuffix("Z") if is_local or isinstance(time, LocalTime) else text
 
 
-def time_in_row(time: datetime | None, *, is_local: bool) -> str | None:
-    """Return a time of a table as ISO 8601 text, with a Z unless times come from a clock without a known zone."""
-    return None if time is None else f"{time:%Y-%m-%dT%H:%M:%S.%f}{'' if is_local else 'Z'}"
-
-
 def zone_of(*instants: str | None) -> str:
     """Return what to write behind instants that are shown without their zone: UTC, if that is said of all."""
     return " UTC" if all(text and text.endswith("Z") for text in instants) else ""
@@ -158,11 +148,6 @@ def between(first: float | None, last: float | None) -> float:
 def to_microseconds(seconds: float) -> float:
     """Return seconds with six digits, which is what differences of times in seconds since 1970 are good for."""
     return round(seconds, 6)
-
-
-def earlier(one: float | None, two: float | None) -> float | None:
-    """Return the earlier of two times; the other one if one is unknown."""
-    return one if two is None or (one is not None and one <= two) else two
 
 
 def later(one: float | None, two: float | None) -> float | None:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import orjson
 
-from kwire_cli.analysis.call import Call, Evidence, LocalTime, moment, time_in_row
+from kwire_cli.analysis.call import Call, Evidence, LocalTime, moment
 from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.facts.bodies import table_of
 from kwire_cli.facts.queries import needed_by
-from kwire_cli.questions.traffic import Traffic
+from kwire_cli.questions.traffic import Traffic, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -221,7 +221,7 @@ def place_row(place: Evidence, ordinal: int) -> dict[str, Any]:
 def evidence_of(place: Mapping[str, Any], *, is_local: bool) -> Evidence:
     """Return a place of a row as evidence. The clock of a request log may have no known zone."""
     line = place["line"]
-    text = time_in_row(place["time"], is_local=is_local)
+    text = time_text(place["time"], is_local=is_local)
     frame = place["frame"] if line is None else None
     return Evidence(
         place["what"],

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.stats import UNSAID
 from kwire_cli.answer import Answer, Column, Fact, Facts, Note, Table
-from kwire_cli.questions.traffic import Traffic, queries_in
+from kwire_cli.questions.traffic import Traffic, queries_in, rows_of
 from kwire_cli.spec.accepted import accepted_by
 from kwire_cli.spec.kafka import PRODUCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from datetime import datetime
 
     from kwire_cli.answer import Block, Row
     from kwire_cli.message.redaction import Redaction
@@ -93,11 +92,10 @@ def _blocks(
 ) -> Iterator[Block]:
     """Yield the facts and tables. A person is shown those clients and versions that are not accepted."""
     if release is None:
-        yield Table("clients", CLIENTS, [_client(row, is_local=is_local) for row in clients])
-        yield Table("versions", VERSIONS, [_version(row, is_local=is_local) for row in versions], shown=0)
+        yield Table("clients", CLIENTS, [_cells(CLIENTS, row, is_local=is_local) for row in clients])
+        yield Table("versions", VERSIONS, [_cells(VERSIONS, row, is_local=is_local) for row in versions], shown=0)
         return
     ranks = {_who(row): row["worst_rank"] for row in versions}
-    ranked = sorted(clients, key=lambda row: ranks[_who(row)])
     counts = Counter(ranks.values())
     yield Facts(
         [
@@ -107,33 +105,22 @@ def _blocks(
         ]
     )
     best = VERDICTS.index(ACCEPTED)
-    rows = [_client(row, VERDICTS[ranks[_who(row)]], is_local=is_local) for row in ranked]
+    ranked = sorted(clients, key=lambda row: ranks[_who(row)])
+    judged = [{**row, "verdict": VERDICTS[ranks[_who(row)]]} for row in ranked]
+    rows = [_cells(JUDGED_CLIENTS, row, is_local=is_local) for row in judged]
     yield Table("clients", JUDGED_CLIENTS, rows, shown=sum(rank < best for rank in ranks.values()))
-    judged = [(*_version(row, is_local=is_local), VERDICTS[row["rank"]], _reason(row)) for row in versions]
-    yield Table("versions", JUDGED_VERSIONS, judged, shown=sum(row["rank"] < best for row in versions))
+    judged = [{**row, "verdict": VERDICTS[row["rank"]], "reason": _reason(row)} for row in versions]
+    rows = [_cells(JUDGED_VERSIONS, row, is_local=is_local) for row in judged]
+    yield Table("versions", JUDGED_VERSIONS, rows, shown=sum(row["rank"] < best for row in versions))
 
 
 def _who(row: Mapping[str, Any]) -> tuple[str | None, ...]:
-    client = row["client"]
-    return client["client_id"], client["software"], client["address"], client["capture_point"]
+    return row["client_id"], row["software"], row["address"], row["capture"]
 
 
-def _times(row: Mapping[str, Any], *, is_local: bool) -> tuple[str | None, ...]:
-    zone = "" if is_local and row["is_logged"] else "Z"
-    times: tuple[datetime | None, ...] = row["first_time"], row["last_time"]
-    return tuple(None if time is None else f"{time:%Y-%m-%dT%H:%M:%S.%f}{zone}" for time in times)
-
-
-def _client(row: Mapping[str, Any], *verdict: str, is_local: bool) -> Row:
-    times = _times(row, is_local=is_local)
-    return (*_who(row), row["principals"], *verdict, row["requests"], *times, row["errors"], row["apis"])
-
-
-def _version(row: Mapping[str, Any], *, is_local: bool) -> Row:
-    version = (row["api_key"], row["api"], row["api_version"])
-    times = _times(row, is_local=is_local)
-    seen = (row["requests"], *times, row["errors"], row["brokers"], row["formats"])
-    return (*_who(row), row["principals"], *version, *seen)
+def _cells(columns: Sequence[Column], row: Mapping[str, Any], *, is_local: bool) -> Row:
+    [cells] = rows_of(columns, [row], is_local=is_local and row["is_logged"])
+    return cells
 
 
 def _reason(row: Mapping[str, Any]) -> str | None:
@@ -143,5 +130,5 @@ def _reason(row: Mapping[str, Any]) -> str | None:
     reason: str | None = row["reason"]
     if reason is None or row["api_key"] != PRODUCE or row["api_version"] >= BATCHES_SINCE:
         return reason
-    formats = " and ".join(f"{count} in v{magic}" for magic, count in row["formats"].items()) or "v0 or v1"
+    formats = " and ".join(f"{count} in v{magic}" for magic, count in row["message_formats"].items()) or "v0 or v1"
     return f"{reason}; it writes old messages ({formats})"

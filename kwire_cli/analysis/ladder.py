@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.call import time_in_row, zone_of
+from kwire_cli.analysis.call import zone_of
 from kwire_cli.answer import Answer, Arrow, Chart, Column, Fact, Facts, Note, Participant, Table
-from kwire_cli.questions.traffic import Traffic, queries_in
+from kwire_cli.questions.traffic import Traffic, queries_in, time_text
 from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kafka.group_names import groups_named, groups_of, transactions_named, transactions_of
 from kwire_cli.source.kinds import Kind
@@ -136,7 +136,7 @@ class Ladder(Traffic):
         return Answer("sequence", [Facts(counts), Table("arrows", COLUMNS, table, wide=True), last])
 
     def _arrow(self, row: Mapping[str, Any], names: Mapping[_End, Participant], topics: Mapping[str, str]) -> Arrow:
-        time = time_in_row(row["time"], is_local=self.is_local)
+        time = time_text(row["time"], is_local=self.is_local)
         number = row["frame"] if row["line"] is None else row["line"]
         source, target = (names[end].name for end in _ends(row))
         level: Level = "error" if row["errors"] else "" if row["is_answered"] else "warning"

@@ -14,10 +14,9 @@ from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
     from typing import TypeAlias, Unpack
 
-    from kwire_cli.analysis.fold import Counter
     from kwire_cli.answer import Answer
     from kwire_cli.questions.rule_files import Severity
     from kwire_cli.source.kinds import Kind
@@ -27,25 +26,22 @@ if TYPE_CHECKING:
 
 
 class Question(NamedTuple):
-    """A question: the fold that answers, the inputs that it is about, whether it fills tables, and whether it is about
-    TCP connections too.
-    """
+    """A question: the class that answers it, the inputs that it is about, and whether TCP connections count."""
 
     module: str
-    fold: str
+    name: str
     about: Collection[Kind] = TRAFFIC | LOGS
-    fills_tables: bool = False
     connections: bool = False
 
 
 QUESTIONS = {
-    "clients": Question("clients", "Clients", TRAFFIC, fills_tables=True),
-    "diagnose": Question("diagnosis.diagnosis", "Diagnosis", fills_tables=True, connections=True),
-    "groups": Question("groups.groups", "Groups", fills_tables=True),
-    "sequence": Question("ladder", "Ladder", TRAFFIC, fills_tables=True),
-    "stats": Question("stats", "Stats", TRAFFIC, fills_tables=True),
-    "summary": Question("summary", "Summary", fills_tables=True, connections=True),
-    "transactions": Question("transactions.transactions", "Transactions", fills_tables=True),
+    "clients": Question("clients", "Clients", TRAFFIC),
+    "diagnose": Question("diagnosis.diagnosis", "Diagnosis", connections=True),
+    "groups": Question("groups.groups", "Groups"),
+    "sequence": Question("ladder", "Ladder", TRAFFIC),
+    "stats": Question("stats", "Stats", TRAFFIC),
+    "summary": Question("summary", "Summary", connections=True),
+    "transactions": Question("transactions.transactions", "Transactions"),
 }
 """Questions by the names of their commands."""
 
@@ -68,7 +64,7 @@ def ask(
         tls_keylog: Paths of key logs, for TLS in captures.
         specs: Definitions beside the bundled ones.
         kafka: The release whose definitions are used.
-        options: Options of the fold's `answer`, such as `least="error"` for diagnose.
+        options: Arguments of the method `answer`, such as `least="error"` for diagnose.
 
     Raises:
         InputError: There is no such question, an input cannot be read or is of a kind that the question is not about,
@@ -80,21 +76,12 @@ def ask(
         raise InputError(f"{question!r} is no question{hint}")
     asked = QUESTIONS[question]
     definitions = catalog(specs, kafka)
-    make = getattr(import_module(f"kwire_cli.analysis.{asked.module}"), asked.fold)
-    fold = make(Redaction(definitions)) if asked.fills_tables else make()
-    how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog), connections=asked.fills_tables)
-    count(fold, inputs, how, asked.about, connections=asked.connections)
+    fold = getattr(import_module(f"kwire_cli.analysis.{asked.module}"), asked.name)(Redaction(definitions))
+    how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog), connections=True)
+    opened = open_inputs([str(path) for path in inputs], how, takes=asked.about)
+    add_all(opened, fold, connections=asked.connections)
     answer: Answer = fold.answer(**options)
     return answer.read()
-
-
-def count(
-    fold: Counter[Any], inputs: Iterable[Input], how: Reading, about: Collection[Kind], *, connections: bool = False
-) -> None:
-    """Add all subjects of inputs to a fold. Raises InputError as `ask` does."""
-    files = [str(path) for path in inputs]
-    ended = getattr(fold, "end_input", None)  # of a summary, which tells the inputs too
-    add_all(open_inputs(files, how, takes=about), fold, connections=connections, ended=ended)
 
 
 class Ways(TypedDict, total=False):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from importlib import import_module
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.subjects import LOGS, TRAFFIC, LogItem
+from kwire_cli.analysis.subjects import LOGS, TRAFFIC, LogItem, subjects_of
 from kwire_cli.errors import InputError
-from kwire_cli.facts.columns import BY_NAME, FRAMES
+from kwire_cli.facts.columns import BY_NAME
 from kwire_cli.facts.frame_values import LAST_SECOND, Half, halves_of
 from kwire_cli.filter.rows import BatchRow, FrameRow, filter_of
 from kwire_cli.message.redaction import Redaction, redacting
@@ -25,12 +23,8 @@ from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import TypeAlias
-
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
 
     from kwire_cli.message.frames import Frame
     from kwire_cli.records.gaps import Gap
@@ -40,9 +34,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog, Paths
 
     Source: TypeAlias = Captured | Half | LineFault | LogItem
-
-ROWS = 1 << 14
-"""Rows that become columns at a time."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -143,82 +134,31 @@ class Subjects:
                 yield Subject(source, self._redaction)
 
     def _chosen(self, opened: Opened) -> Iterator[Source]:
-        if self._text is None:
-            yield from _sources(opened, self._redaction)
-        elif opened.kind is Kind.REQUEST_LOG:
-            raise InputError("a filter is for captures and logs, and this is a request log", file=opened.name)
-        elif isinstance(opened, LogInput):
-            wanted = filter_of(self._how.catalog, self._text, "either")
-            for item in _items(opened, self._redaction):
-                if wanted.matches(BatchRow(item.item, wanted.deep, self._redaction.record)):
-                    yield item
+        is_log = isinstance(opened, LogInput)
+        if opened.kind is Kind.REQUEST_LOG:
+            if self._text is not None:
+                raise InputError("a filter is for captures and logs, and this is a request log", file=opened.name)
+            yield from _halves(opened)
+        elif self._text is None:
+            yield from subjects_of(opened, self._redaction)
         else:
-            matches = filter_of(self._how.catalog, self._text).matches
-            for line in opened.subjects():
-                if matches(FrameRow(line, self._redaction)):
-                    yield line
-
-    def to_arrow(self) -> pa.Table:
-        """Return the frames and exchanges as an Arrow table with the columns of `frames` (docs/tables.md).
-
-        Raises InputError if a package of `kwire[lake]` is missing, and for batches of logs.
-        """
-        import_module("kwire_cli.pipeline.lake").check()  # by name: the lake is above, and needs the extra
-        from kwire_cli.facts.columnar.arrays import arrow_schema  # noqa: PLC0415 - it needs pyarrow
-
-        schema = arrow_schema((column.name, column.type) for column in FRAMES)
-
-        def rows() -> Iterator[Sequence[Any]]:
-            for opened in open_inputs(self._inputs, self._how, takes=TRAFFIC | LOGS):
-                for source in self._chosen(opened):
-                    if isinstance(source, Captured):
-                        yield [column.of_line(source) for column in FRAMES]
-                    elif isinstance(source, Half):
-                        yield [column.of_half(source) for column in FRAMES]
-                    elif isinstance(source, LogItem):
-                        what = "these are batches of a log: kwire export writes them as a table"
-                        raise InputError(what, file=source.file)
-
-        return import_module("pyarrow").Table.from_batches(_batches(rows(), schema), schema)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the same as a DataFrame of pandas, which has to be installed."""
-        frame: pd.DataFrame = import_module("kwire_cli.view.arrow").data_frame(self.to_arrow(), "pandas")
-        return frame
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the same as a DataFrame of polars, which has to be installed."""
-        frame: pl.DataFrame = import_module("kwire_cli.view.arrow").data_frame(self.to_arrow(), "polars")
-        return frame
+            wanted = filter_of(self._how.catalog, self._text, "either" if is_log else "frames")
+            for source in subjects_of(opened, self._redaction):
+                if isinstance(source, LogItem):
+                    row: BatchRow | FrameRow = BatchRow(source.item, wanted.deep, self._redaction.record)
+                else:
+                    row = FrameRow(source, self._redaction)
+                if wanted.matches(row):
+                    yield source
 
 
-def _batches(rows: Iterator[Sequence[Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    batch_of = import_module("kwire_cli.engine.arrow").batch_of
-    while some := [*islice(rows, ROWS)]:
-        yield batch_of(some, schema)
-
-
-def _sources(opened: Opened, redaction: Redaction) -> Iterable[Source]:
-    if isinstance(opened, LogInput):
-        return _items(opened, redaction)
-    return _half_exchanges(opened) if opened.kind is Kind.REQUEST_LOG else opened.subjects()
-
-
-def _half_exchanges(opened: Opened) -> Iterator[Half | LineFault]:
+def _halves(opened: Opened) -> Iterator[Half | LineFault]:
     """Yield the request and the response of each line of a request log, and the lines that cannot be read."""
     for subject in opened.subjects():
         if isinstance(subject, Exchange):
             yield from halves_of(subject, opened.label, opened.how.catalog)
         else:
             yield subject
-
-
-def _items(opened: LogInput, redaction: Redaction) -> Iterator[LogItem]:
-    """Yield the batches and gaps of a log, whose `to_json` redacts secrets."""
-    for file in opened.files():
-        if file.has_batches:
-            for item in file.items(replace(file.source(opened.how), hide=redaction.record), opened.caller):
-                yield LogItem(file.topic, file.partition, file.label, item)
 
 
 def open(  # noqa: A001 - the library's word for it

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table, by_count
-from kwire_cli.questions.traffic import Traffic, queries_in
+from kwire_cli.questions.traffic import Traffic, queries_in, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kwire_cli.answer import Block
     from kwire_cli.message.redaction import Redaction
 
-    Rows = Sequence[Mapping[str, Any]]
+    Groups = Sequence[Mapping[str, Any]]
     """Groups of a dimension, the busiest first."""
 
 DIMENSIONS = ("api", "client", "topic", "broker", "group", "software")
@@ -56,7 +56,7 @@ def queries() -> Mapping[str, str]:
 
 def groups_of(
     traffic: Traffic, by: str, width_us: int | None = None, busiest: int | None = None, until: datetime | None = None
-) -> Rows:
+) -> Groups:
     """Return the groups of a dimension, or their intervals of a width: the busiest groups, then one for all others.
 
     With `until`, only messages before that time count, and each interval has its own order of groups.
@@ -71,11 +71,6 @@ def kinds_of_frames(traffic: Traffic) -> Iterator[Fact]:
     yield Fact("anomalies", dict(by_count(anomalies)), "map", level="error")
 
 
-def seconds(microseconds: int | None) -> float | None:
-    """Return microseconds in seconds."""
-    return None if microseconds is None else microseconds / 1_000_000
-
-
 # Tables.
 
 _TIMES = (("p50", 5), ("p95", 7), ("p99", 0), ("max", 3))
@@ -84,7 +79,6 @@ _TIMES = (("p50", 5), ("p95", 7), ("p99", 0), ("max", 3))
 
 def _columns(kind: str) -> tuple[Column, ...]:
     return (
-        Column(kind, absent=UNSAID),
         Column("requests", "count"),
         Column("responses", "count", keep=6),
         Column("requestBytes", "bytes", title="req bytes", keep=3),
@@ -109,39 +103,17 @@ def _time_columns(name: str, title: str, keep: int) -> Iterator[Column]:
         )
 
 
-def _table(kind: str, groups: Rows) -> Table:
-    columns = _columns(kind)
-    own = [at for at, column in enumerate(columns) if at == 0 or column.name != kind]  # software has its name alone
-    rows = [tuple(row[at] for at in own) for row in map(_row, groups)]
-    return Table(kind, [columns[at] for at in own], rows)
-
-
-def _row(group: Mapping[str, Any]) -> tuple[Any, ...]:
-    is_sized = group["is_sized"]
-    return (
-        group["name"],
-        group["requests"],
-        group["responses"],
-        group["request_bytes"] if is_sized else None,
-        group["response_bytes"] if is_sized else None,
-        group["latencies"],
-        *(seconds(group[f"{point}_us"]) for point, _ in _TIMES),
-        group["waits"],
-        *(seconds(group[f"wait_{point}_us"]) for point, _ in _TIMES),
-        (group["most_in_flight"] or 0) if is_sized else None,
-        group["throttled"],
-        seconds(group["throttle_us"]),
-        group["node"],
-        group["software"],
-        group["errors"],
-        {stage: seconds(took) for stage, took in group["stages_us"].items()},
-    )
+def _table(kind: str, groups: Groups) -> Table:
+    columns = [column for column in _columns(kind) if column.name != kind]  # software has its name alone
+    rows = zip(groups, rows_of(columns, groups), strict=True)
+    name = Column(kind, absent=UNSAID)
+    return Table(kind, (name, *columns), [(group["name"], *row) for group, row in rows])
 
 
 # Charts.
 
 
-def _charts(traffic: Traffic, groups: Mapping[str, Rows]) -> Iterator[Block]:
+def _charts(traffic: Traffic, groups: Mapping[str, Groups]) -> Iterator[Block]:
     if "api" in groups:
         steps = traffic.rows("steps")
         for title, is_wait in (("Latency of responses", False), (WAITS, True)):
@@ -156,17 +128,17 @@ def _charts(traffic: Traffic, groups: Mapping[str, Rows]) -> Iterator[Block]:
         yield Chart("bars", "Errors in responses", by_count(errors)[:MOST_BARS], unit="response")
 
 
-def _group_charts(kind: str, groups: Rows) -> Iterator[Block]:
+def _group_charts(kind: str, groups: Groups) -> Iterator[Block]:
     named = [(UNSAID if group["name"] is None else group["name"] or '""', group) for group in groups[:MOST_BARS]]
     if len(named) > 1:
         if all(group["is_sized"] for _, group in named):
-            sizes = [(name, group["request_bytes"] + group["response_bytes"]) for name, group in named]
+            sizes = [(name, group["bytes"]) for name, group in named]
             yield Chart("bars", f"Bytes by {kind}", sizes)
         else:
             requests = [(name, group["requests"]) for name, group in named]
             yield Chart("bars", f"Requests by {kind}", requests, unit="request")
-    slowest = sorted(((name, group["p99_us"] or 0) for name, group in named), key=lambda item: -item[1])
-    timed = [(name, microseconds / 1000) for name, microseconds in slowest if microseconds > 0]
+    slowest = sorted(((name, group["latency_p99_seconds"] or 0) for name, group in named), key=lambda item: -item[1])
+    timed = [(name, seconds * 1000) for name, seconds in slowest if seconds > 0]
     if kind in {"api", "broker"} and timed:
         yield Chart("bars", f"Latency by {kind}: 99 of 100 responses were no slower", timed, unit="ms")
 

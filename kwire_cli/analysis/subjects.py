@@ -1,12 +1,14 @@
-"""Subjects of questions about behaviour, as folds get them: batches of logs, and calls made of what goes by."""
+"""Subjects of questions: lines of captures, exchanges of request logs, TCP connections, and batches of logs."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError
+from kwire_cli.questions.traffic import Traffic
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
@@ -15,15 +17,10 @@ from kwire_cli.source.reading import Read, nothing_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from kwire_cli.analysis.fold import Counter
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.gaps import Gap
-    from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.reading import Opened
-    from kwire_cli.source.request_log.exchange import Exchange
-    from kwire_cli.source.request_log.reading import LineFault
-
-    Subject: TypeAlias = "Captured | TcpConnection | Exchange | LineFault | LogItem"
 
 
 TRAFFIC = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG})
@@ -78,40 +75,37 @@ class Bounded(list[Any]):
             self.dropped += 1
 
 
-def subjects_of(opened: Opened) -> Iterator[Any]:
-    """Yield the subjects of an input: of a log each batch and gap with its partition."""
+def subjects_of(opened: Opened, redaction: Redaction | None = None) -> Iterator[Any]:
+    """Yield the subjects of an input: of a log each batch and gap with its partition.
+
+    With `redaction`, the JSON of batches redacts secrets.
+    """
     if not isinstance(opened, LogInput):
         yield from opened.subjects()
         return
     try:
         for file in opened.files():
             if file.has_batches:
-                for item in file.items(file.source(opened.how), opened.caller):
+                source = file.source(opened.how)
+                if redaction is not None:
+                    source = replace(source, hide=redaction.record)
+                for item in file.items(source, opened.caller):
                     yield LogItem(file.topic, file.partition, file.label, item)
     finally:
         opened.caller.done()
 
 
-@runtime_checkable
-class FillsTables(Protocol):
-    """A fold that fills tables, and can take all of a large capture at once."""
-
-    def begin(self, opened: Opened, /) -> int:
-        """Take all of a large capture, and return how many subjects it has; 0 if `add` has to take them."""
-
-
 def add_all(
     inputs: Iterable[Opened],
-    fold: Counter[Any],
+    fold: Any,
     *,
     connections: bool = False,
     begun: Callable[[Opened], None] | None = None,
-    ended: Callable[[Opened], None] | None = None,
 ) -> int:
     """Add all subjects of inputs to a fold, and return how many there were: at least one.
 
     TCP connections count if the question is about them (`connections`).
-    `begun` is told of each input before it is read, and `ended` when all of it was.
+    `begun` is called with each input before it is read. A fold in tables takes a large capture at once.
 
     Raises:
         InputError: An input cannot be read, nothing was in any input, or captures and request logs are asked together:
@@ -127,7 +121,7 @@ def add_all(
         kinds.add(opened.kind)
         if kinds >= TRAFFIC:
             raise InputError("captures and request logs may show the same requests: ask about each in a run of its own")
-        added = fold.begin(opened) if isinstance(fold, FillsTables) else 0
+        added = fold.begin(opened) if isinstance(fold, Traffic) else 0
         if not added:
             for subject in subjects_of(opened):
                 added += connections or not isinstance(subject, TcpConnection)
@@ -135,8 +129,8 @@ def add_all(
         count += added
         if not added:
             read.append((opened.label, opened.emptiness))
-        if ended:
-            ended(opened)
+        if isinstance(fold, Traffic):
+            fold.end_input(opened)
     if not count:
         raise nothing_in(read, "request of Kafka and no batch")
     return count

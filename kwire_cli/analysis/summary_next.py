@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from kwire_cli.analysis.diagnosis.model import Finding
     from kwire_cli.analysis.summary_parts import Contents
@@ -16,17 +16,12 @@ _GROUPS = frozenset({"JoinGroup", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat
 _TRANSACTIONS = frozenset({"AddPartitionsToTxn", "EndTxn", "AddOffsetsToTxn", "TxnOffsetCommit"})
 
 
-def proposals(
-    summary: Contents, findings: Sequence[Finding], arguments: str, commands: Collection[str] | None
-) -> list[str]:
-    """Return the commands that go on from here, with the inputs as they are typed: each command once.
-
-    `commands` are the commands that there are; with None all are proposed.
-    """
+def proposals(summary: Contents, findings: Sequence[Finding], arguments: str) -> list[str]:
+    """Return the commands that go on from here, with the inputs as they are typed: each command once."""
     proposed: dict[str, None] = {}
     names = set()
     for name, options in [*_of_findings(findings), *_of_contents(summary)]:
-        if (commands is None or name in commands) and (options or name not in names):
+        if options or name not in names:
             proposed[" ".join(filter(None, ("kwire", name, arguments, options)))] = None
             names.add(name)
     return [*proposed][:MOST]
@@ -44,19 +39,19 @@ def _of_findings(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
 
 
 def _of_contents(summary: Contents) -> Iterator[tuple[str, str]]:
-    apis = {row["api"]: row["timed"] for row in summary.rows("apis")}
+    apis = {row["api"]: row["timed"] for row in summary.found("apis")}
     if summary.logs.partitions:
         yield "dump", "--verify"
         yield "overhead", ""
         yield "dump", "--deep --top 10"
         return
     if not apis:
-        if any(row["what"] == "encrypted" for row in summary.rows("missing")):
+        if any(row["what"] == "encrypted" for row in summary.found("missing")):
             yield "summary", "--tls-keylog KEYLOG"
         yield "decode", ""
         return
     is_capture = all(facts.kind != "request-log" for facts in summary.inputs)
-    has_errors = bool(summary.rows("errors"))
+    has_errors = bool(summary.found("errors"))
     if has_errors and is_capture:
         yield "decode", "--filter error --pairs"
     if apis.keys() & _GROUPS:

@@ -1,4 +1,4 @@
-"""Parts of a summary that are no tables: the inputs themselves, and what logs hold."""
+"""The contents of a summary: the inputs, batches of logs by partition, and rows of queries about traffic."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.stores import is_file, sizes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.reading import Opened
@@ -35,42 +37,21 @@ class Partition:
     formats: Counter[str] = field(default_factory=Counter)
     files: set[str] = field(default_factory=set)
 
-    def add(self, file: str, item: Batch) -> None:
-        """Count a batch."""
+    def add(self, file: str, item: Batch, records: int) -> None:
+        """Count a batch with its records."""
         head = item.head
         self.files.add(file)
         self.batches += 1
         self.bytes += item.size
-        is_wrapper = item.magic < MAGIC_V2 and item.compression != "none"  # these say no number of records
-        self.records += sum(1 for _ in item.records()) if is_wrapper else head.records
+        self.records += records
         self.codecs[item.compression] += 1
         self.formats[f"v{item.magic}"] += 1
-        self._span(head.base_offset, head.last_offset)
-        self._time(head.first_time, head.max_timestamp)
-
-    def _span(self, first: int | None, last: int | None) -> None:
-        if first is not None:
-            self.first_offset = first if self.first_offset is None else min(self.first_offset, first)
-        if last is not None:
-            self.last_offset = last if self.last_offset is None else max(self.last_offset, last)
-
-    def _time(self, *times: int | None) -> None:
-        for time in times:
-            if time is not None and time >= 0:
+        self.first_offset = head.base_offset if self.first_offset is None else min(self.first_offset, head.base_offset)
+        self.last_offset = head.last_offset if self.last_offset is None else max(self.last_offset, head.last_offset)
+        for time in (head.first_time, head.max_timestamp):
+            if time >= 0:
                 self.first = time if self.first is None else min(self.first, time)
                 self.last = time if self.last is None else max(self.last, time)
-
-    def merge(self, other: Partition) -> None:
-        """Count the batches of another partition too."""
-        self.batches += other.batches
-        self.records += other.records
-        self.bytes += other.bytes
-        self.gaps += other.gaps
-        self._span(other.first_offset, other.last_offset)
-        self._time(other.first, other.last)
-        self.codecs.update(other.codecs)
-        self.formats.update(other.formats)
-        self.files |= other.files
 
 
 @dataclass
@@ -78,6 +59,8 @@ class Logs:
     """The contents of log directories by partition: pairs of a topic and a partition, or a file alone."""
 
     partitions: dict[tuple[str, int | None], Partition] = field(default_factory=dict)
+    total: Partition = field(default_factory=Partition)
+    """The counts of all partitions together. Its offsets have no meaning."""
     gaps: Counter[str] = field(default_factory=Counter)
 
     def add(self, entry: LogItem) -> None:
@@ -87,18 +70,15 @@ class Logs:
         key = (entry.topic or entry.file, entry.partition if is_named else None)
         partition = self.partitions.setdefault(key, Partition())
         if isinstance(item, Batch):
-            partition.add(entry.file, item)
+            is_wrapper = item.magic < MAGIC_V2 and item.compression != "none"  # these say no number of records
+            records = sum(1 for _ in item.records()) if is_wrapper else item.head.records
+            partition.add(entry.file, item, records)
+            self.total.add(entry.file, item, records)
         else:
             partition.files.add(entry.file)
+            self.total.files.add(entry.file)
             partition.gaps += 1
             self.gaps[item.code] += 1
-
-    def total(self) -> Partition:
-        """Return the counts of all partitions together; its offsets mean nothing."""
-        total = Partition()
-        for partition in self.partitions.values():
-            total.merge(partition)
-        return total
 
 
 class InputFacts(NamedTuple):
@@ -107,7 +87,7 @@ class InputFacts(NamedTuple):
     name: str
     kind: str
     files: int = 1
-    size: int | None = None
+    bytes: int | None = None
     notices: tuple[str, ...] = ()
 
 
@@ -121,16 +101,31 @@ def facts_of(opened: Opened) -> InputFacts:
     return InputFacts(opened.label, opened.kind, 1, size)
 
 
-class Contents:
-    """The contents of inputs: the inputs themselves, batches of logs, and rows of queries about traffic."""
+class Contents(Diagnosis):
+    """The contents of inputs, and what matters most in them: the inputs, batches of logs, and rows about traffic."""
 
     def __init__(self, redaction: Redaction) -> None:
+        super().__init__(redaction, also=queries_in("summary"))
         self.inputs: list[InputFacts] = []
         self.logs = Logs()
-        self.line_faults: Counter[str] = Counter()
-        self.diagnosis = Diagnosis(redaction, also=queries_in("summary"))
 
-    def rows(self, query: str) -> list[dict[str, Any]]:
-        """Return the rows of a query; none if there was no traffic."""
-        self.diagnosis.findings()
-        return self.diagnosis.answers.get(query, [])
+    def end_input(self, opened: Opened) -> None:
+        """Take in what is known of an input as a whole, when it was read."""
+        super().end_input(opened)
+        self.inputs.append(facts_of(opened))
+
+    def log_item(self, item: LogItem) -> None:
+        """Take a batch of a log, or a gap."""
+        super().log_item(item)
+        self.logs.add(item)
+
+    def found(self, query: str) -> list[dict[str, Any]]:
+        """Return the rows of a query; an empty list if there was no traffic."""
+        self.findings()
+        return self.answers.get(query, [])
+
+    @property
+    def course(self) -> Mapping[str, Any] | None:
+        """The row of times, requests, bytes and latencies; None if there is no traffic."""
+        rows = self.found("course")
+        return rows[0] if rows and (rows[0]["last_time"] is not None or rows[0]["requests"]) else None

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.analysis.call import instant
 from kwire_cli.answer import Column, Fact, Table, by_count
 from kwire_cli.errors import counted
+from kwire_cli.questions.traffic import rows_of, time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import datetime
+    from collections.abc import Iterator
 
     from kwire_cli.analysis.summary_parts import Contents
+    from kwire_cli.answer import Kind
 
 _INPUTS = (
     Column("name"),
@@ -65,13 +66,15 @@ _ERRORS = (
     Column("count", "count"),
     Column("calls", "count"),
 )
-_QUERIED = (
-    ("brokers", _BROKERS, "broker", "node", "requests", "responses", "errors"),
-    ("clients", _CLIENTS, "client_id", "software", "addresses", "requests", "errors", "is_internal"),
-    ("groups", _GROUPS, "group_id", "members", "lag", "commits", "commits_per_s", "state"),
-    ("errors", _ERRORS, "client", "api", "topics", "error", "occurrences", "calls"),
-)
-"""Tables whose rows are those of a query: the name of both, and the query's columns in the order of the table's."""
+_QUERIED = {
+    "brokers": _BROKERS,
+    "clients": _CLIENTS,
+    "groups": _GROUPS,
+    "errors": _ERRORS,
+    "apis": _APIS,
+    "slowest": _SLOWEST,
+}
+"""Tables whose rows are those of the query with the same name."""
 _MISSING = (Column("what"), Column("count", "count"), Column("bytes", "bytes"))
 _PARTITIONS = (
     Column("topic"),
@@ -90,23 +93,26 @@ _PARTITIONS = (
 )
 
 
-def course_of(summary: Contents) -> Mapping[str, Any] | None:
-    """Return the row of times, requests, bytes and latencies; None if there is no traffic."""
-    rows = summary.rows("course")
-    return rows[0] if (rows and rows[0]["last_time"] is not None) or (rows and rows[0]["requests"]) else None
-
-
-def _instant(summary: Contents, time: datetime | None) -> str | None:
-    """Return a time of a table as text. Clocks of request logs have no known zone."""
-    return None if time is None else instant(time.timestamp(), is_local=summary.diagnosis.is_local)
+_NUMBERS: tuple[tuple[str, Kind], ...] = (
+    ("requests", "count"),
+    ("bytes", "bytes"),
+    ("requestsPerSecond", "number"),
+    ("peakRequestsPerSecond", "count"),
+    ("peakSecond", "instant"),
+    ("peakBytesPerSecond", "bytes"),
+    ("latencyP50Seconds", "duration"),
+    ("latencyP99Seconds", "duration"),
+)
+"""Facts that are columns of `course.sql`."""
 
 
 def moments_of(summary: Contents) -> tuple[str | None, str | None, float | None]:
     """Return the first and the last time of traffic, or of records, and the seconds between them."""
-    course, total = course_of(summary), summary.logs.total()
+    course, total = summary.course, summary.logs.total
     if course is not None and course["first_time"] is not None:
         first, last = course["first_time"], course["last_time"]
-        return _instant(summary, first), _instant(summary, last), (last - first).total_seconds()
+        texts = [time_text(time, is_local=summary.is_local) for time in (first, last)]
+        return texts[0], texts[1], (last - first).total_seconds()
     if total.first is not None and total.last is not None:
         return instant(total.first / 1000), instant(total.last / 1000), (total.last - total.first) / 1000
     return None, None, None
@@ -114,13 +120,13 @@ def moments_of(summary: Contents) -> tuple[str | None, str | None, float | None]
 
 def missing(summary: Contents) -> Iterator[tuple[str, int, int | None]]:
     """Yield what is not in the inputs: what it is in words, how many of it, and their bytes."""
-    rows = summary.rows("missing")
+    rows = summary.found("missing")
     for row in sorted(rows, key=lambda row: row["name"] != "LOST"):
         count, size = row["places"], row["bytes"]
         if row["what"] == "gap":
             lost = f"bytes lost in {counted(count, 'place')}"
             yield lost if row["name"] == "LOST" else f"{counted(count, 'gap')} {row['name']}", count, size
-    course = course_of(summary)
+    course = summary.course
     if course is not None and course["cut_frames"]:
         yield f"{counted(course['cut_frames'], 'frame')} cut", course["cut_frames"], None
     for row in rows:
@@ -133,7 +139,7 @@ def missing(summary: Contents) -> Iterator[tuple[str, int, int | None]]:
         if row["what"] in {"foreign", "encrypted"}:
             keys = ", not decrypted (--tls-keylog)" if row["what"] == "encrypted" else ""
             yield f"{row['name']} in place of Kafka{keys}", 1, row["bytes"]
-    if faults := summary.line_faults.total():
+    if faults := summary.faults.total():
         yield f"{counted(faults, 'line')} of logs that cannot be read", faults, None
     for code, count in by_count(summary.logs.gaps):
         if code != "PADDING":
@@ -145,37 +151,28 @@ def missing(summary: Contents) -> Iterator[tuple[str, int, int | None]]:
 
 def anomalies_of(summary: Contents) -> list[tuple[str, int]]:
     """Return the anomalies of frames and of batches in them, the most frequent first. `missing` has gaps and cuts."""
-    gaps = {row["name"] for row in summary.rows("missing")} | {"TRUNCATED"}
-    rows = summary.rows("anomalies")
+    gaps = {row["name"] for row in summary.found("missing")} | {"TRUNCATED"}
+    rows = summary.found("anomalies")
     return [(row["code"], row["occurrences"]) for row in rows if row["code"] not in gaps]
-
-
-def _seconds(microseconds: int | None) -> float | None:
-    return None if microseconds is None else microseconds / 1e6
 
 
 def numbers_of(summary: Contents) -> Iterator[Fact]:
     """Yield the numbers of all inputs together."""
     first, last, seconds = moments_of(summary)
-    total = summary.logs.total()
+    total = summary.logs.total
     yield Fact("from", first, "instant", wide=True)
     yield Fact("to", last, "instant", wide=True)
     yield Fact("durationSeconds", seconds, "duration", wide=True)
-    if course := course_of(summary):
-        kinds = {row["kind"]: row["lines"] for row in summary.rows("kinds")}
-        anomalies = {row["code"]: row["occurrences"] for row in summary.rows("anomalies")}
-        requests = course["requests"]
+    if course := summary.course:
+        kinds = {row["kind"]: row["lines"] for row in summary.found("kinds")}
+        anomalies = {row["code"]: row["occurrences"] for row in summary.found("anomalies")}
         yield Fact("frames", kinds, "map", wide=True)
         yield Fact("anomalies", anomalies or None, "map", wide=True)
-        yield Fact("requests", requests, "count", wide=True)
-        yield Fact("bytes", course["bytes"] or None, "bytes", wide=True)
-        rate = round(requests / max(seconds, 1), 3) if seconds else None
-        yield Fact("requestsPerSecond", rate, "number", wide=True)
-        yield Fact("peakRequestsPerSecond", course["peak_requests"] or None, "count", wide=True)
-        yield Fact("peakSecond", _instant(summary, course["peak_second"]), "instant", wide=True)
-        yield Fact("peakBytesPerSecond", course["peak_bytes"] or None, "bytes", wide=True)
-        yield Fact("latencyP50Seconds", _seconds(course["p50_us"]), "duration", wide=True)
-        yield Fact("latencyP99Seconds", _seconds(course["p99_us"]), "duration", wide=True)
+        rate = round(course["requests"] / max(seconds, 1), 3) if seconds else None
+        columns = [Column(name, kind) for name, kind in _NUMBERS]
+        [values] = rows_of(columns, [{**course, "requests_per_second": rate}], is_local=summary.is_local)
+        for (name, kind), value in zip(_NUMBERS, values, strict=True):
+            yield Fact(name, value, kind, wide=True)
     if summary.logs.partitions:
         yield Fact("partitions", len(summary.logs.partitions), "count", wide=True)
         yield Fact("topics", len({topic for topic, _ in summary.logs.partitions}), "count", wide=True)
@@ -185,32 +182,15 @@ def numbers_of(summary: Contents) -> Iterator[Fact]:
         yield Fact("codecs", dict(by_count(total.codecs)), "map", wide=True)
 
 
-def apis_of(summary: Contents) -> list[tuple[str, int, float, int | None]]:
-    """Return each api with its requests, their share, and the bytes of requests and responses."""
-    rows = summary.rows("apis")
-    total = sum(row["requests"] for row in rows)
-    return [(row["api"], row["requests"], round(row["requests"] / total, 6), row["bytes"]) for row in rows]
-
-
 def tables_of(summary: Contents) -> Iterator[Table]:
     """Yield the tables that programs get."""
-    inputs = [(*facts[:2], facts.files, facts.size, [*facts.notices]) for facts in summary.inputs]
-    yield Table("inputs", _INPUTS, inputs, wide=True)
-    if course_of(summary):
-        for name, columns, *keys in _QUERIED:
-            yield Table(name, columns, [tuple(row[key] for key in keys) for row in summary.rows(name)], wide=True)
-        yield Table("apis", _APIS, apis_of(summary), wide=True)
-        yield Table("slowest", _SLOWEST, [*_slowest(summary)], wide=True)
+    yield Table("inputs", _INPUTS, rows_of(_INPUTS, [facts._asdict() for facts in summary.inputs]), wide=True)
+    if summary.course:
+        for name, columns in _QUERIED.items():
+            yield Table(name, columns, rows_of(columns, summary.found(name), is_local=summary.is_local), wide=True)
     if summary.logs.partitions:
         yield Table("partitions", _PARTITIONS, [*_partitions(summary)], wide=True)
     yield Table("missing", _MISSING, [*missing(summary)], wide=True)
-
-
-def _slowest(summary: Contents) -> Iterator[tuple[Any, ...]]:
-    for row in summary.rows("slowest"):
-        times = _seconds(row["served_us"]), _seconds(row["latency_us"])
-        names = ("frame", "line", "api", "client", "broker", "node")
-        yield (*times, *(row[name] for name in names), _instant(summary, row["time"]), row["capture"])
 
 
 def _partitions(summary: Contents) -> Iterator[tuple[Any, ...]]:

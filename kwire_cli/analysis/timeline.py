@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import instant
-from kwire_cli.analysis.stats import UNSAID, groups_of, kinds_of_frames, queries, seconds
+from kwire_cli.analysis.stats import UNSAID, groups_of, kinds_of_frames, queries
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
-from kwire_cli.questions.traffic import Traffic
+from kwire_cli.questions.traffic import Traffic, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -64,7 +64,7 @@ class Timeline(Traffic):
         yield Facts(
             [
                 *kinds_of_frames(self),
-                Fact("everySeconds", seconds(width_us), "duration", title="every"),
+                Fact("everySeconds", width_us / 1e6, "duration", title="every"),
                 Fact("withoutTime", span["without_time"] or None, "count"),
             ]
         )
@@ -80,7 +80,7 @@ class Timeline(Traffic):
                 cells.setdefault(group["place"], {})[group["number"]] = group
             for total in self._groups(kind, None, END):
                 own = cells[total["place"]]
-                totals.append(_over_time(kind, total, [own.get(number) for number in numbers]))
+                totals.append((kind or None, *_over_time(total, [own.get(number) for number in numbers])))
                 every = own if kind else numbers
                 intervals += [(kind, own.get(number) or _empty(total, number)) for number in every]
         yield Table("overTime", (*self._heads, *OVER_TIME), totals)
@@ -100,15 +100,11 @@ class Timeline(Traffic):
 
     def _intervals(self, groups: Sequence[tuple[str, Group]], width_us: int) -> Table:
         start = Column("start", "instant", digits=0 if width_us >= 1_000_000 else 3)
-        rows = [
-            (
-                instant(group["number"] * width_us / 1e6, is_local=self.is_local),
-                kind or None,
-                group["name"],
-                *_interval(group, width_us / 1e6),
-            )
-            for kind, group in groups
-        ]
+        found = rows_of(INTERVALS, [group for _, group in groups])
+        rows = []
+        for (kind, group), values in zip(groups, found, strict=True):
+            begin = instant(group["number"] * width_us / 1e6, is_local=self.is_local)
+            rows.append((begin, kind or None, group["name"], *values))
         return Table("intervals", (start, *self._heads, *INTERVALS), rows, shown=MOST_ROWS)
 
 
@@ -156,53 +152,24 @@ INTERVALS = (
 """The counts of a group in an interval. Latencies of apis whose answers wait on purpose are `wait`."""
 
 
-def _over_time(kind: str, total: Group, cells: Sequence[Group | None]) -> Row:
-    """Return the row of a group; a cell is None if its interval has no traffic of the group."""
+def _over_time(total: Group, cells: Sequence[Group | None]) -> Row:
+    """Return the name and the numbers of a group; a cell is None if its interval has no traffic of the group."""
     errors = [cell["error_count"] if cell else 0 for cell in cells]
-    is_timed = total["latencies"] is not None
-    return (
-        kind or None,
-        total["name"],
-        total["requests"],
-        [cell["requests"] if cell else 0 for cell in cells],
-        _size(total),
-        [(_size(cell) if cell else 0) for cell in cells] if total["is_sized"] else None,
-        seconds(total["p50_us"]),
-        seconds(total["p99_us"]),
-        seconds(total["max_us"]),
-        [seconds(cell["p99_us"]) if cell else None for cell in cells] if is_timed else None,
-        seconds(total["wait_p99_us"]),
-        total["error_count"],
-        errors if any(errors) else None,
-    )
-
-
-def _interval(group: Group, width: float) -> Row:
-    size = _size(group)
-    return (
-        group["requests"],
-        round(group["requests"] / width, 3),
-        group["responses"],
-        group["request_bytes"] if group["is_sized"] else None,
-        group["response_bytes"] if group["is_sized"] else None,
-        None if size is None else round(size / width, 3),
-        seconds(group["p50_us"]),
-        seconds(group["p99_us"]),
-        seconds(group["max_us"]),
-        seconds(group["wait_p50_us"]),
-        seconds(group["wait_p99_us"]),
-        seconds(group["wait_max_us"]),
-        group["error_count"],
-        group["errors"],
-    )
+    is_timed = total["latency_count"] is not None
+    lists = {
+        "requests_over_time": [cell["requests"] if cell else 0 for cell in cells],
+        "bytes_over_time": [(cell["bytes"] if cell else 0) for cell in cells] if total["is_sized"] else None,
+        "latency_p99_over_time": [cell and cell["latency_p99_seconds"] for cell in cells] if is_timed else None,
+        "errors_over_time": errors if any(errors) else None,
+    }
+    [row] = rows_of(OVER_TIME, [{**total, **lists}])
+    return (total["name"], *row)
 
 
 def _empty(total: Group, number: int) -> Group:
     """Return the interval of a group without traffic."""
-    counts = dict.fromkeys(("requests", "responses", "request_bytes", "response_bytes", "error_count"), 0)
     same = {name: total[name] for name in ("name", "is_sized")}
-    return dict.fromkeys(total) | same | counts | {"number": number, "errors": {}}
-
-
-def _size(group: Group) -> int | None:
-    return group["request_bytes"] + group["response_bytes"] if group["is_sized"] else None
+    counts = dict.fromkeys(("requests", "responses", "error_count"), 0)
+    sizes = dict.fromkeys(("request_bytes", "response_bytes", "bytes"), 0) if total["is_sized"] else {}
+    rates = {"requests_per_second": 0.0, "bytes_per_second": 0.0 if total["is_sized"] else None}
+    return {**dict.fromkeys(total), **same, **counts, **sizes, **rates, "number": number, "errors": {}}

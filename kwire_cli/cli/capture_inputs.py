@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kwire_cli.cli.pairing import Pairs
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kafka.pending import LIMIT
 from kwire_cli.source.request_log.lines import beside_captures
@@ -106,8 +107,6 @@ class Choice:
                 return
 
     def _pairs_among(self, lines: Iterable[Captured]) -> Iterator[Pair]:
-        from kwire_cli.analysis.pairs import Pairs  # start-up counts
-
         pairs, wanted, last = Pairs(), set[int](), self.last  # the numbers of requests
         for line in lines:
             self.seen += 1

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.analysis.costs.advice import Advice, Plans, Prices
-    from kwire_cli.analysis.fold import Counter
     from kwire_cli.cli.environment import Environment
     from kwire_cli.source.reading import Opened
 
@@ -145,7 +144,7 @@ APART = "only the captures are read; give request logs alone for advice on them"
 _TAKES = READABLE - {Kind.LOG_FILE, Kind.BODY}
 
 
-AnyCounter = TypeVar("AnyCounter", bound="Counter[Message | NotWritten]")
+AnyCounter = TypeVar("AnyCounter", "Seeing", "Pricing")
 
 
 class MessagesTwice:

@@ -70,6 +70,6 @@ def command(environment: Environment, options: Options) -> Exit:
     with environment.answering():
         queries = [*rules(), *(read_rules(Path(options.rules)) if options.rules else ())]
         diagnosis = Diagnosis(Redaction(reading_of(options).catalog), sorted(queries, key=lambda rule: rule.last))
-        ask(environment, options, diagnosis, connections=True, ended=diagnosis.end_input)
+        ask(environment, options, diagnosis, connections=True)
         answer = diagnosis.answer(cast("Severity", options.severity), typed_inputs(options))
         return emit(environment, replace(answer, found=answer.found and options.exit_code), options)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.analysis.comparison.elements import Operand
 from kwire_cli.analysis.comparison.messages import compare, compare_frames, look_inside
+from kwire_cli.analysis.comparison.nodes import Operand
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Outline, Table
 from kwire_cli.cli.captures import refuse_unknown_name
 from kwire_cli.cli.inputs import FITS, Terminal, place, reading_of, refuse_unfit
@@ -29,8 +29,8 @@ from kwire_cli.view.tree import frame_title, message_title
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kwire_cli.analysis.comparison.differences import Comparison
-    from kwire_cli.answer import Block, Kind as ValueKind, Row
+    from kwire_cli.analysis.comparison.differences import Comparison, Difference
+    from kwire_cli.answer import Block, Row
     from kwire_cli.cli.environment import Environment
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.source.kafka.captured import Captured
@@ -221,8 +221,6 @@ DIFFERENCES = (
     Column("layout", "flag"),
 )
 """A difference, and what each message has there; `layout` says that the layout of one version has no such field."""
-REWRITTEN = tuple(Column(name) for name in ("field", "count", "aForm", "bForm", "aBytes", "bBytes"))
-"""Fields with equal values that the layouts of both versions write in different forms."""
 
 
 def messages_answer(environment: Environment, options: DiffedMessages, a: str, b: str | None) -> Answer:
@@ -241,27 +239,23 @@ def messages_answer(environment: Environment, options: DiffedMessages, a: str, b
     _leave_out(comparison, options)
     sides = [*zip("ab", operands, strict=True)]
     heads = [Item(0, f"{name}: {operand.name}", _title(operand)) for name, operand in sides]
-    document = comparison.to_json()
-    differences = [_row(entry) for entry in document["differences"]]
-    rewritten = [tuple(map(entry.get, _REWRITTEN)) for entry in document["rewritten"]]
+    facts = [Fact("verdict", comparison.verdict, wide=True), Fact("counts", comparison.counts, "map", wide=True)]
     blocks: list[Block] = [
-        Facts([Fact(name, document.get(name), kind, wide=True) for name, kind in _FACTS]),
-        Table("differences", DIFFERENCES, differences, shown=0),
+        Facts(facts),
+        Table("differences", DIFFERENCES, [_row(each) for each in comparison.differences], shown=0),
         Table("sides", SIDES, [(name, *_side(operand)) for name, operand in sides], shown=0),
-        Table("rewritten", REWRITTEN, rewritten, shown=0),
     ]
     items = comparison_items(catalog, comparison, full=options.full)
     outline = Outline("", [*heads, *items])
     return Answer("Differences of two messages", [outline, *blocks], found=comparison.other_bytes)
 
 
-_FACTS: tuple[tuple[str, ValueKind], ...] = (("verdict", "text"), ("counts", "map"))
-_REWRITTEN = [column.name for column in REWRITTEN]
-
-
-def _row(entry: dict[str, Any]) -> Row:
-    sides = [(entry[side] or {}).get(name) for side in "ab" for name in ("path", "value", "offset", "size", "hex")]
-    return entry["kind"], entry["path"], *sides, entry["detail"], entry["layout"]
+def _row(difference: Difference) -> Row:
+    sides = []
+    for side in (difference.a, difference.b):
+        raw = None if side is None or side.raw is None else side.raw.hex()
+        sides += [side.path, side.value, side.offset, side.size, raw] if side else [None] * 5
+    return difference.kind, difference.path, *sides, difference.detail, difference.layout
 
 
 def _side(found: Found) -> Row:
@@ -305,9 +299,8 @@ def _leave_out(comparison: Comparison, options: DiffedMessages) -> None:
         for difference in comparison.differences
         if not ignored(difference.at.field) and not (only and difference.kind == "bytes")
     ]
-    comparison.rewritten = (
-        {} if only else {key: row for key, row in comparison.rewritten.items() if not ignored(row.field)}
-    )
+    if only:
+        comparison.other_layout = False
 
 
 def _shown(catalog: Catalog, found: Found, options: DiffedMessages) -> Found:

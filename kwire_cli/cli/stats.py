@@ -118,10 +118,9 @@ def _count(environment: Environment, options: Options) -> Answer:
             what = f"this question is about packet captures and brokers' request logs, not about {opened.kind.what}"
             raise InputError(f"{missing_names(options.source)}{what}", file=opened.name)
         if opened.kind is Kind.REQUEST_LOG:
+            of_logs.add_input(opened)
             is_decodable = True
-            for entry in opened.subjects():
-                of_logs.add(entry)
-                counts["request logs"] = of_logs
+            counts["request logs"] = of_logs
             continue
         if not chooses(options) and of_lines.begin(opened):
             counts["captures"] = of_lines

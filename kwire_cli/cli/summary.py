@@ -52,6 +52,6 @@ def command(environment: Environment, options: Options) -> Exit:
     """
     summary = Summary(Redaction(reading_of(options).catalog))
     with environment.answering():
-        ask(environment, options, summary, connections=True, ended=summary.end_input)
+        ask(environment, options, summary, connections=True)
         answer = summary.answer(typed_inputs(options))
         return emit(environment, answer, options)

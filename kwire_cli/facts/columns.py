@@ -331,7 +331,7 @@ FRAMES: tuple[Column, ...] = (
         lambda line: line.anomalies,
         lambda _: [],
         form="name",
-        regular=[],
+        regular=(),
     ),
 )
 """The columns of `frames` that lakes have too."""
@@ -405,7 +405,7 @@ IN_MEMORY: tuple[Column, ...] = (
         "texts",
         "the content of TLS records, if it is known: `ClientHello`, `alert close_notify`, …",
         lambda line: [*line.seen.content],
-        regular=[],
+        regular=(),
     ),
     Column(
         "batch_anomalies",

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.answer import words
 from kwire_cli.facts.inputs import fill_large, is_large
 from kwire_cli.facts.memory import Tables
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.request_log.reading import LineFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import datetime
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from kwire_cli.answer import Column, Row
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.reading import Opened
 
@@ -32,6 +34,24 @@ def queries_in(folder: str) -> Mapping[str, str]:
         file.name.removesuffix(".sql"): file.read_text("utf-8")
         for file in (files("kwire_cli.questions") / folder).iterdir()
     }
+
+
+def rows_of(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]], *, is_local: bool = False) -> list[Row]:
+    """Return the rows of a query as rows of a table: of `servedSeconds`, the value of `served_seconds`.
+
+    Times become text, with a Z unless they come from a clock without a known zone.
+    """
+    names = [words(column.name).replace(" ", "_") for column in columns]
+    return [tuple(_cell(row[name], is_local=is_local) for name in names) for row in rows]
+
+
+def _cell(value: Any, *, is_local: bool) -> Any:
+    return time_text(value, is_local=is_local) if isinstance(value, datetime) else value
+
+
+def time_text(time: datetime | None, *, is_local: bool) -> str | None:
+    """Return a time of a table as ISO 8601 text, with a Z unless times come from a clock without a known zone."""
+    return None if time is None else f"{time:%Y-%m-%dT%H:%M:%S.%f}{'' if is_local else 'Z'}"
 
 
 class Traffic:
@@ -64,11 +84,15 @@ class Traffic:
             self._made().file = opened.label
         return fill_large(self._made(), opened) if is_large(opened) else 0
 
+    def end_input(self, opened: Opened) -> None:
+        """Take what is known of an input as a whole, when it was read."""
+
     def add_input(self, opened: Opened) -> None:
         """Take all subjects of a capture or a request log."""
         if not self.begin(opened):
             for subject in opened.subjects():
                 self.add(subject)
+        self.end_input(opened)
 
     def _made(self) -> Tables:
         if self._tables is None:

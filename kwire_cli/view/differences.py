@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-# Two messages for eyes: what differs, a line for each side, and what only the layouts of their versions write
-# in other forms.
-
 MOST_SHOWN = 100
 """Differences that are shown where not all of them are asked for."""
 
@@ -40,8 +37,7 @@ def comparison_items(catalog: Catalog, comparison: Comparison, *, full: bool = F
 
 
 def comparison_lines(catalog: Catalog, comparison: Comparison, *, full: bool = False) -> Iterator[Line]:
-    """The differences one by one, then fields that one version lacks and forms that differ between versions by field,
-    and a summary.
+    """The differences one by one, then fields that one version lacks, and a summary.
 
     `full` shows all differences, and long values whole.
     """
@@ -54,15 +50,6 @@ def comparison_lines(catalog: Catalog, comparison: Comparison, *, full: bool = F
     if layout:
         yield [("fields of one version alone", "title")]
         yield from _by_field(catalog, layout, full=full)
-    if comparison.rewritten:
-        yield [("the same values in other forms, as each version has them", "title")]
-        for row in comparison.rewritten.values():
-            yield [
-                ("= ", "dim"),
-                (escaped(row.field), "name"),
-                (f": {row.a_form} → {row.b_form}", ""),
-                (f"  {_times(row.count)}{row.a_bytes:,} → {counted(row.b_bytes, 'byte')}", "dim"),
-            ]
     yield [(summary(comparison), "title")]
 
 
@@ -79,9 +66,7 @@ def summary(comparison: Comparison) -> str:
         "bytes": "with the same value in other bytes",
     }
     parts = [f"{counts[kind]:,} {text}" for kind, text in named.items() if counts[kind]]
-    if comparison.rewritten:
-        parts.append(f"{sum(row.count for row in comparison.rewritten.values()):,} in the form of another version")
-    return ", ".join(parts)
+    return ", ".join(parts) or "the same values in the layouts of two versions"
 
 
 def _lines(catalog: Catalog, each: Difference, *, full: bool) -> Iterator[Line]:

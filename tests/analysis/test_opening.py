@@ -1,7 +1,6 @@
 """`kwire_cli.open`: what inputs hold, one by one, as objects and as columns."""
 
 import json
-import sys
 from datetime import UTC, datetime
 from itertools import islice
 
@@ -66,27 +65,6 @@ def test_request_logs_and_log_directories_have_subjects_too():
     assert (batch["kind"], batch["topics"], batch["api"], batch.frame) == ("batch", ["orders-zstd"], None, None)
     assert batch["time"] == datetime.fromtimestamp(1795259733.031, UTC)
     assert batch.to_json()["records"][0]["offset"] == 0
-
-
-def test_columns_are_those_of_the_table_frames(tmp_path, monkeypatch):
-    pq = pytest.importorskip("pyarrow.parquet")
-    table = kwire.open(CAPTURE).to_arrow()
-    assert run("export", CAPTURE, "-o", tmp_path / "lake", "--tables", "frames").code == 0
-    [file] = (tmp_path / "lake").glob("frames/**/*.parquet")
-    exported = pq.read_table(file).select(table.column_names)
-    ours = {"stream", "frame", "request_frame"}  # a lake numbers frames by connection
-    shown = [name for name in table.column_names if name not in ours]
-    rows, wanted = (sorted(map(str, each.select(shown).to_pylist())) for each in (table, exported))
-    assert rows == wanted
-    assert len(rows) == 332
-    assert kwire.open(CAPTURE, filter="api == Fetch").to_pandas()["api"].unique().tolist() == ["Fetch"]
-    with monkeypatch.context() as patched:
-        patched.setitem(sys.modules, "polars", None)  # as if it were not installed
-        with pytest.raises(kwire.InputError, match="this needs polars, which is not installed"):
-            kwire.open(LOG).to_polars()
-    assert kwire.open(LOG).to_polars()["kind"].to_list()[:2] == ["request", "response"]
-    with pytest.raises(kwire.InputError, match="kwire export writes them"):
-        kwire.open(ROOT / "samples/segments/orders-zstd-0").to_arrow()
 
 
 def test_secrets_are_redacted_unless_they_are_asked_for(tmp_path):

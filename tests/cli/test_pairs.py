@@ -125,13 +125,13 @@ def late(tmp_path):
 
 
 def test_an_exchange_is_shown_once_however_many_are_pending(late, monkeypatch):
-    monkeypatch.setattr("kwire_cli.analysis.pairs.MOST_PENDING", 4)
+    monkeypatch.setattr("kwire_cli.cli.pairing.MOST_PENDING", 4)
     assert numbers(documents(late)) == [(number, 20 + number) for number in range(1, 21)]
 
 
 def test_a_request_that_was_given_up_and_its_response_say_so(late, monkeypatch):
     monkeypatch.setattr("kwire_cli.source.kafka.pending.MAX_PENDING", 12)
-    monkeypatch.setattr("kwire_cli.analysis.pairs.MOST_PENDING", 15)
+    monkeypatch.setattr("kwire_cli.cli.pairing.MOST_PENDING", 15)
     pairs = documents(late)
     given_up, late_ones = [(number, None) for number in range(1, 9)], [(None, number) for number in range(21, 29)]
     assert [pair for pair in numbers(pairs) if None in pair] == given_up + late_ones

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.comparison.differences import At, InOrder
+from kwire_cli.analysis.comparison.messages import compare_documents
+from kwire_cli.analysis.comparison.nodes import DocumentNode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from kwire_cli.analysis.comparison.differences import Difference, Side
     from kwire_cli.records.batch import Record, Source
 
 MOST = 3
 """Fields that are named."""
 LONGEST = 40
 """Characters of a value."""
-ABSENT = "nothing"
 
 
 def differing_fields(source: Source, a: Record, b: Record) -> str:
@@ -29,24 +30,14 @@ def differing_fields(source: Source, a: Record, b: Record) -> str:
     if None in read:
         return ""
     documents = [record.masked().to_json() for record in read]
-    found = []
+    found: list[Difference] = []
     for part in ("key", "value"):
         one, two = ((document[part] or {}).get("data") for document in documents)
-        found += [*_differences(part, one, two)]
-    return "; ".join(f"{path} {_text(one)}, {_text(two)}" for path, one, two in islice(found, MOST))
+        at = At(part, part, part, part)
+        found += compare_documents(DocumentNode(one, one), DocumentNode(two, two), at, InOrder())
+    return "; ".join(f"{each.path} {_text(each.a)}, {_text(each.b)}" for each in found[:MOST])
 
 
-def _differences(path: str, one: Any, two: Any) -> Iterator[tuple[str, Any, Any]]:
-    if isinstance(one, dict) and isinstance(two, dict):
-        for name in dict.fromkeys((*one, *two)):
-            yield from _differences(f"{path}.{name}", one.get(name, ABSENT), two.get(name, ABSENT))
-    elif isinstance(one, list) and isinstance(two, list) and len(one) == len(two):
-        for number, (left, right) in enumerate(zip(one, two, strict=True)):
-            yield from _differences(f"{path}[{number}]", left, right)
-    elif one != two:
-        yield path, one, two
-
-
-def _text(value: Any) -> str:
-    text = value if value is ABSENT else json.dumps(value, ensure_ascii=False)
+def _text(side: Side | None) -> str:
+    text = "nothing" if side is None else json.dumps(side.value, ensure_ascii=False)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -13,9 +13,9 @@ from kwire_cli.spec.model import ZERO_UUID
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.analysis.costs.forms import Form, Price
+    from kwire_cli.analysis.costs.forms import Form
     from kwire_cli.analysis.costs.overlaid import Cost
-    from kwire_cli.analysis.costs.traffic_prices import Traffic
+    from kwire_cli.analysis.costs.traffic_prices import PricedMessages
     from kwire_cli.answer import Block, Row
     from kwire_cli.spec.evolution.changes import Change, Part
 
@@ -48,28 +48,14 @@ COSTS = (
     Column("difference", "count"),
     Column("oldRefusal"),
     Column("newRefusal"),
+    *(Column(name, "map") for name in ("oldLost", "newLost", "oldFilled", "newFilled")),
     Column("path"),
     Column("whenSet", "count"),
 )
-"""The path is that of the tagged field that is set, and `whenSet` the bytes that setting it adds to the new side."""
-LOST = (
-    Column("message"),
-    Column("side"),
-    Column("version", "id"),
-    Column("path"),
-    Column("count", "count"),
-    Column("ignorable", "flag"),
-)
-"""Given values that a side has no field for."""
-FILLED = (
-    Column("message"),
-    Column("side"),
-    Column("version", "id"),
-    Column("path"),
-    Column("count", "count"),
-    Column("default"),
-)
-"""Fields of a side that the given values lack."""
+"""The path is that of the tagged field that is set, and `whenSet` the bytes that setting it adds to the new side.
+
+Of given values, the maps count by path the values that a side has no field for, and the fields that they lack.
+"""
 TRAFFIC = (
     Column("message"),
     Column("oldVersion", "id"),
@@ -106,7 +92,7 @@ class Difference(NamedTuple):
     changes: list[Change]
     costs: list[Cost]
     versions: tuple[int, int] | None = None
-    traffic: Sequence[Traffic] = ()
+    traffic: Sequence[PricedMessages] = ()
 
     @property
     def status(self) -> str:
@@ -134,8 +120,6 @@ def definitions_answer(differences: Sequence[Difference], unchanged: int | None 
         ("messages", MESSAGES, _message_rows),
         ("changes", CHANGES, _change_rows),
         ("costs", COSTS, _cost_rows),
-        ("lost", LOST, _lost_rows),
-        ("filled", FILLED, _filled_rows),
     ]
     if unchanged is not None:
         tables.append(("traffic", TRAFFIC, _traffic_rows))
@@ -159,25 +143,11 @@ def _cost_rows(difference: Difference) -> Iterator[Row]:
     for cost in difference.costs:
         old, new = cost.old, cost.new
         sizes = old.form.version, new.form.version, old.size, new.size, cost.difference
-        yield difference.message, cost.values, *sizes, old.refusal, new.refusal, cost.path, cost.when_set
-
-
-def _given(difference: Difference) -> Iterator[tuple[str, Price]]:
-    for cost in difference.costs:
-        if cost.values == "given":
-            yield from (("old", cost.old), ("new", cost.new))
-
-
-def _lost_rows(difference: Difference) -> Iterator[Row]:
-    for side, price in _given(difference):
-        for loss in price.lost:
-            yield difference.message, side, price.form.version, loss.path, loss.number, loss.ignorable
-
-
-def _filled_rows(difference: Difference) -> Iterator[Row]:
-    for side, price in _given(difference):
-        for filled in price.filled:
-            yield difference.message, side, price.form.version, filled.path, filled.number, filled.value
+        sides = (old, new) if cost.values == "given" else ()
+        lost = [{loss.path: loss.number for loss in side.lost} for side in sides] or [{}, {}]
+        filled = [{one.path: one.number for one in side.filled} for side in sides] or [{}, {}]
+        refusals = old.refusal, new.refusal
+        yield difference.message, cost.values, *sizes, *refusals, *lost, *filled, cost.path, cost.when_set
 
 
 def _traffic_rows(difference: Difference) -> Iterator[Row]:
@@ -275,7 +245,7 @@ def _cost_items(costs: Sequence[Cost]) -> Iterator[Item]:
                 yield Item(0, f"   {price.form.name} needs {filled.path} {about}")
 
 
-def _traffic_items(traffic: Sequence[Traffic]) -> Iterator[Item]:
+def _traffic_items(traffic: Sequence[PricedMessages]) -> Iterator[Item]:
     """Yield what messages of traffic cost before and after, and what is lost of them."""
     for each in traffic:
         sizes = _bytes_between(each.old_size, each.new_size)

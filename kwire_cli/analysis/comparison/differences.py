@@ -1,4 +1,4 @@
-"""Differences of two messages, and the alignment of their elements."""
+"""Differences of two messages, and the alignment of the elements of two lists."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.engine.program import Array, Leaf, Nullable, Struct, Tags
-from kwire_cli.engine.tree import tagged_parts
 from kwire_cli.spec.evolution.layout import moved
 
 if TYPE_CHECKING:
@@ -153,11 +151,6 @@ class Side:
     is_bytes: bool = False
     raw: bytes | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """`{"path","value","offset","size"}`, and `"hex"` where nothing but the bytes differs."""
-        document = {"path": self.path, "value": self.value, "offset": self.offset, "size": self.size}
-        return document if self.raw is None else document | {"hex": self.raw.hex()}
-
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -180,38 +173,17 @@ class Difference:
         """Where, with the keys of elements: `topics[name="orders"].partitions[partitionIndex=3].leaderId`."""
         return self.at.path
 
-    def to_json(self) -> dict[str, Any]:
-        """`{"kind","path","a","b","detail","layout"}`."""
-        sides = {name: side.to_json() if side else None for name, side in (("a", self.a), ("b", self.b))}
-        return {"kind": self.kind, "path": self.path, **sides, "detail": self.detail, "layout": self.layout}
-
-
-@dataclass
-class Rewritten:
-    """A field whose values are the same, and whose form differs because the layouts of two versions do: how often, and
-    its bytes in each.
-    """
-
-    field: str
-    a_form: str
-    b_form: str
-    count: int = 0
-    a_bytes: int = 0
-    b_bytes: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        """`{"field","count","aForm","bForm","aBytes","bBytes"}`."""
-        sizes = {"aBytes": self.a_bytes, "bBytes": self.b_bytes}
-        return {"field": self.field, "count": self.count, "aForm": self.a_form, "bForm": self.b_form, **sizes}
-
 
 @dataclass
 class Comparison:
-    """All that differs between two messages, in the order of their fields."""
+    """All that differs between two messages, in the order of their fields.
+
+    `other_layout` is set if bytes differ because the versions of the messages have different layouts. Such bytes are
+    not among the differences.
+    """
 
     differences: list[Difference] = field(default_factory=list)
-    rewritten: dict[tuple[str, str, str], Rewritten] = field(default_factory=dict)
-    """Fields in another form, by path without indexes and both forms."""
+    other_layout: bool = False
 
     @property
     def counts(self) -> Counter[str]:
@@ -226,93 +198,9 @@ class Comparison:
     @property
     def other_bytes(self) -> bool:
         """Return whether anything differs."""
-        return bool(self.differences or self.rewritten)
+        return bool(self.differences) or self.other_layout
 
-    def rewrite(self, field_path: str, forms: tuple[str, str], sizes: tuple[int, int]) -> None:
-        """Count a field that the two layouts write in different forms."""
-        row = self.rewritten.setdefault((field_path, *forms), Rewritten(field_path, *forms))
-        row.count += 1
-        row.a_bytes += sizes[0]
-        row.b_bytes += sizes[1]
-
-    def to_json(self) -> dict[str, Any]:
-        """`{"verdict","counts","differences","rewritten"}`; the verdict is `same`, `same-values` where only bytes
-        differ, or `differs`.
-        """
-        verdict = "differs" if self.other_values else "same-values" if self.other_bytes else "same"
-        rows = [entry.to_json() for entry in self.rewritten.values()]
-        return {
-            "verdict": verdict,
-            "counts": dict(self.counts),
-            "differences": [entry.to_json() for entry in self.differences],
-            "rewritten": rows,
-        }
-
-
-# A struct of a decoded message by the names of its fields, plain and tagged alike, and its tag section.
-
-
-@dataclass(slots=True)
-class Parts:
-    """`names` are the fields that the layout has, `defaults` those of the tagged ones; `fields` are those that are
-    there, `headers` their tags.
-
-    Of a tag that occurs twice the last one counts; what came before it is `repeated`. `unknown` has header and data of
-    each unknown tag by its number and how many of that number came before it. `order` are the tags as they stand;
-    `all_tags` says that the section is whole.
-    """
-
-    names: dict[str, None]
-    defaults: dict[str, Any]
-    fields: dict[str, Item] = field(default_factory=dict)
-    headers: dict[str, Item] = field(default_factory=dict)
-    unknown: dict[tuple[int, int], tuple[Item, Item]] = field(default_factory=dict)
-    repeated: list[Item] = field(default_factory=list)
-    order: list[str | tuple[int, int]] = field(default_factory=list)
-    section: Item | None = None
-    all_tags: bool = False
-
-
-def parts_of(item: Item) -> Parts:
-    """The parts of an item that is a struct."""
-    node = item.node
-    assert isinstance(node, Struct)  # noqa: S101 - for the type checker
-    tagged = node.tags.known if node.tags else {}
-    defaults = {
-        named.name: default for named, default in tagged.values() if isinstance(named, Leaf | Struct | Array | Nullable)
-    }
-    out = Parts(dict.fromkeys([*(child.name for child in node.fields), *defaults]), defaults)
-    for part in item.parts:
-        if isinstance(part.node, Tags):
-            _add_tags(out, part)
-        elif reached(part):
-            out.fields[part.node.name] = part
-    return out
-
-
-def reached(item: Item) -> bool:
-    """Return whether the bytes reach the part that says that an item is there.
-
-    That part is a leaf itself, a count, a presence marker, or the first field of a struct.
-    """
-    return item.whole or (bool(item.parts) and reached(item.parts[0]))
-
-
-def _add_tags(out: Parts, section: Item) -> None:
-    out.section, out.all_tags = section, section.whole
-    occurrences: Counter[int] = Counter()
-    for header, part in tagged_parts(section):
-        if header.tag is not None:
-            key = header.tag, occurrences[header.tag]
-            occurrences[header.tag] += 1
-            out.order.append(key)
-            if part.whole:
-                out.unknown[key] = header, part
-            continue
-        name = part.node.name
-        if name in out.fields:
-            out.repeated += (out.headers[name], out.fields[name])
-        else:
-            out.order.append(name)
-        if reached(part):
-            out.fields[name], out.headers[name] = part, header
+    @property
+    def verdict(self) -> str:
+        """`same`, `same-values` if only bytes differ, or `differs`."""
+        return "differs" if self.other_values else "same-values" if self.other_bytes else "same"

@@ -1,24 +1,28 @@
-"""Two messages or frames compared by field."""
+"""Two messages or frames compared by field.
+
+One walk goes over the values of both messages. Elements of arrays belong together by their keys, wherever their bytes
+are, and record sets are compared by batch and record. Where all values are the same, two messages of one version may
+still differ in bytes: that is told at the smallest value that has them. Two versions write equal values in different
+bytes, so for these it is told only that the layouts differ; `kwire compare` says what each form costs.
+"""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.comparison.differences import At, Comparison, Difference, InOrder, Parts, Side, parts_of
-from kwire_cli.analysis.comparison.elements import Look, Operand, elements, is_unread, record_differences, together
-from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
-from kwire_cli.engine.tree import is_null, read_count
-from kwire_cli.engine.values import leaf_value
+from kwire_cli.analysis.comparison.differences import At, Comparison, Difference, InOrder, Side, by_key
+from kwire_cli.analysis.comparison.nodes import NO_FIELD, NOT_REACHED, DocumentNode, MessageNode, Operand
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import CARRIED, Forwarded
 from kwire_cli.records.payload_fields import holds_payloads, payloads_of
-from kwire_cli.structs.lengths import NullableStruct, Prefixed
-from kwire_cli.structs.numbers import RANGES, Varint
+from kwire_cli.spec.model import ZERO_UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from kwire_cli.engine.tree import Item
+    from kwire_cli.analysis.comparison.differences import Pair
+    from kwire_cli.analysis.comparison.nodes import Node
     from kwire_cli.engine.values import Body
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
@@ -29,32 +33,6 @@ if TYPE_CHECKING:
     Hide = Callable[[Body], frozenset[int]]
     """The numbers of the spans of a payload that hold secrets."""
     Hidden = Mapping[str, frozenset[int]]
-
-
-# In which form a layout writes a value: what differs between two versions where the value does not.
-
-
-def form_name(item: Item) -> str:
-    """The form of a leaf, by its declaration: `compact string`, `int16 string`, `int32 count`, `int64`; equal for equal
-    forms.
-    """
-    decl: Any = item.leaf.decl
-    if isinstance(decl, Prefixed):
-        prefix = "compact" if decl.compact else getattr(decl.prefix, "kind", "plain")
-        return f"{prefix} {'count' if item.leaf.kind == 'count' else item.leaf.kind}"
-    if isinstance(decl, NullableStruct):
-        return "tagged presence" if decl.tagged else "presence"
-    if isinstance(decl, Varint) and decl.kind in RANGES:
-        return f"{'' if decl.zigzag else 'u'}packed{decl.bits} {item.leaf.kind}"
-    wire = getattr(decl, "wire", item.leaf.kind)
-    return item.leaf.kind if wire == item.leaf.kind else f"{item.leaf.kind} as {wire}"
-
-
-# Two messages compared by field, in one walk over both trees: elements of arrays belong together by their
-# keys, wherever their bytes stand.
-#
-# What differs is a value, or bytes where the values are the same. Where the layouts of two versions write the
-# same value in two forms (a compact length, a tag), that is counted by field and not told one by one.
 
 
 def compare(a: Operand, b: Operand, out: Comparison | None = None, at: At = At()) -> Comparison:  # noqa: B008 - a tuple of texts
@@ -68,240 +46,165 @@ def compare(a: Operand, b: Operand, out: Comparison | None = None, at: At = At()
             f"only two of one kind can be compared field by field: a is {a.body.message}, b is {b.body.message}"
         )
     out = Comparison() if out is None else out
-    before = len(out.differences), len(out.rewritten)
-    walk = _Walk(Look(a), Look(b), out)
-    walk.structs(a.body.tree.root, b.body.tree.root, at)
-    walk.gaps(at)
-    if (
-        walk.same_layout
-        and before == (len(out.differences), len(out.rewritten))
-        and walk.raw_differs(a.body.tree.root, b.body.tree.root)
-    ):
-        walk.tell("bytes", at, a.body.tree.root, b.body.tree.root, "bytes that are no field's own")
+    one_layout = a.body.entry is b.body.entry
+    _Walk(out.differences, InOrder(), one_layout=one_layout).structs_or_bytes(a.root, b.root, at)
+    gaps = a.gap_side(at.below("gap").a), b.gap_side(at.below("gap").b)
+    if gaps[0] != gaps[1]:
+        kind = "changed" if all(gaps) else "removed" if gaps[0] else "added"
+        out.differences.append(Difference(kind, at.below("gap"), *gaps, "bytes that could not be decoded"))
+    out.other_layout = out.other_layout or (not one_layout and a.root.raw != b.root.raw)
     return out
 
 
+def compare_documents(a: DocumentNode, b: DocumentNode, at: At, order: InOrder) -> list[Difference]:
+    """Return the differences between two JSON documents, below `at`."""
+    walk = _Walk([], order, one_layout=False)
+    walk.values(a, b, at)
+    return walk.out
+
+
 class _Walk:
-    """Both trees, side by side; what differs goes to `out`."""
+    """A walk over two values, side by side. Differences go to `out`."""
 
-    def __init__(self, a: Look, b: Look, out: Comparison) -> None:
-        self.a, self.b, self.out = a, b, out
-        self.same_layout = a.body.entry is b.body.entry
-        self.order = InOrder()
-
-    def raw_differs(self, p: Item, q: Item) -> bool:
-        return p.end - p.start != q.end - q.start or self.a.raw(p) != self.b.raw(q)
+    def __init__(self, out: list[Difference], order: InOrder, *, one_layout: bool) -> None:
+        self.out = out
+        self.order = order
+        self.one_layout = one_layout
 
     def tell(
-        self, kind: str, at: At, p: Item | None, q: Item | None, detail: str = "", *, layout: bool = False
+        self, kind: str, at: At, p: Node | None, q: Node | None, detail: str = "", *, layout: bool = False
     ) -> None:
         raw = kind == "bytes"
-        a, b = (self.a.side(p, at.a, raw=raw) if p else None), (self.b.side(q, at.b, raw=raw) if q else None)
-        self.out.differences.append(Difference(kind, at, a, b, detail, layout))
+        a = p.side(at.a, at.field, raw=raw) if p else None
+        b = q.side(at.b, at.field, raw=raw) if q else None
+        self.out.append(Difference(kind, at, a, b, detail, layout))
 
-    def other_bytes(self, p: Item, q: Item, at: At) -> None:
-        """Say that the bytes of a value differ that is the same, unless they don't: by whatever is odd about them, or
-        by the two forms.
-        """
-        if not self.raw_differs(p, q):
+    def values(self, p: Node, q: Node, at: At) -> None:
+        """Compare two values of one field."""
+        if p.is_null is not q.is_null:
+            self.tell("changed", at, p, q)
+        elif isinstance(p, MessageNode) and isinstance(q, MessageNode):
+            if not (self.one_layout and p.raw == q.raw):
+                self.structs_or_bytes(p, q, at)
+        elif not p.is_null:
+            self.present(p, q, at)
+
+    def structs_or_bytes(self, p: MessageNode, q: MessageNode, at: At) -> None:
+        """Compare two values of messages. Their bytes count if nothing else differs."""
+        before = len(self.out)
+        if not p.is_null:
+            self.present(p, q, at)
+        if not self.one_layout or p.raw == q.raw or len(self.out) > before:
             return
-        forms = (form_name(p), form_name(q)) if isinstance(p.node, Leaf) and isinstance(q.node, Leaf) else ("", "")
-        if forms[0] != forms[1]:
-            self.out.rewrite(at.field, forms, (p.end - p.start, q.end - q.start))
-            return
-        odd = [
-            f"{', '.join(sorted(codes))} in {name}"
-            for name, codes in (("a", self.a.odd(p)), ("b", self.b.odd(q)))
-            if codes
-        ]
-        self.tell("bytes", at, p, q, "; ".join(odd))
+        if p.kind == "struct" and p.tags and q.tags and p.tags.raw != q.tags.raw:
+            p, q, at = p.tags, q.tags, at.below("_tags")
+        codes = [f"{', '.join(node.codes)} in {name}" for name, node in (("a", p), ("b", q)) if node.codes]
+        self.tell("bytes", at, p, q, "; ".join(codes))
+
+    def present(self, p: Node, q: Node, at: At) -> None:
+        """Compare two values that are not null."""
+        if p.kind == q.kind == "struct":
+            self.structs(p, q, at)
+        elif p.kind == q.kind == "array":
+            self.arrays(p, q, at)
+        elif isinstance(p, MessageNode) and isinstance(q, MessageNode) and p.kind == q.kind == "records":
+            self.records(p, q, at)
+        elif p.value != q.value or type(p.value) is not type(q.value):
+            self.tell("changed", at, p, q)
 
     # Structs
 
-    def structs(self, p: Item, q: Item, at: At) -> None:
-        """Two structs, field by field."""
-        if self.same_layout and not self.raw_differs(p, q):
-            return
-        mine, other = parts_of(p), parts_of(q)
-        topics = self.a.topic, self.b.topic
-        self.a.enter(mine)
-        self.b.enter(other)
-        for name in [*mine.names, *(name for name in other.names if name not in mine.names)]:
-            self.field(name, mine, other, at.below(name))
-        self.unknown_tags(mine, other, at.below("_tags"))
-        self.sections(mine, other, at.below("_tags"))
-        self.a.topic, self.b.topic = topics
+    def structs(self, p: Any, q: Any, at: At) -> None:
+        """Compare two structs, field by field."""
+        for name in dict.fromkeys([*p.names(q), *q.names(p)]):
+            mine, other = p.fields.get(name), q.fields.get(name)
+            if mine and other:
+                self.values(mine, other, at.below(name))
+            elif mine:
+                self.alone(mine, q, name, at.below(name), in_a=True)
+            elif other:
+                self.alone(other, p, name, at.below(name), in_a=False)
 
-    def field(self, name: str, mine: Parts, other: Parts, at: At) -> None:
-        """A field that at least one of the layouts has."""
-        p, q = mine.fields.get(name), other.fields.get(name)
-        if p and q:
-            self.values(p, q, at)
-            self.headers(mine.headers.get(name), other.headers.get(name), p, q, at)
-            return
-        present = p or q
-        if not present:
-            return
-        lacks, parts = (self.b, other) if p else (self.a, mine)
-        which = "b" if p else "a"
-        kind = "removed" if p else "added"
-        if name not in parts.names:
-            self.tell(kind, at, p, q, f"version {lacks.body.layout_version} has no such field", layout=True)
-        elif name not in parts.defaults or not parts.all_tags:
-            self.tell(kind, at, p, q, f"the bytes of {which} do not reach it")
-        else:
-            self.left_out(present, parts.defaults[name], at, in_a=bool(p))
+    def alone(self, node: Node, lacks: Node, name: str, at: At, *, in_a: bool) -> None:
+        """Tell of a field that one side alone has: the other one left it out, ends before it, or has no such field."""
+        default = lacks.defaults.get(name, NO_FIELD)
+        kind = "removed" if in_a else "added"
+        p, q = (node, None) if in_a else (None, node)
+        if isinstance(lacks, DocumentNode) or name.startswith("_tags["):
+            self.tell(kind, at, p, q)
+        elif default is NO_FIELD:
+            detail = f"version {lacks.message.body.layout_version} has no such field"
+            self.tell(kind, at, p, q, detail, layout=True)
+        elif default is NOT_REACHED:
+            self.tell(kind, at, p, q, f"the bytes of {'b' if in_a else 'a'} do not reach it")
+        elif node.value != default or self.one_layout:
+            same = node.value == default
+            here = node.side(at.a if in_a else at.b, raw=same)
+            there = Side(at.b if in_a else at.a, default)
+            detail = f"{'b' if in_a else 'a'} leaves it out: the default"
+            a, b = (here, there) if in_a else (there, here)
+            self.out.append(Difference("bytes" if same else "changed", at, a, b, detail))
 
-    def left_out(self, item: Item, default: Any, at: At, *, in_a: bool) -> None:
-        """A field that one side has, and the other one left out of its tag section: there it has its default."""
-        has, path = (self.a, at.b) if in_a else (self.b, at.a)
-        same = has.value(item) == default
-        here, there = has.side(item, at.a if in_a else at.b, raw=same), Side(path, default)
-        sides = (here, there) if in_a else (there, here)
-        if same and not self.same_layout:
-            size = item.end - item.start
-            forms, sizes = (("plain", "left out"), (size, 0)) if in_a else (("left out", "plain"), (0, size))
-            self.out.rewrite(at.field, forms, sizes)
-            return
-        detail = f"{'b' if in_a else 'a'} leaves it out: the default"
-        self.out.differences.append(Difference("bytes" if same else "changed", at, *sides, detail))
-
-    def headers(self, p: Item | None, q: Item | None, mine: Item, other: Item, at: At) -> None:
-        """The tag headers before two fields, of which at least one is tagged."""
-        if p and q:
-            sizes = mine.end - mine.start == other.end - other.start
-            if sizes or self.a.odd(p) or self.b.odd(q):
-                self.other_bytes(p, q, at)
-        elif p or q:
-            self.out.rewrite(
-                at.field, ("tag header" if p else "no tag", "tag header" if q else "no tag"), (_size(p), _size(q))
-            )
-
-    def unknown_tags(self, mine: Parts, other: Parts, at: At) -> None:
-        for key in [*mine.unknown, *(key for key in other.unknown if key not in mine.unknown)]:
-            p, q = mine.unknown.get(key), other.unknown.get(key)
-            place = At(*(f"{path}[{key[0]}]" for path in at))
-            if p and q:
-                if self.raw_differs(p[1], q[1]):
-                    self.tell("changed", place, p[1], q[1])
-                self.headers(p[0], q[0], p[1], q[1], place)
-            elif p or q:
-                self.tell("removed" if p else "added", place, p and p[1], q and q[1])
-
-    def sections(self, mine: Parts, other: Parts, at: At) -> None:
-        """The tag counts, the order of the tags, and tags that occur again later."""
-        p, q = mine.section, other.section
-        if not (p and q):
-            if p or q:
-                sizes = (_size(p.parts[0] if p else None), _size(q.parts[0] if q else None))
-                self.out.rewrite(at.field, ("tag section" if p else "none", "tag section" if q else "none"), sizes)
-            return
-        if len(p.parts) == len(q.parts) or self.a.odd(p.parts[0]) or self.b.odd(q.parts[0]):
-            self.other_bytes(p.parts[0], q.parts[0], at)
-        both = {*mine.order} & {*other.order}
-        if [tag for tag in mine.order if tag in both] != [tag for tag in other.order if tag in both]:
-            self.tell("bytes", at, p, q, "the tags stand in another order")
-        if b"".join(map(self.a.raw, mine.repeated)) != b"".join(map(self.b.raw, other.repeated)):
-            self.tell("bytes", at, p, q, "a known tag occurs again later, and the last one counts")
-
-    # Values
-
-    def values(self, p: Item, q: Item, at: At) -> None:
-        """Two values of one field."""
-        if self.same_layout and not self.raw_differs(p, q):
-            return
-        nulls = self.null(p, self.a), self.null(q, self.b)
-        if nulls[0] is not nulls[1]:
-            self.tell("changed", at, p, q)
-        elif nulls[0]:
-            self.other_bytes(_first(p), _first(q), at)
-        else:
-            self.present(p, q, at)
-
-    def present(self, p: Item, q: Item, at: At) -> None:
-        """Two values that are not null."""
-        x, y = (item.parts[1] if isinstance(item.node, Nullable) else item for item in (p, q))
-        if isinstance(x.node, Struct) and isinstance(y.node, Struct):
-            markers = [item.parts[0] if isinstance(item.node, Nullable) else None for item in (p, q)]
-            if markers[0] and markers[1]:
-                self.other_bytes(markers[0], markers[1], at)
-            elif markers[0] or markers[1]:
-                forms = [form_name(marker) if marker else "none" for marker in markers]
-                self.out.rewrite(at.field, (forms[0], forms[1]), (_size(markers[0]), _size(markers[1])))
-            self.structs(x, y, at)
-        elif isinstance(x.node, Array) and isinstance(y.node, Array):
-            self.arrays(x, y, at)
-        elif isinstance(x.node, Leaf) and isinstance(y.node, Leaf):
-            self.leaves(x, y, at)
-        else:
-            self.tell("changed", at, p, q, "another kind of field in each version")
-
-    def null(self, item: Item, look: Look) -> bool:
-        """Return whether a field is null."""
-        if isinstance(item.node, Leaf):
-            return leaf_value(item, look.tree) is None
-        if isinstance(item.node, Array):
-            return read_count(item.parts[0], look.data) < 0
-        return isinstance(item.node, Nullable) and is_null(item.parts[0], look.data)
-
-    def leaves(self, p: Item, q: Item, at: At) -> None:
-        if p.leaf.kind == q.leaf.kind == "records":
-            if self.raw_differs(p, q):
-                self.records(p, q, at)
-        elif self.a.value(p) != self.b.value(q):
-            self.tell("changed", at, p, q)
-        else:
-            self.other_bytes(p, q, at)
-
-    def records(self, p: Item, q: Item, at: At) -> None:
-        """Record sets: by batch and record, the bytes only if those are the same."""
-        mine, other = (look.record_items(item) for look, item in ((self.a, p), (self.b, q)))
-        changes = list(record_differences(mine[0], other[0], (mine[1], other[1]), at, self.order))
-        self.out.differences += changes
-        unread = [name for name, (items, _) in (("a", mine), ("b", other)) if any(map(is_unread, items))]
-        if changes:
-            return
-        if self.a.payload(p) == self.b.payload(q):
-            self.other_bytes(p, q, at)
-        elif unread:
-            self.tell("changed", at, p, q, f"not all records of {' and '.join(unread)} can be read")
-        else:
-            self.tell("bytes", at, p, q, "the same records, written in another way")
+    def records(self, p: MessageNode, q: MessageNode, at: At) -> None:
+        """Compare record sets by batch and record, and their bytes only if the records are the same."""
+        mine, other = p.records(), q.records()
+        differences = compare_documents(mine, other, at, self.order)
+        self.out += differences
+        if not differences and p.payload != q.payload:
+            unread = [
+                name
+                for name, found in (("a", mine), ("b", other))
+                if any(element.is_unread for element in found.elements)
+            ]
+            if unread:
+                self.tell("changed", at, p, q, f"not all records of {' and '.join(unread)} can be read")
+            else:
+                self.tell("bytes", at, p, q, "the same records, written in another way")
 
     # Arrays
 
-    def arrays(self, p: Item, q: Item, at: At) -> None:
-        if len(elements(p)) == len(elements(q)) or form_name(p.parts[0]) != form_name(q.parts[0]):
-            self.other_bytes(p.parts[0], q.parts[0], at)
-        for place, mine, other, moved in together(self.a, self.b, p, q, at, self.order):
+    def arrays(self, p: Any, q: Any, at: At) -> None:
+        """Compare two arrays by the elements that belong together."""
+        for pair, key in self.pairs(p, q):
+            place = at.element(pair.a, pair.b, key)
+            mine = None if pair.a is None else p.elements[pair.a]
+            other = None if pair.b is None else q.elements[pair.b]
             if mine is None or other is None:
                 self.tell("added" if mine is None else "removed", place, mine, other)
                 continue
-            if moved:
+            if pair.moved:
                 self.tell("moved", place, mine, other)
             self.values(mine, other, place)
 
-    # What could not be decoded
+    def pairs(self, p: Any, q: Any) -> Iterator[tuple[Pair, str | None]]:
+        """Yield the pairs of elements by the first key that identifies all of them on both sides, else in order.
 
-    def gaps(self, at: At) -> None:
-        """The bytes behind what could be decoded."""
-        p, q = self.a.tree.gap, self.b.tree.gap
-        if p and q and not self.raw_differs(p, q):
-            return
-        if p or q:
-            place = at.below("gap")
-            sides = self.a.gap_side(p, place.a), self.b.gap_side(q, place.b)
-            kind = "changed" if p and q else "removed" if p else "added"
-            self.out.differences.append(Difference(kind, place, *sides, "bytes that could not be decoded"))
+        Each pair comes with its key for people: `name="orders"`, `partitionIndex=3`.
+        """
+        rows = [[element.leaves for element in node.elements] for node in (p, q)]
+        names: tuple[str, ...] = ()
+        if all(rows[0]) and all(rows[1]):
+            keys = dict.fromkeys([*p.keys, *q.keys]) if p.keys != q.keys else p.keys
+            names = next((names for names in keys if all(_is_distinct(some, names) for some in rows)), ())
+        if names:
+            pairs = by_key(*([tuple(row[name] for name in names) for row in some] for some in rows))
+        else:
+            pairs = self.order.pairs(*([element.identity for element in node.elements] for node in (p, q)))
+        for pair in pairs:
+            row = rows[1][pair.b or 0] if pair.a is None else rows[0][pair.a]
+            label = ",".join(f"{name}={json.dumps(row[name], ensure_ascii=False)}" for name in names)
+            yield pair, label or None
 
 
-def _size(item: Item | None) -> int:
-    return item.end - item.start if item else 0
-
-
-def _first(item: Item) -> Item:
-    """A null string itself, or the count of a null array."""
-    return item.parts[0] if item.parts else item
+def _is_distinct(rows: Sequence[Mapping[str, Any]], names: tuple[str, ...]) -> bool:
+    """Return whether fields identify each of some rows."""
+    keys = set()
+    for row in rows:
+        key = tuple(row.get(name) for name in names)
+        if None in key or ZERO_UUID in key or any(isinstance(part, dict | list) for part in key):
+            return False
+        keys.add(key)
+    return len(keys) == len(rows)
 
 
 # Bytes that differ and are messages themselves: what differs within them, in their place.
@@ -329,8 +232,9 @@ def _inside(
     if p is None or q is None or p.type != q.type or not p.body or not q.body:
         yield each
         return
-    comparison = Comparison(rewritten=out.rewritten)
+    comparison = Comparison()
     compare(Operand(p.body, hide(p.body)), Operand(q.body, hide(q.body)), comparison, each.at)
+    out.other_layout = out.other_layout or comparison.other_layout
     if p.version != q.version:
         place = each.at.below("version")
         yield _version(place, p, q)
@@ -415,7 +319,7 @@ def _forwarded(a: Frame, b: Frame, out: Comparison, reading: tuple[RecordsAs, Re
             and entry.a.item.node.name == path
         ):
             comparison = compare_frames(carried[0], carried[1], ({}, {}), reading, hide, entry.at)
-            out.rewritten |= comparison.rewritten
+            out.other_layout = out.other_layout or comparison.other_layout
             differences += comparison.differences
         else:
             differences.append(entry)

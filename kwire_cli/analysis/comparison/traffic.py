@@ -47,11 +47,11 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
     alone = {*mine} ^ {*other}
     profiles_of_a, profiles_of_b = (side.profiles(by if by_name else "all") for side in (a, b))
     both = [(name, profiles_of_a[name], profiles_of_b[name]) for name, *sides in pairs if all(sides)]
-    apis, errors, costs, settings, fields, rhythm, counts = (
-        [(name, *row) for name, *sides in both for row in rows_of(*sides)]
-        for rows_of in (_apis, _errors, _costs, _settings, _fields, _rhythm, _counts)
-    )
-    rows = {"apis": apis, "settings": settings, "fields": fields, "numbers": [*costs, *rhythm, *counts]}
+    rows_of = {
+        name: [(who, *row) for who, *sides in both for row in rows(*sides)] for name, (_, rows) in TABLES.items()
+    }
+    numbers = [row for name in ("costs", "rhythm", "counts") for row in rows_of[name]]
+    rows = {name: rows_of[name] for name in ("apis", "settings", "fields")} | {"numbers": numbers}
     differences = {name: sum(row[-1] is True for row in those) for name, those in rows.items()}
     differences["numbers on one side"] = differences.pop("numbers")
     left_out = {name: sum(row[-1] is None for row in those) for name, those in rows.items()}
@@ -61,8 +61,12 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
     left_out[UNREAD] = sum(use["unread"] for _, *sides in both for profile in sides for use in profile["apis"].values())
     of_brokers = a.broker_requests, b.broker_requests
     left_out[OF_BROKERS] = sum(of_brokers)
-    settings.sort(key=lambda row: not row[-1])
-    equal = any(row[-1] is False for row in settings) and not left_out["settings"]
+    rows_of["settings"].sort(key=lambda row: not row[-1])
+    rows_of["fields"] = [row[:-1] for row in rows_of["fields"] if row[-1]]
+    equal = any(row[-1] is False for row in rows_of["settings"]) and not left_out["settings"]
+    notes = {"fields": ONE_SIDE} if differences["fields"] else {}
+    if equal and differences["settings"]:
+        notes["settings"] = "the settings that are left out are equal on both sides"
     who = Column("client", wide=len(both) < 2, once=True)
     found = bool(alone) or any(differences.values())
     blocks: list[Block] = [
@@ -74,24 +78,16 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
                 Fact("notCompared", {name: count for name, count in left_out.items() if count}, "map"),
             ]
         ),
-        Table("apis", (who, *APIS), apis),
-        Table("errors", (who, *ERRORS), errors),
-        Table("costs", (who, *COSTS), costs),
-        Table(
-            "settings",
-            (who, *SETTINGS),
-            settings,
-            shown=differences["settings"],
-            note="the settings that are left out are equal on both sides" if equal and differences["settings"] else "",
+        *(
+            Table(
+                name,
+                (who, *columns),
+                rows_of[name],
+                shown=differences["settings"] if name == "settings" else None,
+                note=notes.get(name, ""),
+            )
+            for name, (columns, _) in TABLES.items()
         ),
-        Table(
-            "fields",
-            (who, *FIELDS),
-            [row[:-1] for row in fields if row[-1]],
-            note=ONE_SIDE if differences["fields"] else "",
-        ),
-        Table("rhythm", (who, *RHYTHM), rhythm),
-        Table("counts", (who, *COUNTS), counts),
         Table("sides", SIDES, [*_sides(pairs)], shown=0),
     ]
     if not by_name:
@@ -285,6 +281,18 @@ def _counts(a: Profile, b: Profile) -> Iterator[Row]:
         whole = [not of_batches or _shows_all(profile, "Produce", of_batches=True) for profile in (a, b)]
         values = [row and (row["mean"] if row["total"] is None else row["total"]) for row in both]
         yield one["what"], *values, _differs_in_rows(both, whole)
+
+
+TABLES = {
+    "apis": (APIS, _apis),
+    "errors": (ERRORS, _errors),
+    "costs": (COSTS, _costs),
+    "settings": (SETTINGS, _settings),
+    "fields": (FIELDS, _fields),
+    "rhythm": (RHYTHM, _rhythm),
+    "counts": (COUNTS, _counts),
+}
+"""The tables of an answer: their columns, and the rows of two profiles."""
 
 
 def _differs(shown: Iterable[Iterable[Any]], whole: Iterable[bool]) -> bool | None:

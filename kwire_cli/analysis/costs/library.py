@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.costs.overhead import Overhead
-from kwire_cli.analysis.library import count
+from kwire_cli.analysis.subjects import add_all
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.facts.costs.columns import DIMENSIONS, owners_of
 from kwire_cli.facts.costs.counting import Costs
 from kwire_cli.source.kinds import Kind
+from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
 from kwire_cli.spec.catalog import catalog
 
@@ -38,5 +39,6 @@ def overhead(
         raise InputError(f"{unknown[0]!r} is no dimension{hint}")
     definitions = catalog(specs, kafka)
     fold = Overhead([(name,) for name in by], Costs(definitions, owners_of(by)))
-    count(fold, captures, Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog)), {Kind.CAPTURE})
+    how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog))
+    add_all(open_inputs([str(path) for path in captures], how, takes={Kind.CAPTURE}), fold)
     return fold.answer().read()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Traffic:
+class PricedMessages:
     """The bytes of messages of one kind in two forms, without headers.
 
     `refused` messages cannot be written in one of the forms, and have no bytes here. `lost` counts the values that
@@ -71,12 +71,12 @@ class Change:
         versions: tuple[int, int] | None = None,
     ) -> None:
         self._old, self._new, self._renamed, self._fixed = old, new, renamed, versions
-        self._traffic: dict[tuple[int, int], Traffic] = {}
+        self._traffic: dict[tuple[int, int], PricedMessages] = {}
         self._versions: dict[int, tuple[int, int] | None] = {}
         self._costs: dict[tuple[tuple[int, int], bytes], Cost] = {}
 
     @property
-    def traffic(self) -> list[Traffic]:
+    def traffic(self) -> list[PricedMessages]:
         """Return the traffic by the versions in which it is compared, in their order."""
         return [self._traffic[versions] for versions in sorted(self._traffic)]
 
@@ -89,7 +89,7 @@ class Change:
             return False
         if versions not in self._traffic:
             old, new = versions
-            self._traffic[versions] = Traffic(Form("before", self._old, old), Form("after", self._new, new))
+            self._traffic[versions] = PricedMessages(Form("before", self._old, old), Form("after", self._new, new))
         self._traffic[versions].add(self._cost(versions, decoded))
         return True
 

@@ -10,14 +10,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.call import time_in_row
 from kwire_cli.analysis.calls import TableFold
 from kwire_cli.analysis.transactions.model import OPEN
 from kwire_cli.analysis.transactions.replay import TransactionReplay
 from kwire_cli.analysis.transactions.tables import REPLAYED
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
-from kwire_cli.questions.traffic import queries_in
+from kwire_cli.questions.traffic import queries_in, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -127,6 +126,5 @@ class Transactions(TableFold):
 
     def _row(self, row: dict[str, Any]) -> Row:
         return tuple(
-            time_in_row(value, is_local=self.is_local) if isinstance(value, datetime) else value
-            for value in row.values()
+            time_text(value, is_local=self.is_local) if isinstance(value, datetime) else value for value in row.values()
         )

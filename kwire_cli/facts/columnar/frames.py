@@ -146,7 +146,8 @@ def _more(field: pa.Field, values: Values, around: _Around) -> pa.Array:
         return pa.nulls(values.count, field.type)
     if column.type == "word":
         return word(column.regular, values.count)
-    return pa.repeat(pa.scalar(column.regular, field.type), values.count)
+    value = [*column.regular] if column.is_list else column.regular
+    return pa.repeat(pa.scalar(value, field.type), values.count)
 
 
 def _columns(

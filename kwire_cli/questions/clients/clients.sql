@@ -26,11 +26,14 @@ by_api as (
 ),
 apis as (select client, list(api order by api_key) as apis from by_api group by client)
 select
-    u.client,
+    u.client.client_id,
+    u.client.software,
+    u.client.address,
+    u.client.capture_point as capture,
     coalesce(p.principals, []) as principals,
     sum(u.requests)::bigint as requests,
-    min(u.first_time) as first_time,
-    max(u.last_time) as last_time,
+    min(u.first_time) as "first",
+    max(u.last_time) as "last",
     bool_and(u.is_logged) as is_logged,
     coalesce(e.errors, map()) as errors,
     a.apis

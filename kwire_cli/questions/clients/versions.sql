@@ -83,7 +83,21 @@ worst as (
     qualify row_number() over (partition by client, api_key, api_version order by verdict.rank, broker_address) = 1
 )
 select
-    u.*,
+    u.client.client_id,
+    u.client.software,
+    u.client.address,
+    u.client.capture_point as capture,
+    u.principals,
+    u.api_key,
+    u.api,
+    u.api_version,
+    u.requests,
+    u.first_time as "first",
+    u.last_time as "last",
+    u.is_logged,
+    u.errors,
+    u.brokers,
+    u.formats as message_formats,
     w.rank,
     min(w.rank) over (partition by u.client) as worst_rank,
     w.reason

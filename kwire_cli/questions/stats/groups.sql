@@ -68,39 +68,47 @@ by_stage as (
     group by place, number, stage.key
 ),
 stage_maps as (
-    select place, number, map(list(stage), list(took_us)) as stages_us
+    select place, number, map(list(stage), list(took_us / 1e6)) as stages_seconds
     from by_stage
     group by place, number
+),
+counted as (
+    select
+        g.place,
+        g.name,
+        g.number,
+        count(*) filter (where g.kind = 'request') as requests,
+        count(*) filter (where g.kind = 'response') as responses,
+        count(g.size) > 0 as is_sized,
+        case when is_sized then coalesce(sum(g.size) filter (where g.kind = 'request'), 0)::bigint end as request_bytes,
+        case when is_sized then coalesce(sum(g.size) filter (where g.kind = 'response'), 0)::bigint end as response_bytes,
+        nullif(count(g.latency_us), 0) as latency_count,
+        percentile_disc(0.5) within group (order by g.latency_us) / 1e6 as latency_p50_seconds,
+        percentile_disc(0.95) within group (order by g.latency_us) / 1e6 as latency_p95_seconds,
+        percentile_disc(0.99) within group (order by g.latency_us) / 1e6 as latency_p99_seconds,
+        max(g.latency_us) / 1e6 as latency_max_seconds,
+        nullif(count(g.wait_us), 0) as wait_count,
+        percentile_disc(0.5) within group (order by g.wait_us) / 1e6 as wait_p50_seconds,
+        percentile_disc(0.95) within group (order by g.wait_us) / 1e6 as wait_p95_seconds,
+        percentile_disc(0.99) within group (order by g.wait_us) / 1e6 as wait_p99_seconds,
+        max(g.wait_us) / 1e6 as wait_max_seconds,
+        case when is_sized then coalesce(max(g.in_flight), 0) end as most_in_flight,
+        count(*) filter (where g.throttle_us > 0) as throttled,
+        coalesce(sum(g.throttle_us) filter (where g.throttle_us > 0), 0) / 1e6 as throttle_seconds,
+        case when $by = 'broker' then max(g.broker) end as node_id,
+        coalesce(list(distinct g.software order by g.software) filter (where g.software is not null), []) as software
+    from grouped g
+    group by g.place, g.name, g.number
 )
 select
-    g.place,
-    g.name,
-    g.number,
-    count(*) filter (where g.kind = 'request') as requests,
-    count(*) filter (where g.kind = 'response') as responses,
-    count(g.size) > 0 as is_sized,
-    coalesce(sum(g.size) filter (where g.kind = 'request'), 0)::bigint as request_bytes,
-    coalesce(sum(g.size) filter (where g.kind = 'response'), 0)::bigint as response_bytes,
-    nullif(count(g.latency_us), 0) as latencies,
-    percentile_disc(0.5) within group (order by g.latency_us) as p50_us,
-    percentile_disc(0.95) within group (order by g.latency_us) as p95_us,
-    percentile_disc(0.99) within group (order by g.latency_us) as p99_us,
-    max(g.latency_us) as max_us,
-    nullif(count(g.wait_us), 0) as waits,
-    percentile_disc(0.5) within group (order by g.wait_us) as wait_p50_us,
-    percentile_disc(0.95) within group (order by g.wait_us) as wait_p95_us,
-    percentile_disc(0.99) within group (order by g.wait_us) as wait_p99_us,
-    max(g.wait_us) as wait_max_us,
-    max(g.in_flight) as most_in_flight,
-    count(*) filter (where g.throttle_us > 0) as throttled,
-    coalesce(sum(g.throttle_us) filter (where g.throttle_us > 0), 0)::bigint as throttle_us,
-    case when $by = 'broker' then max(g.broker) end as node,
-    coalesce(list(distinct g.software order by g.software) filter (where g.software is not null), []) as software,
+    g.*,
+    g.request_bytes + g.response_bytes as bytes,
+    round(g.requests / ($width_us / 1e6), 3) as requests_per_second,
+    round((g.request_bytes + g.response_bytes) / ($width_us / 1e6), 3) as bytes_per_second,
     coalesce(e.error_count, 0) as error_count,
     coalesce(e.errors, map()) as errors,
-    coalesce(s.stages_us, map()) as stages_us
-from grouped g
+    coalesce(s.stages_seconds, map()) as stages_seconds
+from counted g
 left join error_maps e on e.place = g.place and e.number = g.number
 left join stage_maps s on s.place = g.place and s.number = g.number
-group by g.place, g.name, g.number, e.error_count, e.errors, s.stages_us
 order by g.place, g.number

@@ -11,7 +11,7 @@ error_maps as (
 )
 select
     c.broker_address as broker,
-    max(c.broker) as node,
+    max(c.broker) as node_id,
     count(*) as requests,
     count(*) filter (where c.is_answered) as responses,
     coalesce(e.errors, map()) as errors

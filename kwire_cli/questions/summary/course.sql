@@ -13,11 +13,10 @@ select
     (select min(time) from frames) as first_time,
     (select max(time) from frames) as last_time,
     (select count(*) from frames where kind = 'request') as requests,
-    (select coalesce(sum(size), 0)::bigint from frames where kind in ('request', 'response')) as bytes,
+    nullif((select sum(size)::bigint from frames where kind in ('request', 'response')), 0) as bytes,
     (select count(*) from frames where kind in ('request', 'response') and missing_bytes > 0) as cut_frames,
-    (select max(requests) from seconds) as peak_requests,
+    nullif((select max(requests) from seconds), 0) as peak_requests_per_second,
     (select arg_min(second, second) from seconds where requests = (select max(requests) from seconds)) as peak_second,
-    (select max(bytes) from seconds) as peak_bytes,
-    (select count(*) from timed) as timed,
-    (select percentile_disc(0.5) within group (order by latency_us) from timed) as p50_us,
-    (select percentile_disc(0.99) within group (order by latency_us) from timed) as p99_us
+    nullif((select max(bytes) from seconds), 0) as peak_bytes_per_second,
+    (select percentile_disc(0.5) within group (order by latency_us) from timed) / 1e6 as latency_p50_seconds,
+    (select percentile_disc(0.99) within group (order by latency_us) from timed) / 1e6 as latency_p99_seconds

@@ -14,11 +14,11 @@ select
     f.api,
     coalesce(s.topics, []) as topics,
     f.error,
-    count(*) as occurrences,
+    count(*) as "count",
     t.calls
 from failed f
 join totals t on t.client = f.client and t.api = f.api
 left join subjects s on s.client = f.client and s.api = f.api and s.error = f.error
 where f.error <> 'MEMBER_ID_REQUIRED'
 group by f.client, f.api, s.topics, f.error, t.calls, f.is_internal
-order by f.is_internal, occurrences desc, f.client, f.api, f.error
+order by f.is_internal, "count" desc, f.client, f.api, f.error

@@ -41,11 +41,11 @@ members as (
     group by group_id
 )
 select
-    m.group_id,
+    m.group_id as "group",
     m.members,
     g.lag,
     coalesce(g.commits, 0) as commits,
-    case when g.span_s > 0 then round(g.commits / g.span_s, 3) end as commits_per_s,
+    case when g.span_s > 0 then round(g.commits / g.span_s, 3) end as commits_per_second,
     case when g.is_rewound then 'REWIND' when g.is_stalled then 'STALL' else 'OK' end as state
 from members m
 left join by_group g using (group_id)

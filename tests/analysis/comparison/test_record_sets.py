@@ -8,8 +8,8 @@ import pytest
 from kit.logs import segments
 
 import kwire_cli as kwire
-from kwire_cli.analysis.comparison.elements import Operand
 from kwire_cli.analysis.comparison.messages import compare
+from kwire_cli.analysis.comparison.nodes import Operand
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.redaction import RecordRedaction
 from kwire_cli.message.roles import RecordsAs

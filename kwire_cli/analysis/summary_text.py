@@ -1,4 +1,4 @@
-"""The answer of a summary: sentences for people that fill at most one screen, and tables for programs."""
+"""The sentences of a summary: a line or two for each part, at most one screen in all."""
 
 from __future__ import annotations
 
@@ -7,28 +7,18 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import zone_of
-from kwire_cli.analysis.diagnosis.diagnosis import COLUMNS as FINDINGS, count_facts, row_of
-from kwire_cli.analysis.summary_next import proposals
-from kwire_cli.analysis.summary_tables import (
-    anomalies_of,
-    apis_of,
-    course_of,
-    missing,
-    moments_of,
-    numbers_of,
-    tables_of,
-)
-from kwire_cli.answer import Answer, Column, Fact, Facts, Table, by_count
+from kwire_cli.analysis.summary_tables import anomalies_of, missing, moments_of
+from kwire_cli.answer import Fact, by_count
 from kwire_cli.errors import counted
 from kwire_cli.questions.sentence import long_duration
 from kwire_cli.source.logs.model import file_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.diagnosis.model import Finding
     from kwire_cli.analysis.summary_parts import Contents, InputFacts
-    from kwire_cli.answer import Block, Level
+    from kwire_cli.answer import Level
 
 MOST_FINDINGS = 5
 """Findings of a summary: the others are those of kwire diagnose."""
@@ -45,38 +35,16 @@ _WHOLE = 100
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _KINDS = {"capture": "capture", "request-log": "log", "folder": "logs", "batches": "logs"}
 _WHAT = {"capture": "packet capture", "request-log": "request log", "folder": "log directory", "batches": "segment"}
-_NEXT = (Column("command"),)
 
 
-def summary_answer(summary: Contents, arguments: str, commands: Collection[str] | None) -> Answer:
-    """Return the answer: what the input is, what is in it, the findings, and what to type next."""
-    findings = summary.diagnosis.findings()
-    following = proposals(summary, findings, arguments, commands)
-    spoken = [Fact(name, text, level=level, spoken=True) for name, text, level in _sentences(summary)]
-    counts, *said = count_facts(findings, "none by the rules of kwire diagnose")
-    about = [*numbers_of(summary), counts]
-    blocks: list[Block] = [
-        Facts(spoken),
-        Facts([fact for fact in about if fact.value is not None]),
-        *tables_of(summary),
-        Table("findings", FINDINGS, [row_of(finding) for finding in findings], wide=True),
-        Table("next", _NEXT, [(command,) for command in following], wide=True),
-        Facts([*said, *_spoken_findings(findings, arguments)]),
-        Facts([Fact("next" if not at else " ", command, spoken=True) for at, command in enumerate(following)]),
-    ]
-    return Answer("summary", blocks)
-
-
-# For people: a line or two for each part.
-
-
-def _sentences(summary: Contents) -> Iterator[tuple[str, str, Level]]:
+def sentences(summary: Contents) -> Iterator[tuple[str, str, Level]]:
+    """Yield the name, the text and the level of each line."""
     yield from _inputs(summary)
     if when := _when(summary):
         yield "time", when, ""
     if summary.logs.partitions:
         yield from _logs(summary)
-    if course_of(summary):
+    if summary.course:
         yield from _traffic(summary)
     if lacks := [*missing(summary)]:
         text = "; ".join(f"{what}{f' ({_size(size)})' if size else ''}" for what, _, size in lacks)
@@ -88,7 +56,7 @@ def _inputs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
     for facts in summary.inputs:
         by_kind.setdefault(facts.kind, []).append(facts)
     for kind, inputs in by_kind.items():
-        sizes = [facts.size for facts in inputs if facts.size]
+        sizes = [facts.bytes for facts in inputs if facts.bytes]
         files = sum(facts.files for facts in inputs)
         what = _WHAT.get(kind, kind)
         most = LONGEST_PATH if len(inputs) == 1 else LONGEST_NAME
@@ -98,7 +66,7 @@ def _inputs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
         if sizes:
             words.append(_size(sum(sizes)))
         if kind == "capture":
-            kinds = {row["kind"]: row["lines"] for row in summary.rows("kinds")}
+            kinds = {row["kind"]: row["lines"] for row in summary.found("kinds")}
             words.append(counted(kinds.get("request", 0) + kinds.get("response", 0), "frame"))
         yield _KINDS.get(kind, "input"), ", ".join(words), ""
 
@@ -117,7 +85,7 @@ def _clock(text: str, *, day: bool = True) -> str:
 
 
 def _logs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
-    logs, total = summary.logs, summary.logs.total()
+    logs, total = summary.logs, summary.logs.total
     sizes = Counter({_partition(*key): partition.bytes for key, partition in logs.partitions.items()})
     topics = Counter({topic: 0 for topic, _ in logs.partitions})
     for (topic, _), partition in logs.partitions.items():
@@ -139,21 +107,21 @@ def _logs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
 
 
 def _traffic(summary: Contents) -> Iterator[tuple[str, str, Level]]:
-    if brokers := summary.rows("brokers"):
-        names = [_broker(row["broker"] or "", row["node"], one_sided=not row["responses"]) for row in brokers]
+    if brokers := summary.found("brokers"):
+        names = [_broker(row["broker"] or "", row["node_id"], one_sided=not row["responses"]) for row in brokers]
         yield "brokers", f"{len(names)}: {_some(names, MOST_NAMES)}", ""
-    if clients := summary.rows("clients"):
+    if clients := summary.found("clients"):
         yield "clients", _clients(clients), ""
-    if apis := apis_of(summary):
-        shares = [f"{_cut(name)} {100 * share:.0f} %" for name, _, share, _ in apis]
+    if apis := summary.found("apis"):
+        shares = [f"{_cut(row['api'])} {100 * row['share']:.0f} %" for row in apis]
         yield "traffic", "; ".join([_some(shares, MOST_NAMES, "apis"), *_rates(summary)]), ""
-    course = course_of(summary)
-    if course is not None and course["timed"]:
-        text = f"p50 {_duration(course['p50_us'] / 1e6)}, p99 {_duration(course['p99_us'] / 1e6)}"
+    course = summary.course
+    if course is not None and course["latency_p50_seconds"] is not None:
+        text = f"p50 {_duration(course['latency_p50_seconds'])}, p99 {_duration(course['latency_p99_seconds'])}"
         yield "latency", f"{text}{_slowest(summary)}", ""
-    if errors := summary.rows("errors"):
+    if errors := summary.found("errors"):
         yield "errors", _some([_error(row) for row in errors], MOST_ERRORS), ""
-    if groups := summary.rows("groups"):
+    if groups := summary.found("groups"):
         bad = any(row["state"] != "OK" for row in groups)
         yield "groups", _some([_group(row) for row in groups], MOST_NAMES), "warning" if bad else ""
     if anomalies := anomalies_of(summary):
@@ -174,14 +142,14 @@ def _error(row: Mapping[str, Any]) -> str:
     error = _cut(row["error"])
     topics = [_cut(topic, LONGEST_WORD) for topic in row["topics"]]
     about = f" {_some(topics, 2)}" if topics else ""
-    return f"{client} {api}{about}: {row['occurrences']} of {row['calls']} {error}"
+    return f"{client} {api}{about}: {row['count']} of {row['calls']} {error}"
 
 
 def _group(row: Mapping[str, Any]) -> str:
     words = [counted(row["members"], "member")]
     words += [f"lag {row['lag']:,}"] if row["lag"] is not None else []
-    words += [f"{row['commits_per_s']:.3g} commits/s"] if row["commits_per_s"] else []
-    return f"{_cut(row['group_id'])} ({', '.join(words)}): {row['state']}"
+    words += [f"{row['commits_per_second']:.3g} commits/s"] if row["commits_per_second"] else []
+    return f"{_cut(row['group'])} ({', '.join(words)}): {row['state']}"
 
 
 def _broker(name: str, node: int | None, *, one_sided: bool) -> str:
@@ -196,7 +164,7 @@ def _client(client_id: str | None, software: Sequence[str], addresses: Sequence[
 
 
 def _rates(summary: Contents) -> Iterator[str]:
-    course = course_of(summary)
+    course = summary.course
     _, _, seconds = moments_of(summary)
     if course is None or not seconds or not course["requests"]:
         return
@@ -204,22 +172,22 @@ def _rates(summary: Contents) -> Iterator[str]:
     often, unit = (rate, "s") if rate >= _LEAST_RATE else (rate * 3600, "h")
     shown = f"{often:.0f}" if often >= _WHOLE else f"{often:.3g}"
     average = f", {shown}/{unit} on average" if seconds >= _LEAST_AVERAGE else ""
-    yield f"{counted(course['peak_requests'], 'request')} in the busiest second{average}"
-    if course["peak_bytes"]:
-        yield f"{_size(course['peak_bytes'])}/s at the peak"
+    yield f"{counted(course['peak_requests_per_second'] or 0, 'request')} in the busiest second{average}"
+    if course["peak_bytes_per_second"]:
+        yield f"{_size(course['peak_bytes_per_second'])}/s at the peak"
 
 
 def _slowest(summary: Contents) -> str:
     """Return the call for which its broker took longest."""
-    for row in summary.rows("slowest")[:1]:
-        broker = row["broker"] if row["node"] is None else f"node {row['node']}"
+    for row in summary.found("slowest")[:1]:
+        broker = row["broker"] if row["node_id"] is None else f"node {row['node_id']}"
         place = f"line {row['line']}, " if row["line"] else f"frame {row['frame']}, "
         whose = f"{_cut(row['client'])} at {_cut(broker)}"
-        return f"; slowest: {place}{row['api']} {_duration(row['served_us'] / 1e6)} by {whose}"
+        return f"; slowest: {place}{row['api']} {_duration(row['served_seconds'])} by {whose}"
     return ""
 
 
-def _spoken_findings(findings: Sequence[Finding], arguments: str) -> Iterator[Fact]:
+def spoken_findings(findings: Sequence[Finding], arguments: str) -> Iterator[Fact]:
     """Yield the findings that matter most, each cut to two lines, and how many more there are."""
     for finding in findings[:MOST_FINDINGS]:
         level = finding.level

@@ -1,6 +1,6 @@
-"""Pairs: the requests and responses of a capture put together as its lines come, before there are any tables.
+"""Pairs: the requests and responses of a capture put together as its lines come, without tables.
 
-Who draws or shows lines wants each pair when it is complete, and chooses among lines that no table holds.
+`kwire decode --pairs` shows each pair when it is complete.
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
 from kit.traffic import BROKER_END, CATALOG, CLIENT_END, Wire
 
-from kwire_cli.analysis.pairs import Pairs
+from kwire_cli.cli.pairing import Pairs
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.packets.model import Data, End, Start
 
 
 def test_a_request_for_which_its_connection_waits_is_not_given_up(monkeypatch):
-    monkeypatch.setattr("kwire_cli.analysis.pairs.MOST_PENDING", 4)
+    monkeypatch.setattr("kwire_cli.cli.pairing.MOST_PENDING", 4)
     requests = [(0, Wire.request("Heartbeat", 0, number)) for number in range(40)]
     responses = [(1, Wire.response("Heartbeat", 0, number)) for number in range(40)]
     pairs = Pairs()
@@ -20,7 +20,7 @@ def test_a_request_for_which_its_connection_waits_is_not_given_up(monkeypatch):
 
 
 def test_requests_of_connections_that_ended_are_given_up(monkeypatch):
-    monkeypatch.setattr("kwire_cli.analysis.pairs.MOST_PENDING", 4)
+    monkeypatch.setattr("kwire_cli.cli.pairing.MOST_PENDING", 4)
     frame, events = Wire.request("Heartbeat"), []
     for number in range(100):
         events += [Start(number, CLIENT_END, BROKER_END, True, 0, 1), Data(number, 0, frame, 0, 3 * number)]
