@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from kit.commands import kwire as command
+from kit.commands import ROOT, kwire as command
 from kit.lakes import content, rows_of
 
 from kwire_cli.errors import InputError
@@ -18,7 +18,6 @@ from kwire_cli.pipeline.lake.processes import Processes
 from kwire_cli.pipeline.lake.units import inputs_for, named_files
 from kwire_cli.pipeline.model import Reading, Wanted
 
-ROOT = Path(__file__).resolve().parents[3]
 CAPTURES = ROOT / "samples" / "captures"
 SEGMENTS = ROOT / "samples" / "segments"
 

@@ -13,17 +13,12 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-
-import pytest
-from kit.lakes import content, rows_of
-from kit.logs import committed
-
-pytest.importorskip("duckdb")
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
 
 import pyarrow.parquet as pq
+import pytest
+from kit.commands import ROOT
+from kit.lakes import content, rows_of
+from kit.logs import committed
 
 import kwire_cli as kwire
 from kwire_cli.errors import InputError
@@ -34,7 +29,6 @@ from kwire_cli.pipeline.lake.tables import SCHEMA_KEY, SCHEMA_VERSION, SHAPES
 from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.records.kafka_topics import decode_record
 
-ROOT = Path(__file__).resolve().parents[3]
 CAPTURES = ROOT / "samples" / "captures"
 SEGMENTS = ROOT / "samples" / "segments"
 LOGS = ROOT / "samples" / "request-logs"

@@ -1,11 +1,10 @@
 """`kwire export --filter` and `--fields`: rows of frames that match, and columns of one table."""
 
 import json
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from kit.commands import kwire
+from kit.commands import ROOT, kwire
 from kit.lakes import rows_of
 
 from kwire_cli.errors import InputError
@@ -15,7 +14,6 @@ from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.model import Reading, Wanted
 
-ROOT = Path(__file__).resolve().parents[3]
 CAPTURES = ROOT / "samples" / "captures"
 CAPTURE = CAPTURES / "kafka-python-4.4.0.pcapng"
 SEGMENTS = ROOT / "samples" / "segments"

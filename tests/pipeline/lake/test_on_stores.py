@@ -6,15 +6,10 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
-from kit.commands import kwire
+from kit.commands import ROOT, kwire
 from kit.lakes import content
-
-pytest.importorskip("duckdb")
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import chosen, writing
@@ -24,7 +19,6 @@ from kwire_cli.pipeline.lake.tables import POINT
 from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.stores import path_of
 
-ROOT = Path(__file__).resolve().parents[3]
 CAPTURES = ROOT / "samples" / "captures"
 SEGMENTS = ROOT / "samples" / "segments"
 SOME = [CAPTURES / "ipv6.pcap", SEGMENTS / "orders-zstd-0", SEGMENTS / "garbage-0"]

@@ -1,9 +1,9 @@
 """docs/tables.md lists the tables and columns that a lake has."""
 
 import re
-from pathlib import Path
 
 import pytest
+from kit.commands import ROOT
 
 from kwire_cli.pipeline.lake import chosen
 from kwire_cli.pipeline.lake.export import export
@@ -11,7 +11,6 @@ from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.lake.tables import SHAPES
 from kwire_cli.pipeline.model import Reading, Wanted
 
-ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "tables.md").read_text("utf-8")
 ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| (.+?) \| .+ \|$", re.MULTILINE)
 
