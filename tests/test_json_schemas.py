@@ -7,12 +7,11 @@ import tempfile
 import pytest
 from hypothesis import given, strategies as st
 from jsonschema import ValidationError
-from kit.captures import spoken_capture
+from kit.captures import SAMPLES, spoken_capture
 from kit.commands import ROOT, examples, kwire
 from kit.traffic import Wire
 from kit.views import documents, hold, validator
 
-SAMPLES = ROOT / "samples"
 CAPTURE = "samples/incidents/rebalancing.pcap"
 CAPTURES = sorted(str(path.relative_to(ROOT)) for path in (SAMPLES / "captures").iterdir())
 SMALL = [path for path in sorted(SAMPLES.glob("*/*.pcap*")) if path.stat().st_size < 20_000]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from kit.calls import subjects
-from kit.captures import spoken_capture
-from kit.commands import ROOT, json_of
+from kit.captures import SAMPLES, spoken_capture
+from kit.commands import json_of
 from kit.logs import document
 from kit.traffic import SECOND
 from kit.views import keyed_answer
@@ -23,7 +23,6 @@ from kwire_cli.source.request_log.reading import RequestLog
 from kwire_cli.view.terminal import answer_text
 
 CATALOG = kwire_cli.catalog()
-SAMPLES = ROOT / "samples"
 OWN = Path(__file__).parents[3] / "shared" / "real" / "own" / "captures"
 
 POINTS = ("Count", "P50Seconds", "P95Seconds", "P99Seconds", "MaxSeconds")

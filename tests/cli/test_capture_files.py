@@ -3,14 +3,13 @@
 import gzip
 
 import pytest
-from kit.captures import BROKER, BROKER_KEYS
-from kit.commands import ROOT, kwire, lines_of, refusal_of
+from kit.captures import BROKER, BROKER_KEYS, SAMPLES
+from kit.commands import kwire, lines_of, refusal_of
 from kit.traffic import block, enhanced, interface, option, pcap_file, section
 
 from kwire_cli.source.packets.files import packets
 from kwire_cli.structs.network import ENHANCED_PACKET_BLOCK, PCAP_NANO, PCAPNG, TLS_KEY_LOG
 
-SAMPLES = ROOT / "samples"
 PCAP = SAMPLES / "incidents" / "rebalancing.pcap"
 PCAPNG_FILE = SAMPLES / "captures" / "kafka-python-4.4.0.pcapng"
 SASL = SAMPLES / "incidents" / "sasl.pcap"

@@ -9,6 +9,7 @@ import json
 import re
 
 import pytest
+from kit.captures import SAMPLES
 from kit.commands import ROOT, json_of, kwire, refusal_of, shell
 from kit.logs import line
 
@@ -16,7 +17,6 @@ from kwire_cli.analysis.costs.forms import widths
 from kwire_cli.spec.overlay import FIELD_KEYS
 from kwire_cli.spec.rules import TRAFFIC_ADVICE
 
-SAMPLES = ROOT / "samples"
 SHARED = ROOT.parent / "shared" / "real"
 LOG = SAMPLES / "request-logs" / "kafka-request.log"
 LOGS = [SAMPLES / "segments", SAMPLES / "logs"]

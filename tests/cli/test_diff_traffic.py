@@ -2,11 +2,10 @@
 
 import shutil
 
-from kit.captures import spoken_capture
+from kit.captures import SAMPLES, spoken_capture
 from kit.commands import ROOT, json_of, kwire, refusal_of
 from kit.traffic import Wire
 
-SAMPLES = ROOT / "samples"
 A, B = SAMPLES / "incidents" / "rebalancing.pcap", SAMPLES / "incidents" / "slow-fetch.pcap"
 LOG = SAMPLES / "request-logs" / "kafka-request.log"
 

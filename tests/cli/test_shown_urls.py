@@ -1,13 +1,13 @@
 """Passwords and queries of URLs give access to a store: no row, note or error shows them."""
 
 import pytest
-from kit.commands import ROOT, kwire
+from kit.captures import SAMPLES
+from kit.commands import kwire
 from kit.lakes import serving
 
 from kwire_cli.errors import InputError, without_credentials
 from kwire_cli.stores import location
 
-SAMPLES = ROOT / "samples"
 SECRET = "endpoint_override"
 COMMANDS = [
     ("decode", "captures/midstream.pcap", "captures/ipv6.pcap"),

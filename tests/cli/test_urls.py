@@ -2,9 +2,9 @@
 
 import fsspec
 import pytest
-from kit.commands import ROOT, kwire
+from kit.captures import SAMPLES
+from kit.commands import kwire
 
-SAMPLES = ROOT / "samples"
 COMMANDS = [
     ("decode", "captures/midstream.pcap"),
     ("overhead", "segments/orders-zstd-0"),

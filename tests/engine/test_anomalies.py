@@ -1,7 +1,7 @@
 import re
-from pathlib import Path
 
 import pytest
+from kit.commands import ROOT
 from kit.messages import definition, field
 
 from kwire_cli.engine.codes import (
@@ -18,7 +18,6 @@ from kwire_cli.facts.costs.ledger import ledger
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.structs.messages import declare
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "model.md"
 
 STRING = definition(field("string"))

@@ -30,6 +30,17 @@ def die(_):
     os._exit(9)
 
 
+def run(inputs, into, tables=None, *, reading=None, only=None, **settings):
+    """Write tables of inputs into a lake, of the frames that a filter keeps; return what the run did."""
+    from kwire_cli.pipeline.lake import chosen
+    from kwire_cli.pipeline.lake.export import export
+    from kwire_cli.pipeline.model import Reading, Wanted
+    from kwire_cli.stores import path_of
+
+    wanted = Wanted(chosen(tables), reading or Reading(), filter=only)
+    return export([*map(str, inputs)], path_of(into), wanted, **settings)
+
+
 def rows_of(lake, query):
     """The rows of a query over a lake."""
     from kwire_cli.pipeline.lake.query import Lake

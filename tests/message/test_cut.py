@@ -5,12 +5,12 @@ bytes alone.
 import base64
 import re
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from kit import messages
 from kit.captures import capture_of
+from kit.commands import ROOT
 from kit.secrets import answered, framed
 from kit.traffic import CATALOG, Talk, Wire, body_of
 
@@ -21,7 +21,6 @@ from kwire_cli.records.kafka_topics import decode_record
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
 
-ROOT = Path(__file__).resolve().parents[2]
 CUTS = (25, 50, 80)
 CLIENTS = (b"adminclient-1", b"rdkafka", b"consumer-group-1-2", b"producer-0")
 APIS = {name: api for api in CATALOG.apis for name in (api.request, api.response) if name}

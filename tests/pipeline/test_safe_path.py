@@ -4,15 +4,10 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from kit.commands import ROOT
 
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
-
-ROOT = Path(__file__).resolve().parents[2]
 CAPTURE = ROOT / "samples" / "captures" / "ipv6.pcap"
 MODULES = ("kwire_cli", "pyspark", "numpy", "pandas", "pyarrow", "numba", "multiprocessing", "socket", "json")
 COMMAND = "from kwire_cli.cli.main import main\n\nmain()\n"

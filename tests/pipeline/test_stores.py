@@ -5,16 +5,12 @@ where a file is not whole.
 import gzip
 import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 import zstandard
+from kit.captures import SAMPLES
 from kit.commands import kwire
 from kit.lakes import COSTS
-
-pytest.importorskip("duckdb")
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
 
 from kwire_cli.pipeline.lake import chosen
 from kwire_cli.pipeline.lake.logs import log_rows
@@ -26,7 +22,6 @@ from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
 
 pytestmark = pytest.mark.spark
 
-SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 CAPTURES = SAMPLES / "captures"
 LARGE = "bitflip-0"
 

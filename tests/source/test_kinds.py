@@ -11,7 +11,8 @@ from functools import cache
 import pytest
 from hypothesis import given, strategies as st
 from kit import messages, secrets
-from kit.commands import ROOT, examples, kwire
+from kit.captures import SAMPLES
+from kit.commands import examples, kwire
 from kit.logs import SEGMENTS, batch, message, record
 
 import kwire_cli
@@ -19,7 +20,6 @@ from kwire_cli.cli.tui import Options, listing_of
 from kwire_cli.records.reading import Reader, source_of
 from kwire_cli.source.kinds import LEAST_BATCH, Kind, recognise, why_batches
 
-SAMPLES = ROOT / "samples"
 CLIENTS = (None, b"", b"a", b"adminclient-1")
 
 

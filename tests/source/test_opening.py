@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from kit.commands import ROOT
+from kit.captures import SAMPLES
 
 import kwire_cli
 from kwire_cli.errors import InputError
@@ -12,7 +12,6 @@ from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_input, open_inputs, open_records
 from kwire_cli.source.reading import Caller, Reading
 
-SAMPLES = ROOT / "samples"
 CAPTURE = SAMPLES / "captures" / "kafka-python-4.4.0.pcapng"
 LOG = SAMPLES / "request-logs" / "kafka-request.log"
 SEGMENT = SAMPLES / "segments" / "txn-out-0" / "00000000000000000000.log"

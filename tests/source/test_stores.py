@@ -3,10 +3,10 @@ and no more.
 """
 
 import gzip
-from pathlib import Path
 
 import fsspec
 import pytest
+from kit.captures import SAMPLES
 from kit.lakes import record_requests
 from kit.logs import batch, record
 
@@ -18,7 +18,6 @@ from kwire_cli.source.packets.parts import Part, PartReader, outline
 from kwire_cli.stores import opening
 from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
 
-SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 CAPTURES = sorted((SAMPLES / "captures").iterdir())
 
 

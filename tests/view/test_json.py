@@ -1,9 +1,9 @@
 """The quick ways of printing a line of a capture against the plain ones."""
 
 import json
-from pathlib import Path
 
 import pytest
+from kit.commands import ROOT
 
 import kwire_cli as kwire
 from kwire_cli.filter.rows import FrameRow
@@ -18,7 +18,6 @@ from kwire_cli.view.lines import plain
 from kwire_cli.view.widths import layout
 
 CATALOG = kwire.catalog()
-ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = sorted((ROOT / "samples" / "captures").glob("*.pcap*"))
 
 

@@ -7,24 +7,18 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from kit.commands import kwire as command
-from kit.lakes import content, rows_of
+from kit.commands import ROOT, kwire as command
+from kit.lakes import content, rows_of, run
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import chosen, units
-from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.in_tasks import Cut, write_in_tasks
 from kwire_cli.pipeline.lake.processes import Processes
 from kwire_cli.pipeline.lake.units import inputs_for, named_files
 from kwire_cli.pipeline.model import Reading, Wanted
 
-ROOT = Path(__file__).resolve().parents[3]
 CAPTURES = ROOT / "samples" / "captures"
 SEGMENTS = ROOT / "samples" / "segments"
-
-
-def run(inputs, into, *, tables=None, **settings):
-    return export([str(path) for path in inputs], into, Wanted(chosen(tables), Reading()), **settings)
 
 
 def in_tasks(inputs, into, *, tables=None, again=False):
@@ -84,18 +78,17 @@ def test_rows_of_captures_that_are_gone_stay(days, tmp_path, write):
     assert (write([days[1].parent], lake).read, inputs_in(lake)) == (0, {day.name for day in days})
 
 
-@pytest.mark.parametrize("write", [run, in_tasks])
-def test_a_capture_that_changed_after_others_went_is_an_error(days, tmp_path, write):
+def test_a_capture_that_changed_after_others_went_is_an_error(days, tmp_path):
     lake = tmp_path / "lake"
-    write([days[0].parent], lake)
+    run([days[0].parent], lake)
     before = content(lake)
     days[0].unlink()
     days[2].write_bytes(days[2].read_bytes()[:-40])
     with pytest.raises(InputError, match=r"has changed since .*ipv6.* gone: .*--force") as error:
-        write([days[0].parent], lake)
+        run([days[0].parent], lake)
     assert error.value.file == str(days[2])
     assert content(lake) == before
-    assert write([days[0].parent], lake, again=True).read == 2
+    assert run([days[0].parent], lake, again=True).read == 2
     run([days[0].parent], tmp_path / "whole")
     assert content(lake) == content(tmp_path / "whole")
 
@@ -167,15 +160,14 @@ def test_files_are_of_one_format(tmp_path):
     assert (other.code, "this has files in csv: write into another folder" in other.err) == (2, True)
 
 
-@pytest.mark.parametrize("write", [run, in_tasks])
-def test_tables_that_were_not_asked_for_before_are_added(days, tmp_path, write):
+def test_tables_that_were_not_asked_for_before_are_added(days, tmp_path):
     lake, inputs = tmp_path / "lake", [days[0], SEGMENTS / "orders-zstd-0"]
-    assert write(inputs, lake, tables="names,records").read == 2
-    assert write(inputs, lake, tables="records").read == 0
-    assert write(inputs, lake, tables="frames,batches").read == 2
+    assert run(inputs, lake, tables="names,records").read == 2
+    assert run(inputs, lake, tables="records").read == 0
+    assert run(inputs, lake, tables="frames,batches").read == 2
     counts = rows_of(lake, "select count(*) > 0 from frames union all select count(*) > 0 from records")
     assert counts == [(True,), (True,)]
-    assert write(inputs, lake, tables="all").read == 2
+    assert run(inputs, lake, tables="all").read == 2
     run(inputs, tmp_path / "whole", tables="all")
     assert content(lake) == content(tmp_path / "whole")
-    assert write(inputs, lake, tables="bodies").read == 0
+    assert run(inputs, lake, tables="bodies").read == 0

@@ -4,18 +4,14 @@ import base64
 import random
 import re
 from functools import partial
-from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from kit import traffic as make
 from kit.captures import CHOSEN, packet_of, spoken_capture
+from kit.commands import ROOT
 from kit.messages import ID, early_capture
 from kit.traffic import Wire
-
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
-import pyarrow as pa
 
 import kwire_cli as kwire
 from kwire_cli.engine.arrow import Columns
@@ -38,7 +34,6 @@ from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.tls.decryption import blocks_of
 from kwire_cli.spec.model import fields_by_path
 
-ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = sorted((ROOT / "samples" / "captures").iterdir())
 INCIDENTS = [path for path in CHOSEN if path.parent.name == "incidents" and path.suffix == ".pcap"]
 REAL = ROOT.parent / "shared" / "real"

@@ -2,11 +2,11 @@
 
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from kit import traffic as make
-from kit.captures import packet_of
+from kit.captures import SAMPLES, packet_of
+from kit.commands import ROOT
 from kit.lakes import content, die, rotated_points, rows_of
 
 from kwire_cli.errors import InputError
@@ -20,8 +20,6 @@ from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.segments import Segments
 
-ROOT = Path(__file__).resolve().parents[3]
-SAMPLES = ROOT / "samples"
 OWN = ROOT.parent / "shared" / "real" / "own"
 
 

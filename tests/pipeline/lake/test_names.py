@@ -6,9 +6,6 @@ from itertools import permutations
 import pytest
 from hypothesis import given, strategies as st
 
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
 from kwire_cli.facts.columnar.names import Learnt
 from kwire_cli.source.kafka.captured import Names
 

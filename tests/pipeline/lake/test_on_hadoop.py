@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyspark
 import pytest
+from kit.captures import SAMPLES
 from kit.commands import kwire
 from kit.lakes import content
 
@@ -16,8 +17,6 @@ from kwire_cli.stores import path_of
 
 pytestmark = pytest.mark.spark
 
-ROOT = Path(__file__).resolve().parents[3]
-SAMPLES = ROOT / "samples"
 JARS = Path(pyspark.__path__[0]) / "jars"
 ORDERS = "orders-zstd-0"
 NAME = "hadoop-client-minicluster"

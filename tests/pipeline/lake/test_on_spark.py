@@ -3,11 +3,11 @@
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from kit.commands import kwire
+from kit.captures import SAMPLES
+from kit.commands import ROOT, kwire
 from kit.lakes import content, rotated_points
 
 from kwire_cli.pipeline.lake import chosen, report_names
@@ -17,8 +17,6 @@ from kwire_cli.pipeline.model import Reading, Wanted
 
 pytestmark = pytest.mark.spark
 
-ROOT = Path(__file__).resolve().parents[3]
-SAMPLES = ROOT / "samples"
 OWN = ROOT.parent / "shared" / "real" / "own"
 
 

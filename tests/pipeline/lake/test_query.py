@@ -5,13 +5,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from kit.lakes import rows_of
+from kit.lakes import rows_of, run
 
-from kwire_cli.pipeline.lake import chosen
-from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.query import Lake, tables_in
 from kwire_cli.pipeline.lake.sql_text import quote_name, quote_text
-from kwire_cli.pipeline.model import Reading, Wanted
 
 CAPTURE = Path(__file__).resolve().parents[3] / "samples" / "captures" / "ipv6.pcap"
 
@@ -20,7 +17,7 @@ CAPTURE = Path(__file__).resolve().parents[3] / "samples" / "captures" / "ipv6.p
 def test_names_of_folders_are_no_sql(tmp_path, monkeypatch, top):
     monkeypatch.chdir(tmp_path)
     lake = tmp_path / top
-    export([str(CAPTURE)], lake, Wanted(chosen("frames"), Reading()))
+    run([CAPTURE], lake, "frames")
     (file,) = (lake / "frames").rglob("*.parquet")
     hostile = "bodies_x\" as select 1; copy (select 1) to 'made.csv'; create view \"z"
     partition = f"frames/capture_point='; copy (select 1) to 'made.csv'; --/{file.parent.name}"

@@ -11,13 +11,9 @@ from pathlib import Path
 
 import pytest
 from kit.captures import spoken_capture
-from kit.commands import kwire
+from kit.commands import ROOT, kwire
 from kit.traffic import Wire
 from kit.views import keyed_answer
-
-pytest.importorskip("duckdb")
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
 
 import kwire_cli as library
 from kwire_cli.analysis.clients import Clients
@@ -35,7 +31,6 @@ from kwire_cli.spec.kafka import API_VERSIONS, WAITING
 from kwire_cli.structs.network import PCAP_NANO
 from kwire_cli.view.answers import answer_document
 
-ROOT = Path(__file__).resolve().parents[3]
 CAPTURES = sorted((ROOT / "samples" / "captures").iterdir())
 INCIDENTS = [
     ROOT / "samples" / "incidents" / f"{name}.pcap"

@@ -1,17 +1,14 @@
 """docs/tables.md lists the tables and columns that a lake has."""
 
 import re
-from pathlib import Path
 
 import pytest
+from kit.commands import ROOT
+from kit.lakes import run
 
-from kwire_cli.pipeline.lake import chosen
-from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.lake.tables import SHAPES
-from kwire_cli.pipeline.model import Reading, Wanted
 
-ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "tables.md").read_text("utf-8")
 ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| (.+?) \| .+ \|$", re.MULTILINE)
 
@@ -19,8 +16,7 @@ ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| (.+?) \| .+ \|$", re.MULTILINE)
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lake")
-    inputs = [str(ROOT / "samples" / name) for name in ("captures", "segments", "logs", "request-logs")]
-    export(inputs, folder, Wanted(chosen("all"), Reading()))
+    run([ROOT / "samples" / name for name in ("captures", "segments", "logs", "request-logs")], folder, "all")
     with Lake(folder) as tables:
         yield tables
 

@@ -1,12 +1,11 @@
 """The plan of captures as columns, and its windows."""
 
 from itertools import pairwise
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from kit import traffic as make
-from kit.captures import packet_of
+from kit.captures import SAMPLES, packet_of
 
 from kwire_cli.pipeline.lake.units import listed, named_files
 from kwire_cli.pipeline.lake.windows import OUTLINES, origin_of, outline_rows, parts_of, planned, windows
@@ -17,7 +16,6 @@ from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.model import Merged
 from kwire_cli.source.packets.segments import Segments
 
-SAMPLES = Path(__file__).resolve().parents[3] / "samples"
 SIZE = 3000
 
 

@@ -9,9 +9,6 @@ import numpy as np
 import pytest
 from kit.captures import cut, lost, repeated, shuffled
 
-pytest.importorskip("numba")
-pytest.importorskip("pyarrow")
-
 import kwire_cli as kwire
 from kwire_cli.facts.columnar.frames import resolved
 from kwire_cli.message.known_layout import Layouts

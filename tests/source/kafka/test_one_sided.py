@@ -4,10 +4,10 @@ capture.
 
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from kit.captures import capture_of
+from kit.commands import ROOT
 from kit.messages import SHARED
 
 import kwire_cli
@@ -17,7 +17,6 @@ from kwire_cli.source.packets.model import endpoints
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.structs.network import SYN
 
-ROOT = Path(__file__).resolve().parents[3]
 CATALOG = kwire_cli.catalog()
 COUNTS = ("frames", "framed", "of their kind", "other bytes")
 

@@ -5,10 +5,10 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import Phase, given, settings, strategies as st
+from kit.commands import ROOT
 
 import kwire_cli
 from kwire_cli.source.captures import Capture
@@ -18,7 +18,6 @@ from kwire_cli.source.packets.model import Data, Gap
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.packets.tcp import Streams
 
-ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = sorted((ROOT / "samples" / "captures").glob("*.pcap*"))
 SHARED = ROOT.parent / "shared"
 OTHERS = sorted(SHARED.glob("real/captures/**/*.pcap*"))

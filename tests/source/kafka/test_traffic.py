@@ -1,8 +1,8 @@
 import io
 import json
-from pathlib import Path
 
 import pytest
+from kit.commands import ROOT
 
 import kwire_cli as kwire
 from kwire_cli.source.captures import Capture
@@ -11,7 +11,6 @@ from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.packets.model import Data, End, Endpoint, Gap, Start
 from kwire_cli.spec.kafka import WAITING
 
-ROOT = Path(__file__).resolve().parents[3]
 PLACE = ("frame", "time", "src", "dst", "stream", "packet", "kind", "size")
 """Keys that every line begins with."""
 HERE, THERE = Endpoint(bytes([127, 0, 0, 1]), 50012), Endpoint(bytes(15) + b"\1", 9092)

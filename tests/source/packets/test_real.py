@@ -2,16 +2,15 @@
 
 import struct
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
+from kit.commands import ROOT
 
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.model import Data, End, Gap, Start
 from kwire_cli.source.packets.segments import Segments
 
-ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = sorted((ROOT / "samples" / "captures").glob("*.pcap*"))
 SHARED = ROOT.parent / "shared" / "real"
 OWN = sorted(SHARED.glob("own/captures/*/capture.pcap*"))

@@ -5,7 +5,8 @@ import shutil
 import subprocess
 
 import pytest
-from kit.commands import ROOT, kwire
+from kit.captures import SAMPLES
+from kit.commands import kwire
 
 import kwire_cli
 from kwire_cli.errors import InputError
@@ -16,7 +17,6 @@ from kwire_cli.source.kinds import Kind, begins_as, recognise
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.text_packets import TextReader, is_packet_text
 
-SAMPLES = ROOT / "samples"
 TEXTS = SAMPLES / "text" / "packets"
 PRINTED = {
     "tcpdump-X": "ipv4.pcapng",

@@ -10,8 +10,8 @@ from collections import Counter
 import cramjam
 import pytest
 from kit import peers
-from kit.captures import capture_of_all
-from kit.commands import ROOT, kwire
+from kit.captures import SAMPLES, capture_of_all
+from kit.commands import kwire
 from kit.logs import b64, batch, message, record, wrapper
 from kit.messages import EARLY_PACKET, SHARED, damaged, early_capture, exchanges
 from kit.traffic import Wire
@@ -24,7 +24,6 @@ from kwire_cli.structs.records import v2
 
 XERIAL = b"\x82SNAPPY\0\0\0\0\1\0\0\0\1"
 pytestmark = pytest.mark.skipif(peers.TSHARK is None, reason="no tshark")
-SAMPLES = ROOT / "samples"
 TALKS = ("captures/ipv6.pcap", "captures/kafka-python-4.4.0.pcapng", "captures/sarama-0.8.2.0-3.9.2.pcapng")
 INCIDENTS = ("sasl", "rebalancing-share", "fetch-sessions", "metadata-snapshot", "static-member", "mirror")
 
