@@ -19,7 +19,7 @@ from kwire_cli.analysis.costs.advice_values import named
 from kwire_cli.analysis.costs.overhead_answer import Overhead
 from kwire_cli.analysis.costs.tallies import Tallies
 from kwire_cli.analysis.state.answer import state_answer
-from kwire_cli.analysis.state.lag import logs_beside
+from kwire_cli.analysis.state.lag import find_logs
 from kwire_cli.cli.capture_inputs import tell_of_logs
 from kwire_cli.cli.compare_advice import APART, Advising, write
 from kwire_cli.cli.completers import complete_api, complete_message
@@ -182,7 +182,7 @@ def _state(run: Run) -> Answer:
     topics = counted.by.topics()
     if not topics:
         raise InputError("no log of Kafka's own topics in this could be read")
-    return state_answer(topics, hide=Redaction(run.catalog).record, beside=logs_beside(files, topics))
+    return state_answer(topics, hide=Redaction(run.catalog).record, beside=find_logs(files, topics))
 
 
 def _overhead(run: Run) -> Answer:

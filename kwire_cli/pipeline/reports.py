@@ -295,4 +295,4 @@ def verified(inputs: Inputs, paths: Sequence[str], *, deep: bool = False, form: 
 
 
 def _verified(part: Part, _: Faults, *, deep: bool, form: str) -> list[Verified]:
-    return [Verified.of(part, deep=deep, form=form).read()]
+    return [Verified.begin(part, deep=deep, form=form).read()]
