@@ -255,7 +255,7 @@ def _verify(environment: Environment, options: Options) -> int:
     caller.begin(paths)
     with environment.answering():
         for part in verify.parts_to_verify(paths):
-            verification.add(verify.Verified.of(part, deep=options.deep, form=form, caller=caller))
+            verification.add(verify.Verified.begin(part, deep=options.deep, form=form, caller=caller))
         emit(environment, verification.answer(), options)
     return Exit.FOUND if verification.checked.faults else Exit.DONE
 
@@ -310,7 +310,7 @@ def _readable(topics: Iterator[T], options: Options) -> tuple[list[T], InputErro
 
 def _state(environment: Environment, options: Options) -> int:
     from kwire_cli.analysis.state.answer import state_answer  # most runs show batches
-    from kwire_cli.analysis.state.lag import logs_beside
+    from kwire_cli.analysis.state.lag import find_logs
     from kwire_cli.analysis.state.topics import logs_of, read_logs
 
     if not options.state:
@@ -326,7 +326,7 @@ def _state(environment: Environment, options: Options) -> int:
     hide = Redaction(catalog, show_secrets=options.show_secrets).record
     beside = None
     if options.at is None:  # the logs are as they are now
-        beside = logs_beside(files, topics)
+        beside = find_logs(files, topics)
     emit(environment, state_answer(topics, hide=hide, beside=beside), options)
     for topic, parts in topics:
         last = max((part.passed.last for part in parts if part.passed.last is not None), default=None)

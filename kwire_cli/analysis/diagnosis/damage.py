@@ -1,4 +1,4 @@
-"""Damage in the logs of partitions: checksums that do not fit, bytes that are no batch, ends that are cut off."""
+"""Damage in the logs of partitions: wrong checksums, bytes outside of batches, ends that are cut off."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CUT = FindingKind(
 
 @dataclass
 class _Damage:
-    """The damage of a partition: batches with a wrong checksum, bytes that are no batch, and ends that are cut off."""
+    """The damage of a partition: batches with a wrong checksum, bytes outside of batches, and ends that are cut off."""
 
     checksums: Bounded = field(default_factory=Bounded)
     gaps: Bounded = field(default_factory=Bounded)
@@ -52,7 +52,7 @@ class _Damage:
 
 
 class DamagedLogs(Rule):
-    """Batches with wrong checksums, and bytes that are no batch, by partition."""
+    """Batches with wrong checksums, and bytes outside of batches, by partition."""
 
     KINDS = (CORRUPT, CUT)
 

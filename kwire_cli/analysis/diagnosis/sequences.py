@@ -1,4 +1,4 @@
-"""Sequences of idempotent producers in logs: gaps, repeated batches, and producers that began anew.
+"""Sequences of idempotent producers in logs: gaps, repeated batches, and producers that began again.
 
 `ProducerState` finds them, as it does for `dump --verify`.
 """
@@ -37,7 +37,7 @@ class LogSequences(Rule):
         self._findings: list[Finding] = []
 
     def log_item(self, item: LogItem) -> None:
-        """Take a batch of a log. Brokers write to their own topics without sequences that go on."""
+        """Take a batch of a log. The sequences in the brokers' own topics have no meaning."""
         batch = item.item
         if not isinstance(batch, Batch) or not batch.crc_valid or is_internal(item.topic or ""):
             return
@@ -56,5 +56,5 @@ class LogSequences(Rule):
                 self._findings.append(finding)
 
     def findings(self) -> Iterator[Finding]:
-        """Yield the places where sequences do not go on."""
+        """Yield the gaps and the repeated batches."""
         yield from self._findings

@@ -29,16 +29,16 @@ LOGS = (
     Column("unapplied", "map", level="warning", keep=3),
     Column("notes", "list", level="warning"),
 )
-"""A log that was read: its snapshot and its offsets, then what was not understood (`State`), and `notes` on what could
-not be read."""
+"""A log that was read: its snapshot and its offsets, then the records that could not be applied (`State`),
+and `notes` on damage."""
 
 
 def state_answer(
     topics: Iterable[tuple[str, Sequence[Folded]]], *, hide: Hide | None, beside: Logs | None = None
 ) -> Answer:
-    """Return what the partitions of topics say: the tables of each topic, then the logs that were read.
+    """Return the states of partitions: the tables of each topic, then the logs that were read.
 
-    `hide` finds what to redact in a payload; None shows everything. `beside` are the logs of other topics, for lag.
+    `hide` finds what to redact in a payload; None shows everything. `beside` has the logs of other topics, for lag.
     """
     logs: list[tuple[Any, ...]] = []
     tables: list[Table] = []
@@ -56,7 +56,8 @@ def state_answer(
 
 
 def _log(part: Folded) -> tuple[Any, ...]:
-    state, passed = part.state, part.passed
+    state = part.state
+    passed = part.passed
     return (
         part.topic,
         part.partition,

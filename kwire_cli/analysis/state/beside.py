@@ -1,4 +1,4 @@
-"""Logs beside those of Kafka's own topics: the ends of the partitions in the same log directories."""
+"""The ends of the other partitions in the log directories of Kafka's own topics."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     """A topic and the number of its partition."""
 
 
-def ends_beside(files: Iterable[LogFile]) -> tuple[dict[Named, Ends], list[str]]:
-    """Return the ends of the partitions in the log directories that files lie in, and why some cannot be read.
+def read_ends(files: Iterable[LogFile]) -> tuple[dict[Named, Ends], list[str]]:
+    """Return the ends of the partitions in the log directories of files, and why some cannot be read.
 
     Of several replicas, the log that goes furthest counts. Folders that cannot be listed count as empty.
     """

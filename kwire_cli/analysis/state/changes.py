@@ -42,7 +42,7 @@ Range = tuple[Bound, Bound]
 
 
 def range_of(text: str) -> Range:
-    """Return the range that a text such as `20..60`, `20..` or `..2026-11-21T11:00:00Z` says; InputError otherwise."""
+    """Parse a range such as `20..60`, `20..` or `..2026-11-21T11:00:00Z`. Raise InputError for anything else."""
     parts = text.split("..")
     if len(parts) != 2 or not any(parts):
         raise _malformed(text)
@@ -118,7 +118,7 @@ def changed(log: Log, between: Range) -> Changed:
 
 
 def _offset_of(log: Log, bound: Bound) -> int | None:
-    """Return the offset of the last record up to a bound, -1 before the first, None where the range is open."""
+    """Return the offset of the last record up to a bound, -1 before the first, None if the range is open."""
     if bound.time is None:
         return bound.offset
     last = _last_before(log, bound.time)
@@ -172,7 +172,7 @@ _LOGS = (
 )
 
 _MAIN = {"groups": "state", "members": "clientId", "listeners": "port", "brokers": "fenced", "shareBatches": "state"}
-"""The field that stands for a row that is added or removed, where it is not the first one behind the key."""
+"""The field that is shown for a row that is added or removed, if it is not the first one after the key."""
 _QUIET = frozenset(
     {
         "committed",
@@ -195,7 +195,7 @@ _QUIET = frozenset(
         "pendingOffsets",
     }
 )
-"""Fields that say when, or the same as other fields or rows: they are no changes of their own."""
+"""Fields of times, and fields that repeat other fields or rows: a change of these is not shown."""
 _QUIET_IN = {"groups": {"offsets"}, "transactions": {"offset"}, "sharePartitions": {"offset"}}
 KINDS = ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 
@@ -262,7 +262,8 @@ def _by_key(part: Folded, hide: Hide | None) -> dict[str, dict[Key, _Pair]]:
 
 def _changes(listing: Listing, old: dict[Key, _Pair], new: dict[Key, _Pair]) -> Iterator[Cells]:
     for key in sorted({*old, *new}):
-        was, now = old.get(key), new.get(key)
+        was = old.get(key)
+        now = new.get(key)
         if (was and now) or not listing.keys:
             yield from _fields(listing, was or _NO_ROW, now or _NO_ROW)
         elif was:

@@ -46,7 +46,7 @@ class Ends:
 def ends_of(part: Partition, *, start: int | None = None, high_watermark: int | None = None) -> Ends | None:
     """Return the ends of a partition's log, or None if its folder has no segment.
 
-    `start` and `high_watermark` are what the checkpoints of the log directory say.
+    `start` and `high_watermark` come from the checkpoints of the log directory.
 
     Raises:
         InputError: A file cannot be read.
@@ -55,8 +55,8 @@ def ends_of(part: Partition, *, start: int | None = None, high_watermark: int | 
     logs = [file for file in part.of(Kind.LOG) if file.name.base_offset is not None]
     if not logs:
         return None
-    first, active = logs[0].name.base_offset or 0, logs[-1].name.base_offset or 0
-    ends = Ends(first, active, high_watermark=high_watermark)
+    first = logs[0].name.base_offset or 0
+    ends = Ends(first, logs[-1].name.base_offset or 0, high_watermark=high_watermark)
     for batch in _last_batches(part, logs[-1], ends):
         ends.end = batch.head.last_offset + 1
         ends.newest = batch.head.max_timestamp
@@ -86,7 +86,7 @@ def _last_entry(part: Partition, base: int) -> tuple[int, int]:
     """Return the last entry of the index of a segment, zeros without one."""
     file = part.at(Kind.INDEX, base)
     try:
-        # Behind the entries, the file may be zeros: a broker makes it as large as it may become.
+        # A broker allocates an index at its full size: zeros follow the entries.
         data = bytes(FileBytes(file.path).view()).rstrip(b"\0") if file else b""
     except InputError:
         return 0, 0

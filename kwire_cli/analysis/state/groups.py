@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.coordinators import OFFSET_COMMITS, TYPE_SIZE
-from kwire_cli.analysis.state.model import CoordinatorState, Kept
+from kwire_cli.analysis.state.model import CoordinatorState, Latest
 from kwire_cli.engine.values import instant
 from kwire_cli.records.kafka_topics import decode_control
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS
@@ -35,12 +35,12 @@ MEMBER_STATES = {
 }
 """MemberState of modern groups, and of streams groups."""
 _FURTHER_PARTS = ("topology", "statePartitions", "partitionMetadata")
-"""Parts of a group that are columns of their own."""
+"""Parts of a group that are separate columns."""
 
 
 @dataclass
 class Group:
-    """The parts of a group, as far as they are there. Kafka makes a classic group for offsets alone."""
+    """The known parts of a group. Kafka makes a classic group for offsets without a group."""
 
     name: str
     type: str = "classic"
@@ -63,7 +63,7 @@ class Group:
             self.parts[part] = record.value
 
     def rows(self) -> Iterator[Named]:
-        """Yield the rows of the group and its members: what Kafka's records say, in their words."""
+        """Yield the rows of the group and its members, with the fields of Kafka's records."""
         metadata = {**self.parts.get("metadata", {})}
         classic_members: list[Row] = metadata.pop("members", [])
         members = classic_members if self.type == "classic" else [*self._members()]
@@ -125,23 +125,23 @@ class Groups(CoordinatorState):
 
     def __init__(self, catalog: Catalog) -> None:
         super().__init__(catalog)
-        self.commits: dict[bytes, Kept] = {}
-        self.pending: dict[int, dict[bytes, Kept]] = {}
+        self.commits: dict[bytes, Latest] = {}
+        self.pending: dict[int, dict[bytes, Latest]] = {}
         self.waiting: dict[bytes, set[int]] = {}
 
-    def put(self, number: int, key: bytes, event: Event) -> None:
+    def add_record(self, number: int, key: bytes, event: Event) -> None:
         """Take in a record of a type that is known. A tombstone drops pending offsets of its partition too."""
         place = key[TYPE_SIZE:]
         if number not in OFFSET_COMMITS:
-            super().put(number, key, event)
+            super().add_record(number, key, event)
         elif event.value is None:
             self.commits.pop(place, None)
             for producer in self.waiting.pop(place, ()):
                 del self.pending[producer][place]
         elif event.producer_id < 0:
-            self.commits[place] = Kept(key, event.value, event.offset)
+            self.commits[place] = Latest(key, event.value, event.offset)
         else:
-            self.pending.setdefault(event.producer_id, {})[place] = Kept(key, event.value, event.offset)
+            self.pending.setdefault(event.producer_id, {})[place] = Latest(key, event.value, event.offset)
             self.waiting.setdefault(place, set()).add(event.producer_id)
 
     def end_transaction(self, event: Event, /) -> None:
@@ -156,7 +156,7 @@ class Groups(CoordinatorState):
                 self.commits[place] = kept
 
     def rows(self, *, hide: Hide | None) -> Iterator[Named]:
-        """Yield the rows of offsets, and those of groups and their members."""
+        """Yield the rows of offsets, groups and members."""
         self.undecoded = 0
         groups: dict[str, Group] = {}
         for kept in self.live.values():
@@ -175,7 +175,7 @@ class Groups(CoordinatorState):
             yield from group.rows()
 
 
-def _offset_row(record: CoordinatorRecord, kept: Kept) -> Row:
+def _offset_row(record: CoordinatorRecord, kept: Latest) -> Row:
     return {
         "group": record.name,
         "topic": record.key["topic"],

@@ -2,7 +2,7 @@
 
 Most records put a row into a table or remove one; `RECORDS` has what each type of record does. Records between
 BeginTransaction and EndTransaction (KIP-868) count once that came, and never if AbortTransaction does
-(MetadataBatchLoader). The header of a snapshot begins anew. Control records have the voters and the kraft.version.
+(MetadataBatchLoader). The header of a snapshot resets the image. Control records have the voters and the kraft.version.
 Sources: the Delta classes of org.apache.kafka.image; PartitionRegistration; BrokerRegistration.
 """
 
@@ -33,7 +33,9 @@ TOPIC_RESOURCE = 2
 NO_LEADER_CHANGE = -2
 MIGRATING = "AAAAAAAAAAAAAAAAAAAAAA"
 """DirectoryId.MIGRATING, which stands for the directories of a record from before there were any."""
-BEGIN, END, ABORT = "BeginTransactionRecord", "EndTransactionRecord", "AbortTransactionRecord"
+BEGIN = "BeginTransactionRecord"
+END = "EndTransactionRecord"
+ABORT = "AbortTransactionRecord"
 _LISTS = (
     "replicas",
     "isr",
@@ -178,16 +180,16 @@ def _hidden(payload: RecordPayload, hide: Hide | None) -> Row:
 
 
 # What records do. A function takes the image, the record as it was decoded, and its data. It returns False if the
-# record changes what was never seen: the log begins behind it.
+# record changes a row that no record before has created: the log begins later.
 
 
-def _put(table: str, *key: str, secret: bool = False) -> Callable[[Image, RecordPayload, Row], None]:
+def _store(table: str, *key: str, secret: bool = False) -> Callable[[Image, RecordPayload, Row], None]:
     """Return the function of records that put a row into a table."""
 
-    def put(image: Image, payload: RecordPayload, data: Row) -> None:
+    def store(image: Image, payload: RecordPayload, data: Row) -> None:
         image.tables[table][tuple(data[name] for name in key)] = payload if secret else data
 
-    return put
+    return store
 
 
 def _remove(table: str, *key: str) -> Callable[[Image, RecordPayload, Row], bool]:
@@ -280,7 +282,8 @@ def _merge(partition: Row, change: Row) -> None:
 def _clear_elr(image: Image, _: RecordPayload, data: Row) -> bool:
     """Clear the eligible leader replicas of one topic, or of all topics if the record names none."""
     one = image.ids.get(data["topicName"])
-    for topic_id in [*image.elr] if not data["topicName"] else [one] if one else []:
+    topic_ids = [one] if one else []
+    for topic_id in topic_ids if data["topicName"] else [*image.elr]:
         by_number = image.topics.get(topic_id, {"partitions": {}})["partitions"]
         for number in image.elr.pop(topic_id, ()):
             partition = by_number.get(number)
@@ -340,18 +343,18 @@ RECORDS: dict[str, Callable[[Image, RecordPayload, Row], bool | None]] = {
     "FenceBrokerRecord": partial(_fence, fenced=1),
     "UnfenceBrokerRecord": partial(_fence, fenced=-1),
     "RemoveTopicRecord": _remove_topic,
-    "DelegationTokenRecord": _put("delegationTokens", "tokenId", secret=True),
-    "UserScramCredentialRecord": _put("scramUsers", "mechanism", "name", secret=True),
+    "DelegationTokenRecord": _store("delegationTokens", "tokenId", secret=True),
+    "UserScramCredentialRecord": _store("scramUsers", "mechanism", "name", secret=True),
     "FeatureLevelRecord": _feature,
     "ClientQuotaRecord": _quota,
     "ProducerIdsRecord": _producer_ids,
     "BrokerRegistrationChangeRecord": _change_broker,
-    "AccessControlEntryRecord": _put("acls", "id"),
+    "AccessControlEntryRecord": _store("acls", "id"),
     "RemoveAccessControlEntryRecord": _remove("acls", "id"),
     "ZkMigrationStateRecord": _zk_migration,
     "RemoveUserScramCredentialRecord": _remove("scramUsers", "mechanism", "name"),
     "RemoveDelegationTokenRecord": _remove("delegationTokens", "tokenId"),
-    "RegisterControllerRecord": _put("controllers", "controllerId"),
+    "RegisterControllerRecord": _store("controllers", "controllerId"),
     "ClearElrRecord": _clear_elr,
     "UnregisterControllerRecord": _remove("controllers", "controllerId"),
     "NoOpRecord": _nothing,

@@ -1,4 +1,4 @@
-"""Lag of committed offsets: what the logs beside `__consumer_offsets` say of its rows.
+"""Lag of committed offsets, by the ends of the logs that they point into.
 
 Lag counts the offsets from a committed one to the end of the log, as kafka-consumer-groups does.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.state.beside import ends_beside
+from kwire_cli.analysis.state.beside import read_ends
 from kwire_cli.answer import Fact, Facts, Note
 from kwire_cli.engine.values import instant
 from kwire_cli.errors import counted, few
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from kwire_cli.answer import Block
     from kwire_cli.source.log_inputs import LogFile
 
-BELOW, BEYOND = "BELOW_LOG_START", "BEYOND_LOG_END"
+BELOW = "BELOW_LOG_START"
+BEYOND = "BEYOND_LOG_END"
 """Reasons why a fetch at a committed offset gets OFFSET_OUT_OF_RANGE."""
 _PLAUSIBLE = 366 * 86_400_000
 """Milliseconds from the newest record of a coordinator up to which times of producers are believed: some count time in
@@ -32,17 +33,17 @@ _MOST_NOTES = 10
 _TOTALS = ("lag", "outOfRange", "lagUnknown")
 
 
-def logs_beside(files: Iterable[LogFile], topics: Sequence[tuple[str, Sequence[Folded]]]) -> Logs | None:
-    """Return the logs beside the files of folded topics; None if `__consumer_offsets` is not among the topics."""
+def find_logs(files: Iterable[LogFile], topics: Sequence[tuple[str, Sequence[Folded]]]) -> Logs | None:
+    """Return the logs in the log directories of files; None if `__consumer_offsets` is not among the topics."""
     consumers = dict(topics).get(CONSUMER_OFFSETS)
     if consumers is None:
         return None
-    ends, notes = ends_beside(files)
+    ends, notes = read_ends(files)
     return Logs(ends, notes, max((part.passed.newest for part in consumers), default=-1))
 
 
 class Logs:
-    """The ends of the logs beside `__consumer_offsets`, and `unreadable` ones.
+    """The ends of the logs in the log directories of `__consumer_offsets`, and why some are `unreadable`.
 
     `as_of` is the newest time, in milliseconds: of records of the coordinator, and of other logs if it is plausible.
     """
@@ -56,7 +57,7 @@ class Logs:
         self._used: dict[Named, Ends] = {}
 
     def add_lag(self, rows: Mapping[str, list[Row]]) -> None:
-        """Add the ends of logs to rows of committed offsets, and totals to those of groups.
+        """Add the ends of logs to rows of committed offsets, and totals to rows of groups.
 
         If the log of no committed offset is here, rows stay as they are.
         """
@@ -89,7 +90,7 @@ class Logs:
             group.update(total)
 
     def blocks(self) -> Iterator[Block]:
-        """Yield what stands below the tables: the time that ages count up to, and notes."""
+        """Yield the time up to which ages count, and notes."""
         if self._used and self.as_of >= 0:
             yield Facts([Fact("agesAsOf", instant(self.as_of), "instant", title="ages as of")])
         notes = list(self._notes)
@@ -108,9 +109,10 @@ def _of_offset(row: Row, log: Ends | None, as_of: int) -> Row:
     found: Row = {"ageSeconds": max(as_of - time, 0) / 1000 if time >= 0 else None}
     if log is None:
         return found | dict.fromkeys(("lag", "outOfRange", "logStartOffset", "highWatermark", "logEndOffset"))
+    beyond = BEYOND if offset > log.end else None
     return found | {
         "lag": max(log.limit - offset, 0),
-        "outOfRange": BELOW if offset < log.start else BEYOND if offset > log.end else None,
+        "outOfRange": BELOW if offset < log.start else beyond,
         "logStartOffset": log.start,
         "highWatermark": log.high_watermark,
         "logEndOffset": log.end,

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class State:
     """The state of a topic after some of its records.
 
-    `unknown` counts record types that are not known, by number or name, and `unapplied` changes of what was never
-    seen, by record type. `undecoded` counts records that could not be decoded; a coordinator's are counted when rows
-    are made.
+    `unknown` counts record types that are not known, by number or name, and `unapplied` changes to rows that no
+    record has created, by record type. `undecoded` counts records that could not be decoded; a coordinator's are
+    counted when rows are made.
     """
 
     def __init__(self, catalog: Catalog) -> None:
@@ -36,7 +36,7 @@ class State:
         self.undecoded = 0
 
     def apply(self, event: Event) -> None:
-        """Take in a record. Never raises, whatever its bytes."""
+        """Take in a record. Never raises for any bytes."""
         raise NotImplementedError
 
     def rows(self, *, hide: Hide | None) -> Iterator[Named]:
@@ -47,7 +47,7 @@ class State:
         raise NotImplementedError
 
 
-class Kept(NamedTuple):
+class Latest(NamedTuple):
     """The newest record under a key."""
 
     key: bytes
@@ -62,30 +62,30 @@ class CoordinatorState(State):
 
     def __init__(self, catalog: Catalog) -> None:
         super().__init__(catalog)
-        self.live: dict[bytes, Kept] = {}
+        self.live: dict[bytes, Latest] = {}
         self._types = record_types(catalog, COORDINATORS[self.TOPIC])
 
     def apply(self, event: Event) -> None:
-        """Take in a record; one without a value removes what is under its key."""
+        """Take in a record; one without a value removes the record of its key."""
         number = type_of(event.key)
         if event.control:
             self.end_transaction(event)
         elif event.key is None or number not in self._types:
             self.unknown["none" if number is None else str(number)] += 1
         else:
-            self.put(number, event.key, event)
+            self.add_record(number, event.key, event)
 
     def end_transaction(self, event: Event, /) -> None:
         """Take in a control record."""
 
-    def put(self, number: int, key: bytes, event: Event) -> None:  # noqa: ARG002 - types matter to some topics
+    def add_record(self, number: int, key: bytes, event: Event) -> None:  # noqa: ARG002 - types matter to some topics
         """Take in a record of a type that is known."""
         if event.value is None:
             self.live.pop(key, None)
         else:
-            self.live[key] = Kept(key, event.value, event.offset)
+            self.live[key] = Latest(key, event.value, event.offset)
 
-    def decode(self, kept: Kept, hide: Hide | None) -> CoordinatorRecord | None:
+    def decode(self, kept: Latest, hide: Hide | None) -> CoordinatorRecord | None:
         """Decode a record, or count it as undecoded."""
         record = decode_coordinator(self.catalog, self.TOPIC, kept.key, kept.value, hide)
         self.undecoded += record is None

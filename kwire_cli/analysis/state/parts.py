@@ -1,4 +1,4 @@
-"""The states of Kafka's own topics as a fold over partitions, each of which is folded in a task."""
+"""The states of Kafka's own topics as a fold over partitions. A task folds each partition."""
 
 from __future__ import annotations
 
@@ -30,14 +30,18 @@ class States:
 
     def topics(self) -> list[tuple[str, list[Folded]]]:
         """Return the topics with their partitions, as `read_logs` yields them."""
-        topics = [(topic, [part for part in self.parts if part.topic == topic]) for topic in TOPICS]
-        return [(topic, parts) for topic, parts in topics if parts]
+        by_topic: dict[str, list[Folded]] = {}
+        for part in sorted(self.parts, key=lambda part: TOPICS.index(part.topic)):
+            by_topic.setdefault(part.topic, []).append(part)
+        return [*by_topic.items()]
 
 
 def units_of(files: Iterable[LogFile]) -> list[tuple[str, ...]]:
-    """Return the files of each partition that has a state, by their paths: what a task folds.
+    """Return the paths of the files that each task folds: those of a partition.
 
-    Raises InputError if no file is of a topic that has a state.
+    Raises InputError if no file belongs to a topic that has a state.
     """
-    places = (of_one for of_topic in partitions_of(files).values() for of_one in of_topic.values())
-    return [tuple(str(file.path) for file in of_one) for of_one in places]
+    units: list[tuple[str, ...]] = []
+    for places in partitions_of(files).values():
+        units += (tuple(str(file.path) for file in of_one) for of_one in places.values())
+    return units

@@ -1,7 +1,7 @@
-"""`__share_group_state`: what the share coordinator knows of each partition of a share group (ShareCoordinatorShard).
+"""`__share_group_state`: the state of each partition of a share group (ShareCoordinatorShard).
 
-A snapshot replaces what was known. An update is merged into it: its batches go over those that are there, and what lies
-below the start offset goes.
+A snapshot replaces the state. An update is merged into it: its batches cover older ones, and batches below the start
+offset are removed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.coordinators import TYPE_SIZE
-from kwire_cli.analysis.state.model import CoordinatorState, Kept
+from kwire_cli.analysis.state.model import CoordinatorState, Latest
 from kwire_cli.spec.kafka import SHARE_GROUP_STATE
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-SNAPSHOT, UPDATE = 0, 1
+SNAPSHOT = 0
+UPDATE = 1
 DELIVERY_STATES = {0: "Available", 2: "Acknowledged", 4: "Archived"}
 """RecordState of the share partition."""
 _WITHOUT_SNAPSHOT = {
@@ -49,7 +50,7 @@ class StateBatch(NamedTuple):
 
 @dataclass
 class SharePartition:
-    """The fields of a share partition, and its batches in layers: those of the snapshot and of each update.
+    """The fields of a share partition, and its batches in layers: the snapshot, then each update.
 
     A layer begins with the start offset from then on. The layers are combined only when shown: combining them at each
     update would be more work than the log is long.
@@ -77,14 +78,14 @@ class ShareGroups(CoordinatorState):
         super().__init__(catalog)
         self.partitions: dict[bytes, SharePartition] = {}
 
-    def put(self, number: int, key: bytes, event: Event) -> None:
+    def add_record(self, number: int, key: bytes, event: Event) -> None:
         """Take in a snapshot or an update. A snapshot without a value removes its partition."""
         place = key[TYPE_SIZE:]
         if event.value is None:
             if number == SNAPSHOT:
                 self.partitions.pop(place, None)
             return
-        record = self.decode(Kept(key, event.value, event.offset), None)
+        record = self.decode(Latest(key, event.value, event.offset), None)
         if not record:
             return
         value = {**record.value}
@@ -121,11 +122,11 @@ class ShareGroups(CoordinatorState):
 
 
 def flattened(layers: Sequence[tuple[int, Iterable[StateBatch]]]) -> list[StateBatch]:
-    """Combine the batches of all layers, each with the start offset that holds from it on, -1 for none.
+    """Combine the batches of all layers, each with the start offset from then on, -1 if unknown.
 
-    The result is that of combining one layer after the other (PersisterStateBatchCombiner). Where several batches cover
-    an offset, the one that was delivered more often counts, then the one with the higher state; neighbours that say the
-    same become one. Batches below a start offset of their own layer or of a later one are dropped.
+    The result equals combining the layers in order (PersisterStateBatchCombiner). If several batches cover an offset,
+    the one that was delivered more often counts, then the one with the higher state; equal neighbours become one.
+    Batches below the start offset of their layer or of a later one are dropped.
     """
     batches: list[StateBatch] = []
     start = -1

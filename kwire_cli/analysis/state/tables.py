@@ -1,7 +1,7 @@
-"""The tables that the states of Kafka's own topics make: their columns, and the columns that name a row.
+"""The tables of the states of Kafka's own topics: their columns, and the columns that name a row.
 
-Rows have the fields of Kafka's records. A table declares the columns that a person sees. All other fields of its rows
-are columns for programs.
+Rows have the fields of Kafka's records. A table declares the columns that a terminal shows. All other fields of its
+rows are columns for programs.
 """
 
 from __future__ import annotations
@@ -76,11 +76,14 @@ COLUMNS = {
 }
 """Columns that are more than text."""
 BESIDE = frozenset({"lag", "outOfRange", "lagUnknown", "logStartOffset", "highWatermark", "logEndOffset", "ageSeconds"})
-"""Columns that tables only have where the logs of other topics are beside them."""
+"""Columns of tables for which the logs of other topics were found."""
 
 
 class Listing(NamedTuple):
-    """A table of a topic: the columns that a person sees. The first `keys` columns name a row, and order the rows."""
+    """A table of a topic: the columns that a terminal shows.
+
+    The first `keys` columns name a row, and order the rows.
+    """
 
     name: str
     columns: tuple[Column, ...]
@@ -102,12 +105,12 @@ class Listing(NamedTuple):
         return [column.name for column in self.columns[: self.keys]]
 
     def key(self, row: Row) -> Key:
-        """Return the values that name a row. Keys have an order, whatever their types."""
+        """Return the values that name a row, in a form that can be ordered."""
         return tuple(_comparable(row.get(name)) for name in self.key_names)
 
 
 def _comparable(value: Any) -> Any:
-    """Return a value that can be compared with those of other types: a user of a quota is None beside names."""
+    """Return a value that compares with values of other types: the default user of a quota is None."""
     if isinstance(value, dict):
         return "dict", tuple((name, _comparable(member)) for name, member in sorted(value.items()))
     return type(value).__name__, value
@@ -208,4 +211,4 @@ LISTINGS: dict[str, tuple[Listing, ...]] = {
         listing("delegationTokens", "tokenId", "owner", "requester"),
     ),
 }
-"""The tables of each topic, in the order in which a person reads them."""
+"""The tables of each topic, in the order of the answer."""

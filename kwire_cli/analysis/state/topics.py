@@ -1,7 +1,7 @@
 """States of Kafka's own topics at an offset, folded from the files of their logs.
 
-`logs_of` finds the logs of each topic among files. The fold of a KRaft log begins with its newest snapshot that covers
-no more than the offset, whatever the log holds before the snapshot.
+`logs_of` finds the logs of each topic among files. The fold of a KRaft log begins with the newest snapshot that covers
+no more than the offset.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _NAMED = 8
 
 @dataclass
 class Folded:
-    """The state of a partition at an offset, and counts of what was read for it.
+    """The state of a partition at an offset, and counts of the records that were read.
 
     `snapshot` is the name of the snapshot that the fold began with.
     """
@@ -140,7 +140,8 @@ class Log:
             inside = Passed()
             for event in events(self.items(newest), inside):
                 out.state.apply(event)
-            first, out.snapshot = _base(newest), _name(newest)
+            first = _base(newest)
+            out.snapshot = _name(newest)
             passed.last = first - 1 if first else None
             passed.batches = inside.batches
             if inside.gap_bytes or inside.corrupt:
@@ -189,12 +190,13 @@ def _is_snapshot(file: LogFile) -> bool:
 
 
 def first_reachable(topic: str, files: Iterable[LogFile]) -> int:
-    """Return the first offset at which these files of a partition say what the topic says.
+    """Return the first offset for which these files of a partition have the state.
 
-    Of the metadata log that is where its first snapshot ends, unless the log is there from offset 0 on. Without
-    snapshots, and for other topics, it is where the log begins.
+    For the metadata log, the offset is the end of its first snapshot, unless the log begins at offset 0. Without
+    snapshots, and for other topics, the offset is the begin of the log.
     """
-    logs, ends = [], []
+    logs = []
+    ends = []
     for file in files:
         if _is_snapshot(file):
             ends.append(max(_base(file) - 1, 0))
@@ -218,8 +220,8 @@ def logs_of(
 ) -> Iterator[tuple[str, list[Log]]]:
     """Yield each topic among the files that has a state, with the logs of its partitions.
 
-    Files without the name of a topic are of the topic `as_topic`. `wanted` are the topics to read, none for all.
-    Raises InputError if no file is of a topic that has a state.
+    Files without the name of a topic count as files of `as_topic`. `wanted` are the topics to read, empty for all.
+    Raises InputError if no file belongs to a topic that has a state.
     """
     partitions = partitions_of(files, as_topic, wanted)
     for topic in TOPICS:
@@ -268,7 +270,7 @@ def read_logs(topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T])
 def partitions_of(
     files: Iterable[LogFile], as_topic: str | None = None, wanted: tuple[str, ...] = ()
 ) -> dict[str, dict[Place, list[LogFile]]]:
-    """Return the files of each partition of each topic that has a state. Raises InputError if there are none."""
+    """Return the files of each partition of each topic that has a state. Raises InputError if there is no such file."""
     partitions: dict[str, dict[Place, list[LogFile]]] = {}
     topic_names = set()
     for file in files:
@@ -289,7 +291,7 @@ def partitions_of(
 
 
 def _without_bootstrap(places: dict[Place, list[LogFile]]) -> dict[Place, list[LogFile]]:
-    """Return the places of metadata without bootstrap.checkpoint if there are others: logs begin with what it says."""
+    """Return the places of metadata without bootstrap.checkpoint if there are others: logs begin with its records."""
     others = {
         place: files
         for place, files in places.items()

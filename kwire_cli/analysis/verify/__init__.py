@@ -1,7 +1,7 @@
 """Verification that the files of log directories are as a broker would have left them.
 
-`verify_part` names each fault of a partition's folder or of a file. `Verification` is the question what is wrong in log
-directories, as a fold over the parts that can be verified on their own.
+`verify_part` yields the faults of a partition's folder or of a file. `Verification` adds up the faults of log
+directories, as a fold over the parts that can be verified separately.
 """
 
 from __future__ import annotations
@@ -68,15 +68,15 @@ def parts_to_verify(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Part]:
 
 @dataclass
 class Verified:
-    """A part and its faults, which may be read as they are asked for. `checked` counts what was looked at by then."""
+    """A part and its faults, an iterator that may not have been read yet. `checked` counts the files that were."""
 
     part: Part
     faults: Iterable[Fault]
     checked: Checked
 
     @classmethod
-    def of(cls, part: Part, *, deep: bool = False, form: str = AUTO, caller: Caller | None = None) -> Verified:
-        """Verify a part as its faults are asked for. `caller` learns how far that is, and may stop it."""
+    def begin(cls, part: Part, *, deep: bool = False, form: str = AUTO, caller: Caller | None = None) -> Verified:
+        """Return a part that is verified while its faults are read. `caller` gets the progress, and may stop it."""
         checked = Checked(caller=caller or Caller())
         return cls(part, verify_part(part.place, deep=deep, form=form, checked=checked), checked)
 
@@ -109,7 +109,7 @@ class Verification:
             self.add(part)
 
     def answer(self) -> Answer:
-        """Return the faults of each path, in the order of the paths, and behind them how much was looked at.
+        """Return the faults of each path, in the order of the paths, then counts of the files that were read.
 
         Raises:
             InputError: As the rows are read: a part cannot be read, or a path holds nothing that could be verified.
@@ -135,10 +135,12 @@ class Verification:
             yield from self._all_rows()
 
     def _all_rows(self) -> Iterator[Row]:
-        checked, empty = self.checked, []
+        checked = self.checked
+        empty = []
         for number, path in enumerate(map(path_of, self.paths)):
             before = (checked.logs, checked.faults)
-            long, short = absolute(path), str(path)
+            long = absolute(path)
+            short = str(path)
             for verified in self._parts.get(number, ()):
                 for fault in verified.faults:
                     checked.faults += 1
@@ -156,7 +158,7 @@ class Verification:
 
 
 def verify(*paths: str | os.PathLike[str], deep: bool = False, form: str = AUTO) -> Answer:
-    """Return what is wrong in log directories, as `kwire dump --verify` does; with `deep` the records are read too.
+    """Return the faults of log directories, as `kwire dump --verify` does; with `deep` the records are read too.
 
     `form` is the record format, by default the format of each magic byte.
 
@@ -166,6 +168,6 @@ def verify(*paths: str | os.PathLike[str], deep: bool = False, form: str = AUTO)
     """
     verification = Verification(paths)
     for part in parts_to_verify(paths):
-        verification.add(Verified.of(part, deep=deep, form=form))
+        verification.add(Verified.begin(part, deep=deep, form=form))
     answer = verification.answer().read()
     return replace(answer, found=verification.checked.faults > 0)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Fault(NamedTuple):
     """A fault of a file.
 
-    `position` counts bytes from the begin of `file`, `offset` is that of the log; each is None where it has no meaning.
+    `position` counts bytes from the begin of `file`, `offset` is an offset of the log; None if they have no meaning.
     """
 
     code: str
@@ -104,9 +104,9 @@ def from_anomalies(file: Place, anomalies: Iterable[Anomaly], offset: int | None
 
 
 class LeaderEpochCheck:
-    """The epochs of a partition's batches: they never fall, and are those of the leader-epoch-checkpoint.
+    """The epochs of a partition's batches: they never fall, and agree with the leader-epoch-checkpoint.
 
-    `entries` are those of the checkpoint, ascending; none where it has none or can't be relied on.
+    `entries` are the ascending entries of the checkpoint, empty if it cannot be relied on.
     """
 
     def __init__(self, file: Place, entries: Sequence[LeaderEpoch]) -> None:

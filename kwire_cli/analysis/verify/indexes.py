@@ -1,8 +1,8 @@
 """The indexes of a segment against the batches of its log.
 
-An index may be sparse, and it may be gone: a broker makes it anew from the log. What it says has to be right. The good
-batches of a segment are kept in columns of numbers, in which each entry is found by bisection. Nothing is said of
-entries that lead to bytes that are no good batch.
+An index may be sparse or missing: a broker rebuilds it from the log. Its entries have to be right. The good batches
+of a segment are kept in columns of numbers, in which each entry is found by bisection. Entries that point to damage
+in the log are not judged.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class GoodBatches:
     """The good batches of a segment in the order of the log: where they begin, their offsets and times.
 
     `lasts` and `largest` are the last offset and the largest time so far. `is_whole` is whether compaction removed no
-    record from a batch. `lost` has the end of bytes that are no good batch, by the number of the batch behind them.
+    record from a batch. `lost` has the end of damage, by the number of the batch after it.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class GoodBatches:
         self.is_whole.append(head.records_count == head.last_offset - head.base_offset + 1)
 
     def lose(self, end: int) -> None:
-        """Note that the bytes up to here are no good batch."""
+        """Note that the bytes up to `end` are damaged."""
         number = len(self.positions)
         if number not in self.lost:
             self._lost_before.append(number)
@@ -85,8 +85,9 @@ class GoodBatches:
                 yield Fault("INDEX_OFFSET", file, entry.at, entry.offset, text)
 
     def _wrong_offset(self, entry: OffsetEntry, at: int) -> str:
-        """Return what is wrong with the offset of an entry at the position of a batch."""
-        offset, position = entry.offset, entry.position
+        """Return the fault in the offset of an entry at the position of a batch, empty for a right one."""
+        offset = entry.offset
+        position = entry.position
         if offset < self.firsts[at]:
             return f"offset {offset} lies before the batch at position {position}, which begins at {self.firsts[at]}"
         holder = bisect_left(self.lasts, offset, at)
@@ -107,7 +108,8 @@ class GoodBatches:
         An entry has the largest time of all batches up to the one that holds its offset, which is that one's.
         """
         for entry in entries:
-            offset, time = entry.offset, entry.timestamp
+            offset = entry.offset
+            time = entry.timestamp
             holder = bisect_left(self.lasts, offset)
             is_end = holder == len(self.lasts)
             if is_end or offset < self.firsts[holder]:
@@ -139,7 +141,7 @@ class AbortedTransactions:
         if ended.transaction or batch.head.last_offset in self._entries:
             self._markers[batch.head.last_offset] = ended, batch.position
 
-    def begun(self, offset: int) -> None:
+    def add_begin(self, offset: int) -> None:
         """Note that a transaction begins here."""
         if self._entries:
             self._begun.add(offset)
@@ -173,14 +175,15 @@ class AbortedTransactions:
 
     def _differences(self, entry: AbortedTransaction, ended: Ended) -> Iterator[str]:
         """Yield how an entry differs from the transaction that a marker ended."""
-        transaction, stable = ended.transaction, ended.last_stable_offset
+        transaction = ended.transaction
+        stable = ended.last_stable_offset
         if transaction is None:
             return
         if transaction.first_known and entry.first_offset != transaction.first_offset:
             first = transaction.first_offset
             yield f"firstOffset {entry.first_offset}, and the log has {first} for {_transaction(ended)}"
-        # A follower appends what it fetched at once, and may count a transaction that began behind the marker as open
-        # already.
+        # A follower appends all that it fetched at once, and may count a transaction that began after the marker as
+        # open.
         is_later = stable == entry.last_offset + 1 and stable < entry.last_stable_offset in self._begun
         if stable is not None and entry.last_stable_offset != stable and not is_later:
             yield f"lastStableOffset {entry.last_stable_offset}, and the log has {stable} for {_transaction(ended)}"
@@ -191,13 +194,13 @@ def _transaction(ended: Ended) -> str:
 
 
 class Segment:
-    """A segment's log and its indexes, and what its log says of these.
+    """A segment's log and its indexes.
 
     Args:
         part: The partition that it is of.
         log: Its log.
         base: Its first offset, by the name of the log.
-        following: That of the next segment; None for the last.
+        following: The first offset of the next segment; None for the last.
 
     """
 

@@ -1,10 +1,8 @@
-"""A partition's folder against itself: its segments in order, each with its indexes, and what the whole says of
-producers and leader epochs.
+"""Verification of a partition's folder: its segments in order, each with its indexes, then producers and leader epochs.
 
-Headers of batches, transaction markers and all files in use are read in one pass. What is kept grows with the batches
-of one segment, 41 bytes for each. Segments that are not in use, such as those that end in `.deleted`, are no part of
-the log: each is read by itself, and its offsets are compared with nothing. The records of Kafka's own topics are
-decoded.
+Headers of batches, transaction markers and all files in use are read in one pass. Memory grows with the batches of one
+segment, by 41 bytes for each. Segments that are not in use, such as `.deleted` ones, do not belong to the log: they are
+read separately, and their offsets are not compared. The records of Kafka's own topics are decoded.
 """
 
 from __future__ import annotations
@@ -40,12 +38,12 @@ if TYPE_CHECKING:
 def verify_part(
     path: str | os.PathLike[str], *, deep: bool = False, form: str = AUTO, checked: Checked | None = None
 ) -> Iterator[Fault]:
-    """Yield the faults of a partition's folder or of one file, in the order of the log; none for what a broker leaves.
+    """Yield the faults of a partition's folder or of one file, in the order of the log.
 
-    A `.log` is read with the indexes and the snapshot that belong to its segment, any other file by itself, also a
-    segment that is not in use: its indexes may be gone, and those of its name may be of the segment that replaced it.
-    `deep` reads all records: decompression, counts, sizes, whatever `anomalies` of a batch has. `form` is the record
-    format, by default the format of each magic byte. `checked` counts what is read.
+    A `.log` is read with the indexes and the snapshot of its segment. Any other file is read separately, also a
+    segment that is not in use: the indexes of its name may belong to the segment that replaced it. `deep` reads all
+    records, with all anomalies of batches. `form` is the record format, by default the format of each magic byte.
+    `checked` counts the files and batches.
 
     Raises:
         InputError: A file or folder cannot be read, or a file is none of a log directory.
@@ -132,7 +130,7 @@ class _Verification:
                 self.epochs = LeaderEpochCheck(file.path, contents.entries)
 
     def _first_snapshots(self) -> Iterator[Fault]:
-        """Take the state in which the log begins; older snapshots are of what is no longer there."""
+        """Take the state at the begin of the log; older snapshots cover deleted segments."""
         while self.snapshots and self.snapshots[0][1] <= self.start:
             file, end_offset = self.snapshots.pop(0)
             contents = _read(file.path, self.checked)
@@ -186,13 +184,14 @@ class _Verification:
             yield Fault(gap.code, str(segment.log), gap.position, self.next_offset, text)
 
     def _notes(self, batch: Batch) -> list[Anomaly]:
-        """Return what is wrong with a batch by itself, and with its records if they are read."""
+        """Return the anomalies of a batch, and of its records if they are read."""
         of_kafka = batch.source.topic in OWN_TOPICS and not batch.head.control
         return deep_faults(batch, self._hide) if self.deep or of_kafka else batch.notes
 
     def _batch(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
         head = batch.head
-        base, last = head.base_offset, head.last_offset
+        base = head.base_offset
+        last = head.last_offset
         yield from from_anomalies(segment.log, self._notes(batch), base)
         if not batch.crc_valid or last < base:
             self.lost = True
@@ -200,7 +199,8 @@ class _Verification:
             return
         yield from self._compare_snapshots(base)
         if segment.base <= base == self.next_offset and last < segment.after:
-            self.next_offset, self.lost = last + 1, False
+            self.next_offset = last + 1
+            self.lost = False
         else:
             yield from self._offsets(segment, batch)
         if segment.is_indexed:
@@ -213,8 +213,9 @@ class _Verification:
             segment.aborted.missing(base, last + 1)
 
     def _offsets(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
-        head, log = batch.head, str(segment.log)
-        base, last = head.base_offset, head.last_offset
+        log = str(segment.log)
+        base = batch.head.base_offset
+        last = batch.head.last_offset
         if segment.base <= base < self.next_offset:
             text = f"the batch begins at offset {base} after offset {self.next_offset - 1}"
             yield Fault("OFFSET_ORDER", log, batch.position, base, text)
@@ -235,7 +236,8 @@ class _Verification:
         segment.aborted.missing(self.next_offset, before)
 
     def _of_producer(self, segment: Segment, batch: Batch, appended: Appended) -> Iterator[Fault]:
-        head, log = batch.head, str(segment.log)
+        head = batch.head
+        log = str(segment.log)
         for problem in appended.problems:
             if problem.code != RESTARTED:
                 yield Fault(problem.code, log, batch.position, head.base_offset, problem.text)
@@ -243,17 +245,18 @@ class _Verification:
             text = f"a control batch of producer {head.producer_id} without a marker"
             yield Fault("CONTROL_RECORD", log, batch.position, head.base_offset, text)
         if appended.began:
-            segment.aborted.begun(head.base_offset)
+            segment.aborted.add_begin(head.base_offset)
         if appended.ended and not appended.ended.marker.commit:
             segment.aborted.marker(appended.ended, batch)
 
     def _alone(self, file: File) -> Iterator[Fault]:
-        """Yield the faults of a file whose batches are no part of the log.
+        """Yield the faults of a file that does not belong to the log.
 
-        That is a KRaft snapshot, whose offsets count from 0, or a segment or snapshot that is not in use. One that was
-        being written may end in the middle of a batch.
+        This is a KRaft snapshot, whose offsets count from 0, or a segment or snapshot that is not in use. An unfinished
+        file may end in the middle of a batch.
         """
-        next_offset, in_use = 0, not file.name.suffix
+        next_offset = 0
+        in_use = not file.name.suffix
         source = source_of(file.path, form=self.form, topic=self.topic)
         for item in self.checked.items(file.path, source):
             if not isinstance(item, Batch):

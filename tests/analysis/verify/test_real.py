@@ -37,7 +37,7 @@ def faults_of(path, *, deep=False):
 def verified(*paths):
     fold = Verification(paths)
     for part in parts_to_verify(paths):
-        fold.add(Verified.of(part))
+        fold.add(Verified.begin(part))
     return fold
 
 
@@ -66,7 +66,7 @@ def test_parts_that_other_processes_verified_give_the_same_answer(monkeypatch):
     whole, some = verified(*paths), Verification(paths)
     for part in parts_to_verify(Path(path).absolute() for path in paths):
         one = Verification(paths)
-        one.add(Verified.of(part).read())
+        one.add(Verified.begin(part).read())
         some.merge(pickle.loads(pickle.dumps(one)))
     document = answer_document(whole.answer())
     assert len(document["tables"]["faults"]) > 1
@@ -78,7 +78,7 @@ def test_a_file_that_cannot_be_read_is_an_error_here_and_a_fault_of_another_proc
     missing = tmp_path / "t-0" / LOG
     with pytest.raises(InputError, match="cannot be read"):
         answer_document(verified(missing).answer())
-    [fault] = Verified.of(Part(0, missing)).read().faults
+    [fault] = Verified.begin(Part(0, missing)).read().faults
     assert (fault.code, fault.file) == ("UNREADABLE", str(missing))
 
 
