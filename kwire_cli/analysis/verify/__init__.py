@@ -35,8 +35,6 @@ COLUMNS = (
     Column("offset", "id", keep=2),
     Column("text"),
 )
-_MAX_ZEROS = 10
-"""Indexes without an entry that are named; the others are counted."""
 
 
 class Part(NamedTuple):
@@ -125,10 +123,6 @@ class Verification:
         yield from (Fact(name, getattr(checked, name), "count") for name in ("files", "batches", "faults"))
         if checked.unused:
             yield Fact("notInUse", checked.unused, "count")
-        if checked.zeros:
-            more = len(checked.zeros) - _MAX_ZEROS
-            shown = [*checked.zeros[:_MAX_ZEROS], *([f"and {more} more"] if more > 0 else [])]
-            yield Fact("emptyIndexes", shown, "list", level="info")
 
     def _rows(self) -> Iterator[Row]:
         with contextlib.suppress(StoppedError):

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.errors import counted
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import items
 from kwire_cli.source.reading import Caller
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from kwire_cli.records.producers import Producer, ProducerState
     from kwire_cli.source.logs.contents import LeaderEpoch
     from kwire_cli.source.logs.indexes import ProducerEntry
-    from kwire_cli.source.logs.model import Contents
     from kwire_cli.stores import Place
 
 
@@ -53,8 +51,8 @@ class StoppedError(Exception):
 class Checked:
     """Counts of files read, of the segments and snapshots among them, and of their batches and faults.
 
-    `unused` counts segments and snapshots that are not in use, such as those that end in `.deleted`. `zeros` are
-    remarks on indexes without an entry. `caller` learns how far the reading is, and may stop it.
+    `unused` counts segments and snapshots that are not in use, such as those that end in `.deleted`. `caller` gets the
+    progress, and may stop the reading.
     """
 
     files: int = 0
@@ -62,7 +60,6 @@ class Checked:
     batches: int = 0
     faults: int = 0
     unused: int = 0
-    zeros: list[str] = field(default_factory=list)
     caller: Caller = field(default_factory=Caller)
 
     def items(self, log: Place, source: Source) -> Iterator[Batch | Gap]:
@@ -87,13 +84,6 @@ class Checked:
         self.logs += other.logs
         self.batches += other.batches
         self.unused += other.unused
-        self.zeros += other.zeros
-
-    def add_index(self, path: Place, contents: Contents[Any]) -> None:
-        """Note an index that has no entries: brokers that did not stop cleanly leave zeros."""
-        if contents.is_zeros:
-            place = f"{path.parent.name}/{path.name}"
-            self.zeros.append(f"{place}: no entries: {counted(contents.size, 'byte')} of zeros")
 
 
 def from_anomalies(file: Place, anomalies: Iterable[Anomaly], offset: int | None = None) -> Iterator[Fault]:

@@ -11,7 +11,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kwire_cli.analysis.verify.checks import Checked, Fault, from_anomalies
+from kwire_cli.analysis.verify.checks import Fault, from_anomalies
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.model import Kind
 
@@ -225,10 +225,9 @@ class Segment:
     def _entries(self, kind: Kind) -> Iterable[Any]:
         return self.contents[kind].entries if kind in self.contents else ()
 
-    def own_faults(self, checked: Checked) -> Iterator[Fault]:
-        """Yield the anomalies of the indexes by themselves as faults, and note indexes without an entry."""
+    def own_faults(self) -> Iterator[Fault]:
+        """Yield the anomalies of the indexes as faults."""
         for kind, contents in self.contents.items():
-            checked.add_index(self._path(kind), contents)
             yield from from_anomalies(self._path(kind), contents.anomalies)
 
     def last_faults(self, size: int) -> Iterator[Fault]:

@@ -56,9 +56,7 @@ def verify_part(
         part = partition(place) if place.is_dir() else _segment_alone(place, name)
         yield from _Verification(part, deep=deep, form=form, checked=checked).faults()
     else:
-        contents = _read(place, checked)
-        checked.add_index(place, contents)
-        yield from from_anomalies(place, contents.anomalies)
+        yield from from_anomalies(place, _read(place, checked).anomalies)
 
 
 def _segment_alone(place: Place, name: FileName) -> Partition:
@@ -164,7 +162,7 @@ class _Verification:
                 self.next_offset = max(self.next_offset, end_offset)
 
     def _segment(self, segment: Segment) -> Iterator[Fault]:
-        yield from segment.own_faults(self.checked)
+        yield from segment.own_faults()
         if segment.base > self.next_offset:
             self._missing(segment, segment.base)
         source = source_of(segment.log, form=self.form, topic=self.topic)

@@ -245,11 +245,6 @@ class Contents(Generic[E_co]):
     anomalies: tuple[Anomaly, ...] = ()
     head: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def is_zeros(self) -> bool:
-        """Return whether a file has bytes and no entry: zeros, as of an index that a broker did not close."""
-        return not self.entries and [piece.kind for piece in self.pieces] == [PADDING]
-
     def lines(self) -> Iterator[dict[str, Any]]:
         """The entries in JSON form and, as `{"position","size","gap"}`, padding and gaps, in the order of the file."""
         rest = [piece for piece in self.pieces if piece.kind in {PADDING, GAP}]

@@ -194,12 +194,6 @@ def test_a_secret_that_changed_is_a_change_without_its_value():
     assert (row["before"], row["after"]) == ("first", "again")
 
 
-def test_real_transactions():
-    found = changes("20..60", SEGMENTS / "__transaction_state-0")
-    assert ("transactions", "lab-txn-1", "changed", "state", "Ongoing", "CompleteCommit") in told(found["changes"])
-    assert ("transactions", "lab-txn-1", "changed", "partitions", ["txn-out-0"], []) in told(found["changes"])
-
-
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["__cluster_metadata-0", "__consumer_offsets-0", "__transaction_state-0"])
 def test_two_halves_of_a_range_make_the_whole(name):

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from conftest import ROOT
-from kit.logs import ABORT, COMMIT, SEGMENTS, batch, catalog, keyed, record, tables_of
+from kit.logs import COMMIT, batch, catalog, keyed, record, tables_of
 
 from kwire_cli.analysis.state.topics import Log
 from kwire_cli.source.log_inputs import LogFile, log_file
@@ -94,26 +94,6 @@ def test_share_state_while_the_group_was_there():
     assert list(folded(folder).state.rows(hide=None)) == []
 
 
-def test_an_offset_within_the_log_ends_the_fold():
-    folder = SEGMENTS / "__transaction_state-0"
-    states = [
-        {row["transactionalId"]: row["state"] for row in tables_of(folded(folder, at=at))["transactions"]}.get(
-            "lab-txn-1"
-        )
-        for at in range(20)
-    ]
-    assert "Ongoing" in states
-    assert [*dict.fromkeys(states)][-1] in {
-        "Ongoing",
-        "Empty",
-        "PrepareCommit",
-        "CompleteCommit",
-        "PrepareAbort",
-        "CompleteAbort",
-    }
-    assert folded(folder, at=3).passed.last == 3
-
-
 def commits(base, offset, **head):
     key, value = keyed(
         1,
@@ -144,12 +124,6 @@ def test_batches_of_transactions_wait_for_their_marker():
         + marker(2, COMMIT, 4)
     )
     assert [offset_of(read(data, at=at)) for at in range(3)] == [[5], [5], [9]]
-    aborted = (
-        commits(0, 5)
-        + commits(1, 9, attributes=0x10, producerId=4, producerEpoch=0, baseSequence=0)
-        + marker(2, ABORT, 4)
-    )
-    assert offset_of(read(aborted)) == [5]
 
 
 def test_a_corrupt_batch_is_passed_over_and_said():

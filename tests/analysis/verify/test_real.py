@@ -2,7 +2,6 @@
 
 import pickle
 import shutil
-import struct
 from pathlib import Path
 
 import pytest
@@ -127,11 +126,6 @@ def cut_out(path, n):
     path.write_bytes(data[: at[n]] + data[at[n + 1] :])
 
 
-def twice(path, n):
-    data, at = path.read_bytes(), [*positions(path), path.stat().st_size]
-    path.write_bytes(data[: at[n + 1]] + data[at[n] : at[n + 1]] + data[at[n + 1] :])
-
-
 def header(path, n, make, **changes):
     """The nth batch with other numbers in its header and a CRC that fits; a function makes a number from what was
     there.
@@ -149,15 +143,6 @@ def control(path, n, make):
     header(path, n, make)
 
 
-def row(path, layout, n, field, change):
-    data, size = bytearray(path.read_bytes()), struct.calcsize(layout)
-    values = list(struct.unpack_from(layout, data, n * size))
-    values[field] += change
-    struct.pack_into(layout, data, n * size, *values)
-    path.write_bytes(data)
-
-
-INDEX, TIME, ABORTED = ">ii", ">qi", ">hqqqq"
 # txn-out-1, one segment: 8 batches, each second one a marker; compacted-txn-0, two: 6 batches with holes between, then
 # 2; trimmed-0: one batch each.
 DAMAGE = {
@@ -182,23 +167,16 @@ DAMAGE = {
         lambda p, _: cut_out(p / LOG, 1),
         {"INDEX_POSITION"},
     ),
-    "a batch twice": ("trimmed-0", lambda p, _: twice(p / LATER, 0), {"OFFSET_ORDER", "SEQUENCE_DUPLICATE"}),
     "a segment under another name": (
         "compacted-txn-0",
         lambda p, _: (p / LATER).rename(p / f"{29:020}.log"),
         {"ORPHANED_FILE", "OFFSET_OUT_OF_SEGMENT", "ABORTED_NOT_INDEXED"},
     ),
     "a segment lost": ("compacted-txn-0", lambda p, _: (p / LATER).unlink(), {"ORPHANED_FILE", "SNAPSHOT_BEYOND_LOG"}),
-    "sequences lost": ("txn-out-1", lambda p, make: header(p / LOG, 2, make, baseSequence=7), {"SEQUENCE_GAP"}),
     "a sequence again": (
         "trimmed-0",
         lambda p, make: header(p / LATER, 0, make, baseSequence=20),
         {"SEQUENCE_DUPLICATE", "SEQUENCE_GAP", "SNAPSHOT_PRODUCER"},  # the next batch has 40, where 30 would follow
-    ),
-    "an old producer epoch": (
-        "compacted-txn-0",
-        lambda p, make: header(p / LATER, 0, make, producerEpoch=4),
-        {"PRODUCER_EPOCH"},
     ),
     "another leader epoch": (
         "txn-out-1",
@@ -206,37 +184,6 @@ DAMAGE = {
         {"LEADER_EPOCH_CHECKPOINT", "LEADER_EPOCH_ORDER"},
     ),
     "a commit for an abort": ("compacted-txn-0", lambda p, make: control(p / LATER, 1, make), {"ABORTED_NOT_IN_LOG"}),
-    "an index's position": (
-        "compacted-txn-0",
-        lambda p, _: row(p / f"{0:020}.index", INDEX, 0, 1, 4),
-        {"INDEX_POSITION"},
-    ),
-    "an index's offset": ("compacted-txn-0", lambda p, _: row(p / f"{0:020}.index", INDEX, 0, 0, -1), {"INDEX_OFFSET"}),
-    "a time index's time": (
-        "compacted-txn-0",
-        lambda p, _: row(p / f"{0:020}.timeindex", TIME, 1, 0, 1),
-        {"TIME_INDEX_TIMESTAMP"},
-    ),
-    "a time index's offset": (
-        "compacted-txn-0",
-        lambda p, _: row(p / f"{0:020}.timeindex", TIME, 1, 1, 1),
-        {"TIME_INDEX_OFFSET"},
-    ),
-    "an aborted transaction's first offset": (
-        "txn-out-1",
-        lambda p, _: row(p / f"{0:020}.txnindex", ABORTED, 0, 2, -1),
-        {"ABORTED_DIFFERS"},
-    ),
-    "an aborted transaction's producer": (
-        "txn-out-1",
-        lambda p, _: row(p / f"{0:020}.txnindex", ABORTED, 0, 1, 9),
-        {"ABORTED_NOT_IN_LOG"},
-    ),
-    "no index of aborted transactions": (
-        "txn-out-1",
-        lambda p, _: (p / f"{0:020}.txnindex").unlink(),
-        {"ABORTED_NOT_INDEXED"},
-    ),
     "a bit of a producer snapshot": (
         "compacted-txn-0",
         lambda p, _: edit(p / f"{36:020}.snapshot", lambda d: d[:-1] + b"\0"),
@@ -251,11 +198,6 @@ DAMAGE = {
         "txn-out-1",
         lambda p, _: (p / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n1 5\n"),
         {"LEADER_EPOCH_CHECKPOINT"},
-    ),
-    "a checkpoint's count": (
-        "txn-out-1",
-        lambda p, _: (p / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n"),
-        {"ROW_COUNT_MISMATCH"},
     ),
     "offsets of the metadata log": (
         "__cluster_metadata-0",
