@@ -43,8 +43,7 @@ def calls_query(apis: Collection[str], where: str = "true", order: str = ANSWERE
         -- One row for each call.
         with requests as ({_bodies(apis, "request")}), responses as ({_bodies(apis, "response")})
         select
-            c.api, c.api_key, c.api_version, c.connection, c.broker_address, c.broker, c.errors, c.latency_us,
-            c.throttle_ms,
+            c.api, c.api_version, c.connection, c.broker_address, c.broker, c.errors,
             coalesce(nullif(c.client_id, ''), c.client_address, 'unknown') as who,
             coalesce(c.client_host, '') as host,
             epoch_us(c.request_time) as asked_us,
@@ -83,7 +82,6 @@ def calls_in(tables: Tables, query: str) -> Iterator[Call]:
         response = row["response"]
         yield Call(
             row["api"],
-            row["api_key"],
             row["api_version"],
             row["who"],
             row["host"],
@@ -98,8 +96,6 @@ def calls_in(tables: Tables, query: str) -> Iterator[Call]:
             evidence_of(row["request_place"], is_local=is_local),
             evidence_of(row["response_place"], is_local=is_local) if row["response_place"] else None,
             topic_of,
-            None if row["latency_us"] is None else row["latency_us"] / 1e6,
-            row["throttle_ms"] or 0,
             orjson.loads(row["batches"] or b"[]"),
         )
 
