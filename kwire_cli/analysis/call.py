@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.source.kafka.captured import time_text
@@ -45,7 +43,6 @@ class Call(NamedTuple):
     """
 
     api: str
-    api_key: int
     version: int
     who: str
     host: str
@@ -60,32 +57,20 @@ class Call(NamedTuple):
     request_place: Evidence
     response_place: Evidence | None
     topic_of: Callable[[str], str]
-    latency: float | None = None
-    throttle_ms: float = 0
     batches: Sequence[Body] = ()
 
     def topic(self, part: Body) -> str:
         """Return the topic that a part of a body is about: its name, or its id if no name is known."""
-        return named_topic(part) or self.topic_of(topic_id_of(part))
+        for key in ("name", "topic", "topicName"):
+            if isinstance(name := part.get(key), str) and name:
+                return name
+        topic_id = part.get("topicId")
+        return self.topic_of(topic_id if isinstance(topic_id, str) else "")
 
     @property
     def place(self) -> Evidence:
         """The place of the response, or of the request if there is no response."""
         return self.response_place or self.request_place
-
-
-def named_topic(of: dict[str, Any]) -> str | None:
-    """Return the topic's name in a part of a body, whatever the field is called there."""
-    for key in ("name", "topic", "topicName"):
-        if isinstance(name := of.get(key), str) and name:
-            return name
-    return None
-
-
-def topic_id_of(of: dict[str, Any]) -> str:
-    """Return the topic's id in a part of a body; empty if there is none."""
-    topic_id = of.get("topicId")
-    return topic_id if isinstance(topic_id, str) else ""
 
 
 def parts(body: dict[str, Any] | None, *path: str) -> Iterator[tuple[dict[str, Any], ...]]:
@@ -112,16 +97,6 @@ class LocalTime(float):
     """
 
     __slots__ = ()
-
-
-@lru_cache(maxsize=1 << 10)
-def moment(text: str | None) -> float | None:
-    """Return ISO 8601 text as seconds since 1970, a LocalTime if it names no zone; None if it is no time."""
-    try:
-        at = datetime.fromisoformat(text or "")
-    except ValueError:
-        return None
-    return at.timestamp() if at.tzinfo else LocalTime(at.replace(tzinfo=UTC).timestamp())
 
 
 def nanoseconds(time: float) -> int:

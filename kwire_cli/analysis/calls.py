@@ -9,11 +9,12 @@ fit the type of its field, as request logs may have.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import orjson
 
-from kwire_cli.analysis.call import Call, Evidence, LocalTime, moment
+from kwire_cli.analysis.call import Call, Evidence, LocalTime
 from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.facts.bodies import table_of
 from kwire_cli.facts.queries import needed_by
@@ -45,8 +46,7 @@ def calls_query(apis: Collection[str], where: str = "true", order: str = ANSWERE
         -- One row for each call.
         with requests as ({_bodies(apis, "request")}), responses as ({_bodies(apis, "response")})
         select
-            c.api, c.api_key, c.api_version, c.connection, c.broker_address, c.broker, c.errors, c.latency_us,
-            c.throttle_ms,
+            c.api, c.api_version, c.connection, c.broker_address, c.broker, c.errors,
             coalesce(nullif(c.client_id, ''), c.client_address, 'unknown') as who,
             coalesce(c.client_host, '') as host,
             epoch_us(c.request_time) as asked_us,
@@ -85,7 +85,6 @@ def calls_in(tables: Tables, query: str) -> Iterator[Call]:
         response = row["response"]
         yield Call(
             row["api"],
-            row["api_key"],
             row["api_version"],
             row["who"],
             row["host"],
@@ -100,8 +99,6 @@ def calls_in(tables: Tables, query: str) -> Iterator[Call]:
             evidence_of(row["request_place"], is_local=is_local),
             evidence_of(row["response_place"], is_local=is_local) if row["response_place"] else None,
             topic_of,
-            None if row["latency_us"] is None else row["latency_us"] / 1e6,
-            row["throttle_ms"] or 0,
             orjson.loads(row["batches"] or b"[]"),
         )
 
@@ -213,8 +210,9 @@ def place_row(place: Evidence, ordinal: int) -> dict[str, Any]:
     """Return evidence as a value of the type `facts.buffers.PLACE`. Ordinals give the order of places."""
     row = place._asdict()
     row["position"] = row.pop("offset")
-    at = moment(place.time)
-    row["time"] = None if at is None else round(at * 1e6)
+    if place.time is not None:
+        time = datetime.fromisoformat(place.time)
+        row["time"] = round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1e6)
     return {"ordinal": ordinal, **row}
 
 

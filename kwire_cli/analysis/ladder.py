@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.reading import Opened
 
 MOST_ARROWS = 200
-"""Arrows of a ladder by default: what a person can follow."""
+"""Arrows of a ladder by default."""
 MOST_NAMES = 2
 """Names of a kind in a label; the others are counted."""
 LONGEST = 60
@@ -64,7 +64,7 @@ class Ladder(Traffic):
     """The requests and responses that are about some groups or transactions, all if none are named.
 
     `takes` chooses lines of captures; None takes all. If no groups or transactions are named, `about` ("groups" or
-    "transactions") leaves out what is about none of them. `most` limits the arrows; None shows all.
+    "transactions") chooses frames that name any. `most` limits the arrows; None shows all.
     """
 
     def __init__(
@@ -139,7 +139,9 @@ class Ladder(Traffic):
         time = time_text(row["time"], is_local=self.is_local)
         number = row["frame"] if row["line"] is None else row["line"]
         source, target = (names[end].name for end in _ends(row))
-        level: Level = "error" if row["errors"] else "" if row["is_answered"] else "warning"
+        level: Level = "" if row["is_answered"] else "warning"
+        if row["errors"]:
+            level = "error"
         return Arrow(time, source, target, _label(row, topics), level, number, row["kind"] == "response")
 
 
@@ -154,7 +156,7 @@ def _transactions_of(subject: Captured | Exchange) -> Sequence[str]:
 
 
 def _ends(row: Mapping[str, Any]) -> tuple[_End, _End]:
-    """Return the ends that an arrow comes from and goes to."""
+    """Return the source and the target of an arrow."""
     called = row["broker"] if row["node"] is None else f"node {row['node']}"
     client = _End(0, row["client"], row["client_host"], row["capture"])
     broker = _End(1, called, row["broker"], row["capture"])
@@ -164,7 +166,7 @@ def _ends(row: Mapping[str, Any]) -> tuple[_End, _End]:
 def _names(ends: Collection[_End]) -> dict[_End, Participant]:
     """Return the participants by end: clients first, each kind in the order of its first arrow.
 
-    Ends of the same name are told apart by their addresses, and by their captures.
+    Equal names are extended by addresses, or by captures.
     """
     each_once = sorted(dict.fromkeys(ends), key=lambda end: end.rank)
     alike = Counter(end.name for end in each_once)

@@ -39,19 +39,19 @@ def _of_findings(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
 
 
 def _of_contents(summary: Contents) -> Iterator[tuple[str, str]]:
-    apis = {row["api"]: row["timed"] for row in summary.found("apis")}
+    apis = {row["api"]: row["timed"] for row in summary.rows_found("apis")}
     if summary.logs.partitions:
         yield "dump", "--verify"
         yield "overhead", ""
         yield "dump", "--deep --top 10"
         return
     if not apis:
-        if any(row["what"] == "encrypted" for row in summary.found("missing")):
+        if any(row["what"] == "encrypted" for row in summary.rows_found("missing")):
             yield "summary", "--tls-keylog KEYLOG"
         yield "decode", ""
         return
     is_capture = all(facts.kind != "request-log" for facts in summary.inputs)
-    has_errors = bool(summary.found("errors"))
+    has_errors = bool(summary.rows_found("errors"))
     if has_errors and is_capture:
         yield "decode", "--filter error --pairs"
     if apis.keys() & _GROUPS:

@@ -119,7 +119,7 @@ class Contents(Diagnosis):
         super().log_item(item)
         self.logs.add(item)
 
-    def found(self, query: str) -> list[dict[str, Any]]:
+    def rows_found(self, query: str) -> list[dict[str, Any]]:
         """Return the rows of a query; an empty list if there was no traffic."""
         self.findings()
         return self.answers.get(query, [])
@@ -127,5 +127,5 @@ class Contents(Diagnosis):
     @property
     def course(self) -> Mapping[str, Any] | None:
         """The row of times, requests, bytes and latencies; None if there is no traffic."""
-        rows = self.found("course")
+        rows = self.rows_found("course")
         return rows[0] if rows and (rows[0]["last_time"] is not None or rows[0]["requests"]) else None

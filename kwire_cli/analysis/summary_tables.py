@@ -120,7 +120,7 @@ def moments_of(summary: Contents) -> tuple[str | None, str | None, float | None]
 
 def missing(summary: Contents) -> Iterator[tuple[str, int, int | None]]:
     """Yield what is not in the inputs: what it is in words, how many of it, and their bytes."""
-    rows = summary.found("missing")
+    rows = summary.rows_found("missing")
     for row in sorted(rows, key=lambda row: row["name"] != "LOST"):
         count, size = row["places"], row["bytes"]
         if row["what"] == "gap":
@@ -151,8 +151,8 @@ def missing(summary: Contents) -> Iterator[tuple[str, int, int | None]]:
 
 def anomalies_of(summary: Contents) -> list[tuple[str, int]]:
     """Return the anomalies of frames and of batches in them, the most frequent first. `missing` has gaps and cuts."""
-    gaps = {row["name"] for row in summary.found("missing")} | {"TRUNCATED"}
-    rows = summary.found("anomalies")
+    gaps = {row["name"] for row in summary.rows_found("missing")} | {"TRUNCATED"}
+    rows = summary.rows_found("anomalies")
     return [(row["code"], row["occurrences"]) for row in rows if row["code"] not in gaps]
 
 
@@ -164,8 +164,8 @@ def numbers_of(summary: Contents) -> Iterator[Fact]:
     yield Fact("to", last, "instant", wide=True)
     yield Fact("durationSeconds", seconds, "duration", wide=True)
     if course := summary.course:
-        kinds = {row["kind"]: row["lines"] for row in summary.found("kinds")}
-        anomalies = {row["code"]: row["occurrences"] for row in summary.found("anomalies")}
+        kinds = {row["kind"]: row["lines"] for row in summary.rows_found("kinds")}
+        anomalies = {row["code"]: row["occurrences"] for row in summary.rows_found("anomalies")}
         yield Fact("frames", kinds, "map", wide=True)
         yield Fact("anomalies", anomalies or None, "map", wide=True)
         rate = round(course["requests"] / max(seconds, 1), 3) if seconds else None
@@ -187,7 +187,7 @@ def tables_of(summary: Contents) -> Iterator[Table]:
     yield Table("inputs", _INPUTS, rows_of(_INPUTS, [facts._asdict() for facts in summary.inputs]), wide=True)
     if summary.course:
         for name, columns in _QUERIED.items():
-            yield Table(name, columns, rows_of(columns, summary.found(name), is_local=summary.is_local), wide=True)
+            yield Table(name, columns, rows_of(columns, summary.rows_found(name), is_local=summary.is_local), wide=True)
     if summary.logs.partitions:
         yield Table("partitions", _PARTITIONS, [*_partitions(summary)], wide=True)
     yield Table("missing", _MISSING, [*missing(summary)], wide=True)

@@ -66,7 +66,7 @@ def _inputs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
         if sizes:
             words.append(_size(sum(sizes)))
         if kind == "capture":
-            kinds = {row["kind"]: row["lines"] for row in summary.found("kinds")}
+            kinds = {row["kind"]: row["lines"] for row in summary.rows_found("kinds")}
             words.append(counted(kinds.get("request", 0) + kinds.get("response", 0), "frame"))
         yield _KINDS.get(kind, "input"), ", ".join(words), ""
 
@@ -107,21 +107,21 @@ def _logs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
 
 
 def _traffic(summary: Contents) -> Iterator[tuple[str, str, Level]]:
-    if brokers := summary.found("brokers"):
+    if brokers := summary.rows_found("brokers"):
         names = [_broker(row["broker"] or "", row["node_id"], one_sided=not row["responses"]) for row in brokers]
         yield "brokers", f"{len(names)}: {_some(names, MOST_NAMES)}", ""
-    if clients := summary.found("clients"):
+    if clients := summary.rows_found("clients"):
         yield "clients", _clients(clients), ""
-    if apis := summary.found("apis"):
+    if apis := summary.rows_found("apis"):
         shares = [f"{_cut(row['api'])} {100 * row['share']:.0f} %" for row in apis]
         yield "traffic", "; ".join([_some(shares, MOST_NAMES, "apis"), *_rates(summary)]), ""
     course = summary.course
     if course is not None and course["latency_p50_seconds"] is not None:
         text = f"p50 {_duration(course['latency_p50_seconds'])}, p99 {_duration(course['latency_p99_seconds'])}"
         yield "latency", f"{text}{_slowest(summary)}", ""
-    if errors := summary.found("errors"):
+    if errors := summary.rows_found("errors"):
         yield "errors", _some([_error(row) for row in errors], MOST_ERRORS), ""
-    if groups := summary.found("groups"):
+    if groups := summary.rows_found("groups"):
         bad = any(row["state"] != "OK" for row in groups)
         yield "groups", _some([_group(row) for row in groups], MOST_NAMES), "warning" if bad else ""
     if anomalies := anomalies_of(summary):
@@ -179,7 +179,7 @@ def _rates(summary: Contents) -> Iterator[str]:
 
 def _slowest(summary: Contents) -> str:
     """Return the call for which its broker took longest."""
-    for row in summary.found("slowest")[:1]:
+    for row in summary.rows_found("slowest")[:1]:
         broker = row["broker"] if row["node_id"] is None else f"node {row['node_id']}"
         place = f"line {row['line']}, " if row["line"] else f"frame {row['frame']}, "
         whose = f"{_cut(row['client'])} at {_cut(broker)}"

@@ -45,4 +45,4 @@ def test_latencies_of_sequences_are_those_of_frames_in_microseconds(unit, took, 
     _, arrow = json_of("sequence", path)["tables"]["arrows"]
     [_, frame] = lines_of("decode", path)
     assert frame["latency"] == took
-    assert arrow["latencySeconds"] == round(took, 6)
+    assert arrow["latencySeconds"] == round(took, 6)  # tables have microseconds

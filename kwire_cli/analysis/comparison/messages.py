@@ -1,9 +1,9 @@
 """Two messages or frames compared by field.
 
-One walk goes over the values of both messages. Elements of arrays belong together by their keys, wherever their bytes
-are, and record sets are compared by batch and record. Where all values are the same, two messages of one version may
-still differ in bytes: that is told at the smallest value that has them. Two versions write equal values in different
-bytes, so for these it is told only that the layouts differ; `kwire compare` says what each form costs.
+One walk goes over the values of both messages. Elements of arrays are matched by their keys, in any order, and record
+sets are compared by batch and record. If all values are the same, two messages of one version may still differ in
+bytes: the difference is that of the smallest value with other bytes. Two versions write equal values in different
+bytes, so for these only the fact is kept that the layouts differ. `kwire compare` lists the cost of each form.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def compare(a: Operand, b: Operand, out: Comparison | None = None, at: At = At()
     """Return the differences between two messages of the same name, each at its own version.
 
     The differences are added to `out`, below `at` if the messages are parts of others. Raises InputError for messages
-    of different names, and nothing else, whatever their bytes.
+    of different names. Any bytes can be compared.
     """
     if a.body.message != b.body.message:
         raise InputError(
@@ -71,9 +71,7 @@ class _Walk:
         self.order = order
         self.one_layout = one_layout
 
-    def tell(
-        self, kind: str, at: At, p: Node | None, q: Node | None, detail: str = "", *, layout: bool = False
-    ) -> None:
+    def add(self, kind: str, at: At, p: Node | None, q: Node | None, detail: str = "", *, layout: bool = False) -> None:
         raw = kind == "bytes"
         a = p.side(at.a, at.field, raw=raw) if p else None
         b = q.side(at.b, at.field, raw=raw) if q else None
@@ -82,7 +80,7 @@ class _Walk:
     def values(self, p: Node, q: Node, at: At) -> None:
         """Compare two values of one field."""
         if p.is_null is not q.is_null:
-            self.tell("changed", at, p, q)
+            self.add("changed", at, p, q)
         elif isinstance(p, MessageNode) and isinstance(q, MessageNode):
             if not (self.one_layout and p.raw == q.raw):
                 self.structs_or_bytes(p, q, at)
@@ -99,7 +97,7 @@ class _Walk:
         if p.kind == "struct" and p.tags and q.tags and p.tags.raw != q.tags.raw:
             p, q, at = p.tags, q.tags, at.below("_tags")
         codes = [f"{', '.join(node.codes)} in {name}" for name, node in (("a", p), ("b", q)) if node.codes]
-        self.tell("bytes", at, p, q, "; ".join(codes))
+        self.add("bytes", at, p, q, "; ".join(codes))
 
     def present(self, p: Node, q: Node, at: At) -> None:
         """Compare two values that are not null."""
@@ -110,7 +108,7 @@ class _Walk:
         elif isinstance(p, MessageNode) and isinstance(q, MessageNode) and p.kind == q.kind == "records":
             self.records(p, q, at)
         elif p.value != q.value or type(p.value) is not type(q.value):
-            self.tell("changed", at, p, q)
+            self.add("changed", at, p, q)
 
     # Structs
 
@@ -121,22 +119,22 @@ class _Walk:
             if mine and other:
                 self.values(mine, other, at.below(name))
             elif mine:
-                self.alone(mine, q, name, at.below(name), in_a=True)
+                self.one_sided(mine, q, name, at.below(name), in_a=True)
             elif other:
-                self.alone(other, p, name, at.below(name), in_a=False)
+                self.one_sided(other, p, name, at.below(name), in_a=False)
 
-    def alone(self, node: Node, lacks: Node, name: str, at: At, *, in_a: bool) -> None:
-        """Tell of a field that one side alone has: the other one left it out, ends before it, or has no such field."""
+    def one_sided(self, node: Node, lacks: Node, name: str, at: At, *, in_a: bool) -> None:
+        """Add a field that only one side has: the other side left it out, ends before it, or has no such field."""
         default = lacks.defaults.get(name, NO_FIELD)
         kind = "removed" if in_a else "added"
         p, q = (node, None) if in_a else (None, node)
         if isinstance(lacks, DocumentNode) or name.startswith("_tags["):
-            self.tell(kind, at, p, q)
+            self.add(kind, at, p, q)
         elif default is NO_FIELD:
             detail = f"version {lacks.message.body.layout_version} has no such field"
-            self.tell(kind, at, p, q, detail, layout=True)
+            self.add(kind, at, p, q, detail, layout=True)
         elif default is NOT_REACHED:
-            self.tell(kind, at, p, q, f"the bytes of {'b' if in_a else 'a'} do not reach it")
+            self.add(kind, at, p, q, f"the bytes of {'b' if in_a else 'a'} do not reach it")
         elif node.value != default or self.one_layout:
             same = node.value == default
             here = node.side(at.a if in_a else at.b, raw=same)
@@ -157,29 +155,29 @@ class _Walk:
                 if any(element.is_unread for element in found.elements)
             ]
             if unread:
-                self.tell("changed", at, p, q, f"not all records of {' and '.join(unread)} can be read")
+                self.add("changed", at, p, q, f"not all records of {' and '.join(unread)} can be read")
             else:
-                self.tell("bytes", at, p, q, "the same records, written in another way")
+                self.add("bytes", at, p, q, "the same records, written in another way")
 
     # Arrays
 
     def arrays(self, p: Any, q: Any, at: At) -> None:
-        """Compare two arrays by the elements that belong together."""
+        """Compare two arrays by pairs of elements."""
         for pair, key in self.pairs(p, q):
             place = at.element(pair.a, pair.b, key)
             mine = None if pair.a is None else p.elements[pair.a]
             other = None if pair.b is None else q.elements[pair.b]
             if mine is None or other is None:
-                self.tell("added" if mine is None else "removed", place, mine, other)
+                self.add("added" if mine is None else "removed", place, mine, other)
                 continue
             if pair.moved:
-                self.tell("moved", place, mine, other)
+                self.add("moved", place, mine, other)
             self.values(mine, other, place)
 
     def pairs(self, p: Any, q: Any) -> Iterator[tuple[Pair, str | None]]:
         """Yield the pairs of elements by the first key that identifies all of them on both sides, else in order.
 
-        Each pair comes with its key for people: `name="orders"`, `partitionIndex=3`.
+        Each pair comes with its key as text: `name="orders"`, `partitionIndex=3`.
         """
         rows = [[element.leaves for element in node.elements] for node in (p, q)]
         names: tuple[str, ...] = ()
@@ -207,12 +205,13 @@ def _is_distinct(rows: Sequence[Mapping[str, Any]], names: tuple[str, ...]) -> b
     return len(keys) == len(rows)
 
 
-# Bytes that differ and are messages themselves: what differs within them, in their place.
+# Bytes that contain messages themselves: the differences within replace that of the bytes.
 
 
 def look_inside(catalog: Catalog, a: Body, b: Body, out: Comparison, hide: Hide) -> None:
-    """Put what differs in subscriptions, assignments and other payloads in place of their bytes. Offsets within count
-    from the begin of the field.
+    """Replace the differences of bytes by those of the subscriptions, assignments and other payloads in them.
+
+    Offsets within a payload count from the beginning of the field.
     """
     if a.guess or b.guess or not holds_payloads(a.message):
         return
@@ -238,7 +237,7 @@ def _inside(
     if p.version != q.version:
         place = each.at.below("version")
         yield _version(place, p, q)
-    elif not comparison.differences:  # only in what stands before the message
+    elif not comparison.differences:  # the bytes before the message differ
         yield each
     for inner in comparison.differences:
         yield from _inside(inner, mine, other, out, hide)
@@ -301,9 +300,7 @@ def compare_frames(
 
 
 def _forwarded(a: Frame, b: Frame, out: Comparison, reading: tuple[RecordsAs, RecordsAs], hide: Hide) -> None:
-    """Put what differs within forwarded requests in place of their bytes, unless these are secret: then something in
-    them is.
-    """
+    """Replace the differences of bytes by those of the forwarded requests in them, unless the bytes are secret."""
     path = CARRIED.get(a.body.message if a.body else "")
     carried = [entry.frame for frame in (a, b) if path for entry in frame.inside() if isinstance(entry, Forwarded)]
     if len(carried) != 2 or not all(frame.body for frame in carried) or carried[0].api != carried[1].api:
@@ -332,7 +329,7 @@ def _what(frame: Frame) -> str:
 
 
 def _between(a: Frame, b: Frame, out: Comparison, place: At) -> None:
-    """Bytes after the header that are no body's: some clients write a few."""
+    """Add bytes between the header and the body, which some clients write."""
     spots = [(frame.header.raw.used, frame.body.start) for frame in (a, b) if frame.header and frame.body]
     extra = [bytes(frame.data[start:stop]) for frame, (start, stop) in zip((a, b), spots, strict=False)]
     if len(extra) == 2 and extra[0] != extra[1]:

@@ -71,7 +71,7 @@ DERIVED = {
     "batch": frozenset({"position", "size", "crc", "anomalies"}),
     "record": frozenset({"keySize", "valueSize", "sequence"}),
 }
-"""Fields that follow from the rest of a batch or record, and so are no difference of their own."""
+"""Fields that follow from the rest of a batch or record, so that they are not compared."""
 BYTES = ("records[].key", "records[].value", "headers[].value")
 """Paths in a batch whose base64 text stands for bytes."""
 
@@ -105,7 +105,8 @@ class Operand:
         gap = self.body.tree.gap
         if gap is None:
             return None
-        size, is_hidden = gap.end - gap.start, gap.span in self.hidden
+        size = gap.end - gap.start
+        is_hidden = gap.span in self.hidden
         text = redacted(size) if is_hidden else base64.b64encode(self.raw(gap)).decode("ascii")
         return Side(path, text, gap.start, size, is_bytes=not is_hidden)
 
@@ -206,7 +207,7 @@ class MessageNode:
 
     @cached_property
     def elements(self) -> list[MessageNode]:
-        """The elements of an array, as far as the bytes reach."""
+        """The elements of an array that are in the bytes."""
         return [MessageNode(self.message, part, self.topic) for part in self.item.parts[1:] if _is_reached(part)]
 
     @property
