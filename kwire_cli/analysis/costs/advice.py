@@ -247,12 +247,6 @@ class Prices:
     saved_later: int = 0
     later: int = 0
 
-    def merge(self, other: Prices) -> None:
-        """Add those of other messages."""
-        self.saved += other.saved
-        self.saved_later += other.saved_later
-        self.later += other.later
-
 
 def drawn(catalog: Catalog, seen: Seen, price: Callable[[Plans], Prices], *, least: int) -> Advice:
     """Return the advice: wherever at least so many bytes would be saved. `price` looks at every message again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.costs.advice import Prices
 from kwire_cli.analysis.costs.advice_plan import Predicted
@@ -26,13 +26,14 @@ class Seeing:
     """Sees the messages with these names, by default all of them. `left_out` are bodies that cannot be written."""
 
     def __init__(self, catalog: Catalog, names: frozenset[str] | None = None) -> None:
-        self._observed, self._names = Observed(catalog), names
-        self._seen, self.left_out = self._observed.seen(), LeftOut()
+        self._observed = Observed(catalog)
+        self._names = names
+        self.left_out = LeftOut()
 
     @property
     def seen(self) -> Seen:
         """Return what was seen so far."""
-        return self._observed.seen() if "_observed" in self.__dict__ else self._seen
+        return self._observed.seen()
 
     def add(self, subject: Message | NotWritten) -> None:
         """See a message."""
@@ -41,30 +42,21 @@ class Seeing:
         elif self._names is None or subject.name in self._names:
             self._observed.add(subject)
 
-    def merge(self, other: Seeing) -> None:
-        """Add what others saw."""
-        self.seen.merge(other.seen)
-        self.left_out.merge(other.left_out)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_seen": self.seen, "left_out": self.left_out}
-
 
 class Pricing:
     """Adds up the prices of the messages with these names under plans."""
 
     def __init__(self, catalog: Catalog, names: frozenset[str] | None, plans: Plans) -> None:
-        self._whole, self._later = Predicted(catalog, plans.whole), Predicted(catalog, plans.earlier)
-        self._names, self._rest = names, plans.rest
-        self._prices = Prices()
+        self._whole = Predicted(catalog, plans.whole)
+        self._later = Predicted(catalog, plans.earlier)
+        self._names = names
+        self._rest = plans.rest
+        self._size_later = 0
 
     @property
     def prices(self) -> Prices:
         """Return the prices so far."""
-        if "_whole" not in self.__dict__:
-            return self._prices
-        merged = self._prices
-        return Prices(merged.saved + self._whole.saved, merged.saved_later + self._later.saved, merged.later)
+        return Prices(self._whole.saved, self._later.saved, self._size_later)
 
     def add(self, subject: Message | NotWritten) -> None:
         """Price a message."""
@@ -73,11 +65,4 @@ class Pricing:
         self._whole.add(subject)
         if subject.at >= self._rest:
             self._later.add(subject)
-            self._prices.later += subject.size
-
-    def merge(self, other: Pricing) -> None:
-        """Add the prices of other messages."""
-        self._prices.merge(other.prices)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_prices": self.prices}
+            self._size_later += subject.size

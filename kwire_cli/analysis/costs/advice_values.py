@@ -126,13 +126,6 @@ class Texts:
         self.size += len(data)
         self._keep(data if len(data) <= LONGEST else _digest(data), 1, len(data))
 
-    def merge(self, other: Texts) -> None:
-        """Count what was seen elsewhere."""
-        self.count += other.count
-        self.size += other.size
-        for text, (times, size) in other.known.items():
-            self._keep(text, times, size)
-
     def _keep(self, text: bytes, times: int, size: int) -> None:
         tally = self.known.get(text)
         if tally is not None:
@@ -191,17 +184,6 @@ class Seen:
         self._put(at >> self.shift, messages, fields)
         while len(self.blocks) > BLOCKS:
             self._widen(self.shift + 1)
-
-    def merge(self, other: Seen) -> None:
-        """Count what was seen elsewhere; `other` is used up."""
-        self.messages += other.messages
-        self.size += other.size
-        self.irregular += other.irregular
-        for key, texts in other.texts.items():
-            self.texts.setdefault(key, Texts()).merge(texts)
-        self._widen(max(self.shift, other.shift))
-        for block, (messages, fields) in other.blocks.items():
-            self.add(block << other.shift, messages, fields)
 
     def _put(self, block: int, messages: int, fields: Fields) -> None:
         there = self.blocks.get(block)

@@ -101,11 +101,6 @@ class Verification:
         """Take a part in."""
         self._parts.setdefault(subject.part.below, []).append(subject)
 
-    def merge(self, other: Verification) -> None:
-        """Take in the parts of another one."""
-        for part in chain(*other._parts.values()):
-            self.add(part)
-
     def answer(self) -> Answer:
         """Return the faults of each path, in the order of the paths, then counts of the files that were read.
 

@@ -330,11 +330,6 @@ class LeftOut:
         self.count += 1
         self.first = self.first or f"{place}: {body.reason}"
 
-    def merge(self, other: LeftOut) -> None:
-        """Count those that come later."""
-        self.count += other.count
-        self.first = self.first or other.first
-
     @property
     def text(self) -> str | None:
         """The note on the first body that cannot be written and on how many follow, or None if all can be."""

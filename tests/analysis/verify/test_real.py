@@ -1,6 +1,5 @@
 """Folders that brokers left: clean as they are, and with damage done to a copy."""
 
-import pickle
 import shutil
 from pathlib import Path
 
@@ -57,20 +56,6 @@ def test_the_answer_is_an_error_where_nothing_could_be_verified(tmp_path, files,
         (tmp_path / "t-0" / name).write_bytes(data)
     with pytest.raises(InputError, match=reason):
         answer_document(verified(str(tmp_path)).answer())
-
-
-def test_parts_that_other_processes_verified_give_the_same_answer(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    paths = ("samples/segments/garbage-0", "samples/logs", "samples/segments")
-    whole, some = verified(*paths), Verification(paths)
-    for part in parts_to_verify(Path(path).absolute() for path in paths):
-        one = Verification(paths)
-        one.add(Verified.begin(part).read())
-        some.merge(pickle.loads(pickle.dumps(one)))
-    document = answer_document(whole.answer())
-    assert len(document["tables"]["faults"]) > 1
-    assert answer_document(some.answer()) == document
-    assert some.answer().found
 
 
 def test_a_file_that_cannot_be_read_is_an_error_here_and_a_fault_of_another_process(tmp_path):
