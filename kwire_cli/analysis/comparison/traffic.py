@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kwire_cli.analysis.comparison.profiles import MOST_VALUES
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.comparison.profiles import By, Profile, Profiles, Row as ProfileRow
     from kwire_cli.answer import Block, Kind, Level, Row
 
+    Pair: TypeAlias = tuple[str, ProfileRow | None, ProfileRow | None]
+    """A name, and the clients of this name on both sides. A side without such clients has None."""
+
 UNNAMED = "(no name)"
 """Clients that say no software, or no id."""
 ALL = "all clients"
@@ -26,14 +29,6 @@ SHOWN_CLIENTS = 8
 """Names of clients and their software that a line for people has."""
 
 
-class Pair(NamedTuple):
-    """Clients of both sides that are compared; a side without such clients has None."""
-
-    name: str
-    a: ProfileRow | None
-    b: ProfileRow | None
-
-
 def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "software") -> Answer:
     """Return the differences between the traffic of two sides, whose inputs have these names.
 
@@ -41,9 +36,9 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
     or configuration differ, or if only one side has a client or a number.
     """
     mine, other = a.clients(by), b.clients(by)
-    by_name = bool(common(mine, other))
+    by_name = bool({*mine} & {*other} - {UNNAMED})
     everyone = next(iter(a.clients("all").values()), None), next(iter(b.clients("all").values()), None)
-    pairs = pairs_of(mine, other) if by_name else [Pair(ALL, *everyone)]
+    pairs = _pairs(mine, other) if by_name else [(ALL, *everyone)]
     alone = {*mine} ^ {*other}
     profiles_of_a, profiles_of_b = (side.profiles(by if by_name else "all") for side in (a, b))
     both = [(name, profiles_of_a[name], profiles_of_b[name]) for name, *sides in pairs if all(sides)]
@@ -109,22 +104,12 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
     return Answer("Differences of traffic", blocks, found=found)
 
 
-# Clients of both sides that belong together.
-
-
-def pairs_of(a: Mapping[str, ProfileRow], b: Mapping[str, ProfileRow]) -> list[Pair]:
-    """Return the clients of both sides in pairs by name."""
-    pairs = [Pair(name, a.get(name), b.get(name)) for name in {*a, *b}]
-    return sorted(pairs, key=lambda pair: (not (pair.a and pair.b), -_requests(pair), pair.name))
-
-
-def common(a: Iterable[str], b: Iterable[str]) -> set[str]:
-    """Return the names that are on both sides."""
-    return {*a} & {*b} - {UNNAMED}
-
-
-def _requests(pair: Pair) -> int:
-    return sum(client["requests"] for client in (pair.a, pair.b) if client)
+def _pairs(a: Mapping[str, ProfileRow], b: Mapping[str, ProfileRow]) -> list[Pair]:
+    """Return the clients of both sides by name, those that both sides have first, the busiest first."""
+    pairs = [(name, a.get(name), b.get(name)) for name in {*a, *b}]
+    return sorted(
+        pairs, key=lambda pair: (not all(pair[1:]), -sum(row["requests"] for row in pair[1:] if row), pair[0])
+    )
 
 
 # Tables: a row has what both sides have under one key. Its last value says whether it differs, None if that is unknown.
