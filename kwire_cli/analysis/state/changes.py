@@ -197,7 +197,9 @@ _QUIET = frozenset(
 )
 """Fields of times, and fields that repeat other fields or rows: a change of these is not shown."""
 _QUIET_IN = {"groups": {"offsets"}, "transactions": {"offset"}, "sharePartitions": {"offset"}}
-KINDS = ADDED, REMOVED, CHANGED = "added", "removed", "changed"
+ADDED = "added"
+REMOVED = "removed"
+CHANGED = "changed"
 
 
 def changes_answer(topics: Iterable[tuple[str, Sequence[Changed]]], between: str, *, hide: Hide | None) -> Answer:
@@ -214,10 +216,9 @@ def changes_answer(topics: Iterable[tuple[str, Sequence[Changed]]], between: str
             for old, new in ends:
                 rows += _changes(listing, old[listing.name], new[listing.name])
         logs += (_log(topic, part) for part in parts)
-    changed = {cells[:3] for cells in rows}
-    counts = Counter((table, change) for table, _, change in changed)
+    counts = Counter((table, change) for table, _, change in {cells[:3] for cells in rows})
     tables = dict.fromkeys(cells[0] for cells in rows)
-    totals = [(table, *(counts[table, change] for change in KINDS)) for table in tables]
+    totals = [(table, counts[table, ADDED], counts[table, REMOVED], counts[table, CHANGED]) for table in tables]
     blocks: list[Block] = [
         Table("changes", CHANGES, rows, title="changes"),
         Table("counts", COUNTS, totals, title="counts"),
