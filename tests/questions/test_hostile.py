@@ -6,6 +6,7 @@ import pytest
 from kit.calls import hostile_calls
 from kit.rules import CATALOG, RULES, fill
 
+from kwire_cli.analysis.replays import REPLAYED
 from kwire_cli.facts.memory import Tables
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.questions.diagnose import findings
@@ -22,6 +23,9 @@ STEP = 13
 def test_bodies_of_wrong_types_break_no_rule(errors):
     tables = Tables(Redaction(CATALOG), [rule.query for rule in RULES.values()])
     try:
+        for replayed in REPLAYED:
+            for name, columns in replayed.columns.items():
+                tables.create(name, columns)
         fill(tables, [*islice(hostile_calls(APIS, errors), 0, None, STEP)])
         for row in findings(tables, [*RULES.values()]):
             assert len(row.subject + row.text) < 1000
