@@ -251,11 +251,9 @@ def _verify(environment: Environment, options: Options) -> int:
     paths = verifiable(options.paths)
     caller = Terminal(environment)
     form = options.record_format or AUTO
-    verification = verify.Verification(paths)
+    verification = verify.Verification(paths, options.deep, form, caller)
     caller.begin(paths)
     with environment.answering():
-        for part in verify.parts_to_verify(paths):
-            verification.add(verify.Verified.begin(part, deep=options.deep, form=form, caller=caller))
         emit(environment, verification.answer(), options)
     return Exit.FOUND if verification.checked.faults else Exit.DONE
 

@@ -43,10 +43,6 @@ class Pairs:
         self._count -= self._pending.get(connection, {}).pop(id(request), None) is not None
         return ((request, line),)
 
-    def is_pending(self, line: Captured) -> bool:
-        """Return whether a line is a request that waits for its response."""
-        return id(line) in self._pending.get((line.origin.capture, line.stream), {})
-
     def _given_up(self) -> list[Pair]:
         """Return the requests for whose responses no connection waits any more."""
         pairs: list[Pair] = []

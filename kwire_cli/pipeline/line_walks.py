@@ -12,6 +12,7 @@ from kwire_cli.engine.arrow import batch_of, counts_of, numbers as arrow_numbers
 from kwire_cli.engine.compiled import Walk, compiled, jobs_of, sum_many
 from kwire_cli.engine.lower import entry_for, records_entry
 from kwire_cli.engine.spans import walk
+from kwire_cli.facts.columnar.arrays import ARROW_OF_DUCKDB
 from kwire_cli.facts.costs.batch_sizes import BatchSizes
 from kwire_cli.facts.costs.columns import COSTS
 from kwire_cli.facts.costs.counting import HEADERS, Costs
@@ -96,8 +97,7 @@ def _batches(data: Octets, start: Ints, stop: Ints) -> tuple[Ints, Ints, npt.NDA
 #
 # Paths are those of `kwire overhead --by field`. Records are opened.
 
-_ARROW = {"VARCHAR": pa.string(), "INTEGER": pa.int32(), "BIGINT": pa.int64()}
-LEDGER = pa.schema([pa.field(column.name, _ARROW[column.type]) for column in COSTS if column.in_lakes])
+LEDGER = pa.schema([pa.field(column.name, ARROW_OF_DUCKDB[column.type]) for column in COSTS if column.in_lakes])
 """The columns of `costs` that lakes have."""
 AT_ONCE = 4 << 20
 """Bytes of lines that are counted at a time, about."""

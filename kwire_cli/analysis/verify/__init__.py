@@ -1,15 +1,14 @@
 """Verification that the files of log directories are as a broker would have left them.
 
-`verify_part` yields the faults of a partition's folder or of a file. `Verification` adds up the faults of log
-directories, as a fold over the parts that can be verified separately.
+`verify_part` yields the faults of a partition's folder or of a file. `Verification` answers with those of log
+directories.
 """
 
 from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, field, replace
-from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.verify.checks import Checked, Fault, StoppedError
 from kwire_cli.analysis.verify.partition import is_text, verify_part
@@ -22,11 +21,11 @@ from kwire_cli.stores import absolute, location, path_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from kwire_cli.stores import Place
 
-__all__ = ["Fault", "Part", "Verification", "Verified", "parts_to_verify", "verify", "verify_part"]
+__all__ = ["Fault", "Verification", "verify", "verify_part"]
 
 COLUMNS = (
     Column("fault", level="error"),
@@ -37,80 +36,44 @@ COLUMNS = (
 )
 
 
-class Part(NamedTuple):
-    """A file or a partition's folder, and the number of the path that it is below."""
+def _places(path: str | os.PathLike[str]) -> Iterator[Place]:
+    """Yield what is verified separately below a path, in order.
 
-    below: int
-    place: Place
-
-
-def parts_to_verify(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Part]:
-    """Yield the parts below paths that can be verified on their own, in order.
-
-    The only part of a file is the file. The parts of a folder are its log directories' own files and each of their
-    partitions.
-
-    Raises:
-        InputError: A folder cannot be read.
-
+    Of a file it is the file. Of a folder it is its log directories' own files and each of their partitions.
     """
-    for number, path in enumerate(paths):
-        folder = path_of(path)
-        if not folder.is_dir():
-            yield Part(number, folder)
-            continue
-        for directory in walk(folder).directories:
-            yield from (Part(number, file.path) for file in directory.files if is_text(file))
-            yield from (Part(number, partition.path) for partition in directory.partitions)
-
-
-@dataclass
-class Verified:
-    """A part and its faults, an iterator that may not have been read yet. `checked` counts the files that were."""
-
-    part: Part
-    faults: Iterable[Fault]
-    checked: Checked
-
-    @classmethod
-    def begin(cls, part: Part, *, deep: bool = False, form: str = AUTO, caller: Caller | None = None) -> Verified:
-        """Return a part that is verified while its faults are read. `caller` gets the progress, and may stop it."""
-        checked = Checked(caller=caller or Caller())
-        return cls(part, verify_part(part.place, deep=deep, form=form, checked=checked), checked)
-
-    def read(self) -> Verified:
-        """Return the part with all faults read. A part that cannot be read is a fault."""
-        faults = []
-        try:
-            for fault in self.faults:
-                faults.append(fault)  # noqa: PERF402 - those before an error count
-        except InputError as error:
-            faults.append(Fault("UNREADABLE", str(self.part.place), None, None, error.reason))
-        return replace(self, faults=faults)
+    folder = path_of(path)
+    if not folder.is_dir():
+        yield folder
+        return
+    for directory in walk(folder).directories:
+        yield from (file.path for file in directory.files if is_text(file))
+        yield from (partition.path for partition in directory.partitions)
 
 
 @dataclass
 class Verification:
-    """The faults of parts below paths: a fold. `checked` counts what the rows of the answer so far looked at."""
+    """The faults below paths. `checked` counts what the rows of the answer so far looked at.
+
+    With `deep` the records are read too. `form` is the record format. `caller` gets the progress, and may stop it.
+    """
 
     paths: Sequence[str | os.PathLike[str]]
+    deep: bool = False
+    form: str = AUTO
+    caller: Caller = field(default_factory=Caller)
     checked: Checked = field(default_factory=Checked)
-    _parts: dict[int, list[Verified]] = field(default_factory=dict)
-
-    def add(self, subject: Verified) -> None:
-        """Take a part in."""
-        self._parts.setdefault(subject.part.below, []).append(subject)
 
     def answer(self) -> Answer:
         """Return the faults of each path, in the order of the paths, then counts of the files that were read.
 
         Raises:
-            InputError: As the rows are read: a part cannot be read, or a path holds nothing that could be verified.
+            InputError: A folder cannot be read; or as the rows are read, a file cannot be read, or a path holds nothing
+                that could be verified.
 
         """
+        places = [[*_places(path)] for path in self.paths]
         self.checked = Checked()
-        found = any(part.faults for part in chain(*self._parts.values()) if isinstance(part.faults, list))
-        return Answer("Verification", [Table("faults", COLUMNS, self._rows()), Facts(self._facts())], found=found)
+        return Answer("Verification", [Table("faults", COLUMNS, self._rows(places)), Facts(self._facts())])
 
     def _facts(self) -> Iterator[Fact]:
         """Yield the counts, as soon as all rows were read."""
@@ -119,24 +82,25 @@ class Verification:
         if checked.unused:
             yield Fact("notInUse", checked.unused, "count")
 
-    def _rows(self) -> Iterator[Row]:
+    def _rows(self, places: Sequence[Sequence[Place]]) -> Iterator[Row]:
         with contextlib.suppress(StoppedError):
-            yield from self._all_rows()
+            yield from self._all_rows(places)
 
-    def _all_rows(self) -> Iterator[Row]:
+    def _all_rows(self, places: Sequence[Sequence[Place]]) -> Iterator[Row]:
         checked = self.checked
         empty = []
-        for number, path in enumerate(map(path_of, self.paths)):
+        for path, within in zip(map(path_of, self.paths), places, strict=True):
             before = (checked.logs, checked.faults)
             long = absolute(path)
             short = str(path)
-            for verified in self._parts.get(number, ()):
-                for fault in verified.faults:
+            for place in within:
+                own = Checked(caller=self.caller)
+                for fault in verify_part(place, deep=self.deep, form=self.form, checked=own):
                     checked.faults += 1
                     inside = fault.file.startswith(long)
                     file = short + fault.file.removeprefix(long) if inside else fault.file
                     yield fault.code, location(file), fault.position, fault.offset, fault.text
-                checked.add(verified.checked)
+                checked.add(own)
             if (checked.logs, checked.faults) == before and path.is_dir():
                 empty.append(path)
         if empty:
@@ -155,8 +119,6 @@ def verify(*paths: str | os.PathLike[str], deep: bool = False, form: str = AUTO)
         InputError: A path cannot be read, or holds nothing that could be verified.
 
     """
-    verification = Verification(paths)
-    for part in parts_to_verify(paths):
-        verification.add(Verified.begin(part, deep=deep, form=form))
+    verification = Verification(paths, deep, form)
     answer = verification.answer().read()
     return replace(answer, found=verification.checked.faults > 0)

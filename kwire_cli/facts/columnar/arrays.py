@@ -36,6 +36,15 @@ ARROW_TYPES = {
     "amounts": pa.map_(pa.string(), pa.int64()),
 }
 """The types of columns, by the names that `kwire_cli.facts.columns` uses."""
+ARROW_OF_DUCKDB = {
+    "VARCHAR": pa.string(),
+    "INTEGER": pa.int32(),
+    "BIGINT": pa.int64(),
+    "BOOLEAN": pa.bool_(),
+    "DOUBLE": pa.float64(),
+    "TIMESTAMPTZ": TIME,
+}
+"""The types of columns, by the names of DuckDB's types."""
 
 
 def arrow_schema(columns: Iterable[tuple[str, str]]) -> pa.Schema:

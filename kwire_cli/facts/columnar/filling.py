@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.facts.batches import BATCHES, batches_in
 from kwire_cli.facts.bodies import table_of
-from kwire_cli.facts.columnar.arrays import TIME
+from kwire_cli.facts.columnar.arrays import ARROW_OF_DUCKDB
 from kwire_cli.facts.columnar.bodies import body_column
 from kwire_cli.facts.columnar.frames import (
     ADDRESS,
@@ -82,25 +82,17 @@ FRAMES_TABLE = "frames"
 CONNECTIONS_TABLE = "connections"
 _FOR_NUMBERS_AND_NAMES = {FRAME, REQUEST, STREAM, "topics", ADDRESS, SESSION}
 """The columns of frames without which a frame has no number, and no names of topics and brokers."""
-_TYPES = {
-    "VARCHAR": pa.string(),
-    "INTEGER": pa.int32(),
-    "BIGINT": pa.int64(),
-    "BOOLEAN": pa.bool_(),
-    "DOUBLE": pa.float64(),
-    "TIMESTAMPTZ": TIME,
-}
 
 
 def arrow_kind(structure: Any) -> pa.DataType:
     """Return the structure of a body (`kwire_cli.facts.bodies`) as a type of Arrow."""
     if isinstance(structure, dict):
         return pa.struct([pa.field(name, arrow_kind(kind)) for name, kind in structure.items()])
-    return pa.list_(arrow_kind(structure[0])) if isinstance(structure, list) else _TYPES[structure]
+    return pa.list_(arrow_kind(structure[0])) if isinstance(structure, list) else ARROW_OF_DUCKDB[structure]
 
 
 def _schema(columns: Sequence[tuple[str, str]]) -> pa.Schema:
-    return pa.schema([pa.field(name, _TYPES[kind]) for name, kind in columns])
+    return pa.schema([pa.field(name, ARROW_OF_DUCKDB[kind]) for name, kind in columns])
 
 
 def fill(tables: Tables, opened: CaptureInput) -> int:

@@ -23,7 +23,7 @@ from kwire_cli.facts.columnar.arrays import (
     word,
     words,
 )
-from kwire_cli.facts.columnar.lines import StretchLines
+from kwire_cli.facts.columnar.lines import StretchLines, in_flight
 from kwire_cli.facts.columnar.record_anomalies import plain_frame, record_anomalies
 from kwire_cli.facts.columnar.values import Values
 from kwire_cli.facts.columns import FRAMES as FRAME_COLUMNS, IN_MEMORY, VARIES, Column
@@ -242,12 +242,9 @@ def _expects_answer(values: Values) -> pa.Array:
 
 
 def _in_flight(values: Values, stretch: Stretch) -> pa.Array:
-    """Return how many requests wait for their responses when each request is sent, with that request."""
     if values.frames.layout.kind != "request":
         return pa.nulls(values.count, pa.int64())
-    answered = np.sort(np.concatenate([np.zeros(0, np.int64), *(frames.number for frames in stretch.responses)]))
-    before = np.searchsorted(answered, values.frames.number)
-    return pa.array(len(stretch.pending) + values.frames.which + 1 - before)
+    return pa.array(in_flight(stretch, values.frames))
 
 
 def _request_groups(values: Values, around: _Around) -> pa.ListArray:

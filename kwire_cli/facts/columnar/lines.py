@@ -19,10 +19,14 @@ from kwire_cli.source.kafka.framing import Cut
 from kwire_cli.source.packets.model import NO_TIME
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from kwire_cli.facts.columns import Column
     from kwire_cli.source.kafka.bulk_frames import Frames, Stretch
     from kwire_cli.source.kafka.captured import Names
     from kwire_cli.source.packets.model import Origin
+
+    Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -46,13 +50,13 @@ class StretchLines:
     def _make(self) -> None:
         stretch = self.stretch
         before = len(stretch.pending)
-        answered = np.sort(np.concatenate([np.zeros(0, np.int64), *(frames.number for frames in stretch.responses)]))
         requests = dict(enumerate(stretch.pending))
         for frames in stretch.requests:
             lines = self._made(frames, 0)
             self._lines[id(frames)] = lines
-            for line, which in zip(lines, frames.which.tolist(), strict=True):
-                line.seen.in_flight = before + which + 1 - int(np.searchsorted(answered, line.number))
+            waiting = in_flight(stretch, frames)
+            for line, which, count in zip(lines, frames.which.tolist(), waiting.tolist(), strict=True):
+                line.seen.in_flight = count
                 requests[before + which] = line
         for frames in stretch.responses:
             lines = self._made(frames, 1)
@@ -79,3 +83,10 @@ class StretchLines:
             line.number = int(frames.number[at])
             lines.append(line)
         return lines
+
+
+def in_flight(stretch: Stretch, requests: Frames) -> Ints:
+    """Return how many requests wait for their responses when each request is sent, with that request."""
+    answered = np.sort(np.concatenate([np.zeros(0, np.int64), *(frames.number for frames in stretch.responses)]))
+    before: Ints = np.searchsorted(answered, requests.number)
+    return len(stretch.pending) + requests.which + 1 - before

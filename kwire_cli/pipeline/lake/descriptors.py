@@ -54,8 +54,8 @@ _COLUMNS: list[tuple[str, Any, int]] = [(name, *each[:2]) for name, each in (DES
 
 def describe_connection(
     parts: Iterable[tuple[int, Scheduled]],
-    tell: Callable[[int, PartReader], None] = lambda *_: None,
-    whole: Collection[int] = (),
+    tell: Callable[[int, PartReader], None],
+    whole: Collection[int],
 ) -> Iterator[pa.RecordBatch]:
     """Yield the descriptors in these parts, which have numbers; of each part that was read `tell` is told.
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from kwire_cli import verify
-from kwire_cli.analysis.verify import Part, Verification, Verified, parts_to_verify, verify_part
+from kwire_cli.analysis.verify import Verification, verify_part
 from kwire_cli.errors import InputError
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import walk
@@ -32,15 +32,8 @@ def faults_of(path, *, deep=False):
     return verify(path, deep=deep)["faults"].to_dicts()
 
 
-def verified(*paths):
-    fold = Verification(paths)
-    for part in parts_to_verify(paths):
-        fold.add(Verified.begin(part))
-    return fold
-
-
 def test_the_answer_counts_faults_while_they_are_read():
-    fold = verified(str(ROOT / "samples" / "segments" / "garbage-0"))
+    fold = Verification([str(ROOT / "samples" / "segments" / "garbage-0")])
     answer = fold.answer()
     assert (fold.checked.files, fold.checked.faults) == (0, 0)
     document = answer_document(answer)
@@ -55,15 +48,13 @@ def test_the_answer_is_an_error_where_nothing_could_be_verified(tmp_path, files,
     for name, data in files.items():
         (tmp_path / "t-0" / name).write_bytes(data)
     with pytest.raises(InputError, match=reason):
-        answer_document(verified(str(tmp_path)).answer())
+        answer_document(Verification([str(tmp_path)]).answer())
 
 
-def test_a_file_that_cannot_be_read_is_an_error_here_and_a_fault_of_another_process(tmp_path):
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path):
     missing = tmp_path / "t-0" / LOG
     with pytest.raises(InputError, match="cannot be read"):
-        answer_document(verified(missing).answer())
-    [fault] = Verified.begin(Part(0, missing)).read().faults
-    assert (fault.code, fault.file) == ("UNREADABLE", str(missing))
+        answer_document(Verification([missing]).answer())
 
 
 @pytest.mark.shared
