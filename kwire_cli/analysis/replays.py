@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from kwire_cli.analysis.calls import ReplayedTables
+from kwire_cli.analysis.groups.groups import GroupState
+from kwire_cli.analysis.groups.reading import QUERY as GROUP_CALLS
+from kwire_cli.analysis.groups.tables import TABLES as GROUP_TABLES
 
-if TYPE_CHECKING:
-    from kwire_cli.analysis.calls import ReplayedTables
-
-REPLAYED: tuple[ReplayedTables, ...] = ()
+REPLAYED: tuple[ReplayedTables, ...] = (
+    ReplayedTables(
+        {table: [(column.name, column.type) for column in columns] for table, columns in GROUP_TABLES.items()},
+        GROUP_CALLS,
+        GroupState,
+    ),
+)
