@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Row = tuple[str, tuple[Any, ...]]
     Ordinals = Mapping[Evidence, int]
 
-BAD: frozenset[Cause] = frozenset({"poll", "session", "fenced"})
+GRAVE: frozenset[Cause] = frozenset({"poll", "session", "fenced"})
 """Causes that a healthy group does not have even once."""
 LATEST = 253_402_300_800
 """The end of the year 9999 in seconds since 1970: records may claim any time."""
@@ -86,6 +86,7 @@ TABLES: Mapping[str, tuple[Described, ...]] = {
         Described("cause", "VARCHAR", "cause of its gravest trigger, as in `rebalance_triggers`"),
         Described("client", "VARCHAR", "client of this trigger, or its member"),
         Described("reason", "VARCHAR", "what this client did, as text"),
+        Described("is_grave", "BOOLEAN", "whether a healthy group does not have this cause even once"),
         Described("is_forming", "BOOLEAN", "whether the group had no members before"),
         Described("is_unchanged", "BOOLEAN", "whether all members have what they had"),
         Described("moved", PARTITIONS, "partitions that changed hands; null if it is not known"),
@@ -106,6 +107,7 @@ TABLES: Mapping[str, tuple[Described, ...]] = {
             "`join`, `restart`, `leave`, `closed`, `poll`, `session`, `resubscribed`, `fenced`, `subscription`, "
             "`metadata` or `unknown`",
         ),
+        Described("is_grave", "BOOLEAN", "whether the cause is `poll`, `session` or `fenced`"),
         Described("text", "VARCHAR", "what happened"),
         Described("client", "VARCHAR", "client id"),
         Described("member", "VARCHAR", "member id"),
@@ -234,7 +236,7 @@ def _events(timeline: Timeline, ordinals: Ordinals) -> Iterator[Row]:
 
 def _rebalance(timeline: Timeline, rebalance: Rebalance, ordinals: Ordinals) -> tuple[Any, ...]:
     first = rebalance.triggers[0] if rebalance.triggers else None
-    gravest = next((trigger for trigger in rebalance.triggers if trigger.cause in BAD), first)
+    gravest = next((trigger for trigger in rebalance.triggers if trigger.cause in GRAVE), first)
     away, member = max(((seconds, member) for member, seconds in rebalance.away.items()), default=(None, None))
     return (
         _time(rebalance.start),
@@ -245,6 +247,7 @@ def _rebalance(timeline: Timeline, rebalance: Rebalance, ordinals: Ordinals) -> 
         rebalance.members,
         len(rebalance.triggers),
         *((gravest.cause, gravest.client or gravest.member, _deed(gravest)) if gravest else (None, None, None)),
+        gravest is not None and gravest.cause in GRAVE,
         rebalance.forms,
         rebalance.unchanged,
         _partitions(rebalance.moved) if rebalance.compared else None,
@@ -272,6 +275,7 @@ def _triggers(group: str, number: int, rebalance: Rebalance, ordinals: Ordinals)
                 at,
                 _time(trigger.time),
                 trigger.cause,
+                trigger.cause in GRAVE,
                 trigger.text,
                 trigger.client or None,
                 trigger.member or None,
