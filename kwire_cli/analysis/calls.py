@@ -118,9 +118,12 @@ class Replay(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReplayedTables:
-    """Tables that a replay fills: the columns of each one, the query for the calls, and what makes the replay."""
+    """Tables that a replay fills: the query for the calls, and what makes the replay.
 
-    columns: Mapping[str, Sequence[tuple[str, Any]]]
+    A column has a name, a type in DuckDB and a meaning.
+    """
+
+    columns: Mapping[str, Sequence[tuple[str, Any, str]]]
     calls: str
     begin: Callable[[], Replay]
 
@@ -161,7 +164,7 @@ class TableFold(Traffic):
         tables = self._made()
         for replayed, replay in self._replays:
             for name, columns in replayed.columns.items():
-                tables.create(name, columns)
+                tables.create(name, [column[:2] for column in columns])
             for call in calls_in(tables, replayed.calls):
                 replay.call(call)
             for table, row in replay.rows():

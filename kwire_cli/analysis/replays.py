@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.groups import groups
 from kwire_cli.analysis.transactions import tables as transactions
 
 if TYPE_CHECKING:
     from kwire_cli.analysis.calls import ReplayedTables
 
-REPLAYED: tuple[ReplayedTables, ...] = (transactions.REPLAYED,)
+REPLAYED: tuple[ReplayedTables, ...] = (groups.REPLAYED, transactions.REPLAYED)

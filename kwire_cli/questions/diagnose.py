@@ -64,7 +64,7 @@ def findings(tables: Tables, rules: Sequence[Rule]) -> Iterator[Row]:
             continue
         try:
             rows = tables.rows(rule.graded_query, rule.parameters)
-            yield from [_finding(rule, row) for row in rows]
+            yield from [_finding(rule.in_case(row.get("in_case")), row) for row in rows]
             _explain(tables, rule, rows)
         except InputError as error:
             raise InputError(f"rule {rule.code}: {error.reason}") from error

@@ -8,7 +8,7 @@ docs/findings.md explains both files, for those who write rules of their own.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
@@ -32,6 +32,7 @@ FAMILIES = {
 }
 """Families of clients, and the word in the software's name (KIP-511) that tells each one."""
 _TEXTS = ("title", "severity", "subject", "text", "meaning")
+_OF_CASES = frozenset({"text", "meaning", "advice", "see"})
 _KEYS = {
     *_TEXTS,
     "rank",
@@ -45,6 +46,7 @@ _KEYS = {
     "severity_when",
     "parameters",
     "advice",
+    "cases",
     "finds",
     "misses",
 }
@@ -58,7 +60,9 @@ class Rule:
     severity: causes (small numbers) before consequences. The rule runs only if one of `apis` was called (or is a
     kind of frames, such as sasl-token) and one of `errors` was answered; empty means always. If `anomalies` is true, it
     runs only if a frame has an anomaly. `explains` are the errors that a finding accounts for, and a rule that is
-    `last` runs when all others have done so. `advice` is by family of clients, `any` for all. `finds` and `misses` are
+    `last` runs when all others have done so. `advice` is by family of clients, `any` for all. `cases`
+    are texts by the column `in_case` of a row: its `meaning`, `advice` and `see` stand for those of the rule, and its
+    `text` is the word `{case}` in that of the rule. `finds` and `misses` are
     captures for the tests: one in which the rule finds something, and a similar one in which it must not.
     """
 
@@ -82,6 +86,20 @@ class Rule:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     finds: str = ""
     misses: str = ""
+    cases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def in_case(self, case: str | None) -> Rule:
+        """Return the rule with the texts of a case, or as it is if there is none."""
+        said = self.cases.get(case or "")
+        if said is None:
+            return self
+        return replace(
+            self,
+            text=self.text.replace("{case}", said.get("text", "")),
+            meaning=said.get("meaning", self.meaning),
+            advice={**self.advice, "any": said.get("advice", self.advice["any"])},
+            see=tuple(said.get("see", self.see)),
+        )
 
     @property
     def graded_query(self) -> str:
@@ -126,6 +144,9 @@ def _rule(code: str, query: Traversable, text: Traversable) -> Rule:
     if not isinstance(advice, dict) or "any" not in advice or not advice.keys() <= {"any", *FAMILIES}:
         names = ", ".join(FAMILIES)
         raise InputError(f"rule {code}: [advice] has a text `any`, and texts for {names}", file=str(text))
+    cases = said.get("cases", {})
+    if not all(isinstance(case, dict) and case.keys() <= _OF_CASES for case in cases.values()):
+        raise InputError(f"rule {code}: a case has {', '.join(sorted(_OF_CASES))}", file=str(text))
     grades = said.get("severity_when", {})
     if said["severity"] not in SEVERITIES or not grades.keys() <= {*SEVERITIES}:
         raise InputError(f"rule {code}: a severity is error, warning or info", file=str(text))
@@ -150,4 +171,5 @@ def _rule(code: str, query: Traversable, text: Traversable) -> Rule:
         said.get("parameters", {}),
         said.get("finds", ""),
         said.get("misses", ""),
+        cases,
     )

@@ -25,7 +25,7 @@ def test_bodies_of_wrong_types_break_no_rule(errors):
     try:
         for replayed in REPLAYED:
             for name, columns in replayed.columns.items():
-                tables.create(name, columns)
+                tables.create(name, [column[:2] for column in columns])
         fill(tables, [*islice(hostile_calls(APIS, errors), 0, None, STEP)])
         for row in findings(tables, [*RULES.values()]):
             assert len(row.subject + row.text) < 1000

@@ -125,6 +125,7 @@ def test_a_folder_of_rules_is_read(tmp_path):
         (TEXT.replace("title", "#"), "title is missing"),
         (TEXT.replace('"info"', '"bad"'), "a severity is error, warning or info"),
         (TEXT.replace("any =", "ruby ="), "[advice] has a text `any`"),
+        (TEXT + '[cases.idle]\ntitle = "x"\n', "a case has advice, meaning, see, text"),
         ("title = ", "rule SLOW"),
     ],
 )
@@ -132,6 +133,17 @@ def test_a_rule_that_says_something_else_is_an_error(tmp_path, text, reason):
     with pytest.raises(InputError) as error:
         read_rules(rule_folder(tmp_path, text))
     assert reason in error.value.reason
+
+
+def test_a_case_has_texts_of_its_own(tmp_path):
+    cases = TEXT.replace("took", "{case}") + '[cases.idle]\ntext = "was idle for"\nadvice = "Work."\nsee = ["KIP-1"]\n'
+    (rule,) = read_rules(rule_folder(tmp_path, cases))
+    idle = rule.in_case("idle")
+    assert (idle.text, idle.meaning, idle.advice) == (
+        "{n:# request} was idle for {span_s:s}", "The client waits.", {"any": "Work."},
+    )  # fmt: skip
+    assert idle.see == ("KIP-1",)
+    assert rule.in_case(None) == rule.in_case("other") == rule
 
 
 def test_a_rule_needs_both_files(tmp_path):

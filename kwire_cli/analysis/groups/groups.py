@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.calls import Replayed
+from kwire_cli.analysis.calls import Replayed, ReplayedTables
 from kwire_cli.analysis.groups.answer import answer_of
 from kwire_cli.analysis.groups.logged import logged_moves, topic_names
 from kwire_cli.analysis.groups.moves import MOST_MEMBERS, GroupMoves, span_of, text
 from kwire_cli.analysis.groups.reading import HEARTBEATS, QUERY, SHARES, moves_of
 from kwire_cli.analysis.groups.replay import replay
+from kwire_cli.analysis.groups.tables import TABLES, table_rows
 from kwire_cli.analysis.groups.timeline import REBALANCING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator, Sequence
+    from typing import Any
 
     from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.groups.moves import Move
@@ -110,6 +112,13 @@ class GroupState:
             for name, moves in sorted(self.groups.items())
             if not names or name in names
         ]
+
+    def rows(self) -> Iterator[tuple[str, Sequence[Any]]]:
+        """Yield the rows of all groups for their tables, each with the name of the table."""
+        return table_rows(self.timelines())
+
+
+REPLAYED = ReplayedTables(TABLES, QUERY, GroupState)
 
 
 def _with_member(group: GroupMoves, move: Move) -> Move:

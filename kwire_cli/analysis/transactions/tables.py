@@ -71,6 +71,4 @@ OPEN_IN_LOGS = (
 TABLES = {"transactions": TRANSACTIONS, "transaction_events": EVENTS, "open_in_logs": OPEN_IN_LOGS}
 
 
-REPLAYED = ReplayedTables(
-    {name: [column[:2] for column in columns] for name, columns in TABLES.items()}, QUERY, TransactionReplay
-)
+REPLAYED = ReplayedTables(TABLES, QUERY, TransactionReplay)

@@ -2,16 +2,20 @@
 
 import pytest
 from kit.calls import CATALOG, ORDERS_0, ORDERS_1, asked, beat, call, join, leave, sample_findings, sync
-from kit.commands import ROOT
 
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.message.redaction import Redaction
+from kwire_cli.questions.rule_files import rules
 
-INCIDENTS = ROOT / "samples" / "incidents"
+OF_GROUPS = (
+    "GROUP_REBALANCE_LOOP", "REBALANCE", "ASSIGNMENT_UNCHANGED", "IDLE_MEMBER", "SHARE_RECORDS_DELIVERED_AGAIN",
+    "GROUP_JOIN_REFUSED", "STREAMS_GROUP_NOT_READY",
+)  # fmt: skip
+RULES = [rule for rule in rules() if rule.code in OF_GROUPS]
 
 
 def findings_of(*exchanges):
-    diagnosis = asked(Diagnosis(Redaction(CATALOG), ()), exchanges)
+    diagnosis = asked(Diagnosis(Redaction(CATALOG), RULES), exchanges)
     return {finding.kind.code: finding for finding in diagnosis.findings()}
 
 

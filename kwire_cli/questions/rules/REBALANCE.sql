@@ -1,0 +1,58 @@
+-- One row for each group that rebalances: about its first rebalance with a grave cause, unless that is a loop, or about
+-- its longest one.
+with again as (
+    select r.*, r.is_grave and l.group_id is null as is_alarming
+    from rebalances r
+    left join (select distinct group_id from group_loops) l using (group_id)
+    where not r.is_forming
+),
+told as (
+    select *, row_number() over (
+        partition by group_id
+        order by is_alarming desc, case when is_alarming then number end, coalesce(seconds, 0) desc, number
+    ) as nth
+    from again
+),
+totals as (
+    select
+        group_id, count(*) as rebalances, max(seconds) as longest_s, max(stopped_s) as stopped_s, max(away_s) as away_s,
+        arg_max(away_member, away_s) as away_member,
+        first(greatest(stopped_s, away_s) order by coalesce(seconds, 0) desc, number) as waited_s,
+        coalesce(evidence(trigger_place), evidence(place)) as evidence
+    from again
+    group by group_id
+),
+unused as (
+    select
+        group_id, first(client order by number) as client, first(reason order by number) as reason,
+        first(detail order by number) as ids
+    from group_events
+    where kind = 'unused'
+    group by group_id
+)
+select
+    r.group_id,
+    g.unit,
+    case when not g.is_consuming then 'others' when r.is_alarming then r.cause end as in_case,
+    r.is_alarming,
+    t.rebalances,
+    case when t.rebalances = 1 then 'it' when r.seconds = t.longest_s then 'the longest' else 'one' end as which,
+    r.seconds,
+    r.client,
+    r.reason,
+    nullif(r.triggers - 1, 0) as more_triggers,
+    r.triggers = 0 or null as is_unknown,
+    t.waited_s,
+    case when t.stopped_s >= $least_shown_s then t.stopped_s end as stopped_s,
+    case when t.away_s >= t.stopped_s + $least_shown_s then t.away_s end as away_s,
+    t.away_member,
+    u.client as unused_client,
+    u.reason as unused_reason,
+    u.ids as unused_ids,
+    t.rebalances as weight,
+    t.evidence
+from told r
+join totals t using (group_id)
+join groups g using (group_id)
+left join unused u using (group_id)
+where r.nth = 1

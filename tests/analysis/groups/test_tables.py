@@ -1,0 +1,72 @@
+"""The tables of groups: filled from captures, request logs and log directories, and documented."""
+
+from kit.calls import CATALOG, ORDERS_0, asked, beat, join, leave, sync
+from kit.commands import ROOT
+
+import kwire_cli as kwire
+from kwire_cli.analysis.calls import TableFold
+from kwire_cli.analysis.groups.tables import TABLES
+from kwire_cli.analysis.replays import REPLAYED
+from kwire_cli.facts.bodies import duckdb_type
+from kwire_cli.facts.buffers import PLACE
+from kwire_cli.message.redaction import Redaction
+
+SAMPLES = ROOT / "samples"
+REBALANCES = "select generation, members, cause, client, reason, is_forming, seconds from rebalances order by number"
+
+
+def test_groups_of_a_capture():
+    with kwire.tables(SAMPLES / "incidents" / "rebalancing.pcap") as tables:
+        rows = tables.sql(REBALANCES).fetchall()
+        assert rows[:2] == [
+            (1, 1, "join", "worker-1", "joins", True, 0.106263),
+            (2, 2, "join", "worker-2", "joins", False, 0.276912),
+        ]
+        assert rows[2][4] == "leaves: max.poll.interval.ms exceeded, probably (3.0 s of 3.0 s)"
+        triggers = tables.sql("select cause, place.what, place.frame from rebalance_triggers where rebalance = 2")
+        assert triggers.fetchall() == [("poll", "LeaveGroup request", 118)]
+        owners = "select client, len(partitions) from group_assignments where generation = 2 order by number"
+        assert tables.sql(owners).fetchall() == [("worker-1", 1), ("worker-2", 1)]
+
+
+def test_groups_of_a_log_directory():
+    with kwire.tables(SAMPLES / "segments" / "__consumer_offsets-0") as tables:
+        found = tables.sql("select group_id, protocol, assignor, last_generation from groups order by group_id")
+        assert found.fetchall()[0] == ("old-group-grp", "classic", "range", 2)
+        places = tables.sql("select distinct place.what, place.position is not null from rebalances").fetchall()
+        assert places == [("group record", True)]
+        assert tables.sql("select distinct seconds, start_time is null from rebalances").fetchall() == [(None, False)]
+
+
+def asked_of(query, *exchanges):
+    fold = asked(TableFold(Redaction(CATALOG), {"asked": query}, REPLAYED), exchanges)
+    with fold.filled() as tables:
+        return [tuple(row.values()) for row in tables.rows(query)]
+
+
+def test_groups_of_a_request_log():
+    calls = [join(1, "a", 1, members=["a"]), sync(2, "a", 1, ORDERS_0), beat(9, "a", 1), leave(30, "a", "stopped")]
+    query = """
+        select r.reason, r.seconds, m.name, m.has_held, m.partitions, m.ending, place.line
+        from rebalances r join group_members m using (group_id)
+    """
+    partitions = [{"topic": "orders", "partition": 0}]
+    ((reason, seconds, name, has_held, had, ending, line),) = asked_of(query, *calls)
+    assert (reason, seconds, name, has_held, had) == ("joins", 1.001, "a", True, partitions)
+    assert (ending, line) == ("stopped", 21)
+
+
+def test_an_input_without_groups_has_empty_tables():
+    with kwire.tables(SAMPLES / "incidents" / "sasl.pcap") as tables:
+        assert [tables.sql(f"select 1 from {table}").fetchall() for table in TABLES] == [[]] * len(TABLES)
+
+
+def test_every_table_and_column_is_documented():
+    page = (ROOT / "docs" / "tables.md").read_text("utf-8")
+    for table, columns in TABLES.items():
+        section = page.partition(f"\n### {table}\n")[2].partition("\n#")[0]
+        rows = [line for line in section.splitlines() if line.startswith("| `")]
+        kinds = ["place" if kind == PLACE else duckdb_type(kind).replace('"', "") for _, kind, _ in columns]
+        assert rows == [
+            f"| `{name}` | {kind} | {meaning} |" for (name, _, meaning), kind in zip(columns, kinds, strict=True)
+        ]
