@@ -139,8 +139,6 @@ def test_a_transaction_that_is_open_in_several_partitions_is_one_finding():
     assert found(given) == [("info", "OPEN_TRANSACTION", "partition a-1")]
 
 
-@pytest.mark.parametrize(
-    "body", [init(1), add(1), add(1, 51), end(1), fetch(1, 5, 9, session=1, sessionEpoch=1, **FORGOTTEN)]
-)
+@pytest.mark.parametrize("body", [add(1, 51), end(1), fetch(1, 5, 9, session=1, sessionEpoch=1, **FORGOTTEN)])
 def test_bodies_of_any_shape_are_taken(body):
     diagnose_deformed(body, before=exchanges(fetch(0, 5, 9, session=1)))
