@@ -194,39 +194,11 @@ def spoil(value, data):
 
 
 KEYS = [
-    "kind",
-    "api",
-    "apiKey",
-    "apiVersion",
-    "header",
-    "body",
-    "message",
-    "version",
-    "prefixed",
-    "bodyVersion",
-    "_lossless",
-    "headerVersion",
-    "flavour",
+    *("kind", "api", "apiKey", "apiVersion", "header", "body", "message", "version", "prefixed"),
+    *("bodyVersion", "_lossless", "headerVersion", "flavour"),
 ]
-FITTING = st.sampled_from(
-    [
-        "request",
-        "response",
-        "ApiVersions",
-        "Metadata",
-        "MetadataRequest",
-        "kip482",
-        0,
-        1,
-        3,
-        18,
-        {},
-        None,
-        True,
-        "x",
-        [],
-    ]
-)
+TEXTS = ("request", "response", "ApiVersions", "Metadata", "MetadataRequest", "kip482", "x")
+FITTING = st.sampled_from([*TEXTS, 0, 1, 3, 18, {}, None, True, []])
 
 
 @examples(300)

@@ -20,10 +20,8 @@ from kwire_cli.source.packets.segments import Segments
 pytestmark = pytest.mark.spark
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples" / "captures"
-ALL = sorted(SAMPLES.iterdir())
 TLS = SAMPLES.parent / "tls"
 PYTHON = SAMPLES / "kafka-python-4.4.0.pcapng"
-OWN = Path(__file__).resolve().parents[3] / "shared" / "real" / "own" / "captures"
 CATALOG = kwire.catalog()
 
 
@@ -75,7 +73,7 @@ def captures(spark):
     return lambda *paths, **options: Captures(spark, [*map(str, paths)], **options)
 
 
-@pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [PYTHON, SAMPLES / "midstream.pcap"], ids=lambda path: path.name)
 def test_samples_are_what_one_machine_decodes(captures, path):
     assert shown(captures(path, part_size=9000, partitions=3)) == documents(path)
 
@@ -94,13 +92,6 @@ def test_keys_in_a_packed_capture(captures, tmp_path):
     packed = tmp_path / "cases.pcapng.gz"
     packed.write_bytes(gzip.compress((TLS / "cases.pcapng").read_bytes()))
     assert shown(captures(packed)) == documents(TLS / "cases.pcapng")
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize("name", ["client-librdkafka", "client-franz-go", "java44-produce-consume"])
-def test_own_captures(captures, name):
-    path = OWN / name / "capture.pcapng"
-    assert shown(captures(path, part_size=30_000)) == documents(path)
 
 
 def rotated(folder, seed):

@@ -37,16 +37,11 @@ COMMANDS = {
 """Commands for one machine whose names differ from those of the reports."""
 ANSWERS = [
     ("advise", [CAPTURE], ("--api", "Fetch", "--message", "MetadataResponse", "--min-saving", "5")),
-    ("advise", [CAPTURE], ("--half", "--top", "2", "--histograms", "1")),
     ("advise", [LOG, CAPTURE, SEGMENTS], ("--top", "20")),
     ("overhead", [CAPTURE], (*BY, "--top", "30", "--no-limits")),
-    ("overhead", [MIDSTREAM, SEGMENTS], ()),
-    ("overhead", [SEGMENTS, LOGS], ("--by", "topic,partition", "--by", "file", "--by", "kind")),
     ("overhead", [TLS], (*KEYS, "--no-limits")),
     ("state", [LOGS, str(INCIDENTS / "hanging-transaction")], ()),
     ("verify", [SEGMENTS, LOGS], ()),
-    ("verify", [SEGMENTS], ("--deep",)),
-    ("verify", [SEGMENTS], ("--record-format", "v1")),
 ]
 
 
@@ -78,8 +73,8 @@ def test_each_report_with_a_command_is_compared():
     assert {report for report, *_ in ANSWERS} == REPORTS.keys()
 
 
-@pytest.mark.parametrize("fmt", ["table", "jsonl", "csv"])
-def test_a_report_is_printed_as_its_command(fmt):
+def test_a_report_is_printed_as_its_command():
+    fmt = "table"
     one, two = (
         kwire(*command, CAPTURE, "--by", "client", "--no-limits", "--format", fmt)
         for command in (("scan", "--report", "overhead"), ("overhead",))
