@@ -10,7 +10,7 @@ from kwire_cli.structs.network import PCAP_NANO
 INCIDENTS = ROOT / "samples" / "incidents"
 LOG = ROOT / "samples" / "request-logs" / "kafka-request.log"
 CAPTURES = ["hanging-transaction.pcap"]
-REPORTS = ["sequence", "groups", "summary", "transactions", "stats", "stats --every 1s", "diagnose", "clients"]
+REPORTS = ["sequence", "groups", "summary", "stats --every 1s", "clients"]
 OF_BYTES = ["overhead", "compare --advise"]
 NANOSECOND = 9
 START = 1_700_000_000 * SECOND

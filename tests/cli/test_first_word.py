@@ -52,17 +52,14 @@ def test_without_a_word_and_without_input_there_is_help():
 
 
 OVERVIEWS = [
-    ("samples/captures/ipv6.pcap", "--port", "19092", "--color=never"),
     (TLS, "--tls-keylog", KEYS),
     (LOG,),
     (FOLDER,),
-    (CAPTURE, "--kafka", "3.9", "--specs", ROOT / "samples/definitions/after"),
 ]
 """Inputs and options without a command of which there is a summary."""
 FRAMES = [
     (CAPTURE, "--filter", "api == Fetch"),
     (CAPTURE, "--format", "table"),
-    (CAPTURE, "--pairs", "--frames", "1-9"),
     (CAPTURE, "--port", "19092", "--top", "1"),
     (CAPTURE, LOG),
     (SEGMENT,),

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 
-import pytest
 from kit import traffic as make
 from kit.commands import ROOT, json_of, kwire
 
@@ -62,8 +61,8 @@ def test_an_interval_is_over_if_nothing_comes():
     assert json.loads(out.splitlines()[-1])["table"] == "facts"
 
 
-@pytest.mark.parametrize("by", [(), ("--by", "client", "--by", "group")])
-def test_all_formats_have_the_rows_of_a_file(by):
+def test_all_formats_have_the_rows_of_a_file():
+    by = ("--by", "client", "--by", "group")
     rows = intervals_of_the_file(*by)
     shown = {}
     for fmt in (("jsonl",), ("csv", "--table", "intervals"), ("table",)):

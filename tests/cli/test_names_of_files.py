@@ -9,7 +9,7 @@ from kit.commands import ROOT, kwire, refusal_of
 import kwire_cli
 
 CAPTURE = ROOT / "samples" / "captures" / "midstream.pcap"
-COMMANDS = (("summary", "table"), ("decode", "table"), ("decode", "jsonl"), ("stats", "json"), ("diagnose", "json"))
+COMMANDS = (("decode", "table"), ("decode", "jsonl"), ("stats", "json"))
 NOT_UTF8, LINK, NO_CAPTURE = os.fsdecode(b"caf\xe9.pcap"), "link.pcap", "no.pcap"
 UNREADABLE = {
     NOT_UTF8: "caf\\xe9.pcap: its path is not in UTF-8, as paths in tables are: rename it",

@@ -85,10 +85,10 @@ def forms(*names):
 
 
 def formats_of(name):
-    """The formats of a command that are text."""
+    """The formats of a command that are text, in their order."""
     command = cli.get_command(click.Context(cli), name)
     choices = [option.type.choices for option in command.params if "--format" in option.opts]
-    return sorted({*sum(choices, ())} - {"arrow", "parquet", "pcap", "pcapng", "raw"})
+    return [each for some in choices for each in some if each not in {"arrow", "parquet", "pcap", "pcapng", "raw"}]
 
 
 INPUTS = {
@@ -114,11 +114,13 @@ INPUTS = {
 proved in tests/view/test_lines.py."""
 ELSEWHERE = {"export", "query"}
 """Other tests here run these commands."""
-SLOWEST = {"diagnose": {"json", "table"}, "summary": {"html", "table"}}
-"""Formats of commands that take half a second a run; what writes the others writes those of `groups` and `stats`."""
+WHOLE = {"decode", "dump", "breaking", "groups", "sequence", "encode"}
+"""Commands in all their formats: frames, batches, definitions, an answer, a drawing. Of each other one, what people
+see, which is written by functions of its own; its other formats are written as those of `groups` are."""
+OF_ITS_OWN = ("tree", "table", "text")
 COMMANDS = {
     **{
-        name: (words, files, forms(*(form for form in formats_of(words[0]) if form in SLOWEST.get(name, {form}))))
+        name: (words, files, forms(*(form for form in formats_of(words[0]) if name in WHOLE or form in OF_ITS_OWN)))
         for name, (words, files) in INPUTS.items()
     },
     "explain": (["explain"], ["frames*"], [()]),

@@ -16,6 +16,7 @@ from kwire_cli.facts.columnar.frames import MANY_AT_A_TIME
 from kwire_cli.facts.memory import Tables
 from kwire_cli.message.encode import encode_document
 from kwire_cli.message.redaction import Redaction
+from kwire_cli.source.kafka import bulk_frames
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Caller, Reading
 from kwire_cli.spec.catalog import catalog
@@ -109,9 +110,11 @@ def test_rows_of_every_message_are_the_same(tmp_path, monkeypatch):
             document["body"]["sessionId"] = 0  # the topics of a session that never began are known nowhere
         frame = encode_document(catalog(), document)
         by_api[document["api"]].append((0 if document["kind"] == "request" else 1, frame))
-    said = [frames * (-(-120 // len(frames))) for frames in by_api.values()]
+    said = [frames * (-(-40 // len(frames))) for frames in by_api.values()]
     path = tmp_path / "all.pcap"
     path.write_bytes(capture_of_all(said))
+    monkeypatch.setattr(bulk_frames, "FEWEST", 8)
+    monkeypatch.setattr(bulk_frames, "_STEP", 8)
     in_stretches = set()
     take = Filling._stretch
 

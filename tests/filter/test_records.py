@@ -11,7 +11,7 @@ from kit.commands import kwire
 from kit.logs import b64, batch, record
 from kit.traffic import Wire
 
-CAPTURES = sorted(Path("samples/captures").glob("*.pcap*"))
+CAPTURES = [Path("samples/captures") / f"{name}.pcapng" for name in ("kafka-python-4.4.0", "sarama-0.8.2.0-3.9.2")]
 
 
 def produce(number, topic, *batches):

@@ -139,22 +139,8 @@ def serving():
 # A capture in files that were rotated in the middle of frames, and the rows that one machine makes of it.
 
 COLUMNS = (
-    "file",
-    "packet",
-    "time",
-    "src",
-    "dst",
-    "stream",
-    "frame",
-    "request_frame",
-    "kind",
-    "size",
-    "api",
-    "api_version",
-    "correlation_id",
-    "latency_us",
-    "error_codes",
-    "anomalies",
+    *("file", "packet", "time", "src", "dst", "stream", "frame", "request_frame"),
+    *("kind", "size", "api", "api_version", "correlation_id", "latency_us", "error_codes", "anomalies"),
 )
 """Those that say the same whatever other connections say."""
 

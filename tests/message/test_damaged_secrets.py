@@ -236,7 +236,7 @@ def test_no_view_of_a_message_with_a_damaged_batch_shows_a_secret(row, step, tmp
 FETCHES = [("Fetch", 12), ("Fetch", 13), ("Fetch", 17), ("FetchSnapshot", 0), ("FetchSnapshot", 1)]
 
 
-@pytest.mark.parametrize("step", [31, pytest.param(7, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [61, pytest.param(11, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("row", RECORDS, ids=str)
 @pytest.mark.parametrize(("api", "version"), FETCHES)
 def test_no_view_of_a_misaligned_answer_about_the_metadata_shows_a_secret(api, version, row, step, tmp_path):

@@ -180,5 +180,6 @@ def test_so_do_the_captures_of_others(how):
         for path in (SHARED / folder).rglob("*.pcap*")
         if path.stat().st_size < LARGE
     ]
-    for path in sorted(found):
+    at = [*DAMAGE].index(how)
+    for path in sorted(found)[at :: len(DAMAGE)]:
         same(damaged(path, how, 0))

@@ -337,7 +337,7 @@ def test_reports_count_what_other_commands_count(name, counted):
 
 @pytest.mark.slow
 @pytest.mark.shared
-@pytest.mark.parametrize("path", REAL, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("path", REAL[::8], ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_reports_of_real_captures(path, tmp_path):
     counted = Counted([path], tmp_path)
     for check in CHECKS.values():

@@ -34,7 +34,7 @@ def text_of(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("message", "field", "version"), FRAMES)
+@pytest.mark.parametrize(("message", "field", "version"), [ONE, *FRAMES[::2]])
 def test_no_table_holds_a_secret(message, field, version, tmp_path):
     before, (side, frame), after = conversation(message, version, body_of(message, field, version))
     frames = [("whole", frame), *(damages(frame) if (message, field, version) == ONE else ())]
@@ -90,7 +90,7 @@ def test_no_file_that_a_run_removes_holds_a_secret(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("message", "field", "version"), [row for row in FRAMES if "Envelope" not in row[0]])
+@pytest.mark.parametrize(("message", "field", "version"), [ONE, FRAMES[0]])
 def test_secrets_are_there_when_asked_for(message, field, version, tmp_path):
     """The test above can find what it looks for."""
     before, (side, frame), after = conversation(message, version, body_of(message, field, version))

@@ -27,7 +27,7 @@ PRINTED = {
     "tshark-P-x": "ipv6.pcap",
     "tshark-V-x": "ipv6.pcap",
 }
-CAPTURES = sorted((SAMPLES / "captures").glob("*.pcap*"))
+CAPTURES = [SAMPLES / "captures" / name for name in ("ipv6.pcap", "not-kafka.pcapng")]
 TOOLS = {
     "tcpdump": [["-n", "-tttt", "-x"], ["-n", "-tt", "-X"], ["-tttt", "-xx"], ["-n", "-v", "-e", "-tttt", "-XX"]],
     "tshark": [["-x"], ["-V", "-x"], ["-P", "-x", "-t", "ud"], ["-T", "json", "-x"]],

@@ -25,10 +25,7 @@ ANSWERS = [
     ("diff", CAPTURE, "--frames", "4,20"),
     ("dump", "samples/segments/__consumer_offsets-0", "--state"),
     ("overhead", CAPTURE),
-    ("overhead", "samples/segments/orders-zstd-0", "--batching"),
     ("compare", "--advise", CAPTURE),
-    ("compare", CAPTURE, "--by-field"),
-    ("compare", "samples/segments/orders-zstd-0"),
     ("compare", "--message", "MetadataResponse", "--partitions", "1..20", "--encoding", "packed"),
 ]
 

@@ -25,7 +25,13 @@ from kwire_cli.structs.records import v2
 XERIAL = b"\x82SNAPPY\0\0\0\0\1\0\0\0\1"
 pytestmark = pytest.mark.skipif(peers.TSHARK is None, reason="no tshark")
 TALKS = ("captures/ipv6.pcap", "captures/kafka-python-4.4.0.pcapng", "captures/sarama-0.8.2.0-3.9.2.pcapng")
-INCIDENTS = ("sasl", "rebalancing-share", "fetch-sessions", "metadata-snapshot", "static-member", "mirror")
+INCIDENTS = ("sasl", "rebalancing-share", "fetch-sessions", "metadata-snapshot", "mirror")
+REAL = [
+    path
+    for path in sorted((SHARED / "real" / "own" / "captures").glob("*/capture.pcap*"))
+    if path.parent.name in {"client-franz-go", "java44-txn"} or path.with_name("keylog.txt").exists()
+]
+"""Clients of other libraries, transactions, and TLS with its keys."""
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +64,7 @@ def test_values_are_those_of_kwire(lua, name):
 
 @pytest.mark.shared
 @pytest.mark.skipif(not (SHARED / "real").exists(), reason="no reference data")
-@pytest.mark.parametrize(
-    "path", sorted((SHARED / "real" / "own" / "captures").glob("*/capture.pcap*")), ids=lambda path: path.parent.name
-)
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.parent.name)
 def test_values_of_real_captures_are_those_of_kwire(lua, path):
     keys = path.with_name("keylog.txt")
     if not keys.exists():
