@@ -16,10 +16,13 @@ from pathlib import Path
 
 import pytest
 from kit.commands import ROOT, kwire
-from kit.lakes import content, run as write_lake
+from kit.lakes import content
 from kit.logs import SEGMENTS
 
 import kwire_cli
+from kwire_cli.pipeline.lake import chosen
+from kwire_cli.pipeline.lake.export import export
+from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.pipeline.session import BRIEF
 
 pytestmark = pytest.mark.spark
@@ -36,6 +39,7 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
 }
+CONF = [word for name, value in SETTINGS.items() for word in ("--conf", f"{name}={value}")]
 
 
 class Cluster:
@@ -197,7 +201,7 @@ def test_an_executor_that_is_killed_changes_nothing(driver, tmp_path):
     if not Path("/proc/self/stat").exists():
         pytest.skip("the executor to kill is found in /proc")
     driver.run("losing_workers", tmp_path / "died", ",".join(LAKE), CAPTURE.parent)
-    write_lake([CAPTURE.parent], tmp_path / "one", ",".join(LAKE))
+    export([str(CAPTURE.parent)], tmp_path / "one", Wanted(LAKE, Reading()))
     assert content(tmp_path / "died-lake") == content(tmp_path / "one")
     assert not [*(tmp_path / "died-lake").glob("_*")]
 
@@ -208,7 +212,7 @@ def test_relative_paths_lead_to_the_same_files(driver, inputs, monkeypatch, tmp_
     given = ["*.pcapng", "kafka-request.log", f"file://{inputs}/orders-zstd-0"]
     done = driver.run("kwire", "export", *given, "-o", tmp_path / "lake", "--master", driver.master)
     assert done.returncode == 0, done.stderr
-    write_lake(given, tmp_path / "one")
+    export(given, tmp_path / "one", Wanted(chosen(None), Reading()))
     assert content(tmp_path / "lake") == content(tmp_path / "one")
 
 
@@ -242,11 +246,12 @@ def environment(bare_python, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("spark")  # as above
-def test_a_recipe_writes_the_lake_of_one_process(cluster, environment):
+@pytest.mark.parametrize("name", ["Standalone", "spark-submit"])
+def test_a_recipe_writes_the_lake_of_one_process(cluster, environment, name):
     (environment / "job.py").write_text(recipe("spark-submit", "python"))
     there = {"spark://master:7077": cluster.master, "/captures": str(CAPTURE), "/lake": str(environment / "lake")}
-    words = [there.get(word, word) for word in shlex.split(recipe("spark-submit", "sh").replace("\\\n", " "))]
-    done = run(*words, cwd=environment)
+    words = [there.get(word, word) for word in shlex.split(recipe(name, "sh").replace("\\\n", " "))]
+    done = run(*words, *(CONF if name == "Standalone" else ()), cwd=environment)
     assert done.returncode == 0, done.stderr
     assert kwire("export", CAPTURE, "-o", environment / "one").code == 0
     question = "select * exclude (capture_point, day) from frames order by all"
