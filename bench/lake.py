@@ -199,9 +199,9 @@ def timed(connection: object, source: str) -> float:
 
 def exported(path: str, master: str, into: str) -> float:
     """Return the seconds in which Spark writes the tables of a capture; the session has written those of another."""
-    from kwire_cli.pipeline.model import Reading, Wanted
-    from kwire_cli.pipeline.on_spark import export
-    from kwire_cli.pipeline.session import session
+    from kwire_cli.lake.model import Reading, Wanted
+    from kwire_cli.spark.export import export
+    from kwire_cli.spark.session import session
 
     wanted = Wanted(frozenset({"frames", "costs", "names", "faults"}), Reading())
     with session(master) as spark:

@@ -184,7 +184,7 @@ def test_the_wheel_holds_every_definition_and_nothing_strange(wheel):
     queries = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli").rglob("*.sql")}
     queries |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli" / "questions").rglob("*.toml")}
     assert len(queries) > 40
-    assert others == queries | {"kwire_cli/pipeline/log4j2.properties", "kwire_cli/py.typed"}
+    assert others == queries | {"kwire_cli/spark/log4j2.properties", "kwire_cli/py.typed"}
 
 
 @pytest.mark.build

@@ -20,7 +20,7 @@ from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import Report
 from kwire_cli.cli.typed_options import takes
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline import session
+from kwire_cli.spark import session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kwire_cli import lake
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_filter
@@ -18,14 +19,13 @@ from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, size_of, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.filter.rows import filter_of
-from kwire_cli.pipeline import lake
-from kwire_cli.pipeline.model import Reading, Wanted
-from kwire_cli.pipeline.session import session
+from kwire_cli.lake.model import Reading, Wanted
+from kwire_cli.spark.session import session
 from kwire_cli.stores import location, path_of
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
-    from kwire_cli.pipeline.lake.units import Exported
+    from kwire_cli.lake.units import Exported
 
 EXAMPLES = (
     ("kwire export incident.pcap -o lake", "tables of a capture as Parquet"),
@@ -136,7 +136,7 @@ def command(environment: Environment, options: Options) -> int:
     """
     refuse_place(environment, options)
     lake.check()
-    from kwire_cli.pipeline.lake.export import chosen_columns
+    from kwire_cli.lake.export import chosen_columns
 
     reading = Reading(
         options.limits, options.show_secrets, options.catalog, key_logs=options.tls_keylog, naming=options.naming
@@ -153,7 +153,7 @@ def command(environment: Environment, options: Options) -> int:
 
 
 def _exported(environment: Environment, options: Options, wanted: Wanted) -> Exported:
-    from kwire_cli.pipeline.lake.export import export
+    from kwire_cli.lake.export import export
 
     done = export(
         options.paths,
@@ -172,7 +172,7 @@ def _exported(environment: Environment, options: Options, wanted: Wanted) -> Exp
 def _by_spark(environment: Environment, options: Options, wanted: Wanted) -> Exported:
     settings = dict(map(_setting, options.conf))
     with session(options.master or "", settings, options.worker_python) as spark, explained():
-        from kwire_cli.pipeline.on_spark import Cut, export
+        from kwire_cli.spark.export import Cut, export
 
         with watched(environment, spark):
             return export(

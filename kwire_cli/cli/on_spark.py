@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.cli.progress import EVERY
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.session import spark_errors, text_of
+from kwire_cli.spark.session import spark_errors, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

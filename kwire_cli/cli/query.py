@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from kwire_cli import lake
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
@@ -20,8 +21,7 @@ from kwire_cli.cli.on_spark import explained
 from kwire_cli.cli.options import Report
 from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import InputError, counted, few
-from kwire_cli.pipeline import lake
-from kwire_cli.pipeline.session import session
+from kwire_cli.spark.session import session
 from kwire_cli.stores import path_of
 from kwire_cli.view.arrow import FORMATS as ARROW_FORMATS, write_batches
 
@@ -97,11 +97,11 @@ def command(environment: Environment, options: Options) -> int:
     lake.check()
     query = lake.report_query(options.report) if options.report is not None else options.sql or ""
     if options.master is not None:
-        from kwire_cli.pipeline import spark_lake
+        from kwire_cli.spark import query as spark_lake
 
         with session(options.master) as spark, explained():
             return _write(environment, spark_lake.answer(spark, options.folder, query), options)
-    from kwire_cli.pipeline.lake.query import Lake, told
+    from kwire_cli.lake.query import Lake, told
 
     with Lake(path_of(options.folder)) as tables, told():
         return _write(environment, tables.arrow(query), options)

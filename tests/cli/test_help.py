@@ -132,7 +132,7 @@ def test_help_fits(name):
 
 NOT_ON_THE_PAGE = {"completion", "doctor", "query", "sanitize", "wireshark"}
 """Commands whose examples docs/commands.md lists without what they print; tests/test_pages.py runs the others. Those of
-scan need Spark, and are run by tests/pipeline; those of tui need a terminal."""
+scan need Spark, and are run by tests/spark; those of tui need a terminal."""
 RUN = [row for row in EXAMPLES if row[0] in NOT_ON_THE_PAGE]
 
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from kit.commands import ROOT, kwire, refusal_of
 
-from kwire_cli.pipeline.lake.query import Lake
+from kwire_cli.lake.query import Lake
 
 ENDLESS = "select sum(a.range * b.range) as s from range(9000000) a, range(9000000) b"
 
@@ -76,7 +76,7 @@ def test_ctrl_c_is_heard_before_duckdb_begins(lake):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_ends_a_query(lake):
-    code = "import sys, kwire_cli.pipeline.lake.query; from kwire_cli.cli.main import main; print('ready'); main()"
+    code = "import sys, kwire_cli.lake.query; from kwire_cli.cli.main import main; print('ready'); main()"
     words = [sys.executable, "-u", "-c", code, "query", lake, ENDLESS, "--format", "table"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as running:
         try:

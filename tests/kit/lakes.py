@@ -32,9 +32,9 @@ def die(_):
 
 def run(inputs, into, tables=None, *, reading=None, only=None, **settings):
     """Write tables of inputs into a lake, of the frames that a filter keeps; return what the run did."""
-    from kwire_cli.pipeline.lake import chosen
-    from kwire_cli.pipeline.lake.export import export
-    from kwire_cli.pipeline.model import Reading, Wanted
+    from kwire_cli.lake import chosen
+    from kwire_cli.lake.export import export
+    from kwire_cli.lake.model import Reading, Wanted
     from kwire_cli.stores import path_of
 
     wanted = Wanted(chosen(tables), reading or Reading(), filter=only)
@@ -43,7 +43,7 @@ def run(inputs, into, tables=None, *, reading=None, only=None, **settings):
 
 def rows_of(lake, query):
     """The rows of a query over a lake."""
-    from kwire_cli.pipeline.lake.query import Lake
+    from kwire_cli.lake.query import Lake
 
     with Lake(lake) as tables:
         return [tuple(row.values()) for row in tables.arrow(query).read_all().to_pylist()]
@@ -51,7 +51,7 @@ def rows_of(lake, query):
 
 def content(lake, without=""):
     """The columns and the rows of all tables, costs in sum; frames without some columns."""
-    from kwire_cli.pipeline.lake.query import Lake
+    from kwire_cli.lake.query import Lake
     from kwire_cli.stores import path_of
 
     queries = {
@@ -184,8 +184,8 @@ class Rotated:
     def rows(self, folder):
         """The rows of all packets in one file, with the files and the packets in which they are."""
         from kwire_cli.facts.columnar.frames import resolved
+        from kwire_cli.lake.captures import PointTables, point_rows
         from kwire_cli.message.redaction import Redaction
-        from kwire_cli.pipeline.lake.captures import PointTables, point_rows
 
         one = folder / "one.pcap"
         one.write_bytes(make.pcap_file(self.packets))

@@ -72,7 +72,7 @@ OTHERS = {
     "doctor": "what is installed",
     "dump": "tests/cli/test_dump.py",
     "encode": "test_errors_of_given_values_have_no_secret",
-    "export": "tests/pipeline/lake/test_secrets.py",
+    "export": "tests/lake/test_secrets.py",
     "lint": "definitions",
     "query": "the tables of export",
     "sanitize": "tests/sanitize",

@@ -31,7 +31,7 @@ def test_a_frame_that_no_layout_fits_is_a_gap_in_every_view(capture):
 
 
 def test_a_row_of_faults_names_it(capture):
-    from kwire_cli.pipeline.capture_faults import line_faults
+    from kwire_cli.lake.capture_faults import line_faults
     from kwire_cli.source.captures import Capture
     from kwire_cli.source.kafka.traffic import traffic
     from kwire_cli.spec.catalog import catalog

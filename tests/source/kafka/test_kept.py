@@ -11,9 +11,9 @@ from kit.captures import cut, lost, repeated, shuffled
 
 import kwire_cli as kwire
 from kwire_cli.facts.columnar.frames import resolved
+from kwire_cli.lake.captures import PointTables
 from kwire_cli.message.known_layout import Layouts
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.pipeline.lake.captures import PointTables
 from kwire_cli.source.captures import Replay
 from kwire_cli.source.kafka import bulk_frames
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch

@@ -9,8 +9,8 @@ from kit.captures import file_of
 
 import kwire_cli as kwire
 from kwire_cli.facts.costs.counting import Costs
+from kwire_cli.lake.line_walks import Spent
 from kwire_cli.message.known_layout import Layouts
-from kwire_cli.pipeline.line_walks import Spent
 from kwire_cli.source.captures import Replay
 from kwire_cli.source.kafka import bulk_frames
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch

@@ -1,0 +1,99 @@
+"""Tables that a run keeps in its hidden folder for its own tasks, which map them instead of being sent copies."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kwire_cli.lake.arrow_files import arrow_place
+from kwire_cli.stores.stored import reading
+from kwire_cli.stores.writing import writing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.stores import Place
+
+
+def put(hidden: Place, name: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> int:
+    """Write rows into a file of the hidden folder; return how many they are."""
+    count = 0
+    files, path = arrow_place(hidden / name)
+    with (
+        writing(hidden),
+        files.open_output_stream(path, compression=None) as sink,
+        pa.ipc.new_file(sink, schema) as out,
+    ):
+        for batch in batches:
+            out.write_batch(batch)
+            count += batch.num_rows
+    return count
+
+
+def put_table(hidden: Place, name: str, table: pa.Table) -> None:
+    """Write a table, as `table_of` reads it: as one batch."""
+    put(hidden, name, table.combine_chunks().to_batches(), table.schema)
+
+
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array, which is a copy only if it has several chunks."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+@lru_cache(maxsize=4)
+def table_of(hidden: Place, name: str) -> pa.Table:
+    """Return a table; only what is looked at of it is in memory."""
+    return pa.ipc.open_file(pa.py_buffer((hidden / name).read_bytes())).read_all()
+
+
+def batches_of(hidden: Place, name: str) -> Iterator[pa.RecordBatch]:
+    """Yield rows as they were written."""
+    with pa.ipc.open_file(pa.py_buffer((hidden / name).read_bytes())) as source:
+        for number in range(source.num_record_batches):
+            yield source.get_batch(number)
+
+
+class Stream:
+    """A file of rows that are read again once, lightly compressed. Dictionaries may differ from batch to batch."""
+
+    def __init__(self, place: Place, schema: pa.Schema) -> None:
+        files, path = arrow_place(place)
+        self._folder = place.parent
+        self._sink = files.open_output_stream(path, compression=None)
+        options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)  # for buffers this small
+        self._out = pa.ipc.new_stream(self._sink, schema, options=options)
+        self.rows = 0
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Write rows."""
+        with writing(self._folder):
+            self._out.write_batch(rows)
+        self.rows += rows.num_rows
+
+    def close(self) -> None:
+        """Write what is left."""
+        with writing(self._folder):
+            self._out.close()
+            self._sink.close()
+
+
+def streamed(place: Place) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file that `Stream` wrote."""
+    files, path = arrow_place(place)
+    options = pa.ipc.IpcReadOptions(use_threads=False)
+    with (
+        reading(str(place)),
+        files.open_input_stream(path) as source,
+        pa.ipc.open_stream(source, options=options) as rows,
+    ):
+        yield from rows
+
+
+def parquet_file(place: Place) -> pq.ParquetFile:
+    """Open a file of Parquet."""
+    files, name = arrow_place(place)
+    with reading(str(place)):
+        return pq.ParquetFile(name, filesystem=files)

@@ -1,0 +1,100 @@
+"""Connections with most of the bytes, cut so that several tasks read them.
+
+The owner of a connection reads its first bytes. From then on the owner only follows the connection: it makes no rows,
+and learns what the next piece has to know, which is what the reader of frames keeps and the fetch sessions. Other tasks
+read the pieces. A piece begins with what was put away, at a place where the reader of frames stands between two
+segments.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from kwire_cli.lake.descriptors import DESCRIBED, OWNED_BYTES, rows_of
+from kwire_cli.lake.hidden import put
+from kwire_cli.lake.windows import PACK
+from kwire_cli.source.kafka.bulk_frames import Stretch
+from kwire_cli.source.kafka.kept import put_away
+from kwire_cli.source.packets.descriptors import Described, runs, size_of
+from kwire_cli.source.packets.model import NO_TIME, Merged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kwire_cli.lake.windows import Window
+    from kwire_cli.source.kafka.bulk_frames import EndsReader
+    from kwire_cli.source.packets.descriptors import Paths
+    from kwire_cli.source.packets.model import Origin
+    from kwire_cli.stores import Place
+
+KEPT = -1
+"""In place of the chain: what was put away of a connection, which comes before its segments."""
+
+
+def kept_row(
+    point: int, ends: bytes, reader: EndsReader, sessions: dict[tuple[str, int], list[str]], *, is_over: bool = False
+) -> Described:
+    """Return the row of a connection that is put away, with its fetch sessions, and what its origin was told."""
+    told = reader.origin.told if isinstance(reader.origin, Merged) else None
+    kept = pickle.dumps((put_away(reader), sessions, told))
+    return Described(point, ends, KEPT, 0, NO_TIME, int(is_over), b"", kept)
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Bytes of a connection that its owner reads itself, and bytes of each piece of what follows."""
+
+    own: int
+    piece: int
+
+    def at_once(self, origin: Origin) -> int:
+        """Return the least bytes of segments that are taken together: those of files that overlap are merged first."""
+        return min(self.own, self.piece) if isinstance(origin, Merged) else 0
+
+
+def lengths_of(window: Window, cores: int) -> Lengths | None:
+    """Return at which lengths connections of a window are cut; None if one core reads all of them anyway."""
+    if cores < 2:
+        return None
+    own = max(2 * OWNED_BYTES, window.size // (2 * cores))
+    return Lengths(own, min(own // 2, PACK))
+
+
+@dataclass
+class Follower:
+    """Follows a connection, and puts its pieces into files of the hidden folder. `learn` takes each stretch."""
+
+    hidden: Place
+    lengths: Lengths
+    point: int
+    ends: bytes
+    reader: EndsReader
+    sessions: dict[tuple[str, int], list[str]]
+    learn: Callable[[Stretch], None]
+    pieces: list[str] = field(default_factory=list)
+    _rows: list[Described] = field(default_factory=list)
+    _size: int = 0
+
+    def follow(self, segments: list[Described], paths: Paths) -> None:
+        """Take segments, which are behind all that came before; their files have these paths."""
+        if not self._rows:
+            self._rows.append(kept_row(self.point, self.ends, self.reader, self.sessions))
+        self._rows += segments
+        self._size += sum(map(size_of, segments))
+        for run in runs(segments, paths, self.reader.origin):
+            for item in self.reader.take(run):
+                if isinstance(item, Stretch):
+                    self.learn(item)
+        if self._size >= self.lengths.piece:
+            self.close()
+
+    def close(self) -> None:
+        """Put away the last piece."""
+        if self._rows:
+            name = f"_piece-{uuid4().hex}.arrow"
+            put(self.hidden, name, [rows_of(self._rows)], DESCRIBED)
+            self.pieces.append(name)
+        self._rows, self._size = [], 0

@@ -1,0 +1,208 @@
+"""Tables of a lake written by Spark's tasks: `lake.in_tasks` on a cluster."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, groupby
+from math import isqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import functions
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from kwire_cli.lake.descriptors import DESCRIBED, ORDER, rows_in
+from kwire_cli.lake.hidden import one_array, put_table, table_of
+from kwire_cli.lake.in_tasks import Cut, write_in_tasks
+from kwire_cli.lake.units import inputs_for, named_files
+from kwire_cli.lake.window_tasks import Done, described, merge, owners_of, read_connections
+from kwire_cli.lake.windows import pack_size
+from kwire_cli.source.packets.points import sketch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import numpy.typing as npt
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kwire_cli.lake.model import Wanted
+    from kwire_cli.lake.tasks import Look
+    from kwire_cli.lake.units import Exported
+    from kwire_cli.lake.window_tasks import Job
+    from kwire_cli.source.packets.points import Sketch
+    from kwire_cli.stores import Place
+
+    Merge = Callable[[Any, Any], None]
+    """Adds what came later to what a task made."""
+
+__all__ = ("Cut", "SparkTasks", "export")
+MOST_TASKS = 20_000
+"""Tasks of a session: beyond this each does several works, one behind the other."""
+PER_CORE = 64
+"""Tasks for each core that look at files, at most."""
+
+
+def export(
+    spark: SparkSession,
+    paths: Sequence[str],
+    into: Place,
+    wanted: Wanted,
+    *,
+    form: str = "parquet",
+    cut: Cut | None = None,
+    note: Callable[[str], None] = lambda _: None,
+    again: bool = False,
+) -> Exported:
+    """Write the tables of inputs to a place that all workers reach, as `lake.in_tasks.write_in_tasks` does."""
+    files = named_files(inputs_for(paths, wanted))
+    return write_in_tasks(SparkTasks(spark), files, into, wanted, form=form, cut=cut, note=note, again=again)
+
+
+@dataclass(frozen=True)
+class SparkTasks:
+    """Tasks of a session. They map the lists of what they look at: no process holds an object for each file."""
+
+    spark: SparkSession
+
+    @property
+    def cores(self) -> int:
+        """Tasks that are done at once."""
+        return self.spark.sparkContext.defaultParallelism
+
+    def looked_at(
+        self, hidden: Place, name: str, rows: pa.Table, costs: npt.NDArray[np.int64], look: Look, schema: pa.Schema
+    ) -> pa.Table:
+        """Return what `look` makes of the rows of a table."""
+        if not rows.num_rows:
+            return schema.empty_table()
+        sums = np.cumsum(costs)
+        size = int(sums[-1])
+        each = max(pack_size(size, self.cores), -(-size // min(MOST_TASKS, PER_CORE * self.cores)))
+        of_tasks = np.unique((sums - 1) // each, return_inverse=True)[1]
+        starts = np.flatnonzero(np.diff(of_tasks, prepend=-1))
+        put_table(hidden, f"{name}.arrow", rows)
+        put_table(hidden, f"{name}-starts.arrow", pa.table({"start": np.append(starts, len(costs))}))
+        made = self._numbers(len(starts)).mapInArrow(partial(_look, hidden, name, look), from_arrow_schema(schema))
+        return made.toArrow().cast(schema)
+
+    def sketched(self, files: Sequence[str]) -> Iterator[Sketch]:
+        """Yield the sketches of files, some by tasks at a time: the first ones may tell enough."""
+        context = self.spark.sparkContext
+        start = 0
+        most = 2
+        while start < len(files):
+            some = files[start : start + most]
+            tasks = min(len(some), 4 * context.defaultParallelism)
+            yield from context.parallelize(some, tasks).map(sketch).collect()
+            start += most
+            most *= 4
+
+    def folded(self, count: int, fold: Callable[[Iterable[int]], Any], merge: Callable[[Any, Any], None]) -> list[Any]:
+        """Return the results of `fold` over the numbers of so many works."""
+        return folded(self.spark, count, fold, merge)
+
+    def read(self, job: Job) -> Done:
+        """Have packets described, and connections read by their owners."""
+        numbers = self._numbers(job.window.packs + len(job.carried))
+        descriptors = numbers.mapInArrow(partial(_describe, job), from_arrow_schema(DESCRIBED))
+        owners = owners_of(job.window, self.cores)
+        sorted_ones = descriptors.repartition(owners, "owner").sortWithinPartitions(*ORDER)
+        made = sorted_ones.mapInArrow(partial(_own, job), from_arrow_schema(MADE_SCHEMA))
+        done = Done()
+        for each in gathered(made, owners, merge):
+            merge(done, each)
+        return done
+
+    def _numbers(self, count: int) -> Any:
+        return self.spark.range(0, count, 1, count)
+
+
+def _look(hidden: Place, name: str, look: Look, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    starts = one_array(table_of(hidden, f"{name}-starts.arrow")["start"])
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            start, stop = starts[number].as_py(), starts[number + 1].as_py()
+            yield from look(table_of(hidden, f"{name}.arrow").slice(start, stop - start))
+
+
+def _describe(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            yield from described(job, number)
+
+
+def _own(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield made_by(TaskContext.get().partitionId(), read_connections(job, rows_in(batches)))  # type: ignore[union-attr]
+
+
+# Results that are small, however much tasks read for them.
+
+MADE_SCHEMA = pa.schema([("at", pa.int64()), ("made", pa.binary())])
+"""The columns that tasks return: a number by which rows are in order, and the result, pickled."""
+FEW = 64
+"""Tasks whose results come here as they are."""
+
+
+def folded(spark: SparkSession, count: int, fold: Callable[[Iterable[int]], Any], merge: Merge) -> list[Any]:
+    """Return the results of `fold` over the numbers of works, in their order.
+
+    There is a task for each number, or for some numbers that follow one another.
+    """
+    if not count:
+        return []
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        numbers = (number for batch in batches for number in batch.column(0).to_pylist())
+        if (first := next(numbers, None)) is not None:
+            yield made_by(first, fold(chain([first], numbers)))
+
+    tasks = min(count, MOST_TASKS)
+    made = spark.range(0, count, 1, tasks).mapInArrow(work, from_arrow_schema(MADE_SCHEMA))
+    return gathered(made, tasks, merge)
+
+
+def made_by(task: int, made: Any) -> pa.RecordBatch:
+    """Return the result of a task as a row. Tasks are in the order of their numbers."""
+    return pa.RecordBatch.from_arrays(
+        [pa.array([task], pa.int64()), pa.array([pickle.dumps(made)], pa.binary())], schema=MADE_SCHEMA
+    )
+
+
+def gathered(results: DataFrame, tasks: int, merge: Merge) -> list[Any]:
+    """Return the results of tasks, in their order.
+
+    If there are many tasks, other tasks put some consecutive results together before these come here.
+    """
+    if tasks > FEW:
+        group_size = isqrt(tasks)
+        results = results.withColumn("some", functions.floor(results["at"] / group_size)).repartition(
+            max(tasks // group_size, 1), "some"
+        )
+        results = (
+            results.sortWithinPartitions("at")
+            .select(*MADE_SCHEMA.names, "some")
+            .mapInArrow(partial(_put_together, merge), from_arrow_schema(MADE_SCHEMA))
+        )
+    return [pickle.loads(row.made) for row in sorted(results.collect(), key=lambda row: row.at)]  # noqa: S301 - our own
+
+
+def _put_together(merge: Merge, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    rows = (
+        (some, at, pickled)
+        for batch in batches
+        for at, pickled, some in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    )
+    for _, those in groupby(rows, key=lambda row: row[0]):
+        first: int | None = None
+        whole: Any = None
+        for _, at, pickled in those:
+            if first is None:
+                first, whole = at, pickle.loads(pickled)  # noqa: S301 - our own
+            else:
+                merge(whole, pickle.loads(pickled))  # noqa: S301 - as above
+        if first is not None:
+            yield made_by(first, whole)

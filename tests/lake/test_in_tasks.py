@@ -1,0 +1,180 @@
+"""Tasks write the lake that `export` writes without them. Here they are done one after the other, in this process."""
+
+import shutil
+from dataclasses import replace
+
+import pytest
+from kit import traffic as make
+from kit.captures import SAMPLES, packet_of
+from kit.commands import ROOT
+from kit.lakes import content, die, rotated_points, rows_of
+
+from kwire_cli.errors import InputError
+from kwire_cli.lake import chosen, in_tasks, processes, window_tasks
+from kwire_cli.lake.export import chosen_columns, export
+from kwire_cli.lake.in_tasks import Cut, write_in_tasks
+from kwire_cli.lake.long_connections import Lengths, lengths_of
+from kwire_cli.lake.model import Reading, Wanted
+from kwire_cli.lake.units import inputs_for, named_files
+from kwire_cli.lake.windows import Window
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.segments import Segments
+
+OWN = ROOT.parent / "shared" / "real" / "own"
+
+
+@pytest.fixture
+def both(tmp_path, monkeypatch):
+    """Writes inputs to a lake both ways; returns what the run of tasks did, and both lakes."""
+    monkeypatch.setattr(processes, "FEW_BYTES", 1)
+
+    def both(*inputs, tables="all", cut=None, wanted=None, **settings):
+        wanted = wanted or Wanted(chosen(tables), Reading())
+        paths = [str(path) for path in inputs]
+        with processes.Processes(1) as tasks:
+            files = named_files(inputs_for(paths, wanted))
+            done = write_in_tasks(tasks, files, tmp_path / "tasks", wanted, cut=Cut(**(cut or {})), **settings)
+        assert done.read == export(paths, tmp_path / "one", wanted, **settings).read
+        return done, tmp_path / "tasks", tmp_path / "one"
+
+    return both
+
+
+def halves(folder):
+    """Make a folder of two files that overlap in time, each with every other packet of a capture."""
+    folder.mkdir()
+    segments = [*Segments()(packets(SAMPLES / "captures" / "ipv6.pcap"))]
+    for half in (0, 1):
+        some = [packet_of(segment, number) for number, segment in enumerate(segments) if number % 2 == half]
+        (folder / f"{half}.pcap").write_bytes(make.pcap_file(some))
+    return folder
+
+
+def test_the_samples(both):
+    done, tasks, one = both(SAMPLES / "captures", SAMPLES / "segments", SAMPLES / "logs", SAMPLES / "request-logs")
+    assert content(tasks) == content(one)
+    assert done.read > 50
+    assert not [*tasks.glob("_*")]
+
+
+def test_captures_in_small_parts(both):
+    """Connections go on from part to part, and in another task than their packets were read in."""
+    _, tasks, one = both(SAMPLES / "captures", cut={"part": 3000})
+    assert content(tasks) == content(one)
+
+
+def test_files_that_overlap_in_time(both, tmp_path):
+    _, tasks, one = both(halves(tmp_path / "halves"), tables=None, cut={"part": 4000, "parts": 9})
+    assert content(tasks) == content(one)
+
+
+def test_windows(both, tmp_path, monkeypatch):
+    """Connections go on from window to window: of rotated files, midstream, TLS, and with fetch sessions. Files are
+    looked at in tasks.
+    """
+    monkeypatch.setattr("kwire_cli.lake.in_tasks.FEW_FILES", 2)
+    points = rotated_points(tmp_path / "in")
+    _, tasks, one = both(points, SAMPLES / "tls", cut={"part": 20_000, "parts": 5})
+    assert content(tasks) == content(one)
+
+
+@pytest.fixture
+def pieces(monkeypatch):
+    """The names of pieces of connections that tasks read."""
+    read = []
+
+    def read_pieces(job, names):
+        read.extend(names := [*names])
+        return window_tasks.read_pieces(job, names)
+
+    monkeypatch.setattr(in_tasks, "read_pieces", read_pieces)
+    return read
+
+
+@pytest.mark.parametrize("lengths", [Lengths(0, 1), Lengths(1000, 4000)])
+def test_long_connections(both, tmp_path, pieces, lengths):
+    """Pieces of connections are read by other tasks: of rotated files, midstream, TLS, with fetch sessions, segments
+    that were sent again, and over windows.
+    """
+    points = rotated_points(tmp_path / "in")
+    (points / "loss").mkdir()
+    shutil.copy(SAMPLES / "incidents" / "loss.pcap", points / "loss")
+    _, tasks, one = both(points, SAMPLES / "tls", cut={"part": 20_000, "parts": 20, "lengths": lengths})
+    assert content(tasks) == content(one)
+    assert len(pieces) > 10
+    assert not [*tasks.glob("_*")]
+
+
+@pytest.mark.parametrize(("lengths", "parts"), [(Lengths(0, 1), 3), (Lengths(1000, 4000), 100)])
+def test_long_connections_in_files_that_overlap(both, tmp_path, pieces, lengths, parts):
+    cut = {"part": 2000, "window": 20_000, "parts": parts, "lengths": lengths}
+    _, tasks, one = both(halves(tmp_path / "halves"), tables=None, cut=cut)
+    assert content(tasks) == content(one)
+    assert len(pieces) > 2
+
+
+def test_where_connections_are_cut():
+    """One core reads all bytes anyway; with several, none has much more than its share."""
+    window = Window("", 1, 64 << 30, {})
+    assert lengths_of(window, 1) is None
+    assert lengths_of(window, 8) == Lengths(4 << 30, 128 << 20)
+    assert lengths_of(replace(window, size=1 << 20), 2) == Lengths(64 << 20, 32 << 20)
+
+
+def test_files_that_cannot_be_read(both, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "broken.pcap").write_bytes(b"\xd4\xc3\xb2\xa1")
+    whole = (SAMPLES / "captures" / "ipv6.pcap").read_bytes()
+    (folder / "cut.pcap").write_bytes(whole[: len(whole) - 7])
+    done, tasks, one = both(folder)
+    assert content(tasks) == content(one)
+    assert done.faults == 2
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("some", [slice(0, None, 6), pytest.param(slice(None), marks=pytest.mark.slow)])
+def test_real_captures_and_logs(both, some):
+    _, tasks, one = both(*sorted(OWN.glob("captures/*"))[some], *sorted(OWN.glob("segments/*"))[some], tables=None)
+    assert content(tasks) == content(one)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["sweep39-controller", "sasl-plain-v0-v1"])
+def test_software_of_real_captures(both, name):
+    """Parts and pieces end between the first frame of a connection and the one that names the software."""
+    cut = {"part": 3000, "parts": 4, "lengths": Lengths(0, 1)}
+    _, tasks, one = both(OWN / "captures" / name, tables="frames", cut=cut)
+    assert content(tasks) == content(one)
+    known = rows_of(one, "select count(software) > 0, count(software) < count(*) from frames where kind = 'request'")
+    assert known == [(True, True)]
+
+
+def test_columns(both):
+    columns = chosen_columns({"frames"}, "frame,api,broker,topics,time")
+    _, tasks, one = both(SAMPLES / "captures", wanted=Wanted({"frames"}, Reading(), columns=columns))
+    assert content(tasks) == content(one)
+
+
+def test_a_filter_of_logs_is_refused(both):
+    with pytest.raises(InputError, match="--filter is for packet captures"):
+        both(SAMPLES / "segments", wanted=Wanted({"frames"}, Reading(), None, "error"))
+
+
+def test_text(both):
+    """Tasks put names into frames that other tasks wrote."""
+    _, tasks, one = both(SAMPLES / "captures" / "ipv6.pcap", tables="frames,names,faults", form="csv")
+    lines = [
+        sorted(line for path in lake.glob("frames/**/*.csv") for line in path.read_text("utf-8").splitlines()[1:])
+        for lake in (tasks, one)
+    ]
+    assert lines[0] == lines[1] != []
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_is_said():
+    with (
+        processes.Processes(2) as tasks,
+        pytest.raises(InputError, match="a process that reads was killed: if memory ran out, try fewer with --jobs N"),
+    ):
+        [*tasks.folded(2, die, None)]

@@ -1,0 +1,63 @@
+"""Processes that kwire starts run no Python from the current folder, which may be an unpacked archive of anyone's."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from kit.commands import ROOT
+
+CAPTURE = ROOT / "samples" / "captures" / "ipv6.pcap"
+MODULES = ("kwire_cli", "pyspark", "numpy", "pandas", "pyarrow", "numba", "multiprocessing", "socket", "json")
+COMMAND = "from kwire_cli.cli.main import main\n\nmain()\n"
+PROCESSES = """\
+from kwire_cli.lake.processes import Processes
+
+if __name__ == "__main__":
+    with Processes(2) as processes:
+        print(*processes._each("works", str, [1, 2, 3], here=False))
+"""
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    """A folder of modules that leave a file if they are imported, with a Spark above it that does so too."""
+    folder = tmp_path / "archive" / "ticket"
+    for name in MODULES:
+        (folder / name).mkdir(parents=True)
+        trap = f"open({str(tmp_path / f'ran-{name}')!r}, 'w')\nraise ImportError\n"
+        for file in ("__init__.py", "__main__.py", "daemon.py"):
+            (folder / name / file).write_text(trap)
+    submit = folder.parent / "bin" / "spark-submit"
+    submit.parent.mkdir()
+    submit.write_text(f"#!/bin/sh\ntouch {tmp_path / 'ran-spark'}\n")
+    submit.chmod(0o755)
+    (folder.parent / "jars").mkdir()
+    return folder
+
+
+def run(folder, program, *arguments):
+    """Run a program as an installed script is run, and return its output."""
+    script = folder.parent.parent / "program.py"
+    script.write_text(program)
+    variables = {name: value for name, value in os.environ.items() if name not in {"PYTHONSAFEPATH", "SPARK_HOME"}}
+    variables["PYTHONPATH"] = str(ROOT)
+    done = subprocess.run(
+        [sys.executable, script, *arguments], cwd=folder, env=variables, capture_output=True, check=False, text=True
+    )
+    assert [path.name for path in folder.parent.parent.glob("ran-*")] == []
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_processes_of_an_export_import_nothing_from_there(hostile):
+    assert run(hostile, PROCESSES) == "1 2 3\n"
+
+
+@pytest.mark.spark
+def test_workers_of_spark_import_nothing_from_there(hostile):
+    """Spark starts two kinds of Python: one that forks workers, and the workers."""
+    pytest.importorskip("pyspark")
+    out = run(hostile, COMMAND, "export", CAPTURE, "-o", "lake", "--format", "json", "--master", "local[1]")
+    assert json.loads(out)["tables"]["tables"]
