@@ -13,7 +13,7 @@ SECTIONS = {
         "state",
         "schemas",
         "tables",
-        "pipeline",
+        "lake",
     ],
     "Understand a message": [
         "explain",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,27 +12,27 @@ import click
 from kwire_cli import lake
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_file, complete_filter
+from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit, refuse_place
 from kwire_cli.cli.on_spark import explained, watched
 from kwire_cli.cli.options import Captures, Decompression, OverlaidDefinitions, Report, Secrets
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, size_of, takes
 from kwire_cli.errors import InputError, counted
-from kwire_cli.filter.rows import filter_of
 from kwire_cli.lake.model import Reading, Wanted
 from kwire_cli.spark.session import session
 from kwire_cli.stores import location, path_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kwire_cli.cli.environment import Environment, Exit
-    from kwire_cli.lake.units import Exported
+    from kwire_cli.lake.inputs import Exported
 
 EXAMPLES = (
     ("kwire export incident.pcap -o lake", "tables of a capture as Parquet"),
     ("kwire export kafka-logs -o lake --tables batches,index", "headers of batches, without records"),
     ("kwire export orders-0 -o csv --out-format csv", "records as CSV"),
-    ("kwire export incident.pcap -o errors --filter error", "only frames with an error"),
     ("kwire export s3://captures -o s3://lake --master spark://host:7077", "with the cores of a cluster"),
 )
 
@@ -47,7 +48,7 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
         section="Output",
         metavar="DIR",
         shell_complete=complete_file,
-        help="Write the tables into this folder, or to this store.",
+        help="Write the lake into this folder, or to this store.",
     )
     tables: str | None = option(
         "--tables",
@@ -55,23 +56,19 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
         metavar="A,B",
         help=f"Write only these tables: {', '.join(lake.CHOICES)}.  [default: all but {lake.BODIES}]",
     )
-    filter: str | None = option(
-        "--filter",
-        section="Choose",
-        metavar="TEXT",
-        shell_complete=complete_filter,
-        help="Write only frames that match, such as 'api == Fetch' (captures).",
-    )
-    fields: str | None = option(
-        "--fields", section="Choose", metavar="A,B", help="Write only these columns; --tables names one table."
-    )
     out_format: str | None = option(
         "--out-format",
         section="Output",
         type=click.Choice(lake.FORMATS),
-        help=f"Set the format of the files.  [default: {lake.FORMATS[0]}]",
+        help=f"Write plain files into a new folder, or a lake ({lake.DELTA}).  [default: {lake.DELTA}]",
     )
-    force: bool = flag("--force", section="Output", help="Read inputs again that are in the folder already.")
+    force: bool = flag("--force", section="Output", help="Read inputs again that are in the lake already.")
+    every: str | None = option(
+        "--every",
+        section="Output",
+        metavar="TIME",
+        help="Follow the inputs: read what is new every 30s, 5m or 1h, until Ctrl-C.",
+    )
     master: str | None = option(
         "--master", section="Advanced", metavar="URL", help="Use Spark with this master.  [default: no Spark]"
     )
@@ -113,11 +110,18 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
             raise click.UsageError("give files, folders or globs")
         if not self.output:
             raise click.UsageError("say where the tables go: -o DIR")
+        if self.every is not None:
+            refuse(self, ("force", "out_format"), "does not go with --every")
+            seconds_of(self.every)
         if self.master is None:
             refuse(self, ("conf", "worker_python", "split_size"), "is for Spark: add --master URL")
         else:
-            refuse(self, ("filter",), "reads frames in one process: leave out --master")
             refuse(self, ("jobs",), "is for processes of this machine: leave out --master")
+
+    @property
+    def pause(self) -> int:
+        """The seconds between two runs; 0 if there is one run."""
+        return 0 if self.every is None else seconds_of(self.every)
 
     @property
     def file(self) -> None:
@@ -128,28 +132,51 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
 @click.command(name="export", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
-    """Write captures, logs and request logs as tables for SQL: Parquet, Arrow, CSV or JSON lines.
+    """Write captures, logs and request logs as tables for SQL: a lake, or plain files.
 
-    Each table is a folder below DIR, with subfolders for capture points and days. Run the command again to add
-    new inputs: unchanged inputs are not read again. With --master, tasks of Spark read the inputs. docs/tables.md
-    lists all tables and columns.
+    A lake is a folder of Delta tables. Run the command again to add new inputs: inputs that the lake has are not read
+    again, and connections go on in new captures of their capture point. With --master, tasks of Spark read the inputs.
+    docs/lake.md says how to run a lake, and docs/tables.md lists all tables and columns.
     """
     refuse_place(environment, options)
     lake.check()
-    from kwire_cli.lake.export import chosen_columns
-
     reading = Reading(
         options.limits, options.show_secrets, options.catalog, key_logs=options.tls_keylog, naming=options.naming
     )
-    if options.filter:
-        filter_of(options.catalog, options.filter)
-    wanted = lake.chosen(options.tables)
-    columns = () if options.fields is None else chosen_columns(wanted, options.fields)
-    chosen = Wanted(wanted, reading, options.port, options.filter or None, columns)
-    done = (
-        _exported(environment, options, chosen) if options.master is None else _by_spark(environment, options, chosen)
-    )
-    return _emit_done(environment, options, done)
+    chosen = Wanted(lake.chosen(options.tables), reading, options.port)
+    write = _by_spark if options.master is not None else _exported
+    if options.every is None:
+        return _emit_done(environment, options, write(environment, options, chosen))
+    return _follow(environment, options, partial(write, environment, options, chosen))
+
+
+def _follow(environment: Environment, options: Options, write: Callable[[], Exported]) -> int:
+    """Export again and again. Say what was read whenever there was something."""
+    while True:
+        try:
+            done = write()
+        except InputError as error:
+            environment.note(f"kwire: {error}")
+        else:
+            if done.read:
+                _note_done(environment, done)
+        time.sleep(options.pause)
+
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+
+def seconds_of(text: str) -> int:
+    """Return the seconds of a time such as `30s`.
+
+    Raises:
+        UsageError: The text is no number of seconds, minutes or hours.
+
+    """
+    number, unit = text[:-1], text[-1:]
+    if unit not in _SECONDS or not number.isascii() or not number.isdigit() or not int(number):
+        raise click.UsageError(f"--every takes a time such as 30s, 5m or 1h, not {text!r}")
+    return int(number) * _SECONDS[unit]
 
 
 def _exported(environment: Environment, options: Options, wanted: Wanted) -> Exported:
@@ -164,6 +191,7 @@ def _exported(environment: Environment, options: Options, wanted: Wanted) -> Exp
         note=partial(_note, environment),
         tell=environment.progress.tell,
         again=options.force,
+        at_rest=options.pause,
     )
     environment.progress.done()
     return done
@@ -184,6 +212,7 @@ def _by_spark(environment: Environment, options: Options, wanted: Wanted) -> Exp
                 cut=Cut() if options.split_size is None else Cut(size_of(options.split_size, "--split-size")),
                 note=partial(_note, environment),
                 again=options.force,
+                at_rest=options.pause,
             )
 
 
@@ -204,23 +233,24 @@ def _emit_done(environment: Environment, options: Options, done: Exported) -> Ex
         InputError: There was something to read, and nothing of it could be read.
 
     """
-    may_be_empty = bool(options.filter)
-    if done.read and not done.rows and not may_be_empty:
+    if done.read and not done.rows:
         raise InputError("nothing could be read of the inputs", file=", ".join(options.paths))
     answer = Answer(
         f"the tables in {location(options.output or '')}", [Table("tables", COLUMNS, sorted(done.rows.items()))]
     )
     code = emit(environment, answer, options)
     environment.flush()
+    _note_done(environment, done)
+    return code
+
+
+def _note_done(environment: Environment, done: Exported) -> None:
     parts = [counted(done.read, "input file"), f"{done.size:,} bytes read"]
     if done.known:
         parts.append(f"{counted(done.known, 'input file')} unchanged")
     if done.faults:
         parts.append(f"{counted(done.faults, 'gap or file', 'gaps or files')} that cannot be read (table faults)")
-    if may_be_empty and done.read and not done.rows.get("frames"):
-        parts.append("no frame matches --filter")
     _note(environment, ", ".join(parts))
-    return code
 
 
 def _note(environment: Environment, text: str) -> None:

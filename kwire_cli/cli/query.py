@@ -19,7 +19,7 @@ from kwire_cli.cli.emit import emit, is_for_eyes, note_more_rows, refuse_place
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.on_spark import explained
 from kwire_cli.cli.options import Report
-from kwire_cli.cli.typed_options import argument, option, takes
+from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError, counted, few
 from kwire_cli.spark.session import session
 from kwire_cli.stores import path_of
@@ -38,6 +38,7 @@ ROWS = 1000
 EXAMPLES = (
     ('kwire query lake "select api, count(*) from frames group by api"', "how often each api occurs"),
     ("kwire query lake --report latency", "which apis are slow"),
+    ("kwire query lake --older-than 30d", "remove old days"),
     ('kwire query lake "select * from faults" --format jsonl', "what could not be read, for programs"),
 )
 
@@ -61,6 +62,17 @@ class Options(Report):
         help=f"Answer a ready-made question: {', '.join(lake.report_names())}.",
     )
 
+    compact: bool = flag("--compact", section="Upkeep", help="Put the small files of each table and day together.")
+    older_than: str | None = option(
+        "--older-than", section="Upkeep", metavar="30d", help="Remove the rows of days that are older than this."
+    )
+    delete: str | None = option(
+        "--delete",
+        section="Upkeep",
+        metavar="CONDITION",
+        help="Delete the frames for which this holds, such as \"client_id = 'x'\".",
+    )
+
     top: int | None = option(
         "--top",
         type=click.IntRange(min=0),
@@ -76,6 +88,13 @@ class Options(Report):
     )
 
     def __post_init__(self) -> None:
+        upkeep = [self.compact, self.older_than is not None, self.delete is not None]
+        if any(upkeep):
+            if sum(upkeep) > 1 or self.sql is not None or self.report is not None or self.master is not None:
+                raise click.UsageError("--compact, --older-than and --delete each stand alone, without a query")
+            if self.older_than is not None:
+                days_of(self.older_than)
+            return
         if (self.sql is None) == (self.report is None):
             raise click.UsageError("give a query in SQL, or a ready-made question with --report")
         if self.sql is not None and not self.sql.strip():
@@ -88,13 +107,16 @@ class Options(Report):
 @click.command(name="query", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
-    """Query with SQL the tables in DIR, which `kwire export` wrote.
+    """Query the lake in DIR, which `kwire export` wrote, with SQL.
 
     DuckDB runs the query in this process; with --master, Spark runs it. docs/tables.md lists the tables and their
-    columns. A table that has no rows in DIR is empty, which is no error.
+    columns. A table that has no rows in DIR is empty, which is no error. --compact, --older-than and --delete change
+    the lake.
     """
     refuse_place(environment, options)
     lake.check()
+    if options.compact or options.older_than is not None or options.delete is not None:
+        return _keep_up(environment, options)
     query = lake.report_query(options.report) if options.report is not None else options.sql or ""
     if options.master is not None:
         from kwire_cli.spark import query as spark_lake
@@ -103,8 +125,43 @@ def command(environment: Environment, options: Options) -> int:
             return _write(environment, spark_lake.answer(spark, options.folder, query), options)
     from kwire_cli.lake.query import Lake, told
 
-    with Lake(path_of(options.folder)) as tables, told():
+    with Lake(path_of(options.folder), query) as tables, told():
         return _write(environment, tables.arrow(query), options)
+
+
+def _keep_up(environment: Environment, options: Options) -> int:
+    """Change the lake as an option says, and say what was done."""
+    from kwire_cli.lake import delta, upkeep
+
+    folder = path_of(options.folder)
+    if not delta.exists(folder):
+        raise InputError("this is no lake: kwire export INPUT... -o DIR writes one", file=options.folder)
+    if options.delete is not None:
+        done = upkeep.delete(folder, options.delete)
+        frames, points = counted(done.frames, "frame"), counted(done.points, "capture point")
+        text = f"{frames} deleted; connections of {points} go on anew"
+    elif options.older_than is not None:
+        text = f"{counted(upkeep.remove_older(folder, days_of(options.older_than)), 'file')} removed"
+    else:
+        text = f"{counted(upkeep.compact_all(folder), 'file')} fewer"
+    environment.note(f"kwire: {text}")
+    return Exit.DONE
+
+
+_DAYS = {"d": 1, "w": 7, "y": 365}
+
+
+def days_of(text: str) -> int:
+    """Return a number of days, such as those of `30d`.
+
+    Raises:
+        UsageError: The text is no number of days, weeks or years.
+
+    """
+    number, unit = text[:-1], text[-1:]
+    if unit not in _DAYS or not number.isascii() or not number.isdigit():
+        raise click.UsageError(f"--older-than takes a number of days, weeks or years, such as 30d, not {text!r}")
+    return int(number) * _DAYS[unit]
 
 
 def _write(environment: Environment, reader: pa.RecordBatchReader, options: Options) -> int:

@@ -17,6 +17,7 @@ from kwire_cli.facts.frame_values import (
     GROUP,
     TRANSACTIONAL_ID,
     allowed_ms,
+    connection_of_half,
     digest,
     ends,
     fits_as,
@@ -132,18 +133,18 @@ FRAMES: tuple[Column, ...] = (
         form="end",
     ),
     Column(
-        "stream",
+        "connection",
         "int64",
-        "the number of the TCP connection in its capture, from 0; in a lake, the packet that the connection began "
-        "with, over all files of the capture point",
-        lambda line: line.stream,
-        null="request logs",
+        "the key of the connection: a digest of its two ends and the client's initial sequence number, or of the first "
+        "packet if the capture lacks the opening; the same at every capture point",
+        lambda line: line.connection.key,
+        connection_of_half,
     ),
     Column(
         "frame",
         "int64",
         "the number of the frame, from 1 by arrival of the last byte; in a lake, growing among the frames of its "
-        "`stream` between its two ends; in a request log, the place of the line in the file",
+        "`connection`; in a request log, the place of the line in the file",
         lambda line: line.number,
         lambda half: half.exchange.start,
     ),
@@ -333,23 +334,13 @@ FRAMES: tuple[Column, ...] = (
         form="name",
         regular=(),
     ),
-)
-"""The columns of `frames` that lakes have too."""
-
-IN_MEMORY: tuple[Column, ...] = (
-    Column(
-        "capture_point",
-        "word",
-        "the [capture point](captures.md#capture-points), if there are several",
-        lambda line: line.origin.capture,
-        also=("capture",),
-    ),
     Column(
         "line",
         "int64",
         "the line of a request log",
         lambda _: None,
         lambda half: half.exchange.line,
+        null="captures",
         regular=None,
     ),
     Column(
@@ -361,20 +352,38 @@ IN_MEMORY: tuple[Column, ...] = (
         regular="capture",
     ),
     Column(
-        "missing_bytes",
-        "int64",
-        "the bytes of the frame that are not captured",
-        lambda line: line.seen.missing,
-        unit="B",
-        regular=0,
-    ),
-    Column(
         "guess",
         "flag",
         "whether the layout was guessed from the bytes",
         lambda line: line.guess,
         lambda _: False,
         regular=False,
+    ),
+)
+"""The columns of `frames` that lakes have too."""
+
+IN_MEMORY: tuple[Column, ...] = (
+    Column(
+        "stream",
+        "int64",
+        "the number of the TCP connection in its capture, from 0",
+        lambda line: line.stream,
+        null="request logs",
+    ),
+    Column(
+        "capture_point",
+        "word",
+        "the [capture point](captures.md#capture-points), if there are several",
+        lambda line: line.origin.capture,
+        also=("capture",),
+    ),
+    Column(
+        "missing_bytes",
+        "int64",
+        "the bytes of the frame that are not captured",
+        lambda line: line.seen.missing,
+        unit="B",
+        regular=0,
     ),
     Column(
         "gap",

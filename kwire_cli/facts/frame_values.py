@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.codes import UNREAD
@@ -52,6 +53,16 @@ class Half(NamedTuple):
     def body(self) -> dict[str, Any]:
         """Return the message in JSON form."""
         return (self.exchange.response if self.is_response else self.exchange.request) or {}
+
+
+@lru_cache(maxsize=1 << 10)
+def _logged_connection(file: str, connection: str) -> int:
+    return int.from_bytes(blake2b(f"{file}\0{connection}".encode(), digest_size=8).digest(), "big", signed=True)
+
+
+def connection_of_half(half: Half) -> int:
+    """Return the key of the connection of an exchange: a digest of the log's name and the broker's text for it."""
+    return _logged_connection(half.file, half.exchange.connection)
 
 
 def halves_of(exchange: Exchange, file: str, catalog: Catalog) -> list[Half]:

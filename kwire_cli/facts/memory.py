@@ -110,7 +110,7 @@ _CLOSED = (
     "set lock_configuration = true",
 )
 """Settings by which a query sees no file and no variable of the program."""
-_FRAME_COLUMNS = (*IN_MEMORY, *FRAMES)
+_FRAME_COLUMNS = tuple(column for column in (*IN_MEMORY, *FRAMES) if column.name not in dict(KEY))
 
 
 class Tables:

@@ -11,7 +11,7 @@ from kwire_cli.errors import InputError, close_to, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PACKAGES = ("numpy", "numba", "pyarrow", "duckdb")
+PACKAGES = ("numpy", "numba", "pyarrow", "duckdb", "deltalake")
 BODIES = "bodies"
 """Stands for all tables of bodies, `bodies_<api>_<kind>`."""
 CHOICES = ("frames", "costs", "names", "batches", "records", "index", "faults", BODIES)
@@ -19,9 +19,10 @@ CHOICES = ("frames", "costs", "names", "batches", "records", "index", "faults", 
 DEFAULT = tuple(name for name in CHOICES if name != BODIES)
 """The tables that are written if none are chosen: bodies would be some hundred tables."""
 ALL = "all"
-FORMATS = ("parquet", "arrow", "csv", "jsonl")
-"""Formats of files."""
-_REPORTS = Path(__file__).parent.parent / "sql"
+DELTA = "delta"
+FORMATS = (DELTA, "parquet", "arrow", "csv", "jsonl")
+"""Formats of tables. Delta makes a lake; the others are plain files in a new folder."""
+_REPORTS = Path(__file__).parent / "sql"
 """The folder of the queries of reports. DuckDB and Spark SQL run the same text."""
 
 

@@ -1,4 +1,4 @@
-"""The tables of captures: one pass over the connections of each capture point, without Spark."""
+"""The rows that the connections of a capture point make in the tables of a lake."""
 
 from __future__ import annotations
 
@@ -10,33 +10,29 @@ import numpy as np
 import pyarrow as pa
 
 from kwire_cli.engine.arrow import batch_of
+from kwire_cli.facts.columnar.arrays import word
 from kwire_cli.facts.columnar.bodies import Bodies
-from kwire_cli.facts.columnar.frames import LINE_COLUMNS, UNRESOLVED, stretch_rows
-from kwire_cli.facts.columnar.names import Learnt, learn_stretch, name_rows, tells_names, topics_of
-from kwire_cli.facts.columnar.passes import point_items
+from kwire_cli.facts.columnar.frames import LINE_COLUMNS, UNRESOLVED, places_of, stretch_rows
+from kwire_cli.facts.columnar.names import Learnt, learn_stretch, tells_names, topics_of
 from kwire_cli.facts.columnar.values import Values, values_in
-from kwire_cli.filter.rows import FrameRow, filter_of
 from kwire_cli.lake import BODIES
-from kwire_cli.lake.capture_faults import SAME_CONNECTIONS, file_fault, line_faults
+from kwire_cli.lake.capture_faults import line_faults
 from kwire_cli.lake.line_walks import AT_ONCE, MOST_LINES, Spent
 from kwire_cli.lake.record_faults import record_faults
 from kwire_cli.lake.tables import COSTS, DAY
-from kwire_cli.message.known_layout import layouts
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import MOST_NAMES, Names, forget
 from kwire_cli.source.packets.model import NO_TIME
-from kwire_cli.source.packets.points import APART
-from kwire_cli.source.tls.decryption import Decryption
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator
 
     from kwire_cli.message.known_layout import Layout, Layouts
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.bulk_frames import Frames
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.packets.descriptors import Schedule, Scheduled
-    from kwire_cli.source.packets.model import Notice, Origin
+    from kwire_cli.source.packets.model import Origin
+    from kwire_cli.source.tls.decryption import Decryption
 
 ROWS = 4096
 """Rows of lines that are made into a batch."""
@@ -54,27 +50,22 @@ class Rows(NamedTuple):
 class PointTables:
     """The tables of one capture point, filled from its connections.
 
-    `tables` are those that are wanted; BODIES stands for all tables of bodies. With a `filter` rows are of frames that
-    match; names are learnt from all.
+    `tables` are those that are wanted; BODIES stands for all tables of bodies.
     """
 
     point: str
     redaction: Redaction
     tables: Collection[str]
-    filter: str | None = None
     names: Names = field(default_factory=Names)
     clients: dict[str, str] = field(default_factory=dict)
-    unread: int = 0
-    """Files that could not be read to their end."""
     _rows: list[list[Any]] = field(default_factory=list)
     _lines: list[Captured] = field(default_factory=list)
     _size: int = 0
-    _spent: dict[int | None, Spent] = field(default_factory=dict)
+    _spent: dict[tuple[str | None, int | None], Spent] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._has_bodies = BODIES in self.tables
         self._bodies = Bodies(self.redaction)
-        self._filter = filter_of(self.redaction.catalog, self.filter) if self.filter else None
 
     def told(self, since: int) -> Learnt:
         """Return what a connection told that began at this packet, and forget it: others may be another task's."""
@@ -84,8 +75,8 @@ class PointTables:
         return Learnt(learnt, clients, dict.fromkeys((*names.topics, *clients), since))
 
     def reader(self, ends: bytes, layouts: Layouts, port: int | None, origin: Origin, tls: Decryption) -> EndsReader:
-        """Return what reads the frames between two ends: one by one if they are filtered."""
-        return EndsReader(ends, layouts, port, self.names, origin, tls, stretches=self._filter is None)
+        """Return what reads the frames between two ends."""
+        return EndsReader(ends, layouts, port, self.names, origin, tls)
 
     def stretch(self, stretch: Stretch, origin: Origin) -> Iterator[Rows]:
         """Yield the rows of a stretch, whose names are learnt."""
@@ -101,11 +92,11 @@ class PointTables:
                 yield from (Rows("faults", rows) for rows in record_faults(values, stretch, origin))
         if "costs" in self.tables:
             for frames in stretch.frames:
-                for day, part in _by_day(frames):
-                    self._spent_on(day).frames(part)
+                for file, day, part in _by_file_and_day(frames, origin):
+                    self._spent_on(file, day).frames(part)
         if self._has_bodies:
             for frames in stretch.frames:
-                yield from (Rows(*each) for each in self._bodies.frames(frames, stretch.stream))
+                yield from (Rows(*each) for each in self._bodies.frames(frames, stretch.connection.key, origin))
 
     def learn(self, stretch: Stretch) -> None:
         """Learn the names and the fetch sessions of a stretch, whose rows another task makes."""
@@ -121,15 +112,12 @@ class PointTables:
         """Yield the rows of what a reader found."""
         if isinstance(item, Stretch):
             return self.stretch(item, reader.origin)
-        return self.line(item, reader.starts[item.stream])
+        return self.line(item)
 
-    def line(self, line: Captured, stream: int) -> Iterator[Rows]:
+    def line(self, line: Captured) -> Iterator[Rows]:
         """Yield rows where there are enough lines for some."""
-        line.stream = stream
         if line.kind == "request":
             self._client(line.client_id, line.software)
-        if self._filter and not self._filter.matches(FrameRow(line, self.redaction)):
-            return
         if "frames" in self.tables:
             self._rows.append([LINE_COLUMNS[name].of_line(line) for name in UNRESOLVED.names])
         if self._has_bodies:
@@ -139,14 +127,13 @@ class PointTables:
         if self._size > AT_ONCE or len(self._lines) >= min(MOST_LINES, ROWS):
             yield from self._of_lines()
 
-    def close(self) -> Iterator[Rows]:
-        """Yield what is left: rows of lines, and those that are about all of the capture point."""
+    def flush(self) -> Iterator[Rows]:
+        """Yield all rows of the lines so far, and the costs of their bytes."""
         yield from self._of_lines()
         yield from (Rows(*each) for each in self._bodies.close())
-        for day, spent in self._spent.items():
-            yield Rows("costs", _with_day(day, spent.batch()))
-        if "names" in self.tables:
-            yield Rows("names", name_rows(self.names, self.clients))
+        spent, self._spent = self._spent, {}
+        for (file, day), own in spent.items():
+            yield Rows("costs", _with_place(file, day, own.batch()))
 
     def _of_lines(self) -> Iterator[Rows]:
         lines, self._lines, self._size = self._lines, [], 0
@@ -154,18 +141,18 @@ class PointTables:
         if rows:
             yield Rows("frames", batch_of(rows, UNRESOLVED))
         if "costs" in self.tables:
-            by_day: dict[int | None, list[Captured]] = defaultdict(list)
+            places: dict[tuple[str | None, int | None], list[Captured]] = defaultdict(list)
             for line in lines:
-                by_day[_day(line.seen.time)].append(line)
-            for day, those in by_day.items():
-                self._spent_on(day).lines(those)
+                places[line.where.file, _day(line.seen.time)].append(line)
+            for place, those in places.items():
+                self._spent_on(*place).lines(those)
         if "faults" in self.tables:
             yield from (Rows("faults", each) for each in line_faults(lines))
 
-    def _spent_on(self, day: int | None) -> Spent:
-        if day not in self._spent:
-            self._spent[day] = Spent(self.redaction.catalog, self.point)
-        return self._spent[day]
+    def _spent_on(self, file: str | None, day: int | None) -> Spent:
+        if (file, day) not in self._spent:
+            self._spent[file, day] = Spent(self.redaction.catalog, self.point)
+        return self._spent[file, day]
 
     def _client(self, client_id: str | None, software: str | None) -> None:
         if client_id and software:
@@ -177,49 +164,23 @@ def _day(time: int | None) -> int | None:
     return None if time is None or time < 0 else time // DAY_NS
 
 
-def _by_day(frames: Frames) -> Iterator[tuple[int | None, Frames]]:
-    """Yield frames of one layout by the day of each."""
+def _by_file_and_day(frames: Frames, origin: Origin) -> Iterator[tuple[str | None, int | None, Frames]]:
+    """Yield frames of one layout by the file and the day of each."""
+    files = places_of(frames.packet, origin)[0]
     days = np.where(frames.time == NO_TIME, -1, frames.time // DAY_NS)
-    some = np.unique(days).tolist()
-    for day in some:
-        which = np.flatnonzero(days == day)
-        part = frames if len(some) == 1 else replace(frames, walk=frames.walk.only(which), which=frames.which[which])
-        yield None if day < 0 else day, part
+    places = np.stack((files.indices.fill_null(-1).to_numpy(), days))
+    some, which_one = np.unique(places, axis=1, return_inverse=True)
+    for number, (file, day) in enumerate(some.T.tolist()):
+        which = np.flatnonzero(which_one.ravel() == number)
+        part = frames
+        if some.shape[1] > 1:
+            part = replace(frames, walk=frames.walk.only(which), which=frames.which[which])
+        yield files.dictionary[file].as_py() if file >= 0 else None, None if day < 0 else day, part
 
 
-def _with_day(day: int | None, costs: pa.RecordBatch) -> pa.RecordBatch:
+def _with_place(file: str | None, day: int | None, costs: pa.RecordBatch) -> pa.RecordBatch:
     days = pa.array([day] * costs.num_rows, pa.int32()).cast(pa.date32())
-    columns = [days if name == DAY else costs.column(name) for name in COSTS.names]
-    return pa.RecordBatch.from_arrays(columns, schema=COSTS)
-
-
-# One pass over a capture point.
-
-
-def point_rows(plan: Schedule, number: int, tables: PointTables, port: int | None) -> Iterator[Rows]:
-    """Yield the rows of all tables of the capture point with this number in a plan."""
-    all_layouts = layouts(tables.redaction.catalog)
-    noticed: list[Rows] = []
-
-    def reader(ends: bytes, origin: Origin) -> EndsReader:
-        return tables.reader(ends, all_layouts, port, origin, Decryption((), lambda: plan.secrets))
-
-    def notice(part: Scheduled, notices: Sequence[Notice]) -> None:
-        tables.unread += len(notices)
-        if "faults" in tables.tables:
-            faults = (
-                file_fault(tables.point, part.part.file, packet, position, "TRUNCATED", text)
-                for text, position, packet in notices
-            )
-            noticed.extend(Rows("faults", rows) for rows in faults)
-
-    for item, of_ends in point_items(plan, number, reader, notice):
-        yield from tables.item(item, of_ends)
-        yield from noticed
-        noticed.clear()
-    yield from noticed
-    if "faults" in tables.tables and plan.points[number].apart:
-        yield Rows(
-            "faults", file_fault(tables.point, plan.points[number].files[0], None, None, SAME_CONNECTIONS, APART)
-        )
-    yield from tables.close()
+    columns = {DAY: days, "file": word(file, costs.num_rows)}
+    return pa.RecordBatch.from_arrays(
+        [columns[name] if name in columns else costs.column(name) for name in COSTS.names], schema=COSTS
+    )

@@ -53,27 +53,32 @@ _COLUMNS: list[tuple[str, Any, int]] = [(name, *each[:2]) for name, each in (DES
 
 
 def describe_connection(
-    parts: Iterable[tuple[int, Scheduled]],
-    tell: Callable[[int, PartReader], None],
-    whole: Collection[int],
-) -> Iterator[pa.RecordBatch]:
-    """Yield the descriptors in these parts, which have numbers; of each part that was read `tell` is told.
-
-    `whole` is as for `rows_of`.
-    """
-    rows: list[Described] = []
-    size = 0
+    parts: Iterable[tuple[int, Scheduled]], tell: Callable[[int, PartReader], None]
+) -> Iterator[Described]:
+    """Yield the descriptors in these parts, which have numbers; of each part that was read `tell` is told."""
     for number, scheduled in parts:
         reader = PartReader(scheduled.part)
-        for descriptor in described(scheduled, reader):
-            rows.append(descriptor)
-            size += len(descriptor.rows) + len(descriptor.kept or b"")
-            if size > MOST_BYTES:
-                yield rows_of(rows, whole)
-                rows, size = [], 0
+        yield from described(scheduled, reader)
         tell(number, reader)
+
+
+def batches_with(found: Iterable[Described], whole: Collection[int]) -> Iterator[pa.RecordBatch]:
+    """Yield descriptors as rows, some megabytes at a time; `whole` is as for `rows_of`."""
+    rows: list[Described] = []
+    size = 0
+    for descriptor in found:
+        rows.append(descriptor)
+        size += size_in_memory(descriptor)
+        if size > MOST_BYTES:
+            yield rows_of(rows, whole)
+            rows, size = [], 0
     if rows:
         yield rows_of(rows, whole)
+
+
+def size_in_memory(descriptor: Described) -> int:
+    """Return the bytes of a descriptor."""
+    return len(descriptor.rows) + len(descriptor.kept or b"")
 
 
 def rows_of(found: Iterable[Described], whole: Collection[int] = ()) -> pa.RecordBatch:

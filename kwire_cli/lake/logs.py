@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kwire_cli.lake.capture_faults import UNREADABLE, file_fault
 from kwire_cli.lake.model import Faults
 from kwire_cli.lake.request_logs import LOG_TABLES, rows_of
 from kwire_cli.lake.segments import (
@@ -32,10 +31,9 @@ from kwire_cli.source.request_log.reading import parts_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+    from kwire_cli.lake.inputs import Input
     from kwire_cli.lake.model import Reading
     from kwire_cli.lake.segments import Part, SegmentTable
-    from kwire_cli.lake.units import Input
-    from kwire_cli.source.packets.descriptors import Schedule
 
 
 def log_rows(
@@ -79,12 +77,6 @@ def _readings(reading: Reading) -> Iterator[Reading]:
     """Yield how the tables of a part are read: those behind the first would tell the same gaps."""
     yield reading
     yield from repeat(replace(reading, faults=Faults()))
-
-
-def unreadable(plan: Schedule) -> Iterator[pa.RecordBatch]:
-    """Yield the faults of captures that cannot be read."""
-    for path, reason in plan.faults:
-        yield shaped(FAULTS_NAME, file_fault(None, path, None, None, UNREADABLE, reason))
 
 
 def shaped(table: str, rows: pa.RecordBatch) -> pa.RecordBatch:

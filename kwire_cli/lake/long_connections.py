@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.lake.windows import Window
-    from kwire_cli.source.kafka.bulk_frames import EndsReader
+    from kwire_cli.source.kafka.carried import Carrier
     from kwire_cli.source.packets.descriptors import Paths
     from kwire_cli.source.packets.model import Origin
     from kwire_cli.stores import Place
@@ -35,11 +35,16 @@ KEPT = -1
 
 
 def kept_row(
-    point: int, ends: bytes, reader: EndsReader, sessions: dict[tuple[str, int], list[str]], *, is_over: bool = False
+    point: int, ends: bytes, carrier: Carrier, sessions: dict[tuple[str, int], list[str]], *, is_over: bool = False
 ) -> Described:
-    """Return the row of a connection that is put away, with its fetch sessions, and what its origin was told."""
+    """Return the row of a connection that is put away, with its fetch sessions, what its origin was told, and what it
+    would carry to other files.
+    """
+    reader = carrier.reader
     told = reader.origin.told if isinstance(reader.origin, Merged) else None
-    kept = pickle.dumps((put_away(reader), sessions, told))
+    carried = {name: getattr(carrier, name) for name in ("steady", "segments", "given", "lost", "size", "latest")}
+    carried["earlier"] = reader.origin.earlier
+    kept = pickle.dumps((put_away(reader), sessions, told, carried))
     return Described(point, ends, KEPT, 0, NO_TIME, int(is_over), b"", kept)
 
 
@@ -70,8 +75,7 @@ class Follower:
     hidden: Place
     lengths: Lengths
     point: int
-    ends: bytes
-    reader: EndsReader
+    carrier: Carrier
     sessions: dict[tuple[str, int], list[str]]
     learn: Callable[[Stretch], None]
     pieces: list[str] = field(default_factory=list)
@@ -81,13 +85,15 @@ class Follower:
     def follow(self, segments: list[Described], paths: Paths) -> None:
         """Take segments, which are behind all that came before; their files have these paths."""
         if not self._rows:
-            self._rows.append(kept_row(self.point, self.ends, self.reader, self.sessions))
+            self._rows.append(kept_row(self.point, self.carrier.reader.ends, self.carrier, self.sessions))
         self._rows += segments
         self._size += sum(map(size_of, segments))
-        for run in runs(segments, paths, self.reader.origin):
-            for item in self.reader.take(run):
+        reader = self.carrier.reader
+        for run in runs(segments, paths, reader.origin):
+            for item in reader.take(run):
                 if isinstance(item, Stretch):
                     self.learn(item)
+            self.carrier.took(run)
         if self._size >= self.lengths.piece:
             self.close()
 

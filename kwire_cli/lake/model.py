@@ -165,13 +165,8 @@ class Reading:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The tables of a lake that are wanted of inputs, and how to read these.
-
-    `filter` chooses frames of captures; `columns` are those of the only table, none for all.
-    """
+    """The tables that are wanted of inputs, and how to read these."""
 
     tables: Collection[str]
     reading: Reading
     port: int | None = None
-    filter: str | None = None
-    columns: tuple[str, ...] = ()

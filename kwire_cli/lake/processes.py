@@ -9,21 +9,22 @@ import os
 import signal
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import pairwise
 from multiprocessing import active_children, get_all_start_methods, get_context
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
 
 from kwire_cli.errors import InputError
-from kwire_cli.lake.descriptors import DESCRIBED, ORDER
+from kwire_cli.lake.descriptors import DESCRIBED, ORDER, descriptor, size_in_memory
 from kwire_cli.lake.hidden import batches_of, put
 from kwire_cli.lake.safe_path import keep_current_folder_out
 from kwire_cli.lake.tasks import FEW_BYTES
-from kwire_cli.lake.window_tasks import Done, described, merge, owners_of, read_connections
+from kwire_cli.lake.window_tasks import Done, described, descriptors_in, merge, owners_of, read_connections
 from kwire_cli.source.packets.points import sketch
 from kwire_cli.stores.writing import remove
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.lake.tasks import Look, Tell
     from kwire_cli.lake.window_tasks import Job
+    from kwire_cli.source.packets.descriptors import Described
     from kwire_cli.source.packets.points import Sketch
     from kwire_cli.stores import Place
 
@@ -120,8 +122,10 @@ class Processes:
     def read(self, job: Job) -> Done:
         """Have packets described, and connections read by their owners."""
         here = job.window.size < FEW_BYTES
-        owners = 1 if here else min(owners_of(job.window, self.cores), OWNERS * self.cores)
         packs = range(job.window.packs + len(job.carried))
+        if here and (found := _in_memory(job, packs)) is not None:
+            return read_connections(replace(job, has_one_owner=True), found)
+        owners = 1 if here else min(owners_of(job.window, self.cores), OWNERS * self.cores)
         names = [*self._each("packets", partial(_describe, job, owners), packs, here=here)]
         done = Done()
         for each in self._each("connections", partial(_own, job, names), range(owners), here=here):
@@ -129,6 +133,25 @@ class Processes:
         for name in names:
             remove(job.hidden / name)
         return done
+
+
+def _in_memory(job: Job, packs: Iterable[int]) -> list[Described] | None:
+    """Return all descriptors of a window in their order; None if they take too much memory, as those of packed files
+    do, which have their payloads with them.
+    """
+    found: list[Described] = []
+    size = 0
+    for pack in packs:
+        for each in descriptors_in(job, pack):
+            found.append(each)
+            size += size_in_memory(each)
+            if size > MOST_IN_MEMORY:
+                return None
+    return sorted(found, key=attrgetter(*ORDER))
+
+
+MOST_IN_MEMORY = 64 << 20
+"""Bytes of the descriptors of a window that stay in memory."""
 
 
 def _begin() -> None:
@@ -160,7 +183,7 @@ def _by_owner(batch: pa.RecordBatch, owners: int) -> pa.RecordBatch:
 
 def _own(job: Job, names: Sequence[str], owner: int) -> Done:
     """Write the rows of the connections of an owner."""
-    return read_connections(job, _in_order(job.hidden, names, owner))
+    return read_connections(job, map(descriptor, _in_order(job.hidden, names, owner)))
 
 
 def _in_order(hidden: Place, names: Sequence[str], owner: int) -> Iterator[tuple[Any, ...]]:

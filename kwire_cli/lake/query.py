@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
 import pyarrow as pa
 
 from kwire_cli.errors import InputError
-from kwire_cli.facts.columnar.arrays import plain
-from kwire_cli.lake import FORMATS
 from kwire_cli.lake.arrow_files import arrow_place
-from kwire_cli.lake.journal import find_unfinished
+from kwire_cli.lake.snapshot import snapshot
 from kwire_cli.lake.sql_text import quote_name, quote_text
-from kwire_cli.lake.tables import DAY, POINT, SHAPES, day_column, is_table, whole_schema
-from kwire_cli.stores import Stored, in_order
+from kwire_cli.lake.tables import DAY, SHAPES, needed_for, views, whole_schema
+from kwire_cli.stores import Stored
 from kwire_cli.stores.stored import reading
-from kwire_cli.stores.writing import below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyarrow.dataset import Dataset
 
+    from kwire_cli.lake.snapshot import LakeTable
     from kwire_cli.stores import Place
 
+_PARQUET = "union_by_name = true, hive_partitioning = false, filename = true"
+_WITH_DAY = "* exclude (filename), try_cast(regexp_extract(filename, 'day=([^/]*)/[^/]*$', 1) as date) as day"
+"""All columns and the day, which is in the name of the folder. The path of the lake may have days in it too."""
 BATCH = 1 << 14
 """Rows of a result that are read at once."""
 INTERRUPTED = 0.1
@@ -41,47 +41,54 @@ _SETTINGS = (
 _EXPLODE = "create macro explode(list) as unnest(list)"
 """Gives `unnest` the name that it has in Spark, so that reports are the same text for both."""
 _INTERVAL, _INTERVAL_AS = pa.month_day_nano_interval(), pa.float64()
-_MEANINGS = re.compile(r"[=*?\[\\]")
-"""Characters of a path that DuckDB takes for a column and its value, or for a glob."""
 
 
 class Lake:
-    """The tables of a lake as views of a connection to DuckDB; a context manager.
+    """The tables of a lake that queries name, as views of a connection to DuckDB; a context manager.
 
-    Tables that the lake has no rows of are empty views, so that every query over the tables of docs/tables.md runs.
+    Tables and columns that the lake has no rows of are empty or null, so that every query over the tables of
+    docs/tables.md runs. Queries see the files of these tables, and no others.
 
     Raises:
         InputError: The folder is no lake.
 
     """
 
-    def __init__(self, folder: Place) -> None:
-        self.tables = tables_in(folder)
+    def __init__(self, folder: Place, *queries: str) -> None:
+        names, views_used = needed_for("; ".join(queries))
+        state = snapshot(folder, names)
+        self.tables = state.tables
         self._connection = duckdb.connect()
         self._thread = ThreadPoolExecutor(1)
         self._connection.execute(f"{_SETTINGS}; {_EXPLODE}")
+        self._connection.register("runs", state.runs)
         with told():
-            for name in {**SHAPES, **self.tables}:
+            self._connection.register("inputs", state.inputs)
+            for name in {*SHAPES, *self.tables} - {"inputs"}:
                 self._create(name)
+            for name in views_used:
+                self._connection.execute(f"create view {name} as {views()[name]}")
+            files = [str(table.folder / path) for table in self.tables.values() for path in table.files]
+            self._connection.execute(f"set allowed_paths = [{', '.join(map(quote_text, files))}]")
+            self._connection.execute("set enable_external_access = false; set lock_configuration = true")
 
     def _create(self, name: str) -> None:
         """Make the view of a table."""
-        if name not in self.tables:
-            self._connection.register(name, empty_table(name))
-            return
-        path, files, is_whole = self.tables[name]
-        # DuckDB's own readers of stores are extensions that it would have to download
-        if isinstance(path, Stored) or _MEANINGS.search(str(path)) or not is_whole:
-            self._connection.register(name, dataset_of(name, path, files))
-            return
-        pattern = quote_text(str(path / "**" / "*.parquet"))
-        partitions = "hive_partitioning = true, hive_types = {'day': date, 'capture_point': varchar}"
-        if name == "inputs":
-            partitions = "hive_partitioning = false"
-        elif SHAPES.get(name) is not None and SHAPES[name].time is None:
-            partitions = "hive_partitioning = true, hive_types = {'capture_point': varchar}"
+        table = self.tables.get(name)
         view = quote_name(name)
-        self._connection.execute(f"create view {view} as select * from read_parquet({pattern}, {partitions})")  # noqa: S608 - both are quoted
+        if table is None or not table.files:
+            self._connection.register(name, whole_schema(name).empty_table())
+            return
+        if isinstance(table.folder, Stored):  # DuckDB's own readers of stores are extensions that it would download
+            self._connection.register(f"rows of {name}", dataset_of(table))
+            rows = quote_name(f"rows of {name}")
+        else:
+            files = ", ".join(quote_text(str(table.folder / path)) for path in table.files)
+            rows = f"(select {_WITH_DAY} from read_parquet([{files}], {_PARQUET}))"  # noqa: S608 - quoted paths
+        query = f"select * from {rows} semi join runs using (unit, run)"  # noqa: S608 - our own names and quoted paths
+        self._connection.register(f"no {name}", _all_columns(name, table).empty_table())
+        query = f"{query} union all by name select * from {quote_name(f'no {name}')}"  # noqa: S608 - as above
+        self._connection.execute(f"create view {view} as {query}")
 
     def __enter__(self) -> Self:
         return self
@@ -144,84 +151,32 @@ def _in_seconds(column: pa.Array) -> pa.Array:
     return pa.array(seconds, _INTERVAL_AS)
 
 
-class LakeTable(NamedTuple):
-    """A table of a lake: its folder, and the files with its rows by their paths below it.
-
-    `is_whole` is true if these are all the files in the folder.
-    """
-
-    folder: Place
-    files: list[str]
-    is_whole: bool
-
-
-def tables_in(folder: Place) -> dict[str, LakeTable]:
-    """Return the tables of a lake, in which no run is half done. Nothing is written.
-
-    Raises:
-        InputError: The folder is no lake, its tables are not in Parquet, or a run that was killed left a journal that
-            is none.
-
-    """
-    if not folder.is_dir():
-        raise InputError("there is no such folder", file=str(folder))
-    before = None
-    while before != (unfinished := find_unfinished(folder)):  # a run may be moving its files
-        before = unfinished
-        there = {path.name: _parquet_files(path) for path in in_order(folder.iterdir()) if _is_table(path)}
-    tables = {}
-    for name, files in there.items():
-        counted = [path for path in files if f"{name}/{path}" not in unfinished.files]
-        if counted:
-            tables[name] = LakeTable(folder / name, counted, len(counted) == len(files))
-    if not tables:
-        how = "kwire export INPUT... -o DIR writes some"
-        if unfinished.runs:
-            how = "a run was killed while it put its files in place, and the next kwire export ends it"
-        raise InputError(f"there are no tables in this: {how}", file=str(folder))
-    return tables
+def _all_columns(name: str, table: LakeTable) -> pa.Schema:
+    """Return the columns of a table that its log knows, and those that this kwire writes."""
+    days = pa.field(DAY, pa.date32())
+    known = pa.schema([days if each.name == DAY else each for each in table.schema])
+    if name not in SHAPES:
+        return known
+    own = whole_schema(name)
+    return pa.schema([*own, *(each for each in known if each.name not in own.names)])
 
 
-def _is_table(path: Place) -> bool:
-    return is_table(path.name) and path.is_dir()
-
-
-def _parquet_files(folder: Place) -> list[str]:
-    """Return the files of a table by their paths below its folder; none if other programs have removed all.
-
-    Raises:
-        InputError: The table is not in Parquet.
-
-    """
-    there = below(folder)
-    files = [path for path in there if path.endswith(".parquet")]
-    other = next((form for form in FORMATS if any(path.endswith(f".{form}") for path in there)), None)
-    if other and not files:
-        raise InputError(f"the table {folder.name} is in {other}; query reads Parquet", file=str(folder.parent))
-    return files
-
-
-def dataset_of(name: str, folder: Place, files: list[str]) -> Dataset:
-    """Return a table of files that pyarrow reads, with the columns that a query asks for and the rows that it keeps."""
+def dataset_of(table: LakeTable) -> Dataset:
+    """Return a table that pyarrow reads, with the columns that a query asks for and the rows that it keeps."""
     from pyarrow import dataset  # noqa: PLC0415 - it takes long, and only stores need it
 
-    store, base = arrow_place(folder)
-    columns = [pa.field(POINT, pa.string()), *([pa.field(DAY, pa.date32())] if day_column(name) else [])]
-    opened = partial(
-        dataset.dataset,
-        [f"{base}/{path}" for path in files],
-        filesystem=store,
-        format="parquet",
-        partitioning=None if name == "inputs" else dataset.partitioning(pa.schema(columns), flavor="hive"),
-        partition_base_dir=base,
-    )
-    with reading(str(folder)):
-        return opened(schema=plain(opened().schema))
-
-
-def empty_table(name: str) -> pa.Table:
-    """Return a table without rows."""
-    return whole_schema(name).empty_table()
+    store, base = arrow_place(table.folder)
+    fields = [each for each in table.schema if each.name != DAY]
+    day = pa.schema([pa.field(DAY, pa.date32())])
+    with reading(str(table.folder)):
+        return dataset.dataset(
+            [f"{base}/{path}" for path in table.files],
+            schema=pa.schema([*fields, *day]),
+            filesystem=store,
+            format="parquet",
+            partitioning=dataset.partitioning(day, flavor="hive"),
+            partition_base_dir=base,
+        )
 
 
 @contextlib.contextmanager

@@ -29,7 +29,7 @@ def record_faults(values: Values, stretch: Stretch, origin: Origin) -> Iterator[
     ends = (stretch.dst, stretch.src) if layout.kind == "response" else (stretch.src, stretch.dst)
     rows = []
     for (frame, notes), file, packet in zip(odd.items(), files, packets, strict=True):
-        place = (origin.point, file, packet, None, stretch.stream, *ends)
+        place = (origin.point, file, packet, None, stretch.connection.key, *ends)
         size = int(frames.number[frame]), int(frames.size[frame])
         rows += [(*place, *size, note.code, note.path, note.offset, note.detail) for note in notes]
     if rows:

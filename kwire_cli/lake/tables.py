@@ -1,59 +1,65 @@
-"""The tables of a lake: their names, columns, and the files that they lie in.
+"""The tables of a lake: their names and columns.
 
-Files lie as DIR/<table>/capture_point=<point>/day=<day>/<file>. Capture point and day are columns by the names of
-folders (Hive's partitions), and are not in the files.
+Every table also has `unit` and `run` as its first columns, `capture_point`, and `day`, by which its files are in
+folders.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
-from urllib.parse import quote
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from kwire_cli.facts.columnar.arrays import TIME, plain
+from kwire_cli.facts.columnar.arrays import TIME, WORD, plain
 from kwire_cli.facts.columnar.frames import FRAMES
 from kwire_cli.facts.columnar.names import NAMES
+from kwire_cli.facts.queries import named_in
 from kwire_cli.lake import BODIES
 from kwire_cli.lake.capture_faults import CAPTURE_FAULTS
 from kwire_cli.lake.line_walks import LEDGER
 from kwire_cli.lake.segments import INDEX, SEGMENT_FAULTS, SEGMENT_TABLES
 
-SCHEMA_VERSION = 1
-"""The version of all tables: it grows when a column changes its name, type or meaning, or is gone."""
-SCHEMA_KEY = b"kwire_schema"
-"""The key of the version in the metadata of files."""
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 DAY = "day"
 POINT = "capture_point"
-NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-"""The folder of rows without a time."""
 FAULTS = pa.schema(
     [
         *SEGMENT_FAULTS.schema,
         *(each for each in CAPTURE_FAULTS if each.name not in {POINT, *SEGMENT_FAULTS.schema.names}),
     ]
 )
-COSTS = pa.schema([pa.field(DAY, pa.date32()), *(each for each in LEDGER if each.name != POINT)])
+COSTS = pa.schema(
+    [pa.field(DAY, pa.date32()), pa.field("file", WORD), *(each for each in LEDGER if each.name != POINT)]
+)
 """Bytes and counts that can be added up."""
 INPUTS = pa.schema(
     [
+        pa.field("unit", pa.string()),
+        pa.field("run", pa.string()),
         pa.field(POINT, pa.string()),
         pa.field("path", pa.string()),
         pa.field("kind", pa.string()),
         pa.field("size", pa.int64()),
         pa.field("modified", TIME),
         pa.field("digest", pa.string()),
-        pa.field("unit", pa.string()),
-        pa.field("rows", pa.int64()),
+        pa.field("latest", pa.int64()),
         pa.field("read", TIME),
         pa.field("version", pa.string()),
-        pa.field("filter", pa.string()),
-        pa.field("fields", pa.string()),
         pa.field("tables", pa.string()),
     ]
 )
-"""One file holds all rows of it, and each run replaces the file."""
+"""The units that count, each with its run. `latest` is of a capture point: the time of its last packet in nanoseconds
+since 1970.
+"""
+CARRIED = pa.schema([pa.field("ends", pa.string()), pa.field("latest", pa.int64()), pa.field("state", pa.string())])
+"""What connections carry to the next file (`source.kafka.carried`): both ends in hexadecimal, the time of the last
+packet, and the state as JSON.
+"""
 _BATCHES, _RECORDS = (table.schema for table in SEGMENT_TABLES)
 
 
@@ -74,6 +80,7 @@ SHAPES: dict[str, Shape] = {
     "records": Shape(_RECORDS, "time"),
     "index": Shape(INDEX),
     "faults": Shape(FAULTS),
+    "carried": Shape(CARRIED),
     "inputs": Shape(INPUTS),
 }
 """The tables that every lake may have. Tables of bodies have the type of their message beside these."""
@@ -85,31 +92,35 @@ def is_table(name: str) -> bool:
     return name in SHAPES or _BODIES.fullmatch(name) is not None
 
 
+_VIEWS = Path(__file__).parent / "views"
+
+
+@cache
+def views() -> Mapping[str, str]:
+    """Return the views of a lake by name, as SQL that DuckDB and Spark run. A view reads tables and earlier views."""
+    names = ("exchanges", "sessions", "slo", "partitions")
+    return {name: (_VIEWS / f"{name}.sql").read_text("utf-8") for name in names}
+
+
 def day_column(table: str) -> str | None:
     """Return the column of a table that says of which day a row is, if any."""
     return "time" if table.startswith(f"{BODIES}_") else SHAPES[table].time
 
 
 def whole_schema(table: str) -> pa.Schema:
-    """Return all columns of a table of SHAPES as a lake has them: those by the names of folders are the last."""
+    """Return all columns of a table of SHAPES as a lake has them."""
     own = [each for each in plain(SHAPES[table].schema) if each.name not in {POINT, DAY}]
-    days = [pa.field(DAY, pa.date32())] if day_column(table) else []
-    return pa.schema([*own, pa.field(POINT, pa.string()), *days])
+    if table == "inputs":
+        return plain(SHAPES[table].schema)
+    keys = [pa.field("unit", pa.string()), pa.field("run", pa.string())]
+    return pa.schema([*keys, *own, pa.field(POINT, pa.string()), pa.field(DAY, pa.date32())])
 
 
-def folder_of(table: str, point: str, day: str | None, *, has_days: bool) -> str:
-    """Return the folder of rows below the lake's own, as Hive names it."""
-    parts = [table, f"{POINT}={quote(point, safe='') or NO_VALUE}"]
-    if has_days:
-        parts.append(f"{DAY}={day or NO_VALUE}")
-    return "/".join(parts)
-
-
-def own_name(path: str) -> str:
-    """Return the name of a file by its path below the folder of a lake."""
-    return path.rpartition("/")[2]
-
-
-def unit_of(path: str) -> str:
-    """Return the key of the unit whose rows a file has."""
-    return own_name(path).partition("-")[0]
+def needed_for(query: str) -> tuple[frozenset[str], list[str]]:
+    """Return the names of the tables that a query may read, by itself or by views, and these views in order."""
+    names = {*named_in(query)}
+    for name in reversed([*views()]):
+        if name in names:
+            names |= named_in(views()[name])
+    used = [name for name in views() if name in names]
+    return frozenset(names), used

@@ -1,53 +1,63 @@
 """What tasks do with a window of captures: they describe its packets, and read the connections that they own.
 
 A connection is shuffled to its owner with all of its segments. If its capture point goes on, what the owner knows of it
-is put away in the hidden folder of the run, and shuffled with the segments of the next window.
+is put away in the hidden folder of the run, and shuffled with the segments of the next window. In the last window, what
+the connection carries to files of later runs becomes a row of the table `carried`; and the rows that tell what it ends
+with, as if nothing followed, are of the unit of the capture point, which the next run replaces.
 """
 
 from __future__ import annotations
 
+import json
 import pickle
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from itertools import chain as joined, groupby
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
+import pyarrow as pa
+
+from kwire_cli.facts.columnar.frames import UNRESOLVED, resolved
 from kwire_cli.facts.columnar.names import Learnt, merge_learnt
+from kwire_cli.facts.columnar.spool import Spool
 from kwire_cli.lake.capture_faults import file_fault
 from kwire_cli.lake.captures import PointTables
 from kwire_cli.lake.descriptors import (
     DESCRIBED,
     MOST_BYTES,
     OWNED_BYTES,
+    batches_with,
     describe_connection,
     descriptor,
     rows_in,
     rows_of,
 )
+from kwire_cli.lake.files import Files, scratch_file
 from kwire_cli.lake.hidden import Stream, batches_of, put
+from kwire_cli.lake.inputs import point_unit, unit_of
 from kwire_cli.lake.logs import shaped
 from kwire_cli.lake.long_connections import KEPT, Follower, Lengths, kept_row
+from kwire_cli.lake.tables import CARRIED as CARRIED_COLUMNS
 from kwire_cli.lake.windows import Opened, origin_of, parts_of
-from kwire_cli.lake.writing import Files
 from kwire_cli.message.known_layout import layouts
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.source.kafka.captured import Names
+from kwire_cli.source.kafka.captured import Captured, Names
+from kwire_cli.source.kafka.carried import Carrier, go_on
 from kwire_cli.source.kafka.kept import taken_up
 from kwire_cli.source.packets.descriptors import Described, in_turn, parted, runs, size_of
-from kwire_cli.source.packets.model import Merged
+from kwire_cli.source.packets.model import NO_TIME, Merged
 from kwire_cli.source.tls.decryption import Decryption
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    import pyarrow as pa
-
+    from kwire_cli.lake.delta import Written
+    from kwire_cli.lake.files import Target
     from kwire_cli.lake.model import Wanted
     from kwire_cli.lake.windows import Planned, Window
-    from kwire_cli.lake.writing import Written
     from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
-    from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.packets.model import Origin
     from kwire_cli.source.packets.parts import PartReader
     from kwire_cli.source.packets.pcap import Secrets
@@ -57,21 +67,30 @@ MOST_OWNERS = 2000
 """Tasks of a window that own connections: each of them fetches from each task that describes packets."""
 MOST_OVER = 64
 """Pairs of ends that an owner keeps although nothing is open between them, and nothing came in a window."""
+CARRIED = -2
+"""In place of the chain: what a connection carries from an earlier run, which comes before its segments."""
+NO_ENDS = 0
+"""In place of the packet of what is carried: the connection ends with no rows if nothing follows."""
+LONGEST_IDLE = 24 * 3600 * 1_000_000_000
+"""Nanoseconds without a packet after which a connection carries nothing any more."""
+NOT_CARRIED = (
+    "a connection had too much unread when the file before it ended: it is read as one whose beginning is not captured"
+)
 _NOTICES = b""
 """In place of ends: what ended the reading of a part early."""
 
 
 @dataclass
 class Done:
-    """The files that tasks have written, by the key of their unit, and what they learnt, by capture point.
+    """The files that tasks have written, and what they learnt, by capture point.
 
-    Files of the hidden folder: `frames` are those with frames that have no names yet, by the key of their unit, and how
-    many these are; `pieces` are those with pieces of long connections, which other tasks read; `carried` are those with
-    what the next window takes up.
+    Files of the hidden folder: `frames` are those with frames that have no names yet, and how many these are, by the
+    number of their capture point and their unit, None for those of their files; `pieces` are those with pieces of long
+    connections, which other tasks read; `carried` are those with what the next window takes up.
     """
 
-    made: dict[str, list[Written]] = field(default_factory=dict)
-    frames: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    made: list[Written] = field(default_factory=list)
+    frames: dict[tuple[int, str | None], list[tuple[str, int]]] = field(default_factory=dict)
     learnt: dict[int, Learnt] = field(default_factory=dict)
     faults: int = 0
     """What could not be read."""
@@ -81,8 +100,7 @@ class Done:
 
 def merge(one: Done, other: Done) -> None:
     """Add what another task has done, or the tasks of a later window."""
-    for key, made in other.made.items():
-        one.made.setdefault(key, []).extend(made)
+    one.made += other.made
     for key, frames in other.frames.items():
         one.frames.setdefault(key, []).extend(frames)
     merge_learnt(one.learnt, other.learnt)
@@ -95,18 +113,26 @@ def merge(one: Done, other: Done) -> None:
 class Job:
     """The window that tasks read, and all that they need for it.
 
-    `keys` begin the names of files of a capture point, by its number. `carried` are the files that the window before
-    has left. Connections are cut at `lengths`.
+    `carried` are the files with what connections carry: from the window before, and from earlier runs. Connections are
+    cut at `lengths`.
     """
 
     hidden: Place
-    form: str
+    target: Target
     window: Window
-    keys: Mapping[int, str]
     carried: tuple[str, ...]
     wanted: Wanted
     secrets: tuple[Secrets, ...]
     lengths: Lengths | None = None
+    former: Mapping[int, Learnt] = field(default_factory=dict)
+    """The names that the lake has of capture points that go on."""
+    has_one_owner: bool = False
+
+    def knows_all_names(self, point: int) -> bool:
+        """Return whether one task reads all of a capture point, so that it knows all names in the end."""
+        window = self.window
+        is_one_task = point in window.whole or (self.has_one_owner and self.lengths is None)
+        return is_one_task and point not in {window.goes_on, window.went_on}
 
 
 def owners_of(window: Window, cores: int) -> int:
@@ -118,15 +144,18 @@ def owners_of(window: Window, cores: int) -> int:
 
 
 def described(job: Job, number: int) -> Iterator[pa.RecordBatch]:
-    """Yield the descriptors in a pack of parts, or what the window before has left: its files follow the packs."""
+    """Yield the descriptors in a pack of parts, or what is carried: the files with that follow the packs."""
     if number < job.window.packs:
-        yield from described_pack(job, number)
+        yield from batches_with(descriptors_in(job, number), job.window.whole)
     else:
         yield from batches_of(job.hidden, job.carried[number - job.window.packs])
 
 
-def described_pack(job: Job, number: int) -> Iterator[pa.RecordBatch]:
-    """Yield the descriptors in a pack of parts, and the notices of their readers."""
+def descriptors_in(job: Job, number: int) -> Iterator[Described]:
+    """Yield the descriptors in a pack of parts, and the notices of their readers, or what is carried."""
+    if number >= job.window.packs:
+        yield from map(descriptor, rows_in(batches_of(job.hidden, job.carried[number - job.window.packs])))
+        return
     plan = parts_of(job.window, job.hidden, number)
     notices: list[Described] = []
 
@@ -136,54 +165,57 @@ def described_pack(job: Job, number: int) -> Iterator[pa.RecordBatch]:
             told = pickle.dumps(reader.notices)
             notices.append(Described(part.point, _NOTICES, part.chain, part.file, at, number, b"", told))
 
-    whole = job.window.whole
-    yield from describe_connection(enumerate(plan.parts), tell, whole)
-    if notices:
-        yield rows_of(notices, whole)
+    yield from describe_connection(enumerate(plan.parts), tell)
+    yield from notices
 
 
 # Tasks that own connections.
 
 
-def read_connections(job: Job, rows: Iterable[tuple[Any, ...]]) -> Done:
+def read_connections(job: Job, found: Iterable[Described]) -> Done:
     """Write the rows of the connections in sorted descriptors, point by point."""
     done = Done()
-    for number, own in groupby(rows, key=itemgetter(0)):
-        owner = _Owner(job, number)
-        for ends, some in groupby(own, key=itemgetter(1)):
+    files = Files(job.target)
+    for number, own in groupby(found, key=attrgetter("point")):
+        owner = _Owner(job, number, files)
+        for ends, some in groupby(own, key=attrgetter("ends")):
             if ends == _NOTICES:
-                owner.notices(map(descriptor, some))
+                owner.notices(some)
             else:
                 owner.connection(ends, some)
         owner.close(done)
+    done.made += files.close()
     return done
 
 
 def read_pieces(job: Job, names: Iterable[str]) -> Done:
     """Write the rows of pieces of long connections, which are in these files of the hidden folder."""
     done = Done()
+    files = Files(job.target)
     for name in names:
         piece = map(descriptor, rows_in(batches_of(job.hidden, name)))
         kept = next(piece)
-        owner = _Owner(job, kept.point)
+        owner = _Owner(job, kept.point, files)
         owner.piece(kept, piece)
         owner.close(done)
+    done.made += files.close()
     return done
 
 
 class _Owner:
     """The connections of a capture point that a task owns, and the rows that they make."""
 
-    def __init__(self, job: Job, number: int) -> None:
-        self._job, self._number = job, number
+    def __init__(self, job: Job, number: int, files: Files) -> None:
+        self._job, self._number, self._files = job, number, files
         self._point: Planned = job.window.points[number]
         self._goes_on = job.window.goes_on == number
         wanted = job.wanted
         redaction = Redaction(wanted.reading.catalog, show_secrets=wanted.reading.show_secrets)
-        self._tables = PointTables(self._point.name, redaction, wanted.tables, wanted.filter)
-        self._key = job.keys[number]
-        self._files = Files(job.hidden, job.form, self._key, wanted.columns)
-        self._frames: tuple[str, Stream] | None = None
+        self._tables = PointTables(self._point.name, redaction, wanted.tables)
+        self._frames: dict[str | None, Spool] = {}
+        self._carries = self._point.carries and job.target.is_lake and not self._goes_on
+        self._apart: dict[str, list[tuple[EndsReader, Stretch | Captured]]] = defaultdict(list)
+        self._carried: list[tuple[str, int | None, str]] = []
         self._paths = Opened(job.hidden)
         self._learnt = Learnt()
         self._kept: list[Described] = []
@@ -200,69 +232,119 @@ class _Owner:
                     row = file_fault(self._point.name, self._paths[each.file], packet, position, "TRUNCATED", text)
                     self._put("faults", row)
 
-    def connection(self, ends: bytes, rows: Iterator[tuple[Any, ...]]) -> None:
+    def connection(self, ends: bytes, found: Iterator[Described]) -> None:
         """Write the rows of what is between two ends, as far as the window knows it."""
-        found: Iterator[Described] = map(descriptor, rows)
         first = next(found)
-        kept = first if first.chain == KEPT else None
-        if kept is not None:
-            first_segments = next(found, None)
-            if first_segments is None and self._goes_on:
-                self._over += kept.packet
-                if not kept.packet or self._over <= MOST_OVER:
-                    self._keep(kept)
-                return
-            found = joined([first_segments] if first_segments else [], found)
-        else:
-            found = joined([first], found)
+        kept = first if first.chain in {KEPT, CARRIED} else None
+        segments = found if kept else joined([first], found)
+        start = next(segments, None)
+        if kept is not None and start is None and self._is_idle(kept):
+            return
+        segments = joined([start] if start else [], segments)
         later: list[Described] = []
         if (upto := self._job.window.upto) is not None and self._goes_on:
-            found = self._before(upto, found, later)
+            segments = self._before(upto, segments, later)
         origin = origin_of(self._point, self._number, self._job.hidden)
         names = self._tables.names  # a connection's own: what others tell stands at the end only
-        reader, sessions = self._reader(ends, kept, origin)
-        if lengths := self._job.lengths:
-            self._read_or_follow(reader, ends, in_turn(found, lengths.at_once(origin)), lengths)
+        reader, sessions, carrier = self._reader(ends, kept, origin)
+        if (lengths := self._job.lengths) and self._number not in self._job.window.whole:
+            self._read_or_follow(reader, carrier, in_turn(segments, lengths.at_once(origin)), lengths)
         else:
-            for run in runs(found, self._paths, origin):
+            for run in runs(segments, self._paths, origin):
                 self._add(reader, reader.take(run))
+                carrier.took(run)
         since = min(reader.starts.values(), default=0)
         if self._goes_on:
             is_over = reader.is_over and not later
-            self._keep(kept_row(self._number, ends, reader, names.sessions, is_over=is_over))
+            self._keep(kept_row(self._number, ends, carrier, names.sessions, is_over=is_over))
             for each in later:
                 self._keep(each)
         else:
-            self._add(reader, reader.close(self._point.last))
+            self._end(reader, carrier)
         changed = {key: topics for key, topics in names.sessions.items() if sessions.get(key) != topics}
         names.sessions = changed
         self._learnt.merge(self._tables.told(since))
 
+    def _is_idle(self, kept: Described) -> bool:
+        """Return whether nothing has to be read of a connection without segments, which is carried on as it is."""
+        if self._goes_on:
+            self._over += kept.packet if kept.chain == KEPT else 0
+            if kept.chain == CARRIED or not kept.packet or self._over <= MOST_OVER:
+                self._keep(kept)
+            return True
+        if kept.chain == CARRIED and kept.packet == NO_ENDS:
+            state = (kept.kept or b"").decode()
+            latest = json.loads(state)["latest"]
+            if self._is_recent(latest):
+                self._carried.append((kept.ends.hex(), latest, state))
+                return True
+        return False
+
+    def _is_recent(self, moment: int) -> bool:
+        return self._point.latest - moment < LONGEST_IDLE
+
+    def _end(self, reader: EndsReader, carrier: Carrier) -> None:
+        """Write what a connection ends with, as far as is known, and what it carries to files that may follow."""
+        last = self._point.last or getattr(reader.origin, "count", 0)
+        state = carrier.state(last) if self._carries else None
+        if state is None or not self._is_recent(carrier.latest):
+            self._add(reader, reader.close(self._point.last))
+            return
+        sessions = [[broker, number, topics] for (broker, number), topics in self._tables.names.sessions.items()]
+        ends = [*reader.close(self._point.last)]
+        self._apart[point_unit(self._point.name)] += [(reader, item) for item in ends]
+        more = {"sessions": sessions, "has_ends": bool(ends), "latest": carrier.latest}
+        text = json.dumps({**state, **more}, separators=(",", ":"))
+        self._carried.append((reader.ends.hex(), carrier.latest, text))
+
     def _reader(
         self, ends: bytes, kept: Described | None, origin: Origin
-    ) -> tuple[EndsReader, dict[tuple[str, int], list[str]]]:
-        """Return a reader of what is between two ends, or the one that was put away, and the fetch sessions of it."""
+    ) -> tuple[EndsReader, dict[tuple[str, int], list[str]], Carrier]:
+        """Return a reader of what is between two ends, or the one that was put away, with the fetch sessions of it and
+        what follows it.
+        """
         tls = Decryption((), lambda: self._job.secrets)
         catalog, names = layouts(self._job.wanted.reading.catalog), self._tables.names
         if kept is None:
-            return self._tables.reader(ends, catalog, self._job.wanted.port, origin, tls), {}
-        state, sessions, told = pickle.loads(kept.kept or b"")  # noqa: S301 - our own
+            reader = self._tables.reader(ends, catalog, self._job.wanted.port, origin, tls)
+            return reader, {}, Carrier(reader)
+        if kept.chain == CARRIED:
+            return self._continued(kept, self._tables.reader(ends, catalog, self._job.wanted.port, origin, tls))
+        state, sessions, told, carried = pickle.loads(kept.kept or b"")  # noqa: S301 - our own
         names.sessions |= {key: [*topics] for key, topics in sessions.items()}
+        origin.earlier |= carried.pop("earlier")
         if isinstance(origin, Merged):
             origin.go_on(*told)
-        return taken_up(state, catalog, names, origin, tls), sessions
+        reader = taken_up(state, catalog, names, origin, tls)
+        return reader, sessions, Carrier(reader, **carried)
+
+    def _continued(
+        self, kept: Described, reader: EndsReader
+    ) -> tuple[EndsReader, dict[tuple[str, int], list[str]], Carrier]:
+        """Return a reader that goes on with what a connection carries from earlier runs."""
+        state = json.loads(kept.kept or b"{}")
+        sessions = {(broker, number): [*topics] for broker, number, topics in state.get("sessions", ())}
+        self._tables.names.sessions |= {key: [*topics] for key, topics in sessions.items()}
+        if state.get("lost") and "faults" in self._tables.tables:
+            file = self._paths[self._point.chains[0].start]
+            self._put("faults", file_fault(self._point.name, file, None, None, "NOT_CARRIED", NOT_CARRIED))
+        carrier, lines = go_on(reader, state)
+        self._add(reader, lines)
+        carrier.latest = state.get("latest", NO_TIME)
+        return reader, sessions, carrier
 
     def _read_or_follow(
-        self, reader: EndsReader, ends: bytes, groups: Iterable[list[Described]], lengths: Lengths
+        self, reader: EndsReader, carrier: Carrier, groups: Iterable[list[Described]], lengths: Lengths
     ) -> None:
         """Write the rows of the first bytes of a connection, and leave the others to other tasks in pieces."""
         names, read = self._tables.names, 0
-        follower = Follower(self._job.hidden, lengths, self._number, ends, reader, names.sessions, self._tables.learn)
+        follower = Follower(self._job.hidden, lengths, self._number, carrier, names.sessions, self._tables.learn)
         for some in groups:
             if read < lengths.own:
                 read += sum(map(size_of, some))
                 for run in runs(some, self._paths, reader.origin):
                     self._add(reader, reader.take(run))
+                    carrier.took(run)
             else:
                 follower.follow(some, self._paths)
         follower.close()
@@ -270,7 +352,7 @@ class _Owner:
 
     def piece(self, kept: Described, segments: Iterable[Described]) -> None:
         """Write the rows of a piece of a connection. Its owner has learnt the names in it."""
-        reader, _ = self._reader(kept.ends, kept, origin_of(self._point, self._number, self._job.hidden))
+        reader, _, _ = self._reader(kept.ends, kept, origin_of(self._point, self._number, self._job.hidden))
         for run in runs(segments, self._paths, reader.origin):
             self._add(reader, reader.take(run))
         told = self._tables.told(min(reader.starts.values(), default=0))
@@ -278,13 +360,32 @@ class _Owner:
 
     def close(self, done: Done) -> None:
         """Write what is left, and say what was done."""
-        for table, rows in self._tables.close():
+        for table, rows in self._tables.flush():
             self._put(table, rows)
-        done.made.setdefault(self._key, []).extend(self._files.close())
-        if self._frames is not None:
-            name, stream = self._frames
+        for unit, items in self._apart.items():
+            for reader, item in items:
+                for table, rows in self._tables.item(item, reader):
+                    self._put(table, rows, unit)
+            for table, rows in self._tables.flush():
+                self._put(table, rows, unit)
+        self._learnt.merge(self._tables.told(0))
+        if self._carried:
+            carried = pa.RecordBatch.from_pylist(
+                [dict(zip(CARRIED_COLUMNS.names, row, strict=True)) for row in self._carried], CARRIED_COLUMNS
+            )
+            self._files.add("carried", self._point.name, carried, point_unit(self._point.name))
+        for frames_unit, spool in self._frames.items():
+            if self._job.knows_all_names(self._number):
+                names = self._job.former.get(self._number, Learnt()).with_others(self._learnt).names
+                for rows in spool.taken():
+                    self._files.add("frames", self._point.name, resolved(rows, names), frames_unit)
+                continue
+            name = f"_frames-{uuid4().hex}.arrows"
+            stream = Stream(self._job.hidden / name, UNRESOLVED)
+            for rows in spool.taken():
+                stream.add(rows)
             stream.close()
-            done.frames.setdefault(self._key, []).append((name, stream.rows))
+            done.frames.setdefault((self._number, frames_unit), []).append((name, stream.rows))
         done.learnt[self._number] = self._learnt
         done.faults += self._faults
         done.pieces += self._pieces
@@ -313,14 +414,18 @@ class _Owner:
 
     def _add(self, reader: EndsReader, items: Iterable[Stretch | Captured]) -> None:
         for item in items:
+            if isinstance(item, Captured) and item.seen.packet <= self._point.first:
+                unit = unit_of(self._paths[self._point.chains[0].start])  # the file that it is in is another run's
+                self._apart[unit].append((reader, item))
+                continue
             for table, rows in self._tables.item(item, reader):
                 self._put(table, rows)
 
-    def _put(self, table: str, rows: pa.RecordBatch) -> None:
+    def _put(self, table: str, rows: pa.RecordBatch, unit: str | None = None) -> None:
+        """Write rows of a unit, or of the units that their files are."""
         if table == "frames":
-            if self._frames is None:
-                name = f"_frames-{uuid4().hex}.arrows"
-                self._frames = name, Stream(self._job.hidden / name, rows.schema)
-            self._frames[1].add(rows)
-        elif table != "names":  # those of one task say nothing yet
-            self._files.add(table, self._point.name, shaped(table, rows))
+            if unit not in self._frames:
+                self._frames[unit] = Spool(scratch_file(f"{uuid4().hex}.arrows"))
+            self._frames[unit].add(rows)
+        else:
+            self._files.add(table, self._point.name, shaped(table, rows), unit)

@@ -8,9 +8,11 @@ capture point goes on in the next window, its connections are carried over to th
 
 from __future__ import annotations
 
+import enum
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,10 +22,11 @@ import pyarrow.compute as pc
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.lake.descriptors import OWNED_BYTES
 from kwire_cli.lake.hidden import one_array, put_table, table_of
+from kwire_cli.source.kafka.carried import FIRST
 from kwire_cli.source.packets.descriptors import Schedule, Scheduled, origin_of_chains, outlined, over_chain
-from kwire_cli.source.packets.model import FileRow
+from kwire_cli.source.packets.model import NO_TIME, FileRow
 from kwire_cli.source.packets.parts import PART_SIZE, Part
-from kwire_cli.source.packets.points import Timed, points_of_group
+from kwire_cli.source.packets.points import OVERLAP, Timed, points_of_group
 from kwire_cli.stores import location
 
 if TYPE_CHECKING:
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.files import Naming
     from kwire_cli.source.packets.model import Origin
     from kwire_cli.source.packets.pcap import Secrets
-    from kwire_cli.source.packets.points import Sketch
+    from kwire_cli.source.packets.points import Point, Sketch
     from kwire_cli.stores import Place
 
     Ints = npt.NDArray[np.int64]
@@ -129,13 +132,38 @@ class Chain:
     packets: int
 
 
+class Mode(enum.Enum):
+    """How files of a capture point relate to those that the lake has of it."""
+
+    BEGINS = "begins"
+    """There are none, or all are read again: what connections carry in the end is put into the lake."""
+    GOES_ON = "goes on"
+    """They follow: connections go on with what they carry, and carry on."""
+    LATE = "late"
+    """They begin before the end of those that were read: they are read alone."""
+    ALONE = "alone"
+    """They have no times, or the point is no longer one: they are read alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A capture point of a plan, as `descriptors.Planned`."""
+    """A capture point of a plan, as `descriptors.Planned`. `latest` is the time of its last packet."""
 
     name: str
     chains: tuple[Chain, ...]
     apart: bool = False
+    mode: Mode = Mode.BEGINS
+    latest: int = NO_TIME
+
+    @property
+    def carries(self) -> bool:
+        """Return whether its connections carry something to files that come later."""
+        return self.mode in {Mode.BEGINS, Mode.GOES_ON}
+
+    @property
+    def first(self) -> int:
+        """The number before that of its first packet."""
+        return FIRST if self.mode is Mode.GOES_ON else 0
 
     @property
     def last(self) -> int:
@@ -165,8 +193,12 @@ def planned(
     naming: Naming,
     secrets: Iterable[Secrets] = (),
     sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None = None,
+    known: Mapping[str, int] = MappingProxyType({}),
 ) -> Plan:
-    """Return the plan of files with these outlines, in their order. The other arguments are those of `schedule`."""
+    """Return the plan of files with these outlines, in their order. The other arguments are those of `schedule`.
+
+    `known` is the time of the last packet that the lake has of a capture point that goes on.
+    """
     faulty = outlines.filter(pc.is_valid(outlines["fault"]))
     good = outlines.filter(pc.is_null(outlines["fault"])).combine_chunks()
     paths = one_array(listing["path"].take(good["number"]))
@@ -182,12 +214,13 @@ def planned(
         names = paths.take(pa.array(rows)).to_pylist()
         files = [*map(Timed, names, first[rows].tolist(), latest[rows].tolist())]
         row_of = dict(zip(names, rows.tolist(), strict=True))
-        for point in points_of_group(files, naming, sketched):
+        for point, mode in _with_modes(files, naming, sketched, known):
             chains = []
+            first_number = FIRST if mode is Mode.GOES_ON else 0
             for number, chain in enumerate(point.chains):
                 own = np.fromiter((row_of[file.path] for file in chain), np.int64, len(chain))
                 before, moment, packets = over_chain(
-                    counts.take(pa.array(own)).to_pylist(), (file.latest for file in chain)
+                    counts.take(pa.array(own)).to_pylist(), (file.latest for file in chain), first_number
                 )
                 chains.append(Chain(place, place + len(own), packets))
                 of_rows[own] = len(points)
@@ -196,7 +229,8 @@ def planned(
                 moments.append(np.array(moment, np.int64))
                 chain_of.append(np.full(len(own), number, np.int64))
                 place += len(own)
-            points.append(Planned(point.name, tuple(chains), point.apart))
+            times = [file.latest for chain in point.chains for file in chain]
+            points.append(Planned(point.name, tuple(chains), point.apart, mode, max(times)))
     at = _joined(order)
     of_files: list[int | None] = [None] * listing.num_rows
     for number, of_row in zip(good["number"].to_pylist(), of_rows.tolist(), strict=True):
@@ -210,6 +244,26 @@ def planned(
         pa.table({"path": paths.take(pa.array(at)), "before": _joined(befores)}),
         _parts(good, at, of_rows[at], _joined(chain_of), _joined(moments), listing["size"]),
     )
+
+
+def _with_modes(
+    files: Sequence[Timed],
+    naming: Naming,
+    sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None,
+    known: Mapping[str, int],
+) -> Iterator[tuple[Point, Mode]]:
+    """Yield the capture points of files of one group, each with its mode: those that come late are a point apart."""
+    upto = known.get(naming.name(files[0].path))
+    if upto is None:
+        for point in points_of_group(files, naming, sketched):
+            is_timed = all(file.first != NO_TIME for chain in point.chains for file in chain)
+            yield point, Mode.ALONE if point.apart or not is_timed else Mode.BEGINS
+        return
+    late = [file for file in files if file.first < upto - OVERLAP]
+    on_time = [file for file in files if file.first >= upto - OVERLAP]
+    for some, mode in ((late, Mode.LATE), (on_time, Mode.GOES_ON)):
+        for point in points_of_group(some, naming, sketched) if some else ():
+            yield point, Mode.ALONE if point.apart else mode
 
 
 def _joined(arrays: Sequence[Ints]) -> Ints:
@@ -270,7 +324,8 @@ class Window:
     """Parts that are read at once by `packs` tasks, and the capture points that these are of, by number.
 
     One task owns all connections of each of the points that stay `whole`: these are small. `goes_on` is the point that
-    the next window has more of. Then the packets at the moment `upto` and later wait for those of the next window.
+    the next window has more of, and `went_on` the one that the window before has more of. If `goes_on` has chains, the
+    packets at the moment `upto` and later wait for those of the next window.
     """
 
     table: str
@@ -280,6 +335,7 @@ class Window:
     whole: frozenset[int] = frozenset()
     goes_on: int | None = None
     upto: int | None = None
+    went_on: int | None = None
 
 
 def windows(
@@ -318,7 +374,7 @@ def windows(
         of_points = np.bincount(table["point"].to_numpy(), weights=sizes[start:stop])
         small = np.flatnonzero(of_points <= min(OWNED_BYTES, size // (8 * cores))).tolist()
         whole = frozenset(points).intersection(small) - {goes_on, went_on}
-        yield Window(name, int(packs.max()) + 1, size, points, frozenset(whole), goes_on, upto)
+        yield Window(name, int(packs.max()) + 1, size, points, frozenset(whole), goes_on, upto, went_on)
         start, number, went_on = stop, number + 1, goes_on
 
 
@@ -370,7 +426,7 @@ def origin_of(point: Planned, number: int, hidden: Place) -> Origin:
         )
         for each in point.chains
     ]
-    return origin_of_chains(rows, point.name, capture=point.name, several=True, index=number)
+    return origin_of_chains(rows, point.name, capture=point.name, several=True, index=number, first=point.first)
 
 
 def parts_of(window: Window, hidden: Place, pack: int) -> Schedule:

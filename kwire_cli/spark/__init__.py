@@ -1,1 +1,20 @@
-"""Spark: reports and lakes of what captures and logs hold. The only place that imports pyspark."""
+"""Spark: lakes written by its tasks, and lakes as its tables. The only room that imports pyspark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def tables(spark: SparkSession, lake: str) -> dict[str, DataFrame]:
+    """Return the tables of a lake by name, as they are now. All workers have to reach the lake.
+
+    Raises:
+        InputError: The folder is no lake.
+
+    """
+    from kwire_cli.spark.query import frames_of  # noqa: PLC0415 - importing the room needs no Spark
+
+    return frames_of(spark, lake)

@@ -1,4 +1,4 @@
-"""Tables of a lake written by Spark's tasks: `lake.in_tasks` on a cluster."""
+"""Tables of a lake written by Spark's tasks: `lake.export` on a cluster."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from pyspark import TaskContext
 from pyspark.sql import functions
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from kwire_cli.lake.descriptors import DESCRIBED, ORDER, rows_in
+from kwire_cli.lake import DELTA
+from kwire_cli.lake.descriptors import DESCRIBED, ORDER, descriptor, rows_in
+from kwire_cli.lake.export import Cut, write_tables
 from kwire_cli.lake.hidden import one_array, put_table, table_of
-from kwire_cli.lake.in_tasks import Cut, write_in_tasks
-from kwire_cli.lake.units import inputs_for, named_files
+from kwire_cli.lake.inputs import named_files
 from kwire_cli.lake.window_tasks import Done, described, merge, owners_of, read_connections
 from kwire_cli.lake.windows import pack_size
 from kwire_cli.source.packets.points import sketch
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from pyspark.sql import DataFrame, SparkSession
 
+    from kwire_cli.lake.inputs import Exported
     from kwire_cli.lake.model import Wanted
     from kwire_cli.lake.tasks import Look
-    from kwire_cli.lake.units import Exported
     from kwire_cli.lake.window_tasks import Job
     from kwire_cli.source.packets.points import Sketch
     from kwire_cli.stores import Place
@@ -52,14 +53,16 @@ def export(
     into: Place,
     wanted: Wanted,
     *,
-    form: str = "parquet",
+    form: str = DELTA,
     cut: Cut | None = None,
     note: Callable[[str], None] = lambda _: None,
     again: bool = False,
+    at_rest: float = 0,
 ) -> Exported:
-    """Write the tables of inputs to a place that all workers reach, as `lake.in_tasks.write_in_tasks` does."""
-    files = named_files(inputs_for(paths, wanted))
-    return write_in_tasks(SparkTasks(spark), files, into, wanted, form=form, cut=cut, note=note, again=again)
+    """Write the tables of inputs to a place that all workers reach, as `lake.export.write_tables` does."""
+    files = named_files(paths)
+    tasks = SparkTasks(spark)
+    return write_tables(tasks, files, into, wanted, form=form, cut=cut, note=note, again=again, at_rest=at_rest)
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ def _describe(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Record
 
 
 def _own(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield made_by(TaskContext.get().partitionId(), read_connections(job, rows_in(batches)))  # type: ignore[union-attr]
+    yield made_by(TaskContext.get().partitionId(), read_connections(job, map(descriptor, rows_in(batches))))  # type: ignore[union-attr]
 
 
 # Results that are small, however much tasks read for them.

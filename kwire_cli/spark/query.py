@@ -1,62 +1,79 @@
-"""Questions about a lake, in SQL that Spark runs: the same tables as `lake.query` has for DuckDB."""
+"""Questions about a lake, in SQL that Spark runs: the same tables as `lake.query` has for DuckDB.
+
+The driver lists the files of one snapshot, so Spark needs no jar for Delta Lake.
+"""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from kwire_cli.lake.query import as_answer, dataset_of, empty_table, tables_in
-from kwire_cli.lake.tables import SHAPES
+from kwire_cli.lake.query import as_answer, dataset_of
+from kwire_cli.lake.snapshot import LakeTable, snapshot
+from kwire_cli.lake.tables import DAY, SHAPES, needed_for, views, whole_schema
 from kwire_cli.stores import Stored, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
-
-    from kwire_cli.stores import Place
 
 TASKS = 200
 """Tasks that read a table on a store, at most."""
 
 
 def answer(spark: SparkSession, folder: str, query: str) -> pa.RecordBatchReader:
-    """Return the result of a query over the tables in a folder, which all workers have to reach.
+    """Return the result of a query over the tables of a lake, which all workers have to reach.
 
     Tables are temporary views of the session. Raises InputError if the folder is no lake, and Spark's errors if it is
     no query over these tables.
     """
-    create_views(spark, folder)
+    names, views_used = needed_for(query)
+    for name, frame in frames_of(spark, folder, names).items():
+        frame.createOrReplaceTempView(name)
+    for name in views_used:
+        spark.sql(views()[name]).createOrReplaceTempView(name)
     return as_answer(spark.sql(query).toArrow().to_reader())
 
 
-def create_views(spark: SparkSession, folder: str) -> None:
-    """Make temporary views of the tables in a folder; those that it has no rows of are empty."""
-    there = tables_in(path_of(folder))
-    for name in {**SHAPES, **there}:
-        if name not in there:
-            frame = spark.createDataFrame(empty_table(name))
+def frames_of(spark: SparkSession, folder: str, names: Collection[str] | None = None) -> dict[str, DataFrame]:
+    """Return the tables of a lake by name, all or those with some names; those without rows are empty."""
+    state = snapshot(path_of(folder), names)
+    runs = spark.createDataFrame(state.runs)
+    frames = {"inputs": spark.createDataFrame(state.inputs)}
+    for name in {*SHAPES, *state.tables} - {"inputs"}:
+        table = state.tables.get(name)
+        if table is None or not table.files:
+            frames[name] = spark.createDataFrame(whole_schema(name).empty_table())
         else:
-            path, files, is_whole = there[name]
-            schema = from_arrow_schema(dataset_of(name, path, files[:1]).schema)
-            if isinstance(path, Stored) or not is_whole:
-                frame = _read_in_tasks(spark, name, path, files, schema)
-            else:  # Spark would take the capture point 007 for a number
-                frame = spark.read.schema(schema).parquet(str(path))
-        frame.createOrReplaceTempView(name)
+            frames[name] = _frame(spark, name, table).join(runs, ["unit", "run"], "left_semi")
+    return frames
 
 
-def _read_in_tasks(spark: SparkSession, name: str, folder: Place, files: list[str], schema: StructType) -> DataFrame:
-    """Return a table of some files that tasks read: Spark's own readers need a jar and settings for each store."""
-    paths = spark.createDataFrame([(path,) for path in files], "path string").repartition(min(len(files), TASKS))
-    return paths.mapInArrow(partial(_read, name, folder), schema)
+def _frame(spark: SparkSession, name: str, table: LakeTable) -> DataFrame:
+    fields = {each.name: each for each in table.schema if each.name != DAY}
+    if name in SHAPES:  # the columns of this kwire that the lake has no rows of are null
+        fields = {**{each.name: each for each in whole_schema(name) if each.name != DAY}, **fields}
+    whole = LakeTable(table.folder, table.files, pa.schema([*fields.values()]))
+    schema = from_arrow_schema(pa.schema([*whole.schema, pa.field(DAY, pa.date32())]))
+    if isinstance(table.folder, Stored):
+        return _read_in_tasks(spark, whole, schema)
+    paths = [str(table.folder / path) for path in table.files]
+    return spark.read.schema(schema).option("basePath", str(table.folder)).parquet(*paths)
 
 
-def _read(name: str, folder: Place, paths: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _read_in_tasks(spark: SparkSession, table: LakeTable, schema: StructType) -> DataFrame:
+    """Return a table of a store that tasks read: Spark's own readers need a jar and settings for each store."""
+    paths = spark.createDataFrame([(path,) for path in table.files], "path string")
+    paths = paths.repartition(min(len(table.files), TASKS))
+    return paths.mapInArrow(partial(_read, table), schema)
+
+
+def _read(table: LakeTable, paths: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Read the files of a table that a task has."""
     if some := [path for rows in paths for path in rows.column(0).to_pylist()]:
-        yield from dataset_of(name, folder, some).to_batches()
+        yield from dataset_of(table._replace(files=some)).to_batches()

@@ -176,6 +176,14 @@ class Stored(os.PathLike[str]):
         return self._under(name, None)
 
     @property
+    def settings(self) -> dict[str, str]:
+        """The settings of S3 that the query of the URL names, as AWS's tools call them in the environment."""
+        options = _s3_options(self.root, self.query) if _scheme(self.root) == "s3" and self.query else {}
+        named = {"AWS_ENDPOINT_URL": options.get("endpoint_url")}
+        named["AWS_REGION"] = options.get("client_kwargs", {}).get("region_name")
+        return {name: value for name, value in named.items() if value}
+
+    @property
     def name(self) -> str:
         """The last part of the path."""
         return self.path.rpartition("/")[2]

@@ -5,15 +5,19 @@ from kit.commands import ROOT, hold_table
 from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES
 
 SPELLED = {"TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}
-FOLDERS = (
-    "| `capture_point` | VARCHAR | no | by the folder's name |",
-    "| `day` | DATE | no time | day of `time`, by the folder's name |",
+KEYS = (
+    "| `unit` | VARCHAR | no | the file that the row is of, or `point: NAME` for what a capture point ends with |",
+    "| `run` | VARCHAR | no | the run that wrote the row |",
+)
+PLACES = (
+    "| `capture_point` | VARCHAR | no | the capture point |",
+    "| `day` | DATE | no time | the day of `time`, by the name of the folder |",
 )
 
 
 def test_the_table_of_columns(updating):
-    rows = ["| column | type | null | meaning |", "| --- | --- | --- | --- |"]
+    rows = ["| column | type | null | meaning |", "| --- | --- | --- | --- |", *KEYS]
     for column in FRAMES:
         kind = DUCKDB_TYPES[column.type]
         rows.append(f"| `{column.name}` | {SPELLED.get(kind, kind)} | {column.null or 'no'} | {column.meaning} |")
-    hold_table(ROOT / "docs" / "tables.md", "frames", [*rows, *FOLDERS], updating)
+    hold_table(ROOT / "docs" / "tables.md", "frames", [*rows, *PLACES], updating)

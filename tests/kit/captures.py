@@ -1,19 +1,26 @@
 """Captures taken apart and damaged, captures full of hostile text, and the samples with TLS."""
 
 import io
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cache
+
+import numpy as np
 
 import kwire_cli
 from kit import logs as records, traffic as make
 from kit.commands import ROOT
 from kit.traffic import Wire
+from kwire_cli.message.known_layout import Layouts
 from kwire_cli.source.captures import Capture
+from kwire_cli.source.kafka.bulk_frames import EndsReader
+from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.packets.descriptors import Run
 from kwire_cli.source.packets.files import packets
-from kwire_cli.source.packets.model import Data, Foreign, Gap, Packet, endpoints, turned
+from kwire_cli.source.packets.model import NO_TIME, Data, Foreign, Gap, Origin, Packet, endpoints, turned
 from kwire_cli.source.packets.pcap import Secrets
+from kwire_cli.source.packets.segment_columns import DESCRIPTOR
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.tls.decryption import Decryption
 from kwire_cli.structs.network import ACK, ETHER_IPV4, ETHER_IPV6, FIN, SYN, TLS_KEY_LOG
@@ -442,3 +449,33 @@ def sizes(events):
 def lines(path, *keys):
     """The lines of a capture."""
     return list(traffic(CATALOG, Capture(str(path), key_logs=[str(each) for each in keys])))
+
+
+# Readers of the segments between two ends.
+
+LAYOUTS = Layouts(kwire_cli.catalog())
+
+
+def by_ends(segments):
+    """Segments by their two ends, in whatever direction."""
+    found = defaultdict(list)
+    for segment in segments:
+        found[min(segment.ends, turned(segment.ends))].append(segment)
+    return found
+
+
+def run_of(ends, segments):
+    """Segments as readers take them."""
+    rows, kept = [], b""
+    for segment in segments:
+        time = NO_TIME if segment.time is None else segment.time
+        numbers = segment.sequence, segment.acknowledgment, len(segment.payload), segment.missing, segment.flags
+        rows.append((segment.packet, time, time, -1 - len(kept), *numbers, segment.ends != ends))
+        kept += segment.payload
+    return Run(np.array(rows, DESCRIPTOR), kept)
+
+
+def new_reader(ends, *, stretches=False, names=None, secrets=()):
+    """A reader of what is between two ends."""
+    tls = Decryption((), lambda: secrets)
+    return EndsReader(ends, LAYOUTS, None, names or Names(), Origin(), tls, stretches=stretches)

@@ -21,7 +21,7 @@ from kwire_cli.stores import opening
 
 # What is in a lake, to be compared with what is in another one.
 
-COSTS = """select * exclude (prefix_bytes, value_bytes, count), sum(prefix_bytes), sum(value_bytes), sum(count)
+COSTS = """select * exclude (run, prefix_bytes, value_bytes, count), sum(prefix_bytes), sum(value_bytes), sum(count)
            from costs group by all"""
 
 
@@ -30,14 +30,14 @@ def die(_):
     os._exit(9)
 
 
-def run(inputs, into, tables=None, *, reading=None, only=None, **settings):
-    """Write tables of inputs into a lake, of the frames that a filter keeps; return what the run did."""
+def run(inputs, into, tables=None, *, reading=None, **settings):
+    """Write tables of inputs into a lake; return what the run did."""
     from kwire_cli.lake import chosen
     from kwire_cli.lake.export import export
     from kwire_cli.lake.model import Reading, Wanted
     from kwire_cli.stores import path_of
 
-    wanted = Wanted(chosen(tables), reading or Reading(), filter=only)
+    wanted = Wanted(chosen(tables), reading or Reading())
     return export([*map(str, inputs)], path_of(into), wanted, **settings)
 
 
@@ -45,26 +45,30 @@ def rows_of(lake, query):
     """The rows of a query over a lake."""
     from kwire_cli.lake.query import Lake
 
-    with Lake(lake) as tables:
+    with Lake(lake, query) as tables:
         return [tuple(row.values()) for row in tables.arrow(query).read_all().to_pylist()]
 
 
 def content(lake, without=""):
-    """The columns and the rows of all tables, costs in sum; frames without some columns."""
+    """The columns and the rows of all tables, costs in sum; frames without some columns. Runs differ, and what
+    connections carry is not for readers.
+    """
     from kwire_cli.lake.query import Lake
+    from kwire_cli.lake.snapshot import snapshot
     from kwire_cli.stores import path_of
 
-    queries = {
+    names = sorted({*snapshot(path_of(lake)).tables} - {"carried"})
+    queries = {name: f"select * exclude (run) from {name}" for name in names} | {
         "costs": COSTS,
-        "inputs": "select path, size, digest, rows > 0 from inputs",
-        "frames": f"select * {f'exclude ({without})' if without else ''} from frames",
+        "inputs": "select path, size, digest, capture_point, kind, latest, tables from inputs",
+        "frames": f"select * exclude ({', '.join(['run', *without.split(', ')]) if without else 'run'}) from frames",
     }
     out = {}
-    with Lake(path_of(lake)) as tables:
-        for name in tables.tables:
-            found = tables.arrow(queries.get(name, f"select * from {name}")).read_all()
+    with Lake(path_of(lake), *queries.values()) as tables:
+        for name in [*names, "inputs"]:
+            found = tables.arrow(queries[name]).read_all()
             out[name] = [(each.name, each.type) for each in found.schema], sorted(map(repr, found.to_pylist()))
-    return out
+    return {name: found for name, found in out.items() if found[1]}
 
 
 # A server on this machine that speaks S3, and files on it.

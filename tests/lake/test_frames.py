@@ -4,6 +4,8 @@ import base64
 import random
 import re
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pytest
@@ -19,19 +21,19 @@ from kwire_cli.engine.compiled import jobs_of, octets, walk_many
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.facts.columnar.arrays import once, side_by_side
 from kwire_cli.facts.columnar.bodies import body_type, conform, table_of
-from kwire_cli.facts.columnar.frames import FRAMES, resolved
-from kwire_cli.lake.captures import PointTables, point_rows
+from kwire_cli.facts.columnar.frames import FRAMES
+from kwire_cli.lake.export import Cut, export
+from kwire_cli.lake.model import Reading, Wanted
+from kwire_cli.lake.query import Lake
+from kwire_cli.lake.snapshot import snapshot
 from kwire_cli.message.frames import holds
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka import bulk_frames
 from kwire_cli.source.kafka.line_records import line_record_notes
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.source.packets.descriptors import outlined, schedule
 from kwire_cli.source.packets.files import packets
-from kwire_cli.source.packets.model import Start
 from kwire_cli.source.packets.segments import Segments
-from kwire_cli.source.tls.decryption import blocks_of
 from kwire_cli.spec.model import fields_by_path
 
 SAMPLES = sorted((ROOT / "samples" / "captures").iterdir())
@@ -50,28 +52,26 @@ def fewest(request, monkeypatch):
 
 
 def tables_of(path, *names, size=1 << 20):
-    """The rows of the tables of a capture by table, with the names of the capture in them."""
+    """The rows of the tables of a capture by table."""
     keys = path.with_suffix(".keys")
-    secrets = blocks_of([str(keys)] if keys.exists() else [])
-    plan = schedule([outlined(str(path), size)], secrets)
-    found = {}
-    for number, point in enumerate(plan.points):
-        tables = PointTables(point.name, Redaction(CATALOG), names)
-        rows = list(point_rows(plan, number, tables, None))
-        for table, batch in rows:
-            shown = resolved(batch, tables.names) if table == "frames" else batch
-            found.setdefault(table, []).extend(shown.to_pylist())
-    return found
+    reading = Reading(key_logs=(str(keys),) if keys.exists() else ())
+    with TemporaryDirectory() as folder:
+        lake = Path(folder)
+        export([str(path)], lake, Wanted(frozenset(names), reading), cut=Cut(part=size))
+        there = sorted({*snapshot(lake).tables} - {"carried"})
+        with Lake(lake, *(f"select * from {name}" for name in there)) as tables:
+            return {
+                name: tables.arrow(f"select * exclude (unit, run) from {name}").read_all().to_pylist() for name in there
+            }
 
 
 def lines_of(path):
-    """The lines of a capture, each with the packet that its connection began with."""
+    """The lines of a capture, each with the key of its connection."""
     keys = path.with_suffix(".keys")
     read = partial(Capture, path, key_logs=[str(keys)] if keys.exists() else [])
-    starts = {event.connection: event.packet for event in read() if type(event) is Start}
     capture = read()
     for line in traffic(CATALOG, capture, waiting_since=capture.waiting_since, again=read):
-        yield starts[line.stream], line
+        yield line.connection.key, line
 
 
 def entities(line, kind):
@@ -94,7 +94,7 @@ def entities(line, kind):
     return [*dict.fromkeys(text for text in found if text)]
 
 
-def expected(stream, line):
+def expected(connection, line):
     """A row of `frames` as it has to be."""
     request = line.request if line.seen.kind == "response" else line
     row = dict.fromkeys(FRAMES.names)
@@ -102,7 +102,9 @@ def expected(stream, line):
         "file": line.where.file,
         "src": line.src,
         "dst": line.dst,
-        "stream": stream,
+        "connection": connection,
+        "source": "capture",
+        "guess": line.guess,
         "kind": line.kind,
         "size": line.seen.size,
         "api_key": line.api_key,
@@ -133,21 +135,21 @@ def expected(stream, line):
 def check(path, size=1 << 20):
     """Compare the tables of a capture with its lines; return the number of rows."""
     found = tables_of(path, "frames", "costs", size=size).get("frames", [])
-    by_number = {(row["stream"], frozenset((row["src"], row["dst"])), row["frame"]): row for row in found}
+    by_number = {(row["connection"], frozenset((row["src"], row["dst"])), row["frame"]): row for row in found}
     assert len(by_number) == len(found)
     rows = []
     for row in found:
-        request = by_number.get((row["stream"], frozenset((row["src"], row["dst"])), row["request_frame"]))
+        request = by_number.get((row["connection"], frozenset((row["src"], row["dst"])), row["request_frame"]))
         shown = {**row, "time": row["time"] and row["time"].strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
-        del shown["frame"], shown["request_frame"]
+        del shown["frame"], shown["request_frame"], shown["capture_point"], shown["day"]
         shown["request_packet"] = request and request["packet"]
         if row["kind"] == "gap":
             for name in ("packet", "time", "request_packet"):
                 shown.pop(name)
         rows.append(shown)
     wanted = []
-    for stream, line in lines_of(path):
-        row = expected(stream, line)
+    for connection, line in lines_of(path):
+        row = expected(connection, line)
         row["file"] = str(path)
         del row["frame"], row["request_frame"]
         if row["kind"] == "gap":
@@ -187,14 +189,6 @@ def test_software_is_known_from_the_request_that_says_it(tmp_path):
     path.write_bytes(spoken_capture(*said, *heartbeats(range(101, 200))))
     rows = sorted(tables_of(path, "frames")["frames"], key=lambda row: row["packet"])
     assert [row["software"] for row in rows] == [None] * 200 + ["app 1"] * 200
-
-
-@pytest.mark.usefixtures("fewest")
-def test_connections_that_are_over_are_let_go(monkeypatch):
-    """Whatever is forgotten of connections that have ended, their frames are the same."""
-    monkeypatch.setattr("kwire_cli.facts.columnar.passes.MOST_HELD", 0)
-    monkeypatch.setattr("kwire_cli.facts.columnar.passes.MOST_OVER", 0)
-    assert sum(check(path, size=3000) for path in SAMPLES) > 400
 
 
 @pytest.mark.slow
@@ -267,12 +261,12 @@ def test_faults_of_batches_in_frames(tmp_path, name):
     """Frames that are read together have the faults that they have if they are read one by one."""
     damaged = with_damaged_batches(ROOT / "samples" / "incidents" / f"{name}.pcap", tmp_path / "made.pcap")
     found = tables_of(damaged, "faults").get("faults", [])
-    columns = ("packet", "stream", "src", "dst", "size", "code", "path", "offset", "detail")
+    columns = ("packet", "connection", "src", "dst", "size", "code", "path", "offset", "detail")
     shown = [tuple(row[column] for column in columns) for row in found if row["path"] is not None]
     wanted = []
-    for stream, line in lines_of(damaged):
+    for connection, line in lines_of(damaged):
         notes = [*(line.frame.anomalies if line.frame else ()), *line_record_notes(line, deep=False)]
-        ends = stream, line.src, line.dst, line.seen.size
+        ends = connection, line.src, line.dst, line.seen.size
         wanted += [(line.where.packet, *ends, note.code, note.path, note.offset, note.detail) for note in notes]
     assert sorted(shown) == sorted(wanted)
     assert name == "cut-short" or any(code == "CRC_MISMATCH" for *_, code, _, _, _ in shown)
@@ -301,17 +295,17 @@ def same(value, column, kind):
 
 def check_bodies(path):
     tables = tables_of(path, "bodies")
-    found = {(name, row["stream"], row["frame"]): row for name, rows in tables.items() for row in rows}
+    found = {(name, row["connection"], row["frame"]): row for name, rows in tables.items() for row in rows}
     count = 0
     numbers = {}
-    for stream, line in lines_of(path):
+    for connection, line in lines_of(path):
         ends = frozenset((line.src, line.dst))
         numbers[ends] = numbers.get(ends, 0) + 1
         body = line.frame.body if line.frame else None
         if body is None or not line.read or not line.plain:
             continue
         kind = body_type(CATALOG.message(body.message))
-        row = found[table_of(line.api, line.kind), stream, numbers[ends]]
+        row = found[table_of(line.api, line.kind), connection, numbers[ends]]
         assert row["api_version"] == body.version
         if kind.num_fields:
             value = body.to_json(records="size", hidden=REDACTION.line(line).get("body", frozenset()))

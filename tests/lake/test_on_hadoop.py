@@ -1,19 +1,18 @@
-"""A lake on a real Hadoop file system: by its own protocol over HTTP, which needs no library of Hadoop."""
+"""Tables on a real Hadoop file system: by its own protocol over HTTP, which needs no library of Hadoop."""
 
 import shutil
 import subprocess
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pyspark
 import pytest
 from kit.captures import SAMPLES
 from kit.commands import kwire
-from kit.lakes import content
 
-from kwire_cli.lake import chosen, writing
-from kwire_cli.lake.export import export
-from kwire_cli.lake.model import Reading, Wanted
 from kwire_cli.stores import path_of
+from kwire_cli.stores.writing import below
 
 pytestmark = pytest.mark.spark
 
@@ -60,36 +59,22 @@ def hadoop(tmp_path_factory):
         running.stdout.close()
 
 
-def test_a_lake_on_hadoop_is_that_in_a_folder(hadoop, tmp_path):
-    lake, asked = (
-        f"{hadoop[0]}/lake",
-        ("export", SAMPLES / "captures" / "ipv6.pcap", SAMPLES / "captures" / "midstream.pcap"),
-    )
-    assert kwire(*asked[:-1], "-o", lake).code == 0
-    done = kwire(*asked, "-o", lake)
-    assert (done.code, "1 input file unchanged" in done.err or "2 input files," in done.err) == (0, True)
-    assert kwire(*asked, "-o", tmp_path / "lake").code == 0
-    assert content(lake) == content(tmp_path / "lake")
-    assert not [path.name for path in path_of(lake).iterdir() if path.name.startswith("_")]
+def test_files_on_hadoop_are_those_in_a_folder(hadoop, tmp_path):
+    asked = ("export", SAMPLES / "captures" / "ipv6.pcap", "--tables", "frames,names", "--out-format", "parquet", "-o")
+    assert kwire(*asked, f"{hadoop[0]}/tables").code == 0
+    assert kwire(*asked, tmp_path / "tables").code == 0
+    there = path_of(f"{hadoop[0]}/tables")
+    names = below(there)
+    assert [name.rpartition("/")[0] for name in names] == ["frames/day=2026-11-21", "names"]
+    for name in names:
+        (own,) = (tmp_path / "tables" / name).parent.iterdir()
+        data = pa.BufferReader((there / name).read_bytes())
+        assert pq.read_table(data) == pq.read_table(own, partitioning=None)
 
 
-def test_a_journal_is_carried_out_on_hadoop(hadoop, tmp_path, monkeypatch):
-    lake, moved, move = f"{hadoop[0]}/journal", [], writing.move
-
-    def failing(source, target):
-        if len(moved) == 3:
-            raise ZeroDivisionError
-        moved.append(target)
-        return move(source, target)
-
-    monkeypatch.setattr(writing, "move", failing)
-    monkeypatch.setattr(writing, "remove_tree", lambda _: None)
-    with pytest.raises(ZeroDivisionError):
-        export([str(SAMPLES / "captures" / "ipv6.pcap")], path_of(lake), Wanted(chosen(None), Reading()))
-    monkeypatch.undo()
-    for folder in (lake, tmp_path / "lake"):
-        kwire("export", SAMPLES / "captures" / "ipv6.pcap", "-o", folder)
-    assert content(lake) == content(tmp_path / "lake")
+def test_a_lake_cannot_be_on_hadoop(hadoop):
+    done = kwire("export", SAMPLES / "captures" / "ipv6.pcap", "-o", f"{hadoop[0]}/lake")
+    assert (done.code, "add --out-format parquet" in done.err) == (2, True)
 
 
 def test_hadoop_without_its_library_says_what_works(hadoop):

@@ -4,7 +4,6 @@ import shutil
 import subprocess
 import sys
 
-import pyarrow.parquet as pq
 import pytest
 from kit.captures import SAMPLES
 from kit.commands import ROOT, kwire
@@ -14,6 +13,7 @@ from kwire_cli.lake import chosen, report_names
 from kwire_cli.lake.export import export
 from kwire_cli.lake.model import Reading, Wanted
 from kwire_cli.lake.query import Lake
+from kwire_cli.spark import tables as tables_on_spark
 
 pytestmark = pytest.mark.spark
 
@@ -37,7 +37,7 @@ def both(spark, tmp_path):
 
 def test_every_kind_of_input(both, tmp_path, monkeypatch):
     """Connections go on from window to window. Files are looked at in tasks."""
-    monkeypatch.setattr("kwire_cli.lake.in_tasks.FEW_FILES", 2)
+    monkeypatch.setattr("kwire_cli.lake.export.FEW_FILES", 2)
     inputs = rotated_points(tmp_path / "in"), *(SAMPLES / name for name in ("tls", "segments", "logs", "request-logs"))
     done, tasks, one = both(*inputs, cut={"part": 20_000, "parts": 5})
     assert content(tasks) == content(one)
@@ -63,11 +63,11 @@ def test_a_second_run_reads_what_is_new(spark, tmp_path):
 
 def test_spark_reads_what_it_wrote(spark, both):
     _, tasks, one = both(SAMPLES / "captures", tables=None)
-    with Lake(one) as tables:
+    with Lake(one, "select size from frames") as tables:
         (wanted,) = tables.arrow("select count(*) as n, sum(size)::bigint as size from frames").read_all().to_pylist()
-    found = spark.read.parquet(str(tasks / "frames")).selectExpr("count(*) as n", "sum(size) as size").collect()
-    assert [row.asDict() for row in found] == [wanted]
-    types = dict(spark.read.parquet(str(tasks / "frames")).dtypes)
+    frames = tables_on_spark(spark, str(tasks))["frames"]
+    assert [row.asDict() for row in frames.selectExpr("count(*) as n", "sum(size) as size").collect()] == [wanted]
+    types = dict(frames.dtypes)
     assert (types["time"], types["topics"], types["day"]) == ("timestamp", "array<string>", "date")
 
 
@@ -82,11 +82,7 @@ def test_the_command(tmp_path):
     assert [line.split(",")[0] for line in done.out.splitlines()] == ["table", "frames", "names"]
     assert "5 input files" in done.err
     assert "5 input files unchanged" in kwire(*asked).err
-    assert {path.name for path in lake.iterdir()} == {"frames", "names", "inputs"}
-    columns = ("export", SAMPLES / "captures" / "ipv6.pcap", "-o", tmp_path / "columns", *ASKED)
-    assert kwire(*columns, "--fields", "time,api", "--tables", "frames").code == 0
-    (file,) = tmp_path.glob("columns/frames/*/*/*")
-    assert pq.ParquetFile(file).schema_arrow.names == ["time", "api"]
+    assert {path.name for path in lake.iterdir()} == {"carried", "frames", "names", "inputs"}
 
 
 @pytest.mark.parametrize(
@@ -94,7 +90,6 @@ def test_the_command(tmp_path):
     [
         (("--conf", "spark.driver.memory=4g"), "--conf is for Spark: add --master URL"),
         (("--master", "local[1]", "--conf", "driver.memory=4g"), "--conf takes a setting of Spark, such as"),
-        (("--master", "local[1]", "--filter", "error"), "--filter reads frames in one process: leave out --master"),
         (("--master", "local[1]", "--jobs", "2"), "--jobs is for processes of this machine: leave out --master"),
     ],
 )

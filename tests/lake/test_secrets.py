@@ -16,7 +16,7 @@ from kit.secrets import (
     shows,
 )
 
-from kwire_cli.lake import chosen, writing
+from kwire_cli.lake import chosen, export as exporting
 from kwire_cli.lake.export import export
 from kwire_cli.lake.model import Reading, Wanted
 from kwire_cli.spec.kafka import CLUSTER_METADATA
@@ -29,7 +29,7 @@ def text_of(folder):
     """Everything in all tables but `inputs`, as text."""
     files = [path for path in folder.rglob("*.parquet") if path.parent != folder / "inputs"]
     return "\n".join(
-        f"{path.parent.parent.parent.name} {pq.read_table(path, partitioning=None).to_pylist()}" for path in files
+        f"{path.parent.parent.name} {pq.read_table(path, partitioning=None).to_pylist()}" for path in files
     )
 
 
@@ -81,8 +81,8 @@ def test_no_file_that_a_run_removes_holds_a_secret(tmp_path, monkeypatch):
         removed.extend(path.read_bytes().decode("latin-1") for path in folder.rglob("*") if path.is_file())
         remove_tree(folder)
 
-    remove_tree = writing.remove_tree
-    monkeypatch.setattr(writing, "remove_tree", look)
+    remove_tree = exporting.remove_tree
+    monkeypatch.setattr(exporting, "remove_tree", look)
     before, (side, frame), after = conversation(*ONE[::2], body_of(*ONE))
     assert not shows(exported([*before, (side, frame[:20] + frame[21:]), *after], tmp_path))
     assert removed

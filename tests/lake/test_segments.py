@@ -12,9 +12,9 @@ from kit.logs import SEGMENTS, batch, record
 
 import kwire_cli as kwire
 from kwire_cli.lake import logs
-from kwire_cli.lake.model import Reading, Wanted
+from kwire_cli.lake.inputs import Input, listed, named_files
+from kwire_cli.lake.model import Reading
 from kwire_cli.lake.segments import as_time, segment_parts
-from kwire_cli.lake.units import Input, inputs_for, listed, named_files
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import walk
 from kwire_cli.spec.catalog import catalog
@@ -26,8 +26,7 @@ LOGS, CAPTURE = SAMPLES / "logs", SAMPLES / "captures" / "kafka-python-4.4.0.pca
 
 def files(*paths):
     """The inputs that a run lists."""
-    found = inputs_for([*map(str, paths)], Wanted(TABLES, Reading()))
-    listing = listed(named_files(found))
+    listing = listed(named_files([*map(str, paths)]))
     return [Input(**row) for row in listing.to_pylist() if row["kind"] in {"segment", "index"}]
 
 

@@ -13,10 +13,10 @@ from kit.commands import kwire
 from kit.lakes import COSTS
 
 from kwire_cli.lake import chosen
+from kwire_cli.lake.inputs import Input, listed, named_files
 from kwire_cli.lake.logs import log_rows
 from kwire_cli.lake.model import Reading, Wanted
 from kwire_cli.lake.query import Lake
-from kwire_cli.lake.units import Input, inputs_for, listed, named_files
 from kwire_cli.stores import location
 from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
 
@@ -110,7 +110,7 @@ def test_a_file_that_goes_is_a_fault(object_store):
     data = (SAMPLES / "segments" / "orders-zstd-0" / "00000000000000000000.log").read_bytes()
     object_store.put("going/t-1/00000000000000000000.log", data)
     wanted = Wanted(chosen("faults"), Reading())
-    listing = listed(named_files(inputs_for([object_store.url("going")], wanted)))
+    listing = listed(named_files([object_store.url("going")]))
     files = [Input(**row) for row in listing.to_pylist()]
     object_store.files.rm_file(f"{object_store.bucket}/going/t-1/00000000000000000000.log")
     (fault,) = [row for _, some in log_rows(files, wanted.tables, wanted.reading) for row in some.to_pylist()]

@@ -17,7 +17,7 @@ ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| (.+?) \| .+ \|$", re.MULTILINE)
 def lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lake")
     run([ROOT / "samples" / name for name in ("captures", "segments", "logs", "request-logs")], folder, "all")
-    with Lake(folder) as tables:
+    with Lake(folder, *(f"select * from {name}" for name in (*SHAPES, "bodies_fetch_request"))) as tables:
         yield tables
 
 

@@ -7,8 +7,8 @@ import pytest
 from kit import traffic as make
 from kit.captures import SAMPLES, packet_of
 
+from kwire_cli.lake.inputs import listed, named_files
 from kwire_cli.lake.model import CAPTURES, found
-from kwire_cli.lake.units import listed, named_files
 from kwire_cli.lake.windows import OUTLINES, origin_of, outline_rows, parts_of, planned, windows
 from kwire_cli.source.files import Naming
 from kwire_cli.source.packets.descriptors import outlined, schedule
@@ -34,7 +34,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def plan(folder):
-    listing = listed(named_files(found([str(folder)], CAPTURES)))
+    listing = listed(named_files([str(folder)]))
     return planned(listing, outlines_of(listing), Naming())
 
 

@@ -1,5 +1,5 @@
 """A standalone master and two workers of the pyspark package, on this machine: kwire reaches workers that lack it, an
-executor may die, and the recipes of docs/pipeline.md write a lake.
+executor may die, and the recipes of docs/lake.md write a lake.
 """
 
 import json
@@ -217,15 +217,15 @@ def test_relative_paths_lead_to_the_same_files(driver, inputs, monkeypatch, tmp_
 
 
 def recipe(name, language):
-    """The only block of a section of docs/pipeline.md in this language."""
-    section = (ROOT / "docs" / "pipeline.md").read_text("utf-8").split(f"\n### {name}\n")[1].split("\n##")[0]
+    """The only block of a section of docs/lake.md in this language."""
+    section = (ROOT / "docs" / "lake.md").read_text("utf-8").split(f"\n### {name}\n")[1].split("\n##")[0]
     (text,) = re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
     return text
 
 
 @pytest.fixture
 def environment(bare_python, tmp_path, monkeypatch):
-    """A working directory with the environment of docs/pipeline.md, which has kwire, and its archive."""
+    """A working directory with the environment of docs/lake.md, which has kwire, and its archive."""
     import pyspark
 
     own = tmp_path / "env"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from kit.commands import kwire
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "pipeline.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "lake.md"
 
 pytestmark = pytest.mark.spark
 

@@ -15,7 +15,8 @@ from kwire_cli.engine.arrow import Columns, arrow_type
 from kwire_cli.engine.compiled import jobs_of, octets, walk_many
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.facts.bodies import RECORDS_SIZE, table_of
-from kwire_cli.facts.columnar.arrays import TIME, times
+from kwire_cli.facts.columnar.arrays import TIME, WORD, times
+from kwire_cli.facts.columnar.frames import places_of
 from kwire_cli.message.roles import CONFIG_VALUES, FORWARDED, SECRET_FIELDS
 from kwire_cli.message.secrets import hides_value
 from kwire_cli.records.batch import base64_text
@@ -31,15 +32,15 @@ if TYPE_CHECKING:
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.bulk_frames import Frames
     from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.packets.model import Origin
     from kwire_cli.spec.model import MessageSpec
 
     Ints = npt.NDArray[np.int64]
-    Place = tuple[Ints, Ints, Ints, Ints]
-    """The times, streams, frames and api versions of bodies."""
-
 PLACE = (
+    pa.field("file", WORD),
+    pa.field("packet", pa.int64()),
     pa.field("time", TIME),
-    pa.field("stream", pa.int64()),
+    pa.field("connection", pa.int64()),
     pa.field("frame", pa.int64()),
     pa.field("api_version", pa.int32()),
 )
@@ -200,8 +201,10 @@ class _Body:
     """A body of a single line, and the row that it is of. `api_version` is that of the request."""
 
     data: bytes
+    file: str | None
+    packet: int | None
     time: int
-    stream: int
+    connection: int
     frame: int
     api_version: int
 
@@ -214,12 +217,18 @@ class Bodies:
         self._held: dict[tuple[str, str, MessageSpec, int], list[_Body]] = defaultdict(list)
         self._size = 0
 
-    def frames(self, frames: Frames, stream: int) -> Iterator[Table]:
-        """Yield the bodies of frames of one layout."""
+    def frames(self, frames: Frames, connection: int, origin: Origin) -> Iterator[Table]:
+        """Yield the bodies of frames of one layout and one connection."""
         layout = frames.layout
         spec = self._catalog.message(layout.message)
         count = len(frames.which)
-        place = frames.time, np.full(count, stream), frames.number, np.full(count, layout.version)
+        place = [
+            *places_of(frames.packet, origin),
+            times(frames.time),
+            pa.array(np.full(count, connection)),
+            pa.array(frames.number),
+            pa.array(np.full(count, layout.version, np.int32)),
+        ]
         yield from self._rows(layout.api, layout.kind, spec, layout.version, frames.walk, place)
 
     def line(self, line: Captured) -> Iterator[Table]:
@@ -231,7 +240,7 @@ class Bodies:
         time = NO_TIME if line.seen.time is None else line.seen.time
         api_version = version if line.api_version is None else line.api_version  # brokers may answer in another one
         held = self._held[line.api or "", line.kind, spec, version]
-        held.append(_Body(data, time, line.stream, line.number, api_version))
+        held.append(_Body(data, *line.where, time, line.connection.key, line.number, api_version))
         self._size += len(data)
         if self._size > AT_ONCE:
             yield from self.close()
@@ -245,15 +254,19 @@ class Bodies:
             data = octets(b"".join(body.data for body in bodies) or b"\0")
             starts = np.concatenate(([0], stops[:-1]))
             walk = walk_many(entry.program, data, jobs_of(entry, starts, stops))
-            place = (
-                np.array([body.time for body in bodies], np.int64),
-                np.array([body.stream for body in bodies], np.int64),
-                np.array([body.frame for body in bodies], np.int64),
-                np.array([body.api_version for body in bodies], np.int64),
-            )
+            place = [
+                pa.array([body.file for body in bodies], pa.string()).dictionary_encode(),
+                pa.array([body.packet for body in bodies], pa.int64()),
+                times(np.array([body.time for body in bodies], np.int64)),
+                pa.array([body.connection for body in bodies], pa.int64()),
+                pa.array([body.frame for body in bodies], pa.int64()),
+                pa.array([body.api_version for body in bodies], pa.int32()),
+            ]
             yield from self._rows(api, kind, spec, version, walk, place)
 
-    def _rows(self, api: str, kind: str, spec: MessageSpec, version: int, walk: Walk, place: Place) -> Iterator[Table]:
+    def _rows(
+        self, api: str, kind: str, spec: MessageSpec, version: int, walk: Walk, place: list[pa.Array]
+    ) -> Iterator[Table]:
         whole = np.flatnonzero(walk.complete)
         if not len(whole):
             return
@@ -262,8 +275,9 @@ class Bodies:
             body = body_column(spec, version, walk, shown, show_secrets=self._show_secrets)
         except TypeError:  # a form that hangs on other fields has no columns
             return
-        time, stream, frame, api_versions = (column[whole] for column in place)
-        columns = [times(time), pa.array(stream), pa.array(frame), pa.array(api_versions.astype(np.int32))]
+        rows = pa.array(whole)
+        columns = place if len(whole) == len(walk.jobs) else [column.take(rows) for column in place]
+        columns = [*columns]
         fields = [*PLACE]
         if shown.num_fields:  # Parquet has no structs without fields
             columns.append(body)

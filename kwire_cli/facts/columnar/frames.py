@@ -61,8 +61,13 @@ UNRESOLVED = pa.schema([*FRAMES, pa.field(ADDRESS, WORD), pa.field(SESSION, pa.i
 """The columns before the names of the capture point are known: topics may be ids, brokers are addresses, and fetch
 sessions may have begun on another connection.
 """
-MEMORY = pa.schema([*arrow_schema((column.name, column.type) for column in IN_MEMORY), *UNRESOLVED])
-"""The same for tables in memory, which have more columns."""
+MEMORY = pa.schema(
+    [
+        *arrow_schema((column.name, column.type) for column in IN_MEMORY),
+        *(each for each in UNRESOLVED if each.name != "connection"),
+    ]
+)
+"""The same for tables in memory, which have more columns, and a key of connections of their own."""
 
 
 _NOT_IN_ALL = ("broker", "request_frame", "throttle_ms", "delayed", "latency_us", SESSION)
@@ -165,6 +170,7 @@ def _columns(
         "time": times(frames.time),
         "src": word(src, count),
         "dst": word(dst, count),
+        "connection": pa.array(np.full(count, stretch.connection.key)),
         "stream": pa.array(np.full(count, stretch.stream)),
         "frame": pa.array(frames.number),
         "kind": word(layout.kind, count),

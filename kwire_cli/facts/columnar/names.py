@@ -98,6 +98,22 @@ class Learnt:
             if client_id not in self.clients or since >= self.since.get(client_id, 0):
                 self.clients[client_id], self.since[client_id] = software, since
 
+    def with_others(self, other: Learnt) -> Learnt:
+        """Return these names with those of other connections; both stay as they are."""
+        both = Learnt()
+        both.merge(self)
+        both.merge(other)
+        return both
+
+    def know(self, kind: str, key: str, name: str) -> None:
+        """Take a row of the table `names`."""
+        if kind == "topic":
+            self.names.topics[key] = name
+        elif kind == "broker":
+            self.names.learn_brokers([(key, int(name))])
+        else:
+            self.clients[key] = name
+
     def rows(self) -> pa.RecordBatch:
         """Return the rows of the table `names`."""
         return name_rows(self.names, self.clients)

@@ -2,7 +2,7 @@
 with by_error as (
     select
         explode(errors) as error,
-        case when stream is null then 'request log' else 'capture' end as source,
+        replace(source, '-', ' ') as source,
         coalesce(api, cast(api_key as string)) as api,
         time,
         client_id

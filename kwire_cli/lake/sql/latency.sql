@@ -14,7 +14,7 @@ select
     cast(percentile_disc(0.99) within group (order by latency_us) as bigint) as p99_us,
     max(latency_us) as max_us,
     cast(sum(latency_us) as bigint) as total_us,
-    case when stream is null then 'request log' else 'capture' end as source
+    replace(source, '-', ' ') as source
 from frames
 where kind = 'response' and latency_us is not null
 group by all

@@ -21,7 +21,7 @@ select
     max(delayed_us) as wait_max_us,
     count(*) filter (where throttle_ms > 0) as throttled,
     cast(sum(throttle_ms) filter (where throttle_ms > 0) as bigint) as throttle_ms,
-    case when stream is null then 'request log' else 'capture' end as source
+    replace(source, '-', ' ') as source
 from timed
 -- a response whose request is missing has an api only by a guess
 where kind = 'request' or (kind = 'response' and (request_frame is not null or api_key is null))

@@ -2,7 +2,7 @@
 with by_topic as (
     select
         explode(topics) as topic,
-        case when stream is null then 'request log' else 'capture' end as source,
+        replace(source, '-', ' ') as source,
         kind,
         size,
         errors,

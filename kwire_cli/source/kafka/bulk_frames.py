@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from kwire_cli.message.known_layout import Layout, Layouts
     from kwire_cli.source.kafka.connection import Connection, Seen
     from kwire_cli.source.kafka.traffic import TcpConnection
-    from kwire_cli.source.packets.model import Origin
+    from kwire_cli.source.packets.model import Origin, Segment
     from kwire_cli.source.packets.tcp_direction import Half
     from kwire_cli.source.tls.decryption import Decryption
     from kwire_cli.spec.catalog import Catalog
@@ -154,6 +154,40 @@ class EndsReader:
         """Return whether no connection is open and nothing waits."""
         return self.streams.is_settled and not self._lines.watch.connections and not self._lines.held
 
+    @property
+    def connections(self) -> list[Connection]:
+        """The open connections."""
+        return [stream.connection for stream in self._lines.watch.connections.values()]
+
+    @property
+    def count(self) -> int:
+        """The number of frames that were given."""
+        return self._lines.count
+
+    @property
+    def steady(self) -> tuple[Connection, Half] | None:
+        """The only open connection and the half of the reader's ends, if both sides are certain and nothing waits."""
+        open_ones = self._lines.watch.connections
+        if len(open_ones) != 1 or self._lines.held or not self.streams.is_settled:
+            return None
+        half = self.streams.calm(self.ends)
+        connection = open_ones[half.connection.number].connection if half else None
+        if half is None or connection is None or not connection.steady or self.tls.holds(half.connection.number):
+            return None
+        return connection, half
+
+    def feed(self, segments: Iterable[Segment]) -> list[Captured]:
+        """Return the lines that single segments complete."""
+        events: list[Any] = []
+        for segment in segments:
+            events += self.streams.idle(segment.packet - 1)
+            events += self.streams.feed(segment)
+        return self._told(events)
+
+    def go_on_at(self, count: int) -> None:
+        """Number the frames that follow from this number on."""
+        self._lines.passed(count - self._lines.count)
+
     def take(self, run: Run) -> Iterator[Stretch | Captured]:
         """The frames that these segments complete."""
         rows, at = run.rows, 0
@@ -175,11 +209,7 @@ class EndsReader:
                         continue
             stop = min(at + self._step, len(rows))
             self._step = min(2 * self._step, _LONGEST_STEP)
-            events: list[Any] = []
-            for segment in Run(rows[at:stop], run.kept).segments(self.ends):
-                events += self.streams.idle(segment.packet - 1)
-                events += self.streams.feed(segment)
-            yield from self._told(events)
+            yield from self.feed(Run(rows[at:stop], run.kept).segments(self.ends))
             self.origin.forget(self.streams.waiting_since() or int(rows["packet"][stop - 1]))
             at = stop
 

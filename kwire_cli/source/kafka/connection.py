@@ -170,7 +170,7 @@ class Connection:
 
     `software` is what the client says that it is; names are learnt by others. `from_start`: nothing was said before
     what is seen. `delayed_until` is when the last response came that the broker may have held back on purpose, in
-    nanoseconds.
+    nanoseconds. `key` tells the connection from others, also in other captures.
     """
 
     __slots__ = (
@@ -190,6 +190,7 @@ class Connection:
         "client",
         "delayed_until",
         "from_start",
+        "key",
         "layouts",
         "pending",
         "software",
@@ -197,9 +198,16 @@ class Connection:
     )  # fmt: skip
 
     def __init__(
-        self, layouts: Layouts, *, from_start: bool = True, client: int | None = None, broker: int | None = None
+        self,
+        layouts: Layouts,
+        *,
+        from_start: bool = True,
+        client: int | None = None,
+        broker: int | None = None,
+        key: int = 0,
     ) -> None:
         self.layouts, self.catalog = layouts, layouts.catalog
+        self.key = key
         self._headers = Headers(self.catalog)
         self.state = State.OPENING
         self.client: int | None = None if broker is None else 1 - broker
@@ -267,6 +275,10 @@ class Connection:
             return b"", b""
         one, other = self._framers
         return bytes(one.buffer), bytes(other.buffer)
+
+    def beginning(self, side: int) -> tuple[bytes, int, int | None]:
+        """Return the beginning of a frame that has come from a side, with its last packet and the time of that."""
+        return self._framers[side].beginning
 
     def search(self, side: int) -> Recogniser:
         """Return a search for the frames of a side, for where framing is lost."""

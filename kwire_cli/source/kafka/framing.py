@@ -120,6 +120,11 @@ class Framer:
         return self._found_by
 
     @property
+    def beginning(self) -> tuple[bytes, int, int | None]:
+        """The bytes in the buffer, with the packet and the time of the last of them."""
+        return bytes(self.buffer), self._packet, self._time
+
+    @property
     def steady(self) -> bool:
         """Return whether the next bytes go on with the frame in the buffer, or begin a frame."""
         return self.synchronised and not self._rest

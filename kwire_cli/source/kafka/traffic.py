@@ -177,6 +177,11 @@ class Lines:
         self._count = 0
 
     @property
+    def count(self) -> int:
+        """The number of the last line."""
+        return self._count
+
+    @property
     def held(self) -> list[Captured]:
         """Lines before which others may still come."""
         return self._order.held
@@ -246,7 +251,7 @@ class Watch:
             broker = ports.index(self.port) if self.port in ports else None
             texts = str(event.source), str(event.destination)
             opened = 0 if event.opened else None
-            connection = Connection(self.layouts, from_start=event.opened, client=opened, broker=broker)
+            connection = Connection(self.layouts, from_start=event.opened, client=opened, broker=broker, key=event.key)
             self.connections[event.connection] = Stream(connection, texts)
         elif isinstance(event, Gap):
             stream = self.connections[event.connection]

@@ -99,22 +99,25 @@ class Schedule:
 
 
 def origin_of_chains(
-    chains: Sequence[FileRow], point: str, *, capture: str | None, several: bool, index: int
+    chains: Sequence[FileRow], point: str, *, capture: str | None, several: bool, index: int, first: int = 0
 ) -> Origin:
     """Return where the packets of a capture point are, by the chains of its files. The other arguments are those of
-    `Origin`.
+    `Origin`, and `first` is that of `Merged`.
     """
     if len(chains) > 1:
-        return Merged(chains, point, capture=capture, several=several, index=index)
+        return Merged(chains, point, capture=capture, several=several, index=index, first=first)
     return InRow(chains[0], point, capture=capture, several=several, index=index)
 
 
-def over_chain(packets: Iterable[int | None], latest: Iterable[int]) -> tuple[list[int], list[int], int]:
-    """Return how many packets of a chain are before each of its files, the latest moment before each, and all packets.
+def over_chain(
+    packets: Iterable[int | None], latest: Iterable[int], first: int = 0
+) -> tuple[list[int], list[int], int]:
+    """Return the number of the last packet before each file of a chain, the latest moment before each, and the number
+    of the last packet of all.
 
-    The packets and the latest time of each file are given.
+    The packets and the latest time of each file are given. Packets are counted on from `first`.
     """
-    counts = [*accumulate((_PACKED if count is None else count for count in packets), initial=0)]
+    counts = [*accumulate((_PACKED if count is None else count for count in packets), initial=first)]
     moments = [*accumulate(latest, max, initial=NO_TIME)]
     return counts[:-1], moments[:-1], counts[-1]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from functools import lru_cache
+from hashlib import blake2b
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from kwire_cli.engine.fixed import part
-from kwire_cli.structs.network import TCP
+from kwire_cli.structs.network import ACK, SYN, TCP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,6 +94,24 @@ def turned(ends: bytes) -> bytes:
     """The `ends` of segments in the other direction."""
     addresses, size, port = len(ends) - _PORTS.size, (len(ends) - _PORTS.size) // 2, _PORTS.size // 2
     return ends[size:addresses] + ends[:size] + ends[addresses + port :] + ends[addresses : addresses + port]
+
+
+def connection_key(segment: Segment) -> int:
+    """Return a signed number of 64 bits that tells a connection from others, by its first packet.
+
+    If that is a SYN or its answer, the key is a digest of the ends and of the client's initial sequence number, so that
+    two captures of the connection give the same key. Else it is a digest of the ends, the time and the sequence number.
+    """
+    ends, number, time = segment.ends, segment.sequence, segment.time
+    if segment.flags & SYN:
+        time = None
+        if segment.flags & ACK:
+            ends, number = turned(ends), (segment.acknowledgment - 1) & _SEQUENCE
+    text = b"%b %d %d" % (ends, number, -1 if time is None else time)
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big", signed=True)
+
+
+_SEQUENCE = 0xFFFFFFFF
 
 
 @lru_cache(maxsize=4096)
@@ -196,7 +215,7 @@ EndReason = Literal["fin", "rst", "reused", "evicted", "end"]
 
 class Start(NamedTuple):
     """A connection's first packet. `source` sends direction 0. `opened` says that a SYN or its answer was seen before
-    any other event.
+    any other event. `key` is `connection_key` of the connection.
     """
 
     connection: int
@@ -205,6 +224,7 @@ class Start(NamedTuple):
     opened: bool
     time: int | None
     packet: int
+    key: int = 0
 
 
 class Data(NamedTuple):
@@ -348,6 +368,8 @@ class Origin:
         file: str | None = None,
     ) -> None:
         self.point, self.capture, self.several, self.index, self.file = point, capture, several, index, file
+        self.earlier: dict[int, Place] = {}
+        """The places of packets of files that were read before, by number: these are below those of the other files."""
 
     def place(self, packet: int) -> Place:
         """Return the file of a packet and its number there."""
@@ -392,27 +414,28 @@ class InRow(Origin):
 
     def place(self, packet: int) -> Place:
         """As `Origin`."""
-        return self.row.place(packet)
+        return self.earlier.get(packet) or self.row.place(packet)
 
 
 class Merged(Origin):
     """The origin of packets in files that overlap, merged by time. What was merged is told by `add`, and forgotten
-    later.
+    later. Packets are counted on from `first`.
     """
 
     moving = True
 
-    def __init__(self, rows: Sequence[FileRow], *args: Any, **kwargs: Any) -> None:
+    def __init__(self, rows: Sequence[FileRow], *args: Any, first: int = 0, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.rows = rows
+        self._first = first
         self._bases = [0, *accumulate(row.packets for row in rows)]
         self._starts: list[int] = []
         self._which: list[tuple[int, Any]] = []
 
     @property
     def count(self) -> int:
-        """Return how many packets were merged."""
-        return self._starts[-1] - 1 + len(self._which[-1][1]) if self._starts else 0
+        """Return the number of the last packet that was merged."""
+        return self._starts[-1] - 1 + len(self._which[-1][1]) if self._starts else self._first
 
     @property
     def told(self) -> tuple[list[int], list[tuple[int, Any]]]:
@@ -435,11 +458,15 @@ class Merged(Origin):
 
     def place(self, packet: int) -> Place:
         """As `Origin`."""
+        if packet in self.earlier:
+            return self.earlier[packet]
         row, own = self._at(packet)
         return self.rows[row].place(own)
 
     def number(self, packet: int) -> int:
         """As `Origin`: row by row, as nobody counts what lies between them in time."""
+        if packet in self.earlier or packet <= self._first:
+            return packet
         row, own = self._at(packet)
         return self._bases[row] + own
 

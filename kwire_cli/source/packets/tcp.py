@@ -6,7 +6,17 @@ from collections import deque
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.source.packets.model import Data, End, EndReason, Event, Segment, Start, endpoints, turned
+from kwire_cli.source.packets.model import (
+    Data,
+    End,
+    EndReason,
+    Event,
+    Segment,
+    Start,
+    connection_key,
+    endpoints,
+    turned,
+)
 from kwire_cli.source.packets.tcp_direction import (
     FAR,
     HALF_RANGE,
@@ -281,7 +291,7 @@ class Streams:
         ):
             half.isn, sequence = sequence, (sequence + 1) & MASK
             if half.connection.number in self._unannounced:
-                self._opened(half.peer if segment.flags & ACK else half, events)
+                self._opened(half.peer if segment.flags & ACK else half, segment, events)
             if half.next == UNKNOWN:
                 half.begin(sequence)
             if segment.flags & ACK and half.peer.next == UNKNOWN:
@@ -368,9 +378,9 @@ class Streams:
         half = self._table.add(segment)
         half.connection.began, half.connection.packet = segment.time, segment.packet
         source, destination = endpoints(half.connection.ends)
-        start = Start(
-            half.connection.number, source, destination, bool(segment.flags & SYN), segment.time, segment.packet
-        )
+        opened = bool(segment.flags & SYN)
+        key = connection_key(segment)
+        start = Start(half.connection.number, source, destination, opened, segment.time, segment.packet, key)
         if start.opened:
             events.append(start)
         else:
@@ -379,9 +389,10 @@ class Streams:
             )
         return half
 
-    def _opened(self, opener: Half, events: list[Event]) -> None:
+    def _opened(self, opener: Half, segment: Segment, events: list[Event]) -> None:
         """The SYN of a connection that another packet was seen of before."""
-        start = self._unannounced.pop(opener.connection.number)._replace(opened=True)
+        start = self._unannounced.pop(opener.connection.number)
+        start = start._replace(opened=True, key=connection_key(segment))
         if opener.direction:
             self._table.turn(opener.connection)
             start = start._replace(source=start.destination, destination=start.source)

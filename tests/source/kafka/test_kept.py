@@ -2,12 +2,10 @@
 
 import pickle
 import random
-from collections import defaultdict
 from pathlib import Path
 
-import numpy as np
 import pytest
-from kit.captures import cut, lost, repeated, shuffled
+from kit.captures import by_ends, cut, lost, new_reader, repeated, run_of, shuffled
 
 import kwire_cli as kwire
 from kwire_cli.facts.columnar.frames import resolved
@@ -16,14 +14,12 @@ from kwire_cli.message.known_layout import Layouts
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.captures import Replay
 from kwire_cli.source.kafka import bulk_frames
-from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
+from kwire_cli.source.kafka.bulk_frames import Stretch
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.kept import put_away, taken_up
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.source.packets.descriptors import Run
 from kwire_cli.source.packets.files import packets
-from kwire_cli.source.packets.model import ALONE, NO_TIME, turned
-from kwire_cli.source.packets.segment_columns import DESCRIPTOR
+from kwire_cli.source.packets.model import ALONE
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.tls.decryption import Decryption, blocks_of
 
@@ -31,23 +27,6 @@ FOLDER = Path(__file__).resolve().parents[3] / "samples"
 SAMPLES = sorted((FOLDER / "captures").iterdir())
 CATALOG = kwire.catalog()
 LAYOUTS = Layouts(CATALOG)
-
-
-def by_ends(segments):
-    found = defaultdict(list)
-    for segment in segments:
-        found[min(segment.ends, turned(segment.ends))].append(segment)
-    return found
-
-
-def run_of(ends, segments):
-    rows, kept = [], b""
-    for segment in segments:
-        time = NO_TIME if segment.time is None else segment.time
-        numbers = segment.sequence, segment.acknowledgment, len(segment.payload), segment.missing, segment.flags
-        rows.append((segment.packet, time, time, -1 - len(kept), *numbers, segment.ends != ends))
-        kept += segment.payload
-    return Run(np.array(rows, DESCRIPTOR), kept)
 
 
 def pieces(segments, dice, counts):
@@ -67,11 +46,6 @@ def read(reader, runs, last, secrets=(), *, anew):
             tls = Decryption((), lambda: secrets)
             reader = taken_up(put_away(reader), LAYOUTS, names, reader.origin, tls)
     yield from ((found, reader) for found in reader.close(last))
-
-
-def new_reader(ends, *, stretches=False, names=None, secrets=()):
-    tls = Decryption((), lambda: secrets)
-    return EndsReader(ends, LAYOUTS, None, names or Names(), ALONE, tls, stretches=stretches)
 
 
 def shown(line, start):
@@ -154,7 +128,7 @@ def tables_of(ends, runs, last, *, anew):
     for item, reader in read(new_reader(ends, stretches=True, names=tables.names), runs, last, anew=anew):
         many += sum(len(each.which) for each in item.frames) if isinstance(item, Stretch) else 0
         frames += [row.rows for row in tables.item(item, reader)]
-    rest = [*tables.close()]
+    rest = [*tables.flush()]
     frames += [row.rows for row in rest if row.table == "frames"]
     rows = [row for each in frames for row in resolved(each, tables.names).to_pylist()]
     costs = [row for each in rest if each.table == "costs" for row in each.rows.to_pylist()]

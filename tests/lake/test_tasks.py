@@ -1,4 +1,4 @@
-"""Tasks write the lake that `export` writes without them. Here they are done one after the other, in this process."""
+"""However much is read at once, and whatever goes from task to task, the rows are the same."""
 
 import shutil
 from dataclasses import replace
@@ -10,12 +10,11 @@ from kit.commands import ROOT
 from kit.lakes import content, die, rotated_points, rows_of
 
 from kwire_cli.errors import InputError
-from kwire_cli.lake import chosen, in_tasks, processes, window_tasks
-from kwire_cli.lake.export import chosen_columns, export
-from kwire_cli.lake.in_tasks import Cut, write_in_tasks
+from kwire_cli.lake import chosen, export as exporting, processes, window_tasks
+from kwire_cli.lake.export import Cut, export, write_tables
+from kwire_cli.lake.inputs import named_files
 from kwire_cli.lake.long_connections import Lengths, lengths_of
 from kwire_cli.lake.model import Reading, Wanted
-from kwire_cli.lake.units import inputs_for, named_files
 from kwire_cli.lake.windows import Window
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.segments import Segments
@@ -25,16 +24,19 @@ OWN = ROOT.parent / "shared" / "real" / "own"
 
 @pytest.fixture
 def both(tmp_path, monkeypatch):
-    """Writes inputs to a lake both ways; returns what the run of tasks did, and both lakes."""
-    monkeypatch.setattr(processes, "FEW_BYTES", 1)
+    """Writes inputs to a lake in one window of this process, and in other windows with files between tasks; returns
+    what that run did, and both lakes.
+    """
 
-    def both(*inputs, tables="all", cut=None, wanted=None, **settings):
-        wanted = wanted or Wanted(chosen(tables), Reading())
+    def both(*inputs, tables="all", cut=None, form="delta"):
+        wanted = Wanted(chosen(tables), Reading())
         paths = [str(path) for path in inputs]
-        with processes.Processes(1) as tasks:
-            files = named_files(inputs_for(paths, wanted))
-            done = write_in_tasks(tasks, files, tmp_path / "tasks", wanted, cut=Cut(**(cut or {})), **settings)
-        assert done.read == export(paths, tmp_path / "one", wanted, **settings).read
+        whole = export(paths, tmp_path / "one", wanted, form=form)
+        with monkeypatch.context() as patched, processes.Processes(1) as tasks:
+            patched.setattr(processes, "FEW_BYTES", 1)
+            files = named_files(paths)
+            done = write_tables(tasks, files, tmp_path / "tasks", wanted, cut=Cut(**(cut or {})), form=form)
+        assert (done.read, done.size, done.faults) == (whole.read, whole.size, whole.faults)
         return done, tmp_path / "tasks", tmp_path / "one"
 
     return both
@@ -72,7 +74,7 @@ def test_windows(both, tmp_path, monkeypatch):
     """Connections go on from window to window: of rotated files, midstream, TLS, and with fetch sessions. Files are
     looked at in tasks.
     """
-    monkeypatch.setattr("kwire_cli.lake.in_tasks.FEW_FILES", 2)
+    monkeypatch.setattr("kwire_cli.lake.export.FEW_FILES", 2)
     points = rotated_points(tmp_path / "in")
     _, tasks, one = both(points, SAMPLES / "tls", cut={"part": 20_000, "parts": 5})
     assert content(tasks) == content(one)
@@ -87,7 +89,7 @@ def pieces(monkeypatch):
         read.extend(names := [*names])
         return window_tasks.read_pieces(job, names)
 
-    monkeypatch.setattr(in_tasks, "read_pieces", read_pieces)
+    monkeypatch.setattr(exporting, "read_pieces", read_pieces)
     return read
 
 
@@ -148,17 +150,6 @@ def test_software_of_real_captures(both, name):
     assert content(tasks) == content(one)
     known = rows_of(one, "select count(software) > 0, count(software) < count(*) from frames where kind = 'request'")
     assert known == [(True, True)]
-
-
-def test_columns(both):
-    columns = chosen_columns({"frames"}, "frame,api,broker,topics,time")
-    _, tasks, one = both(SAMPLES / "captures", wanted=Wanted({"frames"}, Reading(), columns=columns))
-    assert content(tasks) == content(one)
-
-
-def test_a_filter_of_logs_is_refused(both):
-    with pytest.raises(InputError, match="--filter is for packet captures"):
-        both(SAMPLES / "segments", wanted=Wanted({"frames"}, Reading(), None, "error"))
 
 
 def test_text(both):

@@ -1,0 +1,280 @@
+"""The upkeep of a lake: few large files in place of many small ones, and rows that have to go.
+
+Files of a table are read and written anew with the rows that stay, in one transaction of the table. Rows of runs that
+`inputs` does not name go along if their file is old: a younger one may be of a run that is about to end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kwire_cli.lake import delta
+from kwire_cli.lake.arrow_files import arrow_place
+from kwire_cli.lake.delta import DAY, NO_DAY, RUN, UNIT, Statistics, Written
+from kwire_cli.lake.query import Lake
+from kwire_cli.stores.writing import make_folder, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from kwire_cli.stores import Place
+
+    Keep = Callable[[pa.Table], pa.Array | None]
+    """Returns which rows stay, None if all do."""
+
+SMALL = 8 << 20
+"""Bytes of a small file."""
+MANY, MANY_SMALL = 1000, 64
+"""Files of a table, and small files of a table, from which on the next export compacts the table."""
+TARGET = 128 << 20
+"""Bytes of the files that are compacted to, about."""
+OLD_MS = 24 * 3600 * 1000
+"""Milliseconds after which rows that `inputs` does not name are of a run that died or was replaced."""
+HOURS = 168
+"""Hours for which files stay on the disk that no table has any more: readers may still have them open."""
+KEYED = ("frames", "faults", "bodies_")
+"""The tables whose rows have the key of a frame, or the beginnings of their names."""
+
+
+def compact_grown(folder: Place) -> list[str]:
+    """Compact the tables that have many files, and return their names."""
+    grown = []
+    for table in delta.tables_of(folder):
+        sizes = [action["size_bytes"] for action in _actions(folder, table)]
+        if len(sizes) > MANY or sum(size < SMALL for size in sizes) > MANY_SMALL:
+            compact(folder, table)
+            grown.append(table)
+    return grown
+
+
+def compact(folder: Place, table: str) -> int:
+    """Put the small files of each day of a table together; return how many files are gone."""
+    runs = _runs(folder)
+
+    def wanted(actions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        small = [action for action in actions if action["size_bytes"] < TARGET // 2]
+        return small if len(small) > 1 else []
+
+    return _rewrite(folder, table, wanted, lambda action: _keep_named(runs, action))
+
+
+def compact_all(folder: Place) -> int:
+    """Compact all tables, and remove files that no table has had for a week; return how many files are gone."""
+    gone = sum(compact(folder, table) for table in delta.tables_of(folder))
+    _vacuum(folder, HOURS)
+    return gone
+
+
+def remove_older(folder: Place, days: float, now: datetime | None = None) -> int:
+    """Remove the rows of days that are older than so many days; return how many files are gone.
+
+    Inputs stay known: they are not read again.
+    """
+    first = ((now or datetime.now(UTC)) - timedelta(days=days)).date().isoformat()
+    count = 0
+    for table in delta.tables_of(folder):
+        count += _remove_days(folder, table, first)
+    _vacuum(folder, HOURS)
+    return count
+
+
+def _remove_days(folder: Place, table: str, first: str) -> int:
+    def commit() -> int:
+        opened = delta.opened(folder, table)
+        actions = pa.table(opened.get_add_actions(flatten=True)).to_pylist()
+        gone = [each for each in actions if (each.get(f"partition.{DAY}") or first) < first]
+        if gone:
+            with delta.told(folder / table):
+                removes = [delta.remove_action(each) for each in gone]
+                opened.create_write_transaction([*removes], "append", opened.schema(), [DAY])
+        return len(gone)
+
+    count: int = delta.again(commit)
+    return count
+
+
+@dataclass(frozen=True)
+class Deleted:
+    """The result of a deletion: frames, and capture points whose connections carry nothing any more."""
+
+    frames: int
+    points: int
+
+
+def delete(folder: Place, condition: str) -> Deleted:
+    """Delete the frames for which a condition over `frames` holds, with all that other tables say of them.
+
+    Bodies and faults of these frames go, the clients' names, and what connections of their capture points carry, which
+    may be bytes of these frames. Files of before are removed from the disk at once, so nobody may write or read
+    meanwhile. Costs, which are sums, stay.
+
+    Raises:
+        InputError: DuckDB refuses the condition.
+
+    """
+    query = f"select capture_point, connection, frame, client_id from frames where ({condition})"  # noqa: S608 - the user's own
+    with Lake(folder, query) as lake:
+        found = lake.arrow(query).read_all()
+    if not found.num_rows:
+        return Deleted(0, 0)
+    keys = pc.unique(_keys(found))
+    clients, points = pc.unique(found["client_id"]), pc.unique(found["capture_point"])
+
+    def keep(action: Mapping[str, Any]) -> Keep:
+        del action
+        return lambda rows: pc.invert(pc.is_in(_keys(rows), keys))
+
+    def keep_names(_: Mapping[str, Any]) -> Keep:
+        return lambda rows: pc.invert(pc.and_(pc.equal(rows["kind"], "client"), pc.is_in(rows["key"], clients)))
+
+    def keep_carried(_: Mapping[str, Any]) -> Keep:
+        return lambda rows: pc.invert(pc.is_in(rows["capture_point"], points))
+
+    for table in delta.tables_of(folder):
+        if table.startswith(KEYED):
+            _rewrite(folder, table, list, keep)
+    for table, those in (("names", keep_names), ("carried", keep_carried)):
+        if delta.exists(folder, table):
+            _rewrite(folder, table, list, those)
+    _vacuum(folder, 0)
+    return Deleted(found.num_rows, len(points))
+
+
+def _keys(rows: pa.Table) -> pa.ChunkedArray:
+    numbers = [rows[name].cast(pa.string()).fill_null("") for name in ("connection", "frame")]
+    return pc.binary_join_element_wise(rows["capture_point"], *numbers, "\0")
+
+
+# Files that are written anew.
+
+
+def _actions(folder: Place, table: str) -> list[dict[str, Any]]:
+    actions: list[dict[str, Any]] = pa.table(delta.opened(folder, table).get_add_actions(flatten=True)).to_pylist()
+    return actions
+
+
+def _runs(folder: Place) -> pa.Array:
+    named = delta.inputs_of(folder).runs
+    return pa.array([f"{unit}\0{run}" for unit, run in named.items()], pa.string())
+
+
+def _keep_named(runs: pa.Array, action: Mapping[str, Any]) -> Keep:
+    """Return what keeps the rows that count, and all rows of a young file."""
+    if action["modification_time"] > time.time() * 1000 - OLD_MS:
+        return lambda _: None
+    return lambda rows: pc.is_in(pc.binary_join_element_wise(rows[UNIT], rows[RUN], "\0"), runs)
+
+
+def _rewrite(
+    folder: Place,
+    table: str,
+    wanted: Callable[[Sequence[Mapping[str, Any]]], Sequence[Mapping[str, Any]]],
+    keep: Callable[[Mapping[str, Any]], Keep],
+) -> int:
+    """Write the files of each day that are `wanted` of all files anew, with the rows that stay.
+
+    Return how many files are gone.
+    """
+
+    def commit() -> int:
+        opened = delta.opened(folder, table)
+        days: dict[str | None, list[Mapping[str, Any]]] = defaultdict(list)
+        for action in pa.table(opened.get_add_actions(flatten=True)).to_pylist():
+            days[action.get(f"partition.{DAY}")].append(action)
+        actions: list[Any] = []
+        gone = 0
+        for day, files in days.items():
+            own = wanted(files)
+            if not own:
+                continue
+            made = [*_written(folder, table, day, _staying(folder, table, own, keep))]
+            actions += [delta.add_action(each) for each in made]
+            actions += [delta.remove_action(each) for each in own]
+            gone += len(own) - len(made)
+        if actions:
+            with delta.told(folder / table):
+                opened.create_write_transaction(actions, "append", opened.schema(), [DAY])
+        return gone
+
+    count: int = delta.again(commit)
+    return count
+
+
+def _staying(
+    folder: Place, table: str, actions: Sequence[Mapping[str, Any]], keep: Callable[[Mapping[str, Any]], Keep]
+) -> Iterator[pa.Table]:
+    """Yield the rows of files that stay, with all columns of the table."""
+    schema = pa.schema(delta.opened(folder, table).schema().to_arrow())
+    whole = pa.schema([each for each in schema if each.name != DAY])
+    for action in actions:
+        stays = keep(action)
+        files, name = arrow_place(folder / table / action["path"])
+        with delta.told(folder / table):
+            source = pq.ParquetFile(name, filesystem=files)
+        for number in range(source.num_row_groups):
+            rows = source.read_row_group(number)
+            mask = stays(rows)
+            rows = rows if mask is None else rows.filter(mask)
+            if rows.num_rows:
+                yield _widened(rows, whole)
+
+
+def _widened(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return rows with the columns of a table that has grown since; a struct gets its new fields."""
+    columns = [
+        rows[each.name].cast(each.type) if each.name in rows.column_names else pa.nulls(rows.num_rows, each.type)
+        for each in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _written(folder: Place, table: str, day: str | None, parts: Iterator[pa.Table]) -> Iterator[Written]:
+    """Write rows into files of about TARGET bytes."""
+    out: pq.ParquetWriter | None = None
+    path = ""
+    statistics = Statistics()
+    count = size = 0
+    for rows in parts:
+        if out is None:
+            path = f"{DAY}={day or NO_DAY}/{uuid4().hex}.parquet"
+            make_folder((folder / table / path).parent)
+            files, name = arrow_place(folder / table / path)
+            out = pq.ParquetWriter(name, rows.schema, filesystem=files, compression="zstd", store_schema=False)
+            statistics = Statistics()
+            count = size = 0
+        with writing(folder / table):
+            out.write_table(rows)
+        statistics.add(rows)
+        count += rows.num_rows
+        size += rows.nbytes
+        if size > 8 * TARGET:  # in memory, which is more than on the disk
+            yield _closed(folder, table, path, day, out, count, statistics)
+            out = None
+    if out is not None:
+        yield _closed(folder, table, path, day, out, count, statistics)
+
+
+def _closed(
+    folder: Place, table: str, path: str, day: str | None, out: pq.ParquetWriter, rows: int, statistics: Statistics
+) -> Written:
+    with writing(folder / table):
+        out.close()
+    size = (folder / table / path).stat().st_size
+    return Written(table, path, day, rows, size, statistics.json(), out.schema.serialize().to_pybytes())
+
+
+def _vacuum(folder: Place, hours: int) -> None:
+    """Remove files from the disk that no table has had for so many hours."""
+    for table in ("inputs", *delta.tables_of(folder)):
+        opened = delta.opened(folder, table)
+        with delta.told(folder / table):
+            opened.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=True)

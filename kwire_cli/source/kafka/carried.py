@@ -1,0 +1,200 @@
+"""What a connection carries from one capture file to the next one, as JSON: no pickles, and no names of classes.
+
+A connection is steady if both sides are certain, no segment waits and no hole is open. Then it goes on with little: the
+next sequence numbers, the requests that wait for their responses, and the beginnings of frames that have come. The
+reader of the next file is fed with segments made of these. Any other connection carries its segments since it began or
+was last steady, as they were; the lines in them that were given before are counted, and are not given again.
+
+Packets of the next file are counted from FIRST on. Those that are carried have numbers below that, as far below as they
+were before the end of their capture: decisions that wait for some packets fall as if there were one file.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.source.packets.model import NO_TIME, Place, Segment, turned
+from kwire_cli.structs.network import ACK, PSH, SYN
+
+if TYPE_CHECKING:
+    from kwire_cli.source.kafka.bulk_frames import EndsReader
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.packets.descriptors import Run
+
+FIRST = 1 << 20
+MOST_BYTES = 64 << 10
+"""Bytes of segments that a connection carries."""
+MOST_SEGMENTS = 4096
+MOST_PENDING = 1 << 20
+"""Bytes of requests that wait, of a connection that carries these in place of segments."""
+_SEQUENCE = 0xFFFFFFFF
+
+
+@dataclass
+class Carrier:
+    """Follows what is read of a connection, for what it has to carry in the end.
+
+    `steady` is the state at which the connection was steady last, as far as that had to be known, `segments` are those
+    since, and `given` is the number of lines until then. A connection is `lost` if it has more than it may carry.
+    """
+
+    reader: EndsReader
+    steady: dict[str, Any] | None = None
+    segments: list[list[Any]] = field(default_factory=list)
+    given: int = 0
+    lost: bool = False
+    size: int = 0
+    latest: int = NO_TIME
+    """The time of the last packet in nanoseconds."""
+
+    def took(self, run: Run) -> None:
+        """Take segments that the reader has read."""
+        if len(run.rows):
+            self.latest = max(self.latest, int(run.rows["time"].max()))
+        if self.reader.is_over:
+            self._begin(None)
+            return
+        self.size += int(run.rows["size"].sum())
+        if self.size > MOST_BYTES or len(self.segments) + len(run.rows) > MOST_SEGMENTS:
+            self._begin(_steady(self.reader))
+            self.lost = self.steady is None
+        elif not self.lost:
+            self.segments += [self._row(segment) for segment in run.segments(self.reader.ends)]
+
+    def _begin(self, steady: dict[str, Any] | None) -> None:
+        self.steady = steady
+        self.segments = []
+        self.size = 0
+        self.given = self.reader.count
+        self.lost = False
+
+    def _row(self, segment: Segment) -> list[Any]:
+        packet, time, ends, sequence, acknowledgment, flags, payload, missing = segment
+        place = self.reader.origin.place(packet)
+        numbers = (int(ends != self.reader.ends), sequence, acknowledgment, flags, missing)
+        return [_text(payload), packet, time, *place, *numbers]
+
+    def state(self, last: int) -> dict[str, Any] | None:
+        """Return what the connection carries behind packet `last` of the capture, None if it is over."""
+        if self.reader.is_over:
+            return None
+        steady = _steady(self.reader)
+        if steady is None and self.lost:
+            return {"lost": True}
+        state = {"steady": steady} if steady else {"steady": self.steady, "segments": self.segments}
+        return {**state, "given": 0 if steady else self.reader.count - self.given, "last": last}
+
+
+def _text(data: bytes | memoryview) -> str:
+    return b64encode(data).decode()
+
+
+def _steady(reader: EndsReader) -> dict[str, Any] | None:
+    """Return what is enough for a steady connection to go on, None if it is not steady."""
+    found = reader.steady
+    if found is None:
+        return None
+    connection, half = found
+    if sum(len(seen.data) for seen in connection.pending) > MOST_PENDING:
+        return None
+    client = connection.client or 0
+    halves = {half.direction: half, half.peer.direction: half.peer}
+    ends = {half.direction: reader.ends, half.peer.direction: turned(reader.ends)}
+    rests = []
+    for side in (client, 1 - client):
+        data, packet, time = connection.beginning(side)
+        rests.append([_text(data), packet, time, *reader.origin.place(packet)])
+    return {
+        "key": connection.key,
+        "client": _text(ends[client]),
+        "next": [halves[client].next, halves[1 - client].next],
+        "rests": rests,
+        "pending": [
+            [_text(seen.data), seen.packet, seen.time, *seen.line.where, seen.line.number]
+            for seen in connection.pending
+        ],
+        "software": connection.software,
+        "delayed_until": connection.delayed_until,
+        "packet": half.connection.last,
+        "frames": reader.count,
+    }
+
+
+def go_on(reader: EndsReader, state: dict[str, Any]) -> tuple[Carrier, list[Captured]]:
+    """Feed a new reader with what a connection carries. Return what follows the connection, and the lines that are
+    complete by now and were not given before.
+
+    The reader's origin counts packets from FIRST on.
+    """
+    carrier = Carrier(reader)
+    if state.get("lost"):
+        return carrier, []
+    last = state["last"]
+    if steady := state["steady"]:
+        steady = {
+            **steady,
+            "rests": [_renumbered(reader, row, last) for row in steady["rests"]],
+            "pending": [_renumbered(reader, row, last) for row in steady["pending"]],
+            "packet": _number(steady["packet"], last),
+        }
+        _feed_steady(reader, steady)
+        reader.go_on_at(steady["frames"])
+        carrier.steady = steady
+    carrier.given = reader.count
+    for row in state.get("segments", ()):
+        data, packet, *rest = _renumbered(reader, row, last)
+        carrier.segments.append([data, packet, *rest])
+        carrier.size += len(b64decode(data))
+    lines = reader.feed([_segment(row, reader.ends) for row in carrier.segments])
+    return carrier, lines[state["given"] :]
+
+
+def _renumbered(reader: EndsReader, row: list[Any], last: int) -> list[Any]:
+    """Return a row of what is carried with the number that its packet has now. The origin gets to know its place."""
+    data, packet, time, file, place, *rest = row
+    number = _number(packet, last)
+    reader.origin.earlier[number] = Place(file, place)
+    return [data, number, time, file, place, *rest]
+
+
+def _number(packet: int, last: int) -> int:
+    return max(FIRST + min(packet - last, 0), 1)
+
+
+def _segment(row: list[Any], ends: bytes) -> Segment:
+    data, packet, time, _, _, is_turned, sequence, acknowledgment, flags, missing = row
+    own = turned(ends) if is_turned else ends
+    return Segment(packet, time, own, sequence, acknowledgment, flags, b64decode(data), missing)
+
+
+def _feed_steady(reader: EndsReader, state: dict[str, Any]) -> None:
+    up, down = state["next"]
+    client = b64decode(state["client"])
+    broker = turned(client)
+    rest, answer = state["rests"]
+    sent = [(b64decode(row[0]), row[1], row[2]) for row in (*state["pending"], rest) if row[0]]
+    begun = b64decode(answer[0])
+    start = (up - sum(len(data) for data, *_ in sent)) & _SEQUENCE
+    begin = (down - len(begun)) & _SEQUENCE
+    packet, time = (sent[0][1], sent[0][2]) if sent else (state["packet"], None)
+    made = [
+        Segment(packet, time, client, (start - 1) & _SEQUENCE, 0, SYN, b""),
+        Segment(packet, time, broker, (begin - 1) & _SEQUENCE, start, SYN | ACK, b""),
+        Segment(packet, time, client, start, begin, ACK, b""),
+    ]
+    at = start
+    for data, number, when in sent:
+        made.append(Segment(number, when, client, at, begin, ACK | PSH, data))
+        at = (at + len(data)) & _SEQUENCE
+    if begun:
+        made.append(Segment(answer[1], answer[2], broker, begin, at, ACK | PSH, begun))
+    reader.feed(made)
+    for connection in reader.connections:
+        connection.key = state["key"]
+        connection.software = state["software"]
+        connection.delayed_until = state["delayed_until"]
+        for seen, row in zip(connection.pending, state["pending"], strict=False):
+            seen.line.number = row[-1]
+            seen.line.software = state["software"]
