@@ -33,6 +33,7 @@ def queries_in(folder: str) -> Mapping[str, str]:
     return {
         file.name.removesuffix(".sql"): file.read_text("utf-8")
         for file in (files("kwire_cli.questions") / folder).iterdir()
+        if file.name.endswith(".sql")
     }
 
 

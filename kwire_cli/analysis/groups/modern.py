@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.groups.generations import changes
 from kwire_cli.analysis.groups.moves import NOTHING, Assignment, lapse
 from kwire_cli.analysis.groups.timeline import (
     FENCED,
@@ -17,7 +16,6 @@ from kwire_cli.analysis.groups.timeline import (
     Trigger,
     in_effect,
     moved_between,
-    names,
     refusal,
     subscribes,
     why_left,
@@ -113,7 +111,8 @@ class ModernReplay:
 
     def _share(self, move: Move) -> None:
         times = f"delivered {move.times} times" if move.reason == "redelivery" else f"{move.times} records"
-        self._event(move, move.reason, "", f"{names(move.owned or ())} {move.detail}: {times}", count=move.times)
+        where = ", ".join(f"{topic}-{number}" for topic, number in move.owned or ())
+        self._event(move, move.reason, "", f"{where} {move.detail}: {times}", count=move.times)
 
     def _trigger(self, trigger: Trigger) -> None:
         """Begin a rebalance, or add to the one that nobody was told of yet."""
@@ -266,11 +265,12 @@ class ModernReplay:
         elif state.empty_since is None:
             state.empty_since = move.at
         client = move.client or member.client
-        row = Assigned(
-            move.at, state.epoch, move.member, client, assignment, assignment - had, had - assignment, move.place
+        self.timeline.assigned.append(
+            Assigned(
+                move.at, state.epoch, move.member, client, assignment, assignment - had, had - assignment, move.place
+            )
         )
-        self.timeline.assigned.append(row)
-        self._event(move._replace(client=client), "assignment", "", changes(row), count=len(assignment), minor=True)
+        self._event(move._replace(client=client), "assignment", count=len(assignment), minor=True)
 
     def _settle_empty(self, name: str, state: _State, until: float | None) -> None:
         """Add up the time without partitions of a member that has some now, or ends."""

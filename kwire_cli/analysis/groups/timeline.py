@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kwire_cli.analysis.groups.moves import CONNECT, NOTHING, UNTIMED, Assignment, lapse
-from kwire_cli.errors import few
 from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
@@ -366,21 +365,6 @@ def short(member: str, client: str = "") -> str:
     """Return the beginning of a member id that tells it from others: client ids and names are cut from its front."""
     rest = member.removeprefix(f"{client}-") if client else member
     return rest[:8] if len(rest) > 8 else rest
-
-
-def names(partitions: Iterable[Partition], most: int = 3) -> str:
-    """Return partitions as text, by topic: `orders-0, 1, payments-2`."""
-    texts: list[str] = []
-    last = None
-    for topic, number in sorted(partitions):
-        texts.append(f"{number}" if topic == last else name_of(topic, number))
-        last = topic if number >= 0 else None
-    return few(texts, most)
-
-
-def name_of(topic: str, number: int) -> str:
-    """Return the name of a partition or a task; that of a connector, which has the number -1, is its own."""
-    return f"{topic}-{number}" if number >= 0 else topic
 
 
 def moved_between(
