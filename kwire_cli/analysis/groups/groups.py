@@ -112,6 +112,8 @@ _LEVELS: dict[str, Level] = {
 class Groups(TableFold):
     """The groups in captures, request logs and the logs of coordinators."""
 
+    needs_batches = True
+
     def __init__(self, redaction: Redaction) -> None:
         super().__init__(redaction, queries_in("groups"), (REPLAYED,))
 

@@ -82,7 +82,8 @@ class LogTransactions:
     def __init__(self) -> None:
         self.partitions: dict[tuple[str, str], PartitionLog] = {}
         """Logs by folder and partition: copies on several brokers are logs of their own."""
-        self.records: list[StateRecord] = []
+        self.records: dict[StateRecord, StateRecord] = {}
+        """The records of `__transaction_state`, by the record without its file: copies on several brokers are one."""
         self.latest: dict[str, StateRecord] = {}
         """The newest record of each transactional id, by its offset."""
         self.dropped = 0
@@ -139,7 +140,7 @@ class LogTransactions:
 
     def _add_record(self, record: StateRecord) -> None:
         if len(self.records) < MOST_EVENTS:
-            self.records.append(record)
+            self.records.setdefault(record._replace(file=""), record)
         else:
             self.dropped += 1
         self._keep_latest(record)

@@ -80,11 +80,12 @@ class TransactionReplay:
         """Yield the rows of the tables, each with the name of its table."""
         names = self._names()
         pieces = self._logs.pieces()
-        transactions = transactions_of(self.events, self._logs.records, pieces, names)
+        records = sorted(self._logs.records.values(), key=lambda record: (record.offset, record.file))
+        transactions = transactions_of(self.events, records, pieces, names)
         for ordinal, transaction in enumerate(transactions):
             yield "transactions", (ordinal, *_transaction_row(transaction, ordinal))
         events = [_of_event(event, names) for event in self.events]
-        events += [_of_record(record) for record in sorted(set(self._logs.records), key=lambda each: each.offset)]
+        events += [_of_record(record) for record in records]
         for producer, own in pieces.items():
             for partition, piece in own:
                 events += _of_piece(partition, names.get(producer), piece)

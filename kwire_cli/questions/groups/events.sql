@@ -12,8 +12,8 @@ select
         else concat_ws(
             '; ',
             coalesce(nullif(few(partition_names(a.partitions)), ''), 'nothing'),
-            case when len(a.gained) > 0 and a.gained <> a.partitions then 'gains ' || few(partition_names(a.gained)) end,
-            case when len(a.lost) > 0 then 'loses ' || few(partition_names(a.lost)) end
+            case when a.gained not in ([], a.partitions) then 'gains ' || few(partition_names(a.gained)) end,
+            case when a.lost <> [] then 'loses ' || few(partition_names(a.lost)) end
         )
     end as detail,
     e.seconds,

@@ -1,5 +1,5 @@
--- One row for each group: what it is, and how often and how long it rebalanced. Rebalances by which a group forms do not
--- count.
+-- One row for each group: what it is, and how often and how long it rebalanced. Rebalances by which a group forms
+-- do not count.
 with again as (
     select r.*, coalesce(t.cause, 'unknown') as first_cause
     from rebalances r
@@ -48,7 +48,9 @@ select
     g.first_time as first,
     g.last_time as last,
     nullif(
-        concat_ws(', ', g.protocol || case when g.is_consuming then '' else ' (' || g.protocol_type || ')' end, g.assignor),
+        concat_ws(
+            ', ', g.protocol || case when g.is_consuming then '' else ' (' || g.protocol_type || ')' end, g.assignor
+        ),
         ''
     ) as kind,
     case when g.protocol = 'classic' then 'generation' else 'epoch' end as generation_word,
