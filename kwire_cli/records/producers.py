@@ -234,10 +234,6 @@ class ProducerState:
             transaction.add(batch)
         return NOTHING
 
-    def open_transactions(self) -> list[Transaction]:
-        """Return the open transactions by their first offsets."""
-        return sorted(self.open.values(), key=lambda transaction: transaction.first_offset)
-
     def _data(self, batch: Batch) -> Appended:
         head = batch.head
         producer, lost = self._producer(head)
