@@ -47,9 +47,9 @@ class _State:
 class ModernReplay:
     """Replays the moves of a group into its timeline: heartbeats with news, or records of its coordinator."""
 
-    def __init__(self, timeline: Timeline, intervals: dict[str, float], *, logged: bool) -> None:
+    def __init__(self, timeline: Timeline, *, logged: bool) -> None:
         self.timeline = timeline
-        self._intervals, self._logged = intervals, logged
+        self._logged = logged
         self._members: dict[str, _State] = {}
         self._epoch: int | None = None
         self._open: Rebalance | None = None
@@ -225,7 +225,7 @@ class ModernReplay:
         before = len(self._members)
         for name in [*self._members]:
             member = self.timeline.member(name)
-            least = MISSED * self._intervals.get(name, INTERVAL)
+            least = MISSED * (member.interval or INTERVAL)
             heard = None if name == move.member else member.heard(move.at)
             silence = None if heard is None else move.at - heard
             if silence is None or silence < least:

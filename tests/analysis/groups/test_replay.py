@@ -24,9 +24,9 @@ from kit.messages import ID, body_of
 
 from kwire_cli.analysis.calls import TableFold
 from kwire_cli.analysis.groups.groups import EVENTS, Groups
+from kwire_cli.analysis.groups.members import short
 from kwire_cli.analysis.groups.replay import GroupReplay
 from kwire_cli.analysis.groups.tables import REPLAYED
-from kwire_cli.analysis.groups.timeline import short
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.questions.traffic import queries_in
 from kwire_cli.view.terminal import answer_text
@@ -36,11 +36,17 @@ def groups_of(subjects):
     return asked(Groups(Redaction(CATALOG)), subjects)
 
 
+class KeptTimelines(GroupReplay):
+    def timelines(self):
+        self.kept = super().timelines()
+        return self.kept
+
+
 def timeline_of(*subjects):
-    replay = GroupReplay()
+    replay = KeptTimelines()
     replayed = replace(REPLAYED, begin=lambda: replay)
     asked(TableFold(Redaction(CATALOG), queries_in("groups"), [replayed]), subjects).finish()
-    (timeline,) = replay.timelines()
+    (timeline,) = replay.kept
     return timeline
 
 
