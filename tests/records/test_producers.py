@@ -28,8 +28,7 @@ def test_a_transaction_from_its_first_batch_to_its_marker():
     first, second, third, ended = appended(state, one, two, other, marker(4, producer=1, epoch=0, commit=False))
     assert [found.began.first_offset if found.began else None for found in (first, second, third)] == [0, None, 3]
     transaction = ended.ended.transaction
-    assert (transaction.batches, transaction.records, transaction.last_offset) == (2, 3, 2)
-    assert (transaction.since, transaction.last_time) == (TIME, TIME)
+    assert (transaction.batches, transaction.records, transaction.since) == (2, 3, TIME)
     assert (ended.ended.marker.commit, ended.ended.marker.offset) == (False, 4)
     assert ended.ended.last_stable_offset == 3
     assert begun(state) == [(2, 0, 3, True)]

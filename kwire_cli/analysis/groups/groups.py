@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.calls import TableFold
-from kwire_cli.analysis.groups.tables import REPLAYED
+from kwire_cli.analysis.groups.replay import REPLAYED
 from kwire_cli.answer import Answer, Column, Item, Note, Outline
 from kwire_cli.questions.sentence import sentence
 from kwire_cli.questions.traffic import queries_in, time_text

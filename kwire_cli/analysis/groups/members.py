@@ -80,6 +80,11 @@ class Member:
         self.session_timeout = max(self.session_timeout or 0.0, move.session_timeout or 0.0) or None
 
     @property
+    def is_let_in(self) -> bool:
+        """Whether anything names it as a member: not only calls that were refused."""
+        return not self.refused or self.joined is not None or self.partitions is not None
+
+    @property
     def label(self) -> str:
         """The client id; of a member whose calls are not in the input its member id, without the UUID at its end."""
         return self.client or _UUID.sub("", self.member)

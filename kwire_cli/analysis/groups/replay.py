@@ -9,13 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.calls import ReplayedTables
 from kwire_cli.analysis.groups.classic import ClassicReplay
 from kwire_cli.analysis.groups.logged import logged_moves, topic_names
 from kwire_cli.analysis.groups.members import Member
 from kwire_cli.analysis.groups.modern import ModernReplay
 from kwire_cli.analysis.groups.moves import UNTIMED, span_of, text
-from kwire_cli.analysis.groups.reading import HEARTBEATS, SHARES, moves_of
+from kwire_cli.analysis.groups.reading import HEARTBEATS, QUERY, SHARES, moves_of
 from kwire_cli.analysis.groups.rows import row_of_lost_groups, rows_of_groups
+from kwire_cli.analysis.groups.tables import TABLES
 from kwire_cli.analysis.groups.timeline import REBALANCING, Timeline
 from kwire_cli.analysis.subjects import Bounded
 
@@ -145,6 +147,9 @@ class GroupReplay:
         yield from rows_of_groups(self.timelines())
         if self.lost_groups:
             yield "groups", row_of_lost_groups(self.lost_groups)
+
+
+REPLAYED = ReplayedTables(TABLES, QUERY, GroupReplay)
 
 
 def _with_member(group: GroupMoves, move: Move) -> Move:

@@ -10,9 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.calls import ReplayedTables
-from kwire_cli.analysis.groups.reading import QUERY
-from kwire_cli.analysis.groups.replay import GroupReplay
 from kwire_cli.facts.buffers import PLACE
 
 if TYPE_CHECKING:
@@ -129,5 +126,3 @@ TABLES: Mapping[str, tuple[tuple[str, Any, str], ...]] = {
     ),
 }
 """The columns of each table: name, type in DuckDB, meaning."""
-
-REPLAYED = ReplayedTables(TABLES, QUERY, GroupReplay)

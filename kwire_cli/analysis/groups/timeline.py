@@ -190,15 +190,6 @@ class Timeline:
         return label if self.clients.get(label, 1) <= 1 else f"{label} ({short(member, label)})"
 
     @property
-    def let_in(self) -> list[Member]:
-        """The members, without those that the coordinator refused and that nobody names as members."""
-        return [
-            member
-            for member in self.members.values()
-            if not member.refused or member.joined is not None or member.partitions is not None
-        ]
-
-    @property
     def unit(self) -> str:
         """What members are given."""
         return "task" if self.protocol_type == CONNECT else "partition"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.subjects import LogItem
-    from kwire_cli.analysis.transactions.model import Event, HeldBack, Piece, StateRecord, Transaction
+    from kwire_cli.analysis.transactions.model import Event, Piece, StateRecord, Transaction
 
     Row = Sequence[Any]
 
@@ -92,8 +92,26 @@ class TransactionReplay:
         events.sort(key=lambda event: event.order)
         for ordinal, event in enumerate(events):
             yield "transaction_events", (ordinal, *_event_row(event, ordinal))
-        for ordinal, held in enumerate(self._logs.held_back(names)):
-            yield "open_in_logs", (ordinal, *_open_row(held, ordinal))
+        for ordinal, (log, piece, name, state, is_hanging) in enumerate(self._logs.open(names)):
+            place = Evidence("records", instant(piece.begin), file=piece.file, offset=piece.first)
+            yield (
+                "open_in_logs",
+                (
+                    ordinal,
+                    log.name,
+                    piece.producer_id,
+                    piece.epoch,
+                    name,
+                    piece.first,
+                    log.end,
+                    _microseconds(piece.begin),
+                    _microseconds(log.until),
+                    between(piece.begin, log.until),
+                    state,
+                    is_hanging,
+                    place_row(place, ordinal),
+                ),
+            )
 
 
 class _Event(NamedTuple):
@@ -198,24 +216,6 @@ def _transaction_row(transaction: Transaction, ordinal: int) -> Row:
         dict(sorted(transaction.errors.items())),
         [*transaction.clients],
         [place_row(place, ordinal * MOST_PLACES + at) for at, place in enumerate(transaction.places)],
-    )
-
-
-def _open_row(held: HeldBack, ordinal: int) -> Row:
-    place = Evidence("records", instant(held.since), file=held.file, offset=held.first_offset)
-    return (
-        held.partition,
-        held.producer_id,
-        held.epoch,
-        held.transactional_id,
-        held.first_offset,
-        held.end_offset,
-        _microseconds(held.since),
-        _microseconds(held.until),
-        between(held.since, held.until),
-        held.coordinator,
-        held.hanging,
-        place_row(place, ordinal),
     )
 
 

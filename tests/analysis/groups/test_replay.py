@@ -25,8 +25,7 @@ from kit.messages import ID, body_of
 from kwire_cli.analysis.calls import TableFold
 from kwire_cli.analysis.groups.groups import EVENTS, Groups
 from kwire_cli.analysis.groups.members import short
-from kwire_cli.analysis.groups.replay import GroupReplay
-from kwire_cli.analysis.groups.tables import REPLAYED
+from kwire_cli.analysis.groups.replay import REPLAYED, GroupReplay
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.questions.traffic import queries_in
 from kwire_cli.view.terminal import answer_text
@@ -277,9 +276,9 @@ def test_who_was_only_refused_is_no_member_and_speaks_for_no_protocol():
     )
     joined = [join(3, "id-1", 1, members=["id-1"], client="a"), sync(4, "id-1", 1, ORDERS_0, client="a")]
     timeline = timeline_of(*joined, refused)
-    assert (timeline.protocol, [member.member for member in timeline.let_in]) == ("classic", ["id-1"])
+    assert {name: member.is_let_in for name, member in timeline.members.items()} == {"id-1": True, "id-2": False}
     alone = timeline_of(refused)
-    assert (alone.protocol, alone.let_in) == ("consumer", [])
+    assert (timeline.protocol, alone.protocol, alone.members["id-2"].is_let_in) == ("classic", "consumer", False)
 
 
 def test_workers_of_connect_keep_what_they_do_not_have_to_give_up():
