@@ -10,19 +10,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
 from kwire_cli.analysis.call import Call, Evidence, LocalTime
 from kwire_cli.analysis.subjects import LogItem
+from kwire_cli.answer import Table
 from kwire_cli.facts.bodies import table_of
 from kwire_cli.facts.queries import needed_by
-from kwire_cli.questions.traffic import Traffic, time_text
+from kwire_cli.questions.traffic import Traffic, rows_of, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from kwire_cli.answer import Column
     from kwire_cli.facts.memory import Tables
     from kwire_cli.message.redaction import Redaction
 
@@ -171,35 +173,9 @@ class TableFold(Traffic):
                 tables.put(table, row)
         tables.flush()
 
-
-class _Taking(Protocol):
-    def call(self, call: Call, /) -> None: ...
-
-    def log_item(self, item: LogItem, /) -> None: ...
-
-
-State = TypeVar("State", bound=_Taking)
-
-
-class Replayed(TableFold, Generic[State]):
-    """A fold that gives the calls of a query, and batches of logs, to a replay: its `state`."""
-
-    def __init__(self, redaction: Redaction, query: str, state: State) -> None:
-        super().__init__(redaction, {"calls": query})
-        self._query = query
-        self._state = state
-
-    def log_item(self, item: LogItem) -> None:
-        """Take a batch of a log, or a gap."""
-        self._state.log_item(item)
-
-    @property
-    def state(self) -> State:
-        """The replay, to which all calls were given."""
-        with self.filled() as tables:
-            for call in calls_in(tables, self._query) if tables else ():
-                self._state.call(call)
-        return self._state
+    def table(self, name: str, columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], **shown: Any) -> Table:
+        """Return rows of a query as a table of an answer. `shown` are further fields of the table."""
+        return Table(name, columns, rows_of(columns, rows, is_local=self.is_local), **shown)
 
 
 def seconds_of(microseconds: int | None, *, is_local: bool) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.groups import groups
+from kwire_cli.analysis.groups import replay as groups
 from kwire_cli.analysis.transactions import tables as transactions
 
 if TYPE_CHECKING:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError
 from kwire_cli.questions.traffic import Traffic
+from kwire_cli.records.batch import PADDING
+from kwire_cli.records.gaps import Gap
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.batch import Batch
-    from kwire_cli.records.gaps import Gap
     from kwire_cli.source.reading import Opened
 
 
@@ -30,7 +31,7 @@ LOGS = frozenset({Kind.BATCHES, Kind.FOLDER})
 
 
 class LogItem(NamedTuple):
-    """A batch of a log directory, or the bytes between two, with its topic and partition."""
+    """A batch of a log, or a gap, with its topic and partition."""
 
     topic: str | None
     partition: int | None
@@ -41,6 +42,11 @@ class LogItem(NamedTuple):
     def name(self) -> str:
         """The partition's folder, such as `orders-0`; the file if no folder names it."""
         return self.file if self.topic is None or self.partition is None else f"{self.topic}-{self.partition}"
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the bytes are neither a batch nor padding."""
+        return isinstance(self.item, Gap) and self.item.code != PADDING
 
     @property
     def log(self) -> tuple[str, str]:
@@ -108,8 +114,8 @@ def add_all(
     `begun` is called with each input before it is read. A fold in tables takes a large capture at once.
 
     Raises:
-        InputError: An input cannot be read, nothing was in any input, or captures and request logs are asked together:
-            both may show the same requests, which would count twice.
+        InputError: An input cannot be read, nothing was in any input (for a fold that `needs_batches`, no batch), or
+            captures and request logs are asked together: both may show the same requests, which would count twice.
 
     """
     count = 0
@@ -122,13 +128,17 @@ def add_all(
         if kinds >= TRAFFIC:
             raise InputError("captures and request logs may show the same requests: ask about each in a run of its own")
         added = fold.begin(opened) if isinstance(fold, Traffic) else 0
+        unread = 0
         if not added:
             for subject in subjects_of(opened):
                 added += connections or not isinstance(subject, TcpConnection)
+                unread += isinstance(subject, LogItem) and subject.is_unread
                 fold.add(subject)
+        if unread == added and isinstance(fold, Traffic) and fold.needs_batches:
+            added = 0
         count += added
         if not added:
-            read.append((opened.label, opened.emptiness))
+            read.append((opened.label, "no batch that kwire can read" if unread else opened.emptiness))
         if isinstance(fold, Traffic):
             fold.end_input(opened)
     if not count:

@@ -88,6 +88,21 @@ MACROS = (
     "create macro seconds_between(a, b) as date_diff('microsecond', a, b) / 1e6",
     "create macro evidence(place) as arg_min(place, place.ordinal, 10)",
     "create macro host_of(address) as trim(regexp_replace(address, ':[0-9]+$', ''), '[]')",
+    "create macro partition_name(p) as p.topic || case when p.partition >= 0 then '-' || p.partition else '' end",
+    """
+    create macro partition_names(parts) as [
+        case
+            when i > 1 and parts[i - 1].topic = p.topic and parts[i - 1].partition >= 0 then p.partition::varchar
+            else partition_name(p)
+        end
+        for p, i in parts
+    ]
+    """,
+    """
+    create macro few(texts) as
+        array_to_string(texts[:3], ', ')
+        || case when len(texts) > 3 then ' and ' || (len(texts) - 3) || ' more' else '' end
+    """,
     *COST_MACROS,
 )
 _LATE_BROKERS = (

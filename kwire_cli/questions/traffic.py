@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from kwire_cli.answer import words
 from kwire_cli.facts.inputs import fill_large, is_large
@@ -33,6 +33,7 @@ def queries_in(folder: str) -> Mapping[str, str]:
     return {
         file.name.removesuffix(".sql"): file.read_text("utf-8")
         for file in (files("kwire_cli.questions") / folder).iterdir()
+        if file.name.endswith(".sql")
     }
 
 
@@ -60,6 +61,9 @@ class Traffic:
     `faults` counts damaged lines of request logs by code. `is_local` is true if times come from a clock whose zone is
     not known; it is right when the adding of subjects has ended.
     """
+
+    needs_batches: ClassVar[bool] = False
+    """Whether a log without any batch that can be read is an error, as the question is not about damage."""
 
     def __init__(self, redaction: Redaction, queries: Mapping[str, str]) -> None:
         self.faults: Counter[str] = Counter()

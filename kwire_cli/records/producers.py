@@ -80,16 +80,13 @@ class Transaction:
     """A transaction in one partition, without its marker. Times are milliseconds, -1 if unknown.
 
     `first_known` is false if the transaction may have begun in offsets that are missing. `since` is the earliest time
-    of a record, `last_time` the largest time of the last batch. `batches`, `records` and `bytes` count the batches that
-    were read.
+    of a record. `batches`, `records` and `bytes` count the batches that were read.
     """
 
     producer_id: int
     epoch: int
     first_offset: int
-    last_offset: int = -1
     since: int = -1
-    last_time: int = -1
     batches: int = 0
     records: int = 0
     bytes: int = 0
@@ -103,8 +100,6 @@ class Transaction:
         elif 0 <= head.first_time < self.since:
             self.since = head.first_time
         self.epoch = head.producer_epoch
-        self.last_offset = head.last_offset
-        self.last_time = head.max_timestamp
         self.batches += 1
         self.records += head.records
         self.bytes += batch.size
@@ -199,7 +194,7 @@ class ProducerState:
             if first >= 0:
                 transaction = before.get(entry.producer_id)
                 if transaction is None or transaction.first_offset != first:
-                    transaction = Transaction(entry.producer_id, entry.epoch, first, last_time=entry.timestamp)
+                    transaction = Transaction(entry.producer_id, entry.epoch, first)
                 transaction.first_known = True
                 self.open[entry.producer_id] = transaction
         self.next_offset = max(self.next_offset, end_offset)
@@ -233,10 +228,6 @@ class ProducerState:
         if transaction:
             transaction.add(batch)
         return NOTHING
-
-    def open_transactions(self) -> list[Transaction]:
-        """Return the open transactions by their first offsets."""
-        return sorted(self.open.values(), key=lambda transaction: transaction.first_offset)
 
     def _data(self, batch: Batch) -> Appended:
         head = batch.head

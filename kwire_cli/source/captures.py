@@ -12,7 +12,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.source.packets import files
 from kwire_cli.source.packets.files import Packets, packets as files_packets
 from kwire_cli.source.packets.headers import FRAGMENT
-from kwire_cli.source.packets.model import ALONE, NO_TIME, FileRow, InRow, Merged, Origin, Packet, Start
+from kwire_cli.source.packets.model import NO_TIME, FileRow, InRow, Merged, Origin, Packet
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.packets.tcp import Limits, Streams
 from kwire_cli.source.tls.decryption import Decryption
@@ -20,9 +20,8 @@ from kwire_cli.stores import location, path_of, sizes
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from kwire_cli.source.packets.descriptors import Run
     from kwire_cli.source.packets.model import Event, Notice
     from kwire_cli.source.packets.pcap import Secrets
     from kwire_cli.source.packets.points import Chain, Point
@@ -306,64 +305,3 @@ def unseen(segments: Segments, streams: Streams) -> dict[str, int]:
     sizes = {f"{kind} bytes": size for kind, size in streams.counts.items()}
     other = segments.other - Counter({FRAGMENT: segments.fragments.joined})
     return {kind: count for kind, count in (other | fragments | sizes).items() if count}
-
-
-# The events between two ends, from segments that others have found: what a capture of all connections gives
-# for these.
-
-
-class Replay:
-    """The events between the two ends in `ends`; iterate once. `last` is the number of the capture's last packet. Of
-    TLS, what was said in it.
-
-    `starts` are the first packets of the connections by number, as they come, counted file by file; `origin` says in
-    which files packets are.
-    """
-
-    def __init__(
-        self,
-        ends: bytes,
-        runs: Iterable[Run],
-        last: int,
-        secrets: Sequence[Secrets] = (),
-        origin: Origin = ALONE,
-    ) -> None:
-        self.ends, self.last, self.origin = ends, last, origin
-        self.tls = Decryption((), lambda: secrets)
-        self.streams = Streams()
-        self.starts: dict[int, int] = {}
-        self.runs = runs
-
-    def waiting_since(self) -> int | None:
-        """The lowest packet whose bytes are in no event yet; None where all are."""
-        return self.streams.waiting_since()
-
-    def __iter__(self) -> Iterator[Event]:
-        for batch in self.batches():
-            yield from batch
-
-    def batches(self) -> Iterator[list[Event]]:
-        """The events of a few packets at a time."""
-        for taken in self._batches():
-            events = self.tls.take(taken)
-            for event in events:
-                if type(event) is Start:
-                    self.starts[event.connection] = self.origin.number(event.packet)
-            yield events
-
-    def _batches(self) -> Iterator[list[Event]]:
-        feed, idle = self.streams.feed, self.streams.idle
-        events: list[Event] = []
-        taken = 0
-        for run in self.runs:
-            for segment in run.segments(self.ends):
-                if waited := idle(segment.packet - 1):
-                    events += waited
-                events += feed(segment)
-                taken += 1
-                if taken == BATCH:
-                    yield events
-                    self.origin.forget(self.waiting_since() or segment.packet)
-                    events, taken = [], 0
-        yield events
-        yield [*idle(self.last), *self.streams.close()]

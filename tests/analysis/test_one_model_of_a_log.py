@@ -36,7 +36,7 @@ def says(folder):
     held = answer_document(transactions.answer())["tables"].get("heldBack", [])
     open_ = {
         "transactions": {(row["producerId"], row["firstOffset"]) for row in held},
-        "batches": {(own.producer_id, own.first_offset) for own in state.open_transactions()} if state else set(),
+        "batches": {(own.producer_id, own.first_offset) for own in state.open.values()} if state else set(),
     }
     faults = [*verify_part(folder)]
     odd = {

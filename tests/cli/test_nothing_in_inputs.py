@@ -61,6 +61,15 @@ def test_dump_shows_that_a_partition_has_no_batches(form, partition):
     assert (done.code, done.err) == (0, "kwire: 0 batches in 1 file\n")
 
 
+@pytest.mark.parametrize("command", ["groups", "transactions"])
+def test_a_log_without_a_batch_that_can_be_read_is_no_answer(command, partition):
+    segment = partition / SEGMENT
+    segment.write_bytes(bytes(range(1, 256)) * 10)
+    assert refusal_of(command, partition) == f"kwire: {partition}: no batch that kwire can read\n"
+    shutil.copy(ROOT / "samples/segments/txn-out-0" / SEGMENT, partition / f"{5:020}.log")
+    assert kwire(command, partition).code == 0
+
+
 def test_a_partition_of_zeros_has_no_batches_to_compare(partition):
     (partition / SEGMENT).write_bytes(bytes(4096))
     done = kwire("compare", partition)

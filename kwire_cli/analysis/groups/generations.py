@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.groups.moves import NOTHING, Assignment
-from kwire_cli.analysis.groups.timeline import Assigned, Event, Rebalance, Timeline, Trigger, names
+from kwire_cli.analysis.groups.timeline import Assigned, Event, Rebalance, Timeline, Trigger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -174,7 +174,6 @@ def add_assignments(
         own = timeline.member(member)
         own.partitions, own.held = assignment, own.held or bool(assignment)
         own.client = own.client or row.client
-        detail = changes(row)
         timeline.events.append(
             Event(
                 place.at,
@@ -183,20 +182,7 @@ def add_assignments(
                 current.number,
                 member,
                 row.client,
-                "",
-                detail,
-                None,
-                len(assignment),
+                partitions=len(assignment),
                 minor=True,
             )
         )
-
-
-def changes(row: Assigned) -> str:
-    """Return an assignment as text, with what it gained and lost."""
-    parts = [names(row.partitions) or "nothing"]
-    if row.gained and row.gained != row.partitions:
-        parts.append(f"gains {names(row.gained)}")
-    if row.lost:
-        parts.append(f"loses {names(row.lost)}")
-    return "; ".join(parts)

@@ -1,156 +1,166 @@
-"""The question what goes on in groups: calls and logs of coordinators, replayed."""
+"""The question what goes on in groups: who joins and leaves and why, rebalances, and assignments.
+
+The replay fills tables, and the queries in `questions/groups` choose rows of them. Here are the columns of the answer.
+The lines for people are rows too, and `questions/groups/lines.toml` has their texts.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import tomllib
+from functools import cache
+from importlib.resources import files
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.calls import Replayed, ReplayedTables
-from kwire_cli.analysis.groups.answer import answer_of
-from kwire_cli.analysis.groups.logged import logged_moves, topic_names
-from kwire_cli.analysis.groups.moves import MOST_MEMBERS, GroupMoves, span_of, text
-from kwire_cli.analysis.groups.reading import HEARTBEATS, QUERY, SHARES, moves_of
-from kwire_cli.analysis.groups.replay import replay
-from kwire_cli.analysis.groups.tables import TABLES, table_rows
-from kwire_cli.analysis.groups.timeline import REBALANCING
+from kwire_cli.analysis.calls import TableFold
+from kwire_cli.analysis.groups.replay import REPLAYED
+from kwire_cli.answer import Answer, Column, Item, Note, Outline
+from kwire_cli.questions.sentence import sentence
+from kwire_cli.questions.traffic import queries_in, time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from typing import Any
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.call import Call
-    from kwire_cli.analysis.groups.moves import Move
-    from kwire_cli.analysis.groups.timeline import Timeline
-    from kwire_cli.analysis.subjects import LogItem
-    from kwire_cli.answer import Answer
+    from kwire_cli.answer import Block, Level
     from kwire_cli.message.redaction import Redaction
 
-MOST_GROUPS = 1 << 12
-"""Groups that are kept."""
-MOST_MOVES = 1 << 17
-"""Moves of all groups that are kept, some hundred bytes each: the first ones. Heartbeats without news are none."""
-MOST_NAMES = 1 << 16
-"""Topics whose names are kept."""
+    Rows = Sequence[Mapping[str, Any]]
+
+MOST_EVENTS = 30
+"""Events of a group that a person is shown, unless the group is chosen by name."""
+SHOWN_AWAY = 0.1
+"""Seconds without partitions that a person is shown: what is shorter is the round trips of any rebalance."""
+MOST_CHOSEN = 1000
+"""Events of a chosen group that a person is shown."""
+GROUPS = (
+    Column("group"),
+    Column("protocol", keep=2),
+    Column("protocolType", wide=True),
+    Column("assignor", keep=5),
+    Column("coordinator", keep=9),
+    Column("members", "count", keep=1),
+    Column("membersNow", "count", wide=True),
+    Column("rebalances", "count"),
+    Column("generationFirst", "id", title="generation", keep=4),
+    Column("generationLast", "id", title="to", keep=4),
+    Column("rebalanceSeconds", "duration", title="rebalancing", keep=6, sparse=True),
+    Column("longestSeconds", "duration", title="longest", keep=3, sparse=True),
+    Column("stoppedSeconds", "duration", title="nobody consumed", keep=7, sparse=True),
+    Column("causes", "map", keep=8),
+    Column("first", "instant", wide=True),
+    Column("last", "instant", wide=True),
+)
+PLACE = (
+    Column("frame", "id"),
+    Column("stream", "id"),
+    Column("capture"),
+    Column("file"),
+    Column("line", "id"),
+    Column("offset", "id"),
+)
+EVENTS = (
+    Column("time", "instant"),
+    Column("group"),
+    Column("generation", "id"),
+    Column("event"),
+    Column("member"),
+    Column("client"),
+    Column("reason"),
+    Column("detail"),
+    Column("seconds", "duration"),
+    Column("partitions", "count"),
+    *PLACE,
+)
+MEMBERS = (
+    Column("group", keep=1),
+    Column("client", title="client id"),
+    Column("member", keep=9),
+    Column("host", keep=8),
+    Column("instance", keep=3),
+    Column("joined", "instant", keep=7),
+    Column("ended", "instant", keep=6),
+    Column("partitions", "count"),
+    Column("withoutSeconds", "duration", title="without any", unit="s", keep=2),
+    Column("end", keep=4),
+    Column("rebalanceTimeoutSeconds", "duration", wide=True),
+    Column("sessionTimeoutSeconds", "duration", wide=True),
+    Column("first", "instant", wide=True),
+    Column("last", "instant", wide=True),
+)
+ASSIGNMENTS = (
+    Column("time", "instant"),
+    Column("group"),
+    Column("generation", "id"),
+    Column("member"),
+    Column("client"),
+    Column("count", "count"),
+    Column("partitions", "list"),
+    Column("gained", "list"),
+    Column("lost", "list"),
+    *PLACE,
+)
+_LEVELS: dict[str, Level] = {
+    "fenced": "error",
+    "error": "error",
+    "removed": "warning",
+    "redelivery": "warning",
+    "unused": "warning",
+}
 
 
-class GroupState:
-    """The moves of all groups so far."""
+class Groups(TableFold):
+    """The groups in captures, request logs and the logs of coordinators."""
 
-    def __init__(self) -> None:
-        self.groups: dict[str, GroupMoves] = {}
-        self.moves = 0
-        self.lost_groups = 0
-        """Moves of groups beyond MOST_GROUPS."""
-        self.topics: dict[str, str] = {}
-        """Names of topics by id, of the metadata log."""
-
-    def call(self, call: Call) -> None:
-        """Take one of the calls of QUERY, in the order of time."""
-        protocol = HEARTBEATS.get(call.api) or ("share" if call.api in SHARES else "classic")
-        for name, move in moves_of(call):
-            group = self._group(name)
-            if group is None:
-                continue
-            if move.kind != "commit":
-                (group.refused_types if move.error else group.types).add(protocol)
-                group.meet(call.broker, call.node)
-                group.protocol_type = text(call.request.get("protocolType")) or group.protocol_type
-            kept = _with_member(group, move)
-            if kept.member:
-                kept = self._sign(group, kept, call)
-            if _is_news(group, kept):
-                self._keep(group, kept)
-            self._note(group, kept)
-
-    def log_item(self, item: LogItem) -> None:
-        """Take a batch of a coordinator's log, or of the metadata log, which has the names of topics."""
-        if len(self.topics) < MOST_NAMES:
-            self.topics.update(topic_names(item))
-        for name, protocol, move in logged_moves(item):
-            group = self._group(name)
-            if group is not None:
-                group.types.add(protocol)
-                self._keep(group, move)
-
-    def _group(self, name: str) -> GroupMoves | None:
-        group = self.groups.get(name)
-        if group is None:
-            if len(self.groups) >= MOST_GROUPS:
-                self.lost_groups += 1
-                return None
-            group = self.groups[name] = GroupMoves()
-        return group
-
-    def _keep(self, group: GroupMoves, move: Move) -> None:
-        if self.moves < MOST_MOVES:
-            self.moves += 1
-            group.moves.append(move)
-        else:
-            group.moves.dropped += 1
-
-    @staticmethod
-    def _sign(group: GroupMoves, move: Move, call: Call) -> Move:
-        """Note that the member was heard of."""
-        signs = group.signs(move.member)
-        interval = span_of((call.response or {}).get("heartbeatIntervalMs"))
-        signs.learn(move.instance, interval, move.rebalance_timeout, move.session_timeout)
-        return move._replace(silence=signs.hear(move))
-
-    @staticmethod
-    def _note(group: GroupMoves, move: Move) -> None:
-        signs = group.members.get(move.member)
-        reached = move.reached if move.reached is not None else move.generation
-        if signs is not None and move.error in ("", REBALANCING):
-            signs.refused = False
-        if signs is not None and not move.error and reached is not None and move.until is not None:
-            signs.accepted = True
-            signs.reached = move.connection, reached
-
-    def timelines(self, names: Collection[str] = ()) -> list[Timeline]:
-        """Return the timelines of groups by name, by default of all."""
-        return [
-            replay(name, moves, self.topics)
-            for name, moves in sorted(self.groups.items())
-            if not names or name in names
-        ]
-
-    def rows(self) -> Iterator[tuple[str, Sequence[Any]]]:
-        """Yield the rows of all groups for their tables, each with the name of the table."""
-        return table_rows(self.timelines())
-
-
-REPLAYED = ReplayedTables(TABLES, QUERY, GroupState)
-
-
-def _with_member(group: GroupMoves, move: Move) -> Move:
-    """Return a move with the member that its connection was seen to have, if it does not say its own."""
-    if move.member:
-        if move.kind != "leave" and len(group.connections) < MOST_MEMBERS:
-            group.connections[move.connection] = move.member
-        return move
-    return move._replace(member=group.connections.get(move.connection, "")) if move.kind != "join" else move
-
-
-def _is_news(group: GroupMoves, move: Move) -> bool:
-    if move.kind != "heartbeat" or move.error or move.detail:
-        return True
-    if move.assignment is not None or move.owned is not None or move.topics is not None:
-        return True
-    signs = group.members.get(move.member)
-    reached = move.reached if move.reached is not None else move.generation
-    return signs is None or signs.reached != (move.connection, reached)
-
-
-class Groups(Replayed[GroupState]):
-    """A timeline of each group: a fold over captures, request logs and the logs of coordinators."""
+    needs_batches = True
 
     def __init__(self, redaction: Redaction) -> None:
-        super().__init__(redaction, QUERY, GroupState())
+        super().__init__(redaction, queries_in("groups"), (REPLAYED,))
 
     def names(self) -> list[str]:
-        """Return the names of the groups."""
-        return sorted(self.state.groups)
+        """Return the names of the groups. Nothing can be added afterwards."""
+        self.finish()
+        return [row["group_id"] for row in self.rows("names")]
 
     def answer(self, names: Collection[str] = ()) -> Answer:
-        """Return the groups of these names, by default all, with their events, members and assignments."""
-        state = self.state
-        return answer_of(state.timelines(names), lost=state.lost_groups, chosen=bool(names))
+        """Return the groups of these names, by default all, with their events, members and assignments.
+
+        Nothing can be added afterwards.
+        """
+        self.finish()
+        chosen = list(names)
+        groups = self.rows("groups", names=chosen)
+        limit = MOST_CHOSEN if names else MOST_EVENTS
+        lines = self.rows("lines", names=chosen, limit=limit, least_shown_s=SHOWN_AWAY)
+        by_group = {name: list(rows) for name, rows in groupby(lines, itemgetter("group_id"))}
+        blocks: list[Block] = [self.table("groups", GROUPS, groups, wide=len(groups) == 1)]
+        for group in groups:
+            items = list(_items(by_group.get(group["group"], []), is_local=self.is_local))
+            blocks.append(Outline("", items, sentence(_texts()["title"], group)))
+        blocks += [
+            self.table("events", EVENTS, self.rows("events", names=chosen), wide=True),
+            self.table("members", MEMBERS, self.rows("members", names=chosen), title="members", shown=25),
+            self.table("assignments", ASSIGNMENTS, self.rows("assignments", names=chosen), wide=True),
+        ]
+        if dropped := self.rows("dropped", names=chosen)[0]["dropped"]:
+            blocks.append(Note(f"{dropped} later events are not counted: there are too many to keep", "warning"))
+        if not groups:
+            blocks.append(Note("no group in this", "info"))
+        return Answer("groups", blocks)
+
+
+@cache
+def _texts() -> Mapping[str, Any]:
+    return tomllib.loads((files("kwire_cli.questions") / "groups" / "lines.toml").read_text("utf-8"))
+
+
+def _items(lines: Rows, *, is_local: bool) -> Iterator[Item]:
+    """Yield a line for each event: its time, the generation, and what happened."""
+    width = max((len(line["generation"]) for line in lines), default=0)
+    for line in lines:
+        clock = (time_text(line["time"], is_local=is_local) or "")[11:23]
+        clock += "  " if clock else ""
+        text = sentence(_texts()["events"][line["in_case"]], line)
+        yield Item(1, f"{clock}{line['generation']:<{width}}  {text}", level=_LEVELS.get(line["kind"], ""))
+    if lines and lines[0]["events"] > len(lines):
+        yield Item(1, sentence(_texts()["more"], {**lines[0], "more": lines[0]["events"] - len(lines)}))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.groups.generations import changes
 from kwire_cli.analysis.groups.moves import NOTHING, Assignment, lapse
 from kwire_cli.analysis.groups.timeline import (
     FENCED,
@@ -17,7 +16,6 @@ from kwire_cli.analysis.groups.timeline import (
     Trigger,
     in_effect,
     moved_between,
-    names,
     refusal,
     subscribes,
     why_left,
@@ -49,9 +47,9 @@ class _State:
 class ModernReplay:
     """Replays the moves of a group into its timeline: heartbeats with news, or records of its coordinator."""
 
-    def __init__(self, timeline: Timeline, intervals: dict[str, float], *, logged: bool) -> None:
+    def __init__(self, timeline: Timeline, *, logged: bool) -> None:
         self.timeline = timeline
-        self._intervals, self._logged = intervals, logged
+        self._logged = logged
         self._members: dict[str, _State] = {}
         self._epoch: int | None = None
         self._open: Rebalance | None = None
@@ -113,7 +111,8 @@ class ModernReplay:
 
     def _share(self, move: Move) -> None:
         times = f"delivered {move.times} times" if move.reason == "redelivery" else f"{move.times} records"
-        self._event(move, move.reason, "", f"{names(move.owned or ())} {move.detail}: {times}", count=move.times)
+        where = ", ".join(f"{topic}-{number}" for topic, number in move.owned or ())
+        self._event(move, move.reason, "", f"{where} {move.detail}: {times}", count=move.times)
 
     def _trigger(self, trigger: Trigger) -> None:
         """Begin a rebalance, or add to the one that nobody was told of yet."""
@@ -226,7 +225,7 @@ class ModernReplay:
         before = len(self._members)
         for name in [*self._members]:
             member = self.timeline.member(name)
-            least = MISSED * self._intervals.get(name, INTERVAL)
+            least = MISSED * (member.interval or INTERVAL)
             heard = None if name == move.member else member.heard(move.at)
             silence = None if heard is None else move.at - heard
             if silence is None or silence < least:
@@ -266,11 +265,12 @@ class ModernReplay:
         elif state.empty_since is None:
             state.empty_since = move.at
         client = move.client or member.client
-        row = Assigned(
-            move.at, state.epoch, move.member, client, assignment, assignment - had, had - assignment, move.place
+        self.timeline.assigned.append(
+            Assigned(
+                move.at, state.epoch, move.member, client, assignment, assignment - had, had - assignment, move.place
+            )
         )
-        self.timeline.assigned.append(row)
-        self._event(move._replace(client=client), "assignment", "", changes(row), count=len(assignment), minor=True)
+        self._event(move._replace(client=client), "assignment", count=len(assignment), minor=True)
 
     def _settle_empty(self, name: str, state: _State, until: float | None) -> None:
         """Add up the time without partitions of a member that has some now, or ends."""

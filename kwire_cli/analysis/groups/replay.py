@@ -1,48 +1,201 @@
-"""Replaying the moves of a group into its timeline."""
+"""The replay of groups: calls and batches of logs become moves, and the moves of a group become its timeline.
+
+Moves are kept until all were taken, because records and calls about one group come from several inputs. Calls and
+records are replayed apart, those without times in their order.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.calls import ReplayedTables
 from kwire_cli.analysis.groups.classic import ClassicReplay
+from kwire_cli.analysis.groups.logged import logged_moves, topic_names
+from kwire_cli.analysis.groups.members import Member
 from kwire_cli.analysis.groups.modern import ModernReplay
-from kwire_cli.analysis.groups.moves import UNTIMED
-from kwire_cli.analysis.groups.timeline import Member, Timeline
+from kwire_cli.analysis.groups.moves import UNTIMED, span_of, text
+from kwire_cli.analysis.groups.reading import HEARTBEATS, QUERY, SHARES, moves_of
+from kwire_cli.analysis.groups.rows import row_of_lost_groups, rows_of_groups
+from kwire_cli.analysis.groups.tables import TABLES
+from kwire_cli.analysis.groups.timeline import REBALANCING, Timeline
+from kwire_cli.analysis.subjects import Bounded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
-    from kwire_cli.analysis.groups.moves import Assignment, GroupMoves, Move
+    from kwire_cli.analysis.call import Call
+    from kwire_cli.analysis.groups.moves import Assignment, Move
+    from kwire_cli.analysis.subjects import LogItem
 
+MOST_GROUPS = 1 << 12
+"""Groups that are kept."""
+MOST_MOVES = 1 << 17
+"""Moves of all groups that are kept, some hundred bytes each: the first ones. Heartbeats without news are none."""
+MOST_NAMES = 1 << 16
+"""Topics whose names are kept."""
 LOGGED = frozenset({"generation", "member", "gone", "epoch", "assigned"})
 """Moves that come from records."""
 MODERN = ("consumer", "share", "streams")
+MOST_MEMBERS = 1 << 14
+"""Members of a group that are kept: a member that restarts is another one each time."""
 
 
-def replay(group: str, moves: GroupMoves, topics: Mapping[str, str]) -> Timeline:
-    """Return the timeline of a group; `topics` are names by topic id.
+@dataclass
+class GroupMoves:
+    """The moves of a group, and its timeline as far as it is known before the replay: members and coordinators."""
 
-    Where both calls and records are there, rebalances are those of calls, and so is the time without partitions of
-    members that are heard of in calls.
+    timeline: Timeline
+    moves: Bounded = field(default_factory=Bounded)
+    connections: dict[Hashable, str] = field(default_factory=dict)
+    """The member on each connection: librdkafka forgets its id before the answer that fences it has come."""
+    types: set[str] = field(default_factory=set)
+    """Protocols that the group was seen to speak: classic, consumer, share, streams."""
+    refused_types: set[str] = field(default_factory=set)
+    """Protocols of calls that were answered with errors. They tell the protocol if there are no other calls."""
+
+    def heard_of(self, name: str) -> Member:
+        """Return a member, which is new the first time. One of too many is forgotten again."""
+        members = self.timeline.members
+        member = members.get(name) or Member(name, accepted=False, refused=True)
+        if len(members) < MOST_MEMBERS:
+            members[name] = member
+        return member
+
+
+class GroupReplay:
+    """The moves of all groups, and the rows for their tables."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, GroupMoves] = {}
+        self.moves = 0
+        self.lost_groups = 0
+        """Moves of groups beyond MOST_GROUPS."""
+        self.topics: dict[str, str] = {}
+        """Names of topics by id, of the metadata log."""
+
+    def call(self, call: Call) -> None:
+        """Take one of the calls of QUERY, in the order of time."""
+        protocol = HEARTBEATS.get(call.api) or ("share" if call.api in SHARES else "classic")
+        for name, move in moves_of(call):
+            group = self._group(name)
+            if group is None:
+                continue
+            if move.kind != "commit":
+                (group.refused_types if move.error else group.types).add(protocol)
+                group.timeline.meet(call.broker, call.node)
+                group.timeline.protocol_type = text(call.request.get("protocolType")) or group.timeline.protocol_type
+            kept = _with_member(group, move)
+            if kept.member:
+                kept = self._sign(group, kept, call)
+            if _is_news(group, kept):
+                self._keep(group, kept)
+            self._note(group, kept)
+
+    def log_item(self, item: LogItem) -> None:
+        """Take a batch of a coordinator's log, or of the metadata log, which has the names of topics."""
+        if len(self.topics) < MOST_NAMES:
+            self.topics.update(topic_names(item))
+        for name, protocol, move in logged_moves(item):
+            group = self._group(name)
+            if group is not None:
+                group.types.add(protocol)
+                self._keep(group, move)
+
+    def _group(self, name: str) -> GroupMoves | None:
+        group = self.groups.get(name)
+        if group is None:
+            if len(self.groups) >= MOST_GROUPS:
+                self.lost_groups += 1
+                return None
+            group = self.groups[name] = GroupMoves(Timeline(name))
+        return group
+
+    def _keep(self, group: GroupMoves, move: Move) -> None:
+        if self.moves < MOST_MOVES:
+            self.moves += 1
+            group.moves.append(move)
+        else:
+            group.moves.dropped += 1
+
+    @staticmethod
+    def _sign(group: GroupMoves, move: Move, call: Call) -> Move:
+        """Note that the member was heard of."""
+        member = group.heard_of(move.member)
+        member.learn(move, span_of((call.response or {}).get("heartbeatIntervalMs")))
+        return move._replace(silence=member.hear(move))
+
+    @staticmethod
+    def _note(group: GroupMoves, move: Move) -> None:
+        member = group.timeline.members.get(move.member)
+        if member is None:
+            return
+        reached = move.reached if move.reached is not None else move.generation
+        if move.error in ("", REBALANCING):
+            member.refused = False
+        if not move.error and reached is not None and move.until is not None:
+            member.accepted = True
+            member.reached = move.connection, reached
+
+    def timelines(self) -> list[Timeline]:
+        """Replay all groups, and return their timelines by name."""
+        return [replay(moves, self.topics) for _, moves in sorted(self.groups.items())]
+
+    def rows(self) -> Iterator[tuple[str, Sequence[Any]]]:
+        """Yield the rows of all groups for their tables, each with the name of the table."""
+        yield from rows_of_groups(self.timelines())
+        if self.lost_groups:
+            yield "groups", row_of_lost_groups(self.lost_groups)
+
+
+REPLAYED = ReplayedTables(TABLES, QUERY, GroupReplay)
+
+
+def _with_member(group: GroupMoves, move: Move) -> Move:
+    """Return a move with the member that its connection was seen to have, if it does not say its own."""
+    if move.member:
+        if move.kind != "leave" and len(group.connections) < MOST_MEMBERS:
+            group.connections[move.connection] = move.member
+        return move
+    return move._replace(member=group.connections.get(move.connection, "")) if move.kind != "join" else move
+
+
+def _is_news(group: GroupMoves, move: Move) -> bool:
+    if move.kind != "heartbeat" or move.error or move.detail:
+        return True
+    if move.assignment is not None or move.owned is not None or move.topics is not None:
+        return True
+    member = group.timeline.members.get(move.member)
+    reached = move.reached if move.reached is not None else move.generation
+    return member is None or member.reached != (move.connection, reached)
+
+
+def replay(group: GroupMoves, topics: Mapping[str, str]) -> Timeline:
+    """Complete the timeline of a group by its moves, and return it; `topics` are names by topic id.
+
+    If there are both calls and records, rebalances and assignments are those of calls, and so is the time without
+    partitions of members that are heard of in calls.
     """
-    ordered = sorted((_named(move, topics) for move in moves.moves), key=_order)
-    timeline = _begin(group, moves, ordered)
+    ordered = sorted((_named(move, topics) for move in group.moves), key=_order)
+    timeline = group.timeline
+    timeline.dropped = group.moves.dropped
+    heard = _begin(timeline, ordered)
     calls = [move for move in ordered if move.kind not in LOGGED]
     records = [move for move in ordered if move.kind in LOGGED]
-    types = moves.types or moves.refused_types
+    types = group.types or group.refused_types
     timeline.protocol = next((name for name in (*MODERN, "classic") if name in types), "")
-    intervals = {name: signs.interval for name, signs in moves.members.items() if signs.interval is not None}
     for part, logged in ((records, True), (calls, False)):
         if not part:
             continue
         if timeline.rebalances and not logged:
             timeline.rebalances, timeline.assigned = [], []
-            timeline.events = [event for event in timeline.events if event.kind != "rebalance"]
+            timeline.events = [event for event in timeline.events if event.kind not in {"rebalance", "assignment"}]
         if not logged:
-            for name in moves.members:
-                timeline.members[name].without = 0.0
+            for member in heard:
+                member.without = 0.0
         if timeline.protocol in MODERN:
-            ModernReplay(timeline, intervals, logged=logged).run(part)
+            ModernReplay(timeline, logged=logged).run(part)
         else:
             ClassicReplay(timeline).run(part)
     timeline.events.sort(key=lambda event: (event.time, event.kind == "rebalance", event.place.frame or 0))
@@ -51,33 +204,21 @@ def replay(group: str, moves: GroupMoves, topics: Mapping[str, str]) -> Timeline
     return timeline
 
 
-def _begin(group: str, moves: GroupMoves, ordered: Iterable[Move]) -> Timeline:
-    """Return the timeline of a group before its moves are replayed: the members that were heard of.
+def _begin(timeline: Timeline, ordered: Iterable[Move]) -> list[Member]:
+    """Prepare the members that were heard of in calls, and return them.
 
-    `ordered` are the moves in the order of their times, with the silence before each.
+    A member that is only known from requests to leave has no client. `ordered` are the moves in the order of their
+    times, with the silence before each.
     """
-    timeline = Timeline(
-        group,
-        protocol_type=moves.protocol_type,
-        coordinators=dict(moves.coordinators),
-        dropped=moves.moves.dropped,
-    )
-    for member, signs in sorted(moves.members.items()):
-        timeline.members[member] = Member(
-            member,
-            *signs.caller,
-            signs.instance,
-            rebalance_timeout=signs.rebalance_timeout,
-            session_timeout=signs.session_timeout,
-            first=signs.first,
-            last=signs.last,
-            accepted=signs.accepted,
-            refused=signs.refused,
-        )
+    timeline.members = dict(sorted(timeline.members.items()))
+    heard = list(timeline.members.values())
+    for member in heard:
+        if not member.has_called:
+            member.client = member.host = ""
     for move in ordered:
         if move.silence is not None and move.member in timeline.members:
             timeline.members[move.member].gaps.append((move.time - move.silence, move.time))
-    return timeline
+    return heard
 
 
 def _order(move: Move) -> tuple[float, int, int, int]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from kwire_cli.analysis.groups.moves import CONNECT, NOTHING, UNTIMED, Assignment, lapse
-from kwire_cli.errors import few
+from kwire_cli.analysis.groups.members import Member, most_at_once, short
+from kwire_cli.analysis.groups.moves import CONNECT, NOTHING, Assignment, lapse
 from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
@@ -45,8 +44,6 @@ REBALANCING = "REBALANCE_IN_PROGRESS"
 POLL = "max.poll.interval.ms exceeded"
 LATE = 0.9
 """The part of a timeout behind which it counts as over: clients and brokers look at clocks at other moments."""
-UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-"""What a coordinator adds to the client id, or to the group.instance.id, for a member id."""
 UNSAID = ("group is already rebalancing", "need to re-join with the given member-id")
 """Beginnings of reasons in JoinGroup requests that say nothing about the cause of a rebalance."""
 
@@ -159,44 +156,6 @@ class Rebalance:
 
 
 @dataclass
-class Member:
-    """A member, as the timeline leaves it. `without` are the seconds in the group without partitions."""
-
-    member: str
-    client: str = ""
-    host: str = ""
-    instance: str | None = None
-    joined: float | None = None
-    ended: float | None = None
-    end: str = ""
-    partitions: Assignment | None = None
-    held: bool = False
-    """Whether it had partitions at any time."""
-    without: float = 0.0
-    rebalance_timeout: float | None = None
-    session_timeout: float | None = None
-    first: float | None = None
-    last: float | None = None
-    accepted: bool = True
-    """Whether the coordinator took it for a member at any time."""
-    refused: bool = False
-    """Whether all of its calls were answered with errors, apart from those that tell a member to join again."""
-    gaps: list[tuple[float, float]] = field(default_factory=list)
-    """Times without a call of it, each up to a call with news."""
-
-    @property
-    def label(self) -> str:
-        """The client id; of a member whose calls are not in the input its member id, without the UUID at its end."""
-        return self.client or UUID.sub("", self.member)
-
-    def heard(self, before: float) -> float | None:
-        """Return when it was last heard of before a time, None if that is not known."""
-        if self.last is None or self.last <= before:
-            return self.last
-        return next((start for start, end in self.gaps if start <= before <= end), None)
-
-
-@dataclass
 class Timeline:
     """All that is known of a group, events by time."""
 
@@ -214,6 +173,11 @@ class Timeline:
     """The first and the last generation."""
     dropped: int = 0
 
+    def meet(self, broker: str, node: int | None) -> None:
+        """Note a coordinator, and its node id if that is known."""
+        nodes = [number for number in (self.coordinators.get(broker), node) if number is not None]
+        self.coordinators[broker] = max(nodes, default=None)
+
     def member(self, member: str) -> Member:
         """Return a member, which is new the first time."""
         return self.members.setdefault(member, Member(member))
@@ -224,15 +188,6 @@ class Timeline:
         if label == member:
             return short(member)
         return label if self.clients.get(label, 1) <= 1 else f"{label} ({short(member, label)})"
-
-    @property
-    def let_in(self) -> list[Member]:
-        """The members, without those that the coordinator refused and that nobody names as members."""
-        return [
-            member
-            for member in self.members.values()
-            if not member.refused or member.joined is not None or member.partitions is not None
-        ]
 
     @property
     def unit(self) -> str:
@@ -248,7 +203,7 @@ class Timeline:
     def clients(self) -> dict[str, int]:
         """How many members have a client id at the same time, at most."""
         if self._clients is None:
-            self._clients = _at_once(self.members.values())
+            self._clients = most_at_once(self.members.values())
         return self._clients
 
     _clients: dict[str, int] | None = None
@@ -282,28 +237,6 @@ class Timeline:
         times = [time for member in self.members.values() for time in (member.first, member.last) if time is not None]
         times += [event.time for event in self.events]
         return (min(times), max(times)) if times else (0.0, 0.0)
-
-    @property
-    def timed(self) -> bool:
-        """Whether times are known, not only the order."""
-        return self.span[1] >= UNTIMED
-
-
-def _at_once(members: Iterable[Member]) -> dict[str, int]:
-    """Return how many members of each client id there are at the same time."""
-    points: dict[str, list[tuple[float, int]]] = {}
-    for member in members:
-        start = member.joined if member.joined is not None else member.first
-        end = member.ended if member.ended is not None else member.last
-        if start is not None and end is not None:
-            points.setdefault(member.label, []).extend(((start, 1), (max(end, start), -1)))
-    most: dict[str, int] = {}
-    for client, steps in points.items():
-        now = 0
-        for _, step in sorted(steps):
-            now += step
-            most[client] = max(most.get(client, 0), now)
-    return most
 
 
 def in_effect(moves: Sequence[Move]) -> Iterator[tuple[Move, float | None]]:
@@ -360,27 +293,6 @@ def why_left(
 def subscribes(topics: Sequence[str], before: Sequence[str]) -> str:
     """Return a change of topics as text."""
     return f"subscribes to {', '.join(topics[:3]) or 'nothing'}, before to {', '.join(before[:3]) or 'nothing'}"
-
-
-def short(member: str, client: str = "") -> str:
-    """Return the beginning of a member id that tells it from others: client ids and names are cut from its front."""
-    rest = member.removeprefix(f"{client}-") if client else member
-    return rest[:8] if len(rest) > 8 else rest
-
-
-def names(partitions: Iterable[Partition], most: int = 3) -> str:
-    """Return partitions as text, by topic: `orders-0, 1, payments-2`."""
-    texts: list[str] = []
-    last = None
-    for topic, number in sorted(partitions):
-        texts.append(f"{number}" if topic == last else name_of(topic, number))
-        last = topic if number >= 0 else None
-    return few(texts, most)
-
-
-def name_of(topic: str, number: int) -> str:
-    """Return the name of a partition or a task; that of a connector, which has the number -1, is its own."""
-    return f"{topic}-{number}" if number >= 0 else topic
 
 
 def moved_between(

@@ -11,7 +11,6 @@ from kwire_cli.analysis.transactions.model import (
     COMMITTED,
     MOST_EVENTS,
     OPEN,
-    HeldBack,
     Piece,
     StateRecord,
     Written,
@@ -22,11 +21,16 @@ from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.kafka import TRANSACTION_STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.coordinators import CoordinatorRecord, Event
     from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.records.producers import Ended
+
+    Coordinated = tuple[str | None, str | None, bool | None]
+    """The transactional id of a transaction, the state of the id by the coordinator's log, and whether the coordinator
+    does not know of the transaction: it hangs.
+    """
 
 MOST_IDS = 1 << 16
 """Transactional ids that are known at a time."""
@@ -82,7 +86,8 @@ class LogTransactions:
     def __init__(self) -> None:
         self.partitions: dict[tuple[str, str], PartitionLog] = {}
         """Logs by folder and partition: copies on several brokers are logs of their own."""
-        self.records: list[StateRecord] = []
+        self.records: dict[StateRecord, StateRecord] = {}
+        """The records of `__transaction_state`, by the record without its file: copies on several brokers are one."""
         self.latest: dict[str, StateRecord] = {}
         """The newest record of each transactional id, by its offset."""
         self.dropped = 0
@@ -139,7 +144,7 @@ class LogTransactions:
 
     def _add_record(self, record: StateRecord) -> None:
         if len(self.records) < MOST_EVENTS:
-            self.records.append(record)
+            self.records.setdefault(record._replace(file=""), record)
         else:
             self.dropped += 1
         self._keep_latest(record)
@@ -163,37 +168,20 @@ class LogTransactions:
             by_producer.setdefault(producer, []).append((name, piece))
         return by_producer
 
-    def held_back(self, names: Mapping[int, str]) -> list[HeldBack]:
-        """Return the open transactions of all partitions, the first of each partition first.
+    def open(self, names: Mapping[int, str]) -> Iterator[tuple[PartitionLog, Piece, *Coordinated]]:
+        """Yield the open transactions of all partitions, the first of each partition first, with their logs.
 
         `names` are transactional ids by producer id.
         """
         latest = {record.producer_id: record for record in self.latest.values()}
         newest = max((record.time for record in latest.values() if record.time is not None), default=None)
-        rows = []
-        for (_, partition), log in sorted(self.partitions.items()):
+        for _, log in sorted(self.partitions.items()):
             for piece in log.pieces():
                 if piece.result or piece.first < 0:
                     continue
                 record = latest.get(piece.producer_id)
                 name = names.get(piece.producer_id) or (record.transactional_id if record else None)
-                rows.append(
-                    HeldBack(
-                        partition,
-                        piece.producer_id,
-                        piece.epoch,
-                        name,
-                        piece.first,
-                        piece.begin,
-                        log.end - piece.first,
-                        log.end,
-                        log.until,
-                        record.state if record else None,
-                        _is_hanging(record, log, piece, newest),
-                        piece.file,
-                    )
-                )
-        return rows
+                yield log, piece, name, record.state if record else None, _is_hanging(record, log, piece, newest)
 
 
 def _is_hanging(record: StateRecord | None, log: PartitionLog, piece: Piece, newest: float | None) -> bool | None:
@@ -216,9 +204,8 @@ def _is_hanging(record: StateRecord | None, log: PartitionLog, piece: Piece, new
 
 def _piece(transaction: Transaction, file: str, ended: Ended | None = None) -> Piece:
     written = Written(transaction.batches, transaction.records, transaction.bytes)
-    first = transaction.first_offset
-    last = transaction.last_offset
-    piece = Piece(transaction.producer_id, transaction.epoch, file, first, last, _seconds(transaction.since), written)
+    began = _seconds(transaction.since)
+    piece = Piece(transaction.producer_id, transaction.epoch, file, transaction.first_offset, began, written)
     if ended:
         piece.result = COMMITTED if ended.marker.commit else ABORTED
         piece.marker = ended.marker.offset
@@ -235,7 +222,6 @@ def _join(piece: Piece, later: Piece) -> None:
     """Add the part that follows in the log."""
     if piece.first < 0:
         piece.first = later.first
-    piece.last = max(piece.last, later.last)
     if piece.begin is None:
         piece.begin = later.begin
     piece.written.add(later.written)

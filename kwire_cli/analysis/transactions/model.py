@@ -135,7 +135,6 @@ class Piece:
     epoch: int
     file: str
     first: int = -1
-    last: int = -1
     begin: float | None = None
     written: Written = field(default_factory=Written)
     marker: int = -1
@@ -203,26 +202,3 @@ class Transaction:
     def name(self) -> str:
         """The transactional id, or the producer id where that is not known."""
         return self.transactional_id or f"producer {self.producer_id}"
-
-
-class HeldBack(NamedTuple):
-    """A partition of a log with an open transaction: what holds its last stable offset back.
-
-    `behind` counts the offsets from there to the end of the log. `coordinator` is the state of the transactional id
-    with its partitions by `__transaction_state`, None if nothing there is about the producer. `hanging` says that the
-    coordinator does not know of the transaction there; None if the input does not show it. `until` is the newest time
-    in the log.
-    """
-
-    partition: str
-    producer_id: int
-    epoch: int
-    transactional_id: str | None
-    first_offset: int
-    since: float | None
-    behind: int
-    end_offset: int
-    until: float | None
-    coordinator: str | None
-    hanging: bool | None
-    file: str

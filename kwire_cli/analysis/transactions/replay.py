@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.subjects import LogItem
-    from kwire_cli.analysis.transactions.model import Event, HeldBack, Piece, StateRecord, Transaction
+    from kwire_cli.analysis.transactions.model import Event, Piece, StateRecord, Transaction
 
     Row = Sequence[Any]
 
@@ -80,19 +80,38 @@ class TransactionReplay:
         """Yield the rows of the tables, each with the name of its table."""
         names = self._names()
         pieces = self._logs.pieces()
-        transactions = transactions_of(self.events, self._logs.records, pieces, names)
+        records = sorted(self._logs.records.values(), key=lambda record: (record.offset, record.file))
+        transactions = transactions_of(self.events, records, pieces, names)
         for ordinal, transaction in enumerate(transactions):
             yield "transactions", (ordinal, *_transaction_row(transaction, ordinal))
         events = [_of_event(event, names) for event in self.events]
-        events += [_of_record(record) for record in sorted(set(self._logs.records), key=lambda each: each.offset)]
+        events += [_of_record(record) for record in records]
         for producer, own in pieces.items():
             for partition, piece in own:
                 events += _of_piece(partition, names.get(producer), piece)
         events.sort(key=lambda event: event.order)
         for ordinal, event in enumerate(events):
             yield "transaction_events", (ordinal, *_event_row(event, ordinal))
-        for ordinal, held in enumerate(self._logs.held_back(names)):
-            yield "open_in_logs", (ordinal, *_open_row(held, ordinal))
+        for ordinal, (log, piece, name, state, is_hanging) in enumerate(self._logs.open(names)):
+            place = Evidence("records", instant(piece.begin), file=piece.file, offset=piece.first)
+            yield (
+                "open_in_logs",
+                (
+                    ordinal,
+                    log.name,
+                    piece.producer_id,
+                    piece.epoch,
+                    name,
+                    piece.first,
+                    log.end,
+                    _microseconds(piece.begin),
+                    _microseconds(log.until),
+                    between(piece.begin, log.until),
+                    state,
+                    is_hanging,
+                    place_row(place, ordinal),
+                ),
+            )
 
 
 class _Event(NamedTuple):
@@ -197,24 +216,6 @@ def _transaction_row(transaction: Transaction, ordinal: int) -> Row:
         dict(sorted(transaction.errors.items())),
         [*transaction.clients],
         [place_row(place, ordinal * MOST_PLACES + at) for at, place in enumerate(transaction.places)],
-    )
-
-
-def _open_row(held: HeldBack, ordinal: int) -> Row:
-    place = Evidence("records", instant(held.since), file=held.file, offset=held.first_offset)
-    return (
-        held.partition,
-        held.producer_id,
-        held.epoch,
-        held.transactional_id,
-        held.first_offset,
-        held.end_offset,
-        _microseconds(held.since),
-        _microseconds(held.until),
-        between(held.since, held.until),
-        held.coordinator,
-        held.hanging,
-        place_row(place, ordinal),
     )
 
 

@@ -41,14 +41,14 @@ def transactions_of(
 ) -> list[Transaction]:
     """Return all transactions, by the time of their begin.
 
-    `events` are in the order of their times; `names` are transactional ids by producer id.
+    `events` are in the order of their times, `records` by their offsets; `names` are transactional ids by producer id.
     """
     by_identity: dict[Identity, list[Event]] = {}
     for event in events:
         by_identity.setdefault(_identity(event.transactional_id, event.producer_id, names), []).append(event)
     timelines = {identity: _of_events(own) for identity, own in by_identity.items()}
     by_name: dict[str, list[StateRecord]] = {}
-    for record in sorted(set(records), key=lambda record: (record.offset, record.file)):
+    for record in records:
         by_name.setdefault(record.transactional_id, []).append(record)
     for name, own_records in by_name.items():
         timelines[name] = _together(timelines.get(name, []), _of_records(own_records))

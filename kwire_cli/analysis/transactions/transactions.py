@@ -7,21 +7,20 @@ answer.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.calls import TableFold
 from kwire_cli.analysis.transactions.model import OPEN
 from kwire_cli.analysis.transactions.replay import TransactionReplay
 from kwire_cli.analysis.transactions.tables import REPLAYED
-from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
+from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note
 from kwire_cli.errors import counted
-from kwire_cli.questions.traffic import queries_in, time_text
+from kwire_cli.questions.traffic import queries_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from kwire_cli.answer import Block, Row
+    from kwire_cli.answer import Block
     from kwire_cli.message.redaction import Redaction
 
 TRANSACTIONS = (
@@ -77,6 +76,8 @@ HELD_BACK = (
 class Transactions(TableFold):
     """The transactions in captures, request logs and log directories."""
 
+    needs_batches = True
+
     def __init__(self, redaction: Redaction) -> None:
         self._replay = TransactionReplay()
         replayed = replace(REPLAYED, begin=lambda: self._replay)
@@ -101,30 +102,14 @@ class Transactions(TableFold):
         about = [Fact("transactionalIds", facts["names"], "count"), Fact("transactions", facts["results"] or {}, "map")]
         if facts["longest_s"] is not None:
             about.append(Fact("longestSeconds", facts["longest_s"], "duration", "longest"))
-        blocks: list[Block] = [Facts(about), self._table("transactions", TRANSACTIONS, transactions)]
+        blocks: list[Block] = [Facts(about), self.table("transactions", TRANSACTIONS, transactions, shown=MOST_ROWS)]
         if held:
             note = "the first open transaction of a partition holds back readers of committed records"
-            blocks.append(self._table("heldBack", HELD_BACK, held, note=note))
-        blocks.append(self._table("events", EVENTS, events, shown=None if ids else MOST_ROWS))
+            blocks.append(self.table("heldBack", HELD_BACK, held, shown=MOST_ROWS, note=note))
+        blocks.append(self.table("events", EVENTS, events, shown=None if ids else MOST_ROWS))
         if dropped := self._replay.dropped:
             blocks.append(Note(f"{counted(dropped, 'event')} more were too many to keep", "warning"))
         if not transactions:
             is_chosen = bool(ids) or only_open
             blocks.append(Note("there is no such transaction in this" if is_chosen else "no transaction"))
         return Answer("transactions", blocks)
-
-    def _table(
-        self,
-        name: str,
-        columns: tuple[Column, ...],
-        rows: list[dict[str, Any]],
-        *,
-        shown: int | None = MOST_ROWS,
-        note: str = "",
-    ) -> Table:
-        return Table(name, columns, [self._row(row) for row in rows], shown=shown, note=note)
-
-    def _row(self, row: dict[str, Any]) -> Row:
-        return tuple(
-            time_text(value, is_local=self.is_local) if isinstance(value, datetime) else value for value in row.values()
-        )

@@ -6,7 +6,6 @@ directories.
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -72,7 +71,7 @@ class Verification:
 
         """
         places = [[*_places(path)] for path in self.paths]
-        self.checked = Checked()
+        self.checked = Checked(caller=self.caller)
         return Answer("Verification", [Table("faults", COLUMNS, self._rows(places)), Facts(self._facts())])
 
     def _facts(self) -> Iterator[Fact]:
@@ -83,10 +82,6 @@ class Verification:
             yield Fact("notInUse", checked.unused, "count")
 
     def _rows(self, places: Sequence[Sequence[Place]]) -> Iterator[Row]:
-        with contextlib.suppress(StoppedError):
-            yield from self._all_rows(places)
-
-    def _all_rows(self, places: Sequence[Sequence[Place]]) -> Iterator[Row]:
         checked = self.checked
         empty = []
         for path, within in zip(map(path_of, self.paths), places, strict=True):
@@ -94,13 +89,14 @@ class Verification:
             long = absolute(path)
             short = str(path)
             for place in within:
-                own = Checked(caller=self.caller)
-                for fault in verify_part(place, deep=self.deep, form=self.form, checked=own):
-                    checked.faults += 1
-                    inside = fault.file.startswith(long)
-                    file = short + fault.file.removeprefix(long) if inside else fault.file
-                    yield fault.code, location(file), fault.position, fault.offset, fault.text
-                checked.add(own)
+                try:
+                    for fault in verify_part(place, deep=self.deep, form=self.form, checked=checked):
+                        checked.faults += 1
+                        inside = fault.file.startswith(long)
+                        file = short + fault.file.removeprefix(long) if inside else fault.file
+                        yield fault.code, location(file), fault.position, fault.offset, fault.text
+                except StoppedError:
+                    return
             if (checked.logs, checked.faults) == before and path.is_dir():
                 empty.append(path)
         if empty:

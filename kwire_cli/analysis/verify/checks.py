@@ -78,13 +78,6 @@ class Checked:
         self.logs += 1
         self.batches += batches
 
-    def add(self, other: Checked) -> None:
-        """Count what another counted."""
-        self.files += other.files
-        self.logs += other.logs
-        self.batches += other.batches
-        self.unused += other.unused
-
 
 def from_anomalies(file: Place, anomalies: Iterable[Anomaly], offset: int | None = None) -> Iterator[Fault]:
     """Yield the anomalies of a file by itself as faults."""

@@ -13,17 +13,13 @@ waiting as (
 held as (
     select distinct group_id, unnest(partitions) as part from group_members where has_held and ending is null
 ),
-named as (
-    select group_id, part, lag(part.topic) over (partition by group_id order by part) = part.topic as is_same_topic
-    from held
-),
 holding as (
     select
         group_id, count(*) as partitions, (
-            select count(*) from group_members m where m.group_id = n.group_id and m.has_held and m.ending is null
+            select count(*) from group_members m where m.group_id = h.group_id and m.has_held and m.ending is null
         ) as members,
-        list(case when is_same_topic then '' else part.topic || '-' end || part.partition order by part) as names
-    from named n
+        partition_names(list(part order by part)) as names
+    from held h
     group by group_id
 )
 select

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.message.known_layout import Layouts
-from kwire_cli.source.captures import Capture, Replay
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.captured import Captured, Names
 from kwire_cli.source.kafka.connection import Connection, Seen
 from kwire_cli.source.kafka.framing import Cut
@@ -89,22 +89,20 @@ def traffic(
     waiting_since: Callable[[], int | None] = lambda: None,
     again: Callable[[], Iterable[Event]] | None = None,
     names: Names | None = None,
-    layouts: Layouts | None = None,
     ended: Callable[[TcpConnection], None] | None = None,
 ) -> Iterator[Captured]:
     """The lines of a capture in the order in which their last bytes arrived.
 
     `port` is the broker's, where it is known. `waiting_since` is the lowest packet whose bytes are in no event yet,
     where any are. `again` gives the events once more from the first, if the capture can be read twice: then topic ids
-    have their names from wherever in it they stand. `names` are those known beforehand instead; `layouts` are those of
-    the catalogue, where they are there already. `ended` is told of each TCP connection that has ended, behind its
-    last line.
+    have their names from wherever in it they stand. `names` are those known beforehand instead. `ended` is called with
+    each TCP connection that has ended, after its last line.
     """
     names = (
         names if names is not None else Names(ahead=(lambda: names_in(catalog, again(), port=port)) if again else None)
     )
-    origin = events.origin if isinstance(events, Capture | Replay) else ALONE
-    lines = Lines(layouts or Layouts(catalog), port, names, waiting_since, origin)
+    origin = events.origin if isinstance(events, Capture) else ALONE
+    lines = Lines(Layouts(catalog), port, names, waiting_since, origin)
     lines.watch.ended = [] if ended else None
     for batch in _batches(events):
         yield from lines.take(batch)
@@ -123,12 +121,12 @@ def tell_ended(watch: Watch, ended: Callable[[TcpConnection], None]) -> None:
 
 
 def _batches(events: Iterable[Event]) -> Iterator[list[Event]]:
-    return events.batches() if isinstance(events, Capture | Replay) else ([event] for event in events)
+    return events.batches() if isinstance(events, Capture) else ([event] for event in events)
 
 
-def names_in(catalog: Catalog, events: Iterable[Event], *, port: int | None = None, sessions: bool = False) -> Names:
-    """The topics and brokers that a capture names, and its fetch `sessions` where they are asked for."""
-    watch = Watch(Layouts(catalog), port, Names(), names_alone=not sessions)
+def names_in(catalog: Catalog, events: Iterable[Event], *, port: int | None = None) -> Names:
+    """Return the topics and brokers that a capture names."""
+    watch = Watch(Layouts(catalog), port, Names(), names_alone=True)
     for batch in _batches(events):
         watch.take(batch)
     watch.close()

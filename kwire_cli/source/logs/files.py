@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.files import named
 from kwire_cli.source.logs.model import BATCH_KINDS, SEGMENT_KINDS, FileName, FolderName, Kind, file_name, folder_name
 from kwire_cli.spec.kafka import CLUSTER_METADATA
 from kwire_cli.stores import path_of
@@ -218,38 +217,6 @@ class Segment:
     path: str
     topic: str | None
     partition: int | None
-
-
-def segments_of(paths: Iterable[str]) -> list[Segment]:
-    """The files that paths and globs name, each once; of a folder those with batches, in order of partitions and
-    offsets.
-
-    Raises:
-        InputError: There is nothing of that name, or no segment in a folder.
-
-    """
-    segments: dict[str, Segment] = {}
-    for path in paths:
-        some = _named(path)
-        if not some:
-            raise nothing_in(path_of(path), "segment and no snapshot")
-        segments.update((segment.path, segment) for segment in some)
-    return list(segments.values())
-
-
-def _named(path: str) -> list[Segment]:
-    """Return the segments that one argument names.
-
-    A file that is named itself is taken for what it is said to be, whatever its name.
-    """
-    some: list[Place] = []
-    for name in named(path):
-        file = path_of(name)
-        if file.is_dir():
-            some += (entry.path for entry in files_in(file, BATCH_KINDS))
-        elif name == str(path_of(path)) or file_name(file.name).kind in BATCH_KINDS:
-            some.append(file)
-    return [segment_at(entry) for entry in some]
 
 
 def files_in(path: Place, kinds: Container[Kind]) -> Iterator[File]:

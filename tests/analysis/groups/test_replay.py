@@ -22,10 +22,12 @@ from kit.calls import (
 from kit.logs import keyed
 from kit.messages import ID, body_of
 
-from kwire_cli.analysis.groups.answer import EVENTS
-from kwire_cli.analysis.groups.groups import Groups
-from kwire_cli.analysis.groups.timeline import names, short
+from kwire_cli.analysis.calls import TableFold
+from kwire_cli.analysis.groups.groups import EVENTS, Groups
+from kwire_cli.analysis.groups.members import short
+from kwire_cli.analysis.groups.replay import REPLAYED, GroupReplay
 from kwire_cli.message.redaction import Redaction
+from kwire_cli.questions.traffic import queries_in
 from kwire_cli.view.terminal import answer_text
 
 
@@ -33,8 +35,17 @@ def groups_of(subjects):
     return asked(Groups(Redaction(CATALOG)), subjects)
 
 
+class KeptTimelines(GroupReplay):
+    def timelines(self):
+        self.kept = super().timelines()
+        return self.kept
+
+
 def timeline_of(*subjects):
-    (timeline,) = groups_of(subjects).state.timelines()
+    replay = KeptTimelines()
+    replayed = replace(REPLAYED, begin=lambda: replay)
+    asked(TableFold(Redaction(CATALOG), queries_in("groups"), [replayed]), subjects).finish()
+    (timeline,) = replay.kept
     return timeline
 
 
@@ -265,9 +276,9 @@ def test_who_was_only_refused_is_no_member_and_speaks_for_no_protocol():
     )
     joined = [join(3, "id-1", 1, members=["id-1"], client="a"), sync(4, "id-1", 1, ORDERS_0, client="a")]
     timeline = timeline_of(*joined, refused)
-    assert (timeline.protocol, [member.member for member in timeline.let_in]) == ("classic", ["id-1"])
+    assert {name: member.is_let_in for name, member in timeline.members.items()} == {"id-1": True, "id-2": False}
     alone = timeline_of(refused)
-    assert (alone.protocol, alone.let_in) == ("consumer", [])
+    assert (timeline.protocol, alone.protocol, alone.members["id-2"].is_let_in) == ("classic", "consumer", False)
 
 
 def test_workers_of_connect_keep_what_they_do_not_have_to_give_up():
@@ -287,7 +298,6 @@ def test_workers_of_connect_keep_what_they_do_not_have_to_give_up():
         (worker, source),
     ]
     assert all(rebalance.away == {} for rebalance in timeline.rebalances)
-    assert names(source) == "src, src-0, 1"
 
 
 def test_a_member_whose_calls_are_not_in_the_input_is_not_said_to_have_vanished():
@@ -479,12 +489,13 @@ def test_the_record_of_a_deleted_group_is_told_in_one_sentence():
     assert last.split(maxsplit=2)[1:] == ["2", "the group is deleted"]
 
 
-def test_time_without_partitions_counts_once_where_calls_and_records_tell_of_it():
+def test_what_calls_and_records_tell_counts_once():
     calls = [modern(0, "a", 0, 1, given=[]), modern(5, "a", 1, 2, given=[0]), modern(9, "a", 2, 2)]
     records = [member(1, "a", ABOUT), current(1, "a", 1, []), current(4, "a", 2, [0])]
     alone, both = timeline_of(*calls), timeline_of(*records, *calls)
     assert timeline_of(*records).members["a"].without > 0
     assert both.members["a"].without == alone.members["a"].without > 0
+    assert len(kinds(both, "assignment")) == len(both.assigned) == len(alone.assigned)
 
 
 def test_share_state_tells_records_that_are_delivered_again():
@@ -571,8 +582,8 @@ def test_without_times_a_member_that_comes_back_has_no_cause_and_no_duration():
 
 
 def test_a_group_that_cannot_be_kept_is_counted(monkeypatch):
-    monkeypatch.setattr("kwire_cli.analysis.groups.groups.MOST_GROUPS", 1)
-    monkeypatch.setattr("kwire_cli.analysis.groups.groups.MOST_MOVES", 1)
+    monkeypatch.setattr("kwire_cli.analysis.groups.replay.MOST_GROUPS", 1)
+    monkeypatch.setattr("kwire_cli.analysis.groups.replay.MOST_MOVES", 1)
     groups = groups_of([beat(1, "a", 1), beat(2, "a", 1, error=25), call("Heartbeat", 3, {"groupId": "h"}, {})])
     assert "2 later events are not counted" in groups.answer().blocks[-1].text
 
@@ -585,6 +596,5 @@ def test_without_an_assignment_the_time_without_partitions_is_not_known():
     assert dict(zip([column.name for column in members.columns], row, strict=True))["withoutSeconds"] is None
 
 
-def test_texts():
-    assert names([("b", 2), ("a", 0), ("b", 10), ("b", 3)]) == "a-0, b-2, 3 and 1 more"
+def test_the_beginning_of_a_member_id():
     assert (short("worker-1-85503186-d35e", "worker-1"), short("abc")) == ("85503186", "abc")

@@ -56,6 +56,16 @@ def test_groups_of_a_request_log():
     assert (ending, line) == ("stopped", 21)
 
 
+def test_names_of_partitions():
+    def named(*parts):
+        rows = ", ".join(f"{{'topic': '{topic}', 'partition': {number}}}" for topic, number in parts)
+        return tables.sql(f"select few(partition_names([{rows}]))").fetchall()[0][0]
+
+    with kwire.tables(SAMPLES / "incidents" / "sasl.pcap") as tables:
+        assert named(("a", 0), ("b", 2), ("b", 3), ("b", 10)) == "a-0, b-2, 3 and 1 more"
+        assert named(("src", -1), ("src", 0), ("src", 1)) == "src, src-0, 1"
+
+
 def test_an_input_without_groups_has_empty_tables():
     with kwire.tables(SAMPLES / "incidents" / "sasl.pcap") as tables:
         assert [tables.sql(f"select 1 from {table}").fetchall() for table in TABLES] == [[]] * len(TABLES)

@@ -123,6 +123,14 @@ def test_traffic_and_logs_show_the_same(inputs, begins):
     assert {row["records"] for row in rows(fold)} == {1}
 
 
+def test_copies_of_the_coordinators_log_are_one_log():
+    log = [*subjects(INCIDENTS / "fenced-producer" / "__transaction_state-0")]
+    copies = [item._replace(file=f"other/{item.file}") for item in log]
+    once, twice = (asked(Transactions(Redaction(CATALOG)), given) for given in (log, [*log, *copies]))
+    assert rows(twice) == rows(once) != []
+    assert rows(twice, "events") == rows(once, "events")
+
+
 def test_a_hanging_transaction_holds_readers_back():
     fold = asked(Transactions(Redaction(CATALOG)), subjects(INCIDENTS / "hanging-transaction"))
     [row] = rows(fold, "heldBack")

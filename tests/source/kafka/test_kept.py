@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from kit.captures import by_ends, cut, lost, new_reader, repeated, run_of, shuffled
+from kit.replayed import Replay
 
 import kwire_cli as kwire
 from kwire_cli.facts.columnar.frames import resolved
 from kwire_cli.lake.captures import PointTables
 from kwire_cli.message.known_layout import Layouts
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.source.captures import Replay
 from kwire_cli.source.kafka import bulk_frames
 from kwire_cli.source.kafka.bulk_frames import Stretch
 from kwire_cli.source.kafka.captured import Names
@@ -65,7 +65,7 @@ class Given:
 
 def at_once(ends, segments, last, secrets=()):
     replay = Replay(ends, [Given(segments)], last, secrets=secrets)
-    lines = traffic(CATALOG, replay, waiting_since=replay.waiting_since, names=Names(), layouts=LAYOUTS)
+    lines = traffic(CATALOG, replay, waiting_since=replay.waiting_since, names=Names())
     return [shown(line, replay.starts[line.stream]) for line in lines]
 
 

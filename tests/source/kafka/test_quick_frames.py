@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from kit.captures import file_of
+from kit.replayed import Replay
 
 import kwire_cli as kwire
 from kwire_cli.facts.costs.counting import Costs
 from kwire_cli.lake.line_walks import Spent
 from kwire_cli.message.known_layout import Layouts
-from kwire_cli.source.captures import Replay
 from kwire_cli.source.kafka import bulk_frames
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import Names
@@ -47,7 +47,7 @@ def one_by_one(path, size):
     found = defaultdict(lambda: Costs(CATALOG, ()))
     for replay in replays(path, size):
         again = replay()
-        for line in traffic(CATALOG, again, waiting_since=again.waiting_since, names=Names(), layouts=LAYOUTS):
+        for line in traffic(CATALOG, again, waiting_since=again.waiting_since, names=Names()):
             found[line.api, line.kind, line.api_version].add(line)
     out = Counter()
     for key, costs in found.items():
@@ -181,5 +181,5 @@ def test_frames_that_no_layout_fits(written, seed):
     path = written(out)
     check(path, 1 << 20)
     for replay in replays(path, 1 << 20):
-        kinds |= {line.kind for line in traffic(CATALOG, replay(), names=Names(), layouts=LAYOUTS)}
+        kinds |= {line.kind for line in traffic(CATALOG, replay(), names=Names())}
     assert {key[1] for key in at_once(path, 1 << 20)[0]} == kinds

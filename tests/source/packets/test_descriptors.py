@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 from kit import traffic as make
 from kit.captures import packet_of
+from kit.replayed import Replay
 
 import kwire_cli as kwire
 from kwire_cli.errors import InputError
-from kwire_cli.source.captures import Capture, Replay
+from kwire_cli.message.known_layout import Layouts
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.captured import Names
-from kwire_cli.source.kafka.traffic import names_in, traffic
+from kwire_cli.source.kafka.traffic import Watch, traffic
 from kwire_cli.source.packets.descriptors import described, outlined, runs, schedule
 from kwire_cli.source.packets.files import captures_of, packets
 from kwire_cli.source.packets.model import Start
@@ -66,7 +68,10 @@ def together(paths, size=1500):
     names = Names()
     replays = []
     for replay in connections(paths, size):
-        known = names_in(CATALOG, replay(), sessions=True)
+        watch = Watch(Layouts(CATALOG), None, Names())
+        watch.take([*replay()])
+        watch.close()
+        known = watch.names
         for kind in ("topics", "brokers", "sessions"):
             getattr(names, kind).update(getattr(known, kind))
         replays.append(replay())
