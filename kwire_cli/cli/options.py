@@ -238,7 +238,6 @@ class HeaderKeys(Printing):
     """Options for the header keys of the KIP-82 draft: --register."""
 
     SECTION: ClassVar[str] = "Input"
-    SHARED: ClassVar[bool] = True
 
     register: str | None = option(
         "--register",
