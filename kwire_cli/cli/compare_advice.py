@@ -69,6 +69,7 @@ class Advising(Printing):
     )
     histograms: int = option(
         "--histograms",
+        rare=True,
         type=click.IntRange(min=0),
         default=3,
         show_default=True,

@@ -145,7 +145,7 @@ def _with_traffic(
     if not options.traffic:
         return definitions_answer(differences)
     inputs = open_inputs(options.traffic, reading_of(options), Terminal(environment), takes=_TRAFFIC)
-    unchanged = price_traffic(changed, (body for opened in inputs for body in _bodies(opened)))
+    unchanged = price_traffic(changed, (part for opened in inputs for part in _parts(opened, changed)))
     if not unchanged and not any(change.traffic for change in changed.values()):
         raise InputError("--traffic has no message that can be read whole; --port says which port is the broker's")
     priced = [
@@ -157,12 +157,14 @@ def _with_traffic(
     return definitions_answer(priced, unchanged)
 
 
-def _bodies(opened: Opened) -> Iterator[Decoded]:
-    """Yield the messages that were decoded whole by their own version."""
+def _parts(opened: Opened, changed: Collection[str]) -> Iterator[Decoded]:
+    """Yield the messages that were decoded whole by their own version, and their headers if headers changed."""
     for subject in opened.subjects():
         frame = subject if opened.kind is Kind.FRAMES else subject.frame
         if frame and not frame.guess and frame.body and frame.body.exact:
             yield frame.body
+            if frame.header and frame.header.message in changed:
+                yield frame.header
 
 
 def _are_of(values: Values, before: Given, after: Given, *, only: bool) -> bool:

@@ -111,14 +111,14 @@ def given_cost(old: Form, new: Form, given: Any, renamed: Mapping[str, str] | No
     """Return the prices of given values in two forms; `given` and `renamed` are as in `costs`."""
     names = {path: new_path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
     back = {new_path: path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
-    return Cost("given", _price_given(old, new, given, back), _price_given(new, old, given, names))
+    return Cost("given", priced_values(old, new.spec, given, back), priced_values(new, old.spec, given, names))
 
 
-def _price_given(form: Form, other: Form, given: Any, names: Mapping[str, str]) -> Price:
-    """Return the price of values that may be those of another definition: what only that one has a field for can't be
-    carried.
+def priced_values(form: Form, other: MessageSpec, given: Any, names: Mapping[str, str]) -> Price:
+    """Return the price of values that may be those of another definition. Values that only that one has a field for
+    can't be carried. `names` are the new names of fields by their path.
     """
-    here, there = ({path for path, _ in fields_by_path(spec)} for spec in (form.spec, other.spec))
+    here, there = ({path for path, _ in fields_by_path(spec)} for spec in (form.spec, other))
     lost: dict[str, Loss] = {}
 
     def fitted(value: Any, path: str) -> Any:
