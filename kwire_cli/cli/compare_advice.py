@@ -79,6 +79,7 @@ class Advising(Printing):
     write_overlay: str | None = option(
         "--write-overlay",
         section="Output",
+        rare=True,
         type=click.Path(dir_okay=False),
         metavar="FILE",
         help="Write the changes that pay as an overlay for --overlay.",

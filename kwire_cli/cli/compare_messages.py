@@ -86,7 +86,7 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
         multiple=True,
         type=click.Choice((*OWN_WIDTH, *ENCODING_NAMES)),
         metavar="NAME",
-        help="Compare with integers in this encoding; repeatable.",
+        help="Compare with integers in this encoding, such as packed; repeatable.",
     )
     field_paths: str | None = option(
         "--paths",
