@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kwire_cli.analysis.costs.forms import Form, Loss, carried, price, written_form
 from kwire_cli.engine.python_source import MalformedError
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.costs.forms import Price
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Spans
-    from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.evolution.layout import FieldAt, StructAt
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
@@ -300,6 +299,13 @@ def _untagged(_: str, field: FieldSpec) -> FieldSpec:
     return replace(field, tag=None, tagged_versions=NONE)
 
 
+class Definitions(Protocol):
+    """Definitions of messages by name, such as a catalogue."""
+
+    def message(self, name: str) -> MessageSpec:
+        """Return the definition of a message."""
+
+
 class Overlaid:
     """Messages of the definitions of `shipped` as those of `laid` have them.
 
@@ -308,7 +314,7 @@ class Overlaid:
     subscriptions, assignments) are bytes here, and stay.
     """
 
-    def __init__(self, shipped: Catalog, laid: Catalog) -> None:
+    def __init__(self, shipped: Definitions, laid: Definitions) -> None:
         self.rewritten = self.before = self.after = 0
         self.as_written: Counter[str] = Counter()
         self._shipped, self._laid = shipped, laid
