@@ -83,7 +83,7 @@ def command(environment: Environment, options: Options) -> int:
     with one message each are compared with each other.
     """
     if options.fmt == KIP and not options.proposals:
-        raise click.UsageError("--format kip goes with --proposal")
+        raise click.UsageError("--format kip is for proposals, and there is no --proposal")
     with environment.answering():
         if options.proposals:
             others = (*MESSAGE_OPTIONS, *RECORD_OPTIONS, *ADVICE_OPTIONS, "advise", "times")
