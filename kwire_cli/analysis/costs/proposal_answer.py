@@ -177,6 +177,8 @@ def _sentence(row: dict[str, Any]) -> str:
     filled = f"{row['plain_set'] / count:.1f} and {row['tagged_set'] / count:.1f}"
     text = f"The new fields add {unset} to a message that does not set them, {filled} to one that does"
     loses_from = row["loses_from"]
+    if (row["plain_unset"], row["plain_set"]) == (row["tagged_unset"], row["tagged_set"]):
+        return f"{text}: the versions of these messages are not flexible, so that nothing is tagged."
     if row["plain_unset"] == row["plain_set"] and row["tagged_unset"] == row["tagged_set"]:
         return f"{text}; --assume gives them values."
     if loses_from is None or loses_from >= 1:

@@ -295,23 +295,30 @@ class Pricing:
         return found
 
     def _sizes(self, part: Part | None, own: Own, carried: frozenset[str]) -> tuple[int, dict[str, Sizes]]:
-        """Return the bytes of a header or body as it is, and in each form."""
-        before = part.before if part else Form(AS_IS, own.spec, own.version)
-        every = frozenset(one.path for one in self._assumptions)
+        """Return the bytes of a header or body as it is, and in each form. Equal values are written once."""
+        if part is None:
+            return _written(Form(AS_IS, own.spec, own.version), own, own.value, {}), {}
+        about = {
+            one.path: one
+            for one in self._assumptions
+            if one.path.startswith(own.above) and one.path.removeprefix(own.above) in part.proposed.added
+        }
         sizes = {}
-        for name, form in part.after.items() if part else ():
-            size, unset, filled = (self._size(part, form, own, paths) for paths in (carried, frozenset(), every))
+        for name, form in part.after.items():
+            unset = self._size(part, form, own, {})
+            filled = self._size(part, form, own, about) if about else unset
+            some = {path: one for path, one in about.items() if path in carried}
+            is_whole = len(some) == len(about)
+            size = filled if is_whole else self._size(part, form, own, some) if some else unset
             sizes[name] = Sizes(size, unset, filled)
-        return _written(before, own, own.value, {}), sizes
+        return _written(part.before, own, own.value, {}), sizes
 
-    def _size(self, part: Part | None, form: Form, own: Own, paths: frozenset[str]) -> int:
+    def _size(self, part: Part, form: Form, own: Own, assumptions: Mapping[str, Assumption]) -> int:
         """Return the bytes of a header or body in a form, with the assumed values of some new fields."""
-        assert part  # noqa: S101 - for the type checker
         value = own.value
-        for one in self._assumptions:
+        for one in assumptions.values():
             path = one.path.removeprefix(own.above)
-            if one.path in paths and one.path.startswith(own.above) and path in part.proposed.added:
-                value = with_value(value, path.split("."), one.value_of(part.proposed.added[path]))
+            value = with_value(value, path.split("."), one.value_of(part.proposed.added[path]))
         names = {path: to.rpartition(".")[2] for path, to in part.proposed.renamed.items()}
         return _written(form, own, value, names)
 

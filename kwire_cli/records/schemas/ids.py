@@ -56,11 +56,12 @@ def told_by(data: bytes, headers: Headers, part: str) -> Told | None:
         return Told(tuple(ids), start=_ID.size, by=CONFLUENT_NAME)
     if first == GUID and len(data) >= _GUID.size:
         return Told(guid=_guid(_GUID.unpack(data)[1]), start=_GUID.size, by=CONFLUENT_NAME)
-    if first == GLUE and len(data) >= _GLUE.size and data[1] in {GLUE_PLAIN, GLUE_ZLIB}:
+    if first == GLUE and len(data) >= _GLUE.size:
         _, compression, uuid = _GLUE.unpack(data)
         if compression == GLUE_PLAIN:
             return Told(guid=_guid(uuid), start=_GLUE.size, by=GLUE_NAME)
-        return Told(guid=_guid(uuid), start=0, unpacked=_unpacked(data[_GLUE.size :]), by=GLUE_NAME)
+        if compression == GLUE_ZLIB:
+            return Told(guid=_guid(uuid), start=0, unpacked=_unpacked(data[_GLUE.size :]), by=GLUE_NAME)
     return None
 
 

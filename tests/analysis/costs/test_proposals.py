@@ -146,6 +146,15 @@ def test_several_messages_have_a_sum(overlay):
     assert whole["perDay"] == pytest.approx(86400 * whole["perSecond"], rel=0.01)
 
 
+def test_versions_that_are_not_flexible_have_no_tags(overlay):
+    capture = SAMPLES / "captures" / "sarama-0.8.2.0-3.9.2.pcapng"
+    proposal = overlay({"ProduceRequest": {"fields": {"clientZone": ZONE}}})
+    answer = json_of("compare", capture, "--proposal", proposal, "--assume", "clientZone=a")
+    as_is, plain, tagged = answer["tables"]["forms"]
+    assert plain["difference"] == tagged["difference"] == 3 * as_is["messages"]
+    assert "are not flexible" in str(answer["notes"])
+
+
 def test_text_for_a_kip(overlay):
     capture = SAMPLES / "incidents" / "rebalancing.pcap"
     text = run("compare", capture, "--proposal", overlay(FETCH), "--assume", "clientZone=a@0.3", "-f", "kip").out
