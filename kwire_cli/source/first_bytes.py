@@ -25,7 +25,7 @@ LONGEST_CLIENT_ID = 1024
 _LEAST = fixed(REQUEST_HEAD).size
 """Bytes of the shortest request header."""
 _CLIENT_ID_LENGTH = fixed(REQUEST_START, ("clientIdLength",))
-"""Its size is that of all bytes before the client id."""
+"""The size of this layout is the number of bytes before the client id."""
 
 
 def client_id_length(data: Any, start: int) -> int | None:
@@ -116,7 +116,7 @@ def is_no_request(catalog: Catalog, frame: Any) -> bool:
 
 PROXY_V2 = b"\r\n\r\n\0\r\nQUIT\n"
 _PROXY_LENGTH = fixed(PROXY_HEADER, ("length",))
-"""Its size is that of the whole header, and the value counts the bytes after the header."""
+"""The size of this layout is the size of the header; the value counts the bytes after the header."""
 
 
 BEGINNINGS: tuple[tuple[str, tuple[bytes, ...]], ...] = (

@@ -1,6 +1,6 @@
 """Frames, and the headers of requests and responses.
 
-A connection carries frames: a size, a header and a body. A request's header says which api and version the body is;
+A connection carries frames: a size, a header and a body. A request's header names the api and the version of the body;
 a response's header repeats the request's correlation id and nothing else, so its layout follows from the request.
 The client id keeps its int16 length in flexible versions, where KIP-482 proposed a compact string.
 

@@ -12,6 +12,6 @@ ID = plain(magic="int8", id="int32")
 LONG_ID = plain(magic="int8", id="int64")
 GUID = plain(magic="int8", guid="uuid")
 GLUE = plain(magic="int8", compression="int8", guid="uuid")
-"""The compression of the value after the prefix is 0 for none and 5 for zlib."""
+"""The compression of the value after the prefix is 5 for zlib, and 0 if the value is not compressed."""
 HEADER_ID = plain(id="int64")
 """The value of Apicurio's record headers contentId and globalId."""

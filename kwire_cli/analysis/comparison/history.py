@@ -1,4 +1,4 @@
-"""The versions of messages as an Answer: which release brought each, how its layout changed, and what it means."""
+"""The versions of messages as an Answer: the releases, the changes of layout and the meaning of each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SAME_LAYOUT = "the same layout"
 
 
 def history_answer(specs: Sequence[MessageSpec]) -> Answer:
-    """Return the versions of some messages in order: an outline for people, for programs tables."""
+    """Return the versions of some messages in order: an outline for display, and tables for programs."""
     steps = [(spec.name, history(spec)) for spec in specs]
     blocks: list[Block] = [Outline("", [*_items(name, own)]) for name, own in steps]
     versions = [_row(name, step) for name, own in steps for step in own]
@@ -46,7 +46,9 @@ def history_answer(specs: Sequence[MessageSpec]) -> Answer:
 
 
 def _row(name: str, step: Step) -> tuple[str | int | None, ...]:
-    layout = "first" if step.before is None else "changed" if step.layout else "same"
+    layout = "changed" if step.layout else "same"
+    if step.before is None:
+        layout = "first"
     since, until = step.releases or (None, None)
     return name, step.version, since, until, layout, *(step.meaning or (None, None, None))
 

@@ -1,12 +1,12 @@
 """Proposals priced on messages: the values of each as they are, with the new fields plain, and with them tagged.
 
 A proposal is a definition or an overlay. A field that only the proposal has is new, and gets two forms: plain, at the
-end of its struct, and tagged. Assumptions say which value a new field has, and in which share of the messages. Every
+end of its struct, and tagged. Assumptions give a new field a value, in all messages or in a share of them. Every
 price is the size of bytes that were written: a message's values go through `forms.price`, first without the new values
 and then with them, and what a share costs follows from which messages carry them.
 
 A message is priced at its own version if the proposal changes the layout of that version. Otherwise it is priced at the
-highest version of both definitions, as programs speak them that know the proposal.
+highest version of both definitions, as programs that know the proposal would use.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Proposals:
             catalog.message(name)
 
     def of(self, spec: MessageSpec) -> Proposed | None:
-        """Return the proposal for a message; None if there is none."""
+        """Return the proposal for a message, or None if the proposal does not change it."""
         if spec.name not in self._known:
             new = self._definitions.get(spec.name, spec)
             for overlay in self._overlays:
@@ -172,7 +172,7 @@ class Sizes(NamedTuple):
 
 
 class Priced(NamedTuple):
-    """A frame: its message, its bytes as it is, and by form those of the frame."""
+    """A frame: its message, its bytes as it is, and its bytes in each form."""
 
     message: str
     before: int
@@ -202,7 +202,7 @@ class _UnwritableError(Exception):
     """A form has no bytes for the values of a message."""
 
 
-class Own(NamedTuple):
+class Given(NamedTuple):
     """A header or body as it came: its definition, its version and its values; `above` begins paths of assumptions."""
 
     spec: MessageSpec
@@ -228,7 +228,7 @@ class Pricing:
         self._known: dict[tuple[str, int, bytes, frozenset[str]], tuple[int, dict[str, Sizes]]] = {}
 
     def price(self, frame: Frame) -> Priced | None:
-        """Return the price of a frame that was decoded whole; None if no proposal concerns it, or if it has none."""
+        """Return the price of a frame that was decoded whole; None if no proposal concerns it, or if a form has no bytes."""
         body, header = frame.body, frame.header
         if body is None or header is None or frame.api_key is None or frame.api_version is None:
             return None
@@ -245,10 +245,10 @@ class Pricing:
             for one in self._assumptions
             if self._concerns(one, part, head) and self._carries(one, body.message)
         )
-        own = Own(body.spec, body.version, body.value, "")
+        own = Given(body.spec, body.version, body.value, "")
         try:
             in_header = self._sizes(
-                head, Own(header_spec(self._catalog, frame.kind), version, header.value, HEADER), carried
+                head, Given(header_spec(self._catalog, frame.kind), version, header.value, HEADER), carried
             )
             in_body = self._body(part, own, bytes(body.data[body.start : body.stop]), carried)
         except _UnwritableError as error:
@@ -282,7 +282,9 @@ class Pricing:
         number = self._carriers[key] = self._carriers.get(key, 0) + 1
         return int(number * one.share) > int((number - 1) * one.share)
 
-    def _body(self, part: Part | None, own: Own, data: bytes, carried: frozenset[str]) -> tuple[int, dict[str, Sizes]]:
+    def _body(
+        self, part: Part | None, own: Given, data: bytes, carried: frozenset[str]
+    ) -> tuple[int, dict[str, Sizes]]:
         """Return the sizes of a body. Equal bodies are priced once."""
         key = own.spec.name, own.version, data, carried
         found = self._known.get(key)
@@ -294,7 +296,7 @@ class Pricing:
                 self._known[key] = found
         return found
 
-    def _sizes(self, part: Part | None, own: Own, carried: frozenset[str]) -> tuple[int, dict[str, Sizes]]:
+    def _sizes(self, part: Part | None, own: Given, carried: frozenset[str]) -> tuple[int, dict[str, Sizes]]:
         """Return the bytes of a header or body as it is, and in each form. Equal values are written once."""
         if part is None:
             return _written(Form(AS_IS, own.spec, own.version), own, own.value, {}), {}
@@ -313,7 +315,7 @@ class Pricing:
             sizes[name] = Sizes(size, unset, filled)
         return _written(part.before, own, own.value, {}), sizes
 
-    def _size(self, part: Part, form: Form, own: Own, assumptions: Mapping[str, Assumption]) -> int:
+    def _size(self, part: Part, form: Form, own: Given, assumptions: Mapping[str, Assumption]) -> int:
         """Return the bytes of a header or body in a form, with the assumed values of some new fields."""
         value = own.value
         for one in assumptions.values():
@@ -323,7 +325,7 @@ class Pricing:
         return _written(form, own, value, names)
 
 
-def _written(form: Form, own: Own, value: Any, names: Mapping[str, str]) -> int:
+def _written(form: Form, own: Given, value: Any, names: Mapping[str, str]) -> int:
     found = priced_values(form, own.spec, value, names)
     if found.size is None:
         raise _UnwritableError(found.refusal)

@@ -1,10 +1,9 @@
-"""The history of a message: the release that brought each version, its change of layout, and what it means.
+"""The history of a message: the release that brought each version, its change of layout, and its meaning.
 
 About half of all new versions have the layout of the version before: the number states that a broker or a client
 behaves in another way. `specs/meanings.json` describes how, in kwire's words. Each row there has the KIP or the issue
-(`why`), and the place of the comment in Kafka's definitions on which the row rests (`comment`): the message's own
-definition, that of the other half of its api, or that of another message. "none" means that Kafka's definitions have no
-comment. Releases come from `specs/releases.json`.
+(`why`), and the definition of Kafka with the comment on which the row rests (`comment`): the message's own definition,
+the definition of the other half of its api, or another one. "none" means that Kafka's definitions have no comment. Releases come from `specs/releases.json`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 FILE = "meanings.json"
 UNSAID = "none"
-"""The place of a comment in Kafka's definitions if there is none."""
+"""The value of `comment` if Kafka's definitions have no comment."""
 
 
 class Meaning(NamedTuple):
