@@ -1,9 +1,9 @@
 """Tag sections (KIP-482), the end of every struct of a flexible version.
 
 A section is a count and then tagged fields in ascending order of their tags: a tag, a size and the data. A reader can
-step over a tag that it does not know, since the size is the number of bytes of the data. A struct that knows a tag reads the
-data by the field's own declaration. In JSON form known fields are keys of the struct, and unknown ones are kept under
-UNKNOWN_KEY. A field at its default is not written.
+step over a tag that it does not know, since the size is the number of bytes of the data. A struct that knows a tag
+reads the data by the field's own declaration. In JSON form known fields are keys of the struct, and unknown ones are
+kept under UNKNOWN_KEY. A field at its default is not written.
 """
 
 from __future__ import annotations

@@ -228,7 +228,9 @@ class Pricing:
         self._known: dict[tuple[str, int, bytes, frozenset[str]], tuple[int, dict[str, Sizes]]] = {}
 
     def price(self, frame: Frame) -> Priced | None:
-        """Return the price of a frame that was decoded whole; None if no proposal concerns it, or if a form has no bytes."""
+        """Return the price of a frame that was decoded whole, or None if no proposal concerns the frame. A frame that one
+        of the forms can't write has no price either.
+        """
         body, header = frame.body, frame.header
         if body is None or header is None or frame.api_key is None or frame.api_version is None:
             return None

@@ -2,8 +2,9 @@
 
 About half of all new versions have the layout of the version before: the number states that a broker or a client
 behaves in another way. `specs/meanings.json` describes how, in kwire's words. Each row there has the KIP or the issue
-(`why`), and the definition of Kafka with the comment on which the row rests (`comment`): the message's own definition,
-the definition of the other half of its api, or another one. "none" means that Kafka's definitions have no comment. Releases come from `specs/releases.json`.
+(`why`), and the definition of Kafka with the comment on which the row rests (`comment`): the message's own
+definition, the definition of the other half of its api, or another one. "none" means that Kafka's definitions have no
+comment. Releases come from `specs/releases.json`.
 """
 
 from __future__ import annotations
