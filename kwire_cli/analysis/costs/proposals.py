@@ -228,8 +228,9 @@ class Pricing:
         self._known: dict[tuple[str, int, bytes, frozenset[str]], tuple[int, dict[str, Sizes]]] = {}
 
     def price(self, frame: Frame) -> Priced | None:
-        """Return the price of a frame that was decoded whole. Return None if no proposal concerns the frame, or if one of
-        the forms cannot be written.
+        """Return the price of a frame that was decoded whole.
+
+        Return None if no proposal concerns the frame, or if one of the forms cannot be written.
         """
         body, header = frame.body, frame.header
         if body is None or header is None or frame.api_key is None or frame.api_version is None:
