@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import construct as c
 
+from kwire_cli.structs.composites import MessageStruct
 from kwire_cli.structs.lengths import ArrayOf, NullableStruct, Sized
-from kwire_cli.structs.messages import MessageStruct
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid
 
 NUMBERS = {

@@ -10,6 +10,7 @@ from kwire_cli.cli.options import HEX_ROWS
 from kwire_cli.errors import InputError, counted
 from kwire_cli.records.batch import head_json, note_payloads, record_json
 from kwire_cli.records.gaps import Gap
+from kwire_cli.records.registers import Register
 from kwire_cli.records.selection import Selection
 from kwire_cli.source.logs.contents import READABLE, read_contents
 from kwire_cli.view.anomaly_counts import AnomalyCounts
@@ -59,6 +60,7 @@ class BatchSettings:
     deep: bool = False
     full: bool = False
     pretty: bool = False
+    register: Register = field(default_factory=Register)
     several: bool = False
     topics: tuple[str, ...] = ()
     limit: int | None = None
@@ -157,13 +159,13 @@ class Tree(View):
 
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
-        from kwire_cli.view.tree import tree_lines  # start-up counts
+        from kwire_cli.view.tree import RecordLook, tree_lines  # start-up counts
 
         records = shown.records if self.deep else None
         if records and (batch := shown.batch):
             note_payloads(batch, records, shown.notes, self.hide)
-        full, pretty = self.settings.full, self.settings.pretty
-        self.environment.write_lines(tree_lines(shown.item, records, shown.notes, self.hide, full=full, pretty=pretty))
+        look = RecordLook(self.hide, self.settings.full, self.settings.pretty, self.settings.register)
+        self.environment.write_lines(tree_lines(shown.item, records, shown.notes, look))
 
 
 class Hex(View):

@@ -16,12 +16,14 @@ import click
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.compare_advice import ADVICE_OPTIONS, AdviceOptions, advice_on
 from kwire_cli.cli.compare_messages import MESSAGE_OPTIONS, MessageForms, messages_compared, values_compared
+from kwire_cli.cli.compare_proposal import KIP, PROPOSAL_OPTIONS, ProposalOptions, prices_of
 from kwire_cli.cli.compare_records import RECORD_OPTIONS, RecordOptions, records_compared
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
+from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.inputs import BATCHES, FITS, Fit, Terminal, note_links, reading_of, refuse_unfit
-from kwire_cli.cli.options import Report
-from kwire_cli.cli.typed_options import argument, flag, given, refuse, takes
+from kwire_cli.cli.options import REPORT_FORMATS, Report
+from kwire_cli.cli.typed_options import argument, flag, given, option, refuse, takes
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import READABLE, open_inputs
@@ -37,6 +39,7 @@ EXAMPLES = (
     ("kwire compare -m FetchRequest --partitions 10 --versions 11-13", "three versions of a request"),
     ("kwire compare incident.pcap --filter 'api == Fetch' --flexible", "what KIP-482 costs in it"),
     ("kwire compare orders-0 --codec none --batch as-is --headers-as none", "a segment's records"),
+    ("kwire compare incident.pcap --proposal client-zone.json -f kip", "what a proposal costs in it"),
     ("kwire compare incident.pcap --advise --top 3 --histograms 0", "what would save bytes"),
 )
 _TAKES = (READABLE | {Kind.JSON}) - {Kind.REQUEST_LOG, Kind.LOG_FILE}
@@ -49,12 +52,19 @@ _FITS = FITS | {
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(MessageForms, RecordOptions, AdviceOptions, Report):
+class Options(MessageForms, RecordOptions, AdviceOptions, ProposalOptions, Report):
     """Options of `kwire compare`."""
 
     PIPED: ClassVar[str] = "table"
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
+    fmt: str | None = option(
+        "--format",
+        "-f",
+        section="Output",
+        type=click.Choice((*REPORT_FORMATS, KIP)),
+        help="Set the output format; kip is text for KIPs.  [default: table]",
+    )
     advise: bool = flag("--advise", help="Propose the encodings and tags that save bytes in the values.")
 
     @property
@@ -72,7 +82,19 @@ def command(environment: Environment, options: Options) -> int:
     values are generated. With an option for records, the records in captures and messages are compared. Two files
     with one message each are compared with each other.
     """
+    if options.fmt == KIP and not options.proposals:
+        raise click.UsageError("--format kip is for proposals, and there is no --proposal")
     with environment.answering():
+        if options.proposals:
+            others = (*MESSAGE_OPTIONS, *RECORD_OPTIONS, *ADVICE_OPTIONS, "advise", "times")
+            refuse(options, others, "does not go with --proposal")
+            prices = prices_of(environment, options, options.source)
+            if options.fmt == KIP:
+                for line in prices.kip_lines():
+                    environment.write(line)
+                return Exit.DONE
+            return emit(environment, prices.answer(), options)
+        refuse(options, PROPOSAL_OPTIONS, "needs --proposal")
         if options.advise:
             refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS), "does not go with --advise")
             advice = advice_on(environment, options, options.source)

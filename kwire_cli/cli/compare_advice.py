@@ -69,6 +69,7 @@ class Advising(Printing):
     )
     histograms: int = option(
         "--histograms",
+        rare=True,
         type=click.IntRange(min=0),
         default=3,
         show_default=True,
@@ -78,6 +79,7 @@ class Advising(Printing):
     write_overlay: str | None = option(
         "--write-overlay",
         section="Output",
+        rare=True,
         type=click.Path(dir_okay=False),
         metavar="FILE",
         help="Write the changes that pay as an overlay for --overlay.",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from kwire_cli.analysis.costs.comparison_answer import records_answer
 from kwire_cli.analysis.costs.generated import Wanted, generated
-from kwire_cli.analysis.costs.header_forms import HEADER_FORMS, HeaderForms, Register, register_of
+from kwire_cli.analysis.costs.header_forms import HEADER_FORMS, HeaderForms
 from kwire_cli.analysis.costs.record_forms import (
     ALL,
     AS_IS,
@@ -21,9 +20,8 @@ from kwire_cli.analysis.costs.record_forms import (
     RecordForms as Forms,
 )
 from kwire_cli.cli.capture_inputs import Choice
-from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.inputs import OF_BYTES, Terminal, documents
-from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, RecordSets
+from kwire_cli.cli.options import Captures, Choosing, Definitions, HeaderKeys, Messages, RecordSets
 from kwire_cli.cli.typed_options import given, option
 from kwire_cli.errors import EncodeError, InputError, counted
 from kwire_cli.message.decoded import Decoded, record_sets
@@ -34,6 +32,7 @@ from kwire_cli.records.compression import CODECS, compress
 from kwire_cli.records.formats import AUTO
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import items, source_of
+from kwire_cli.records.registers import read_register
 from kwire_cli.records.writing import write
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kinds import Kind
@@ -63,7 +62,7 @@ RECORD_OPTIONS = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class RecordOptions(Captures, Choosing, Messages, RecordSets, Definitions):
+class RecordOptions(Captures, Choosing, Messages, RecordSets, HeaderKeys, Definitions):
     """Options for the compared records and their forms."""
 
     batch: str | None = option(
@@ -86,13 +85,6 @@ class RecordOptions(Captures, Choosing, Messages, RecordSets, Definitions):
         rare=True,
         metavar="A,B",
         help="Write these forms of headers, none or all.  [default: all]",
-    )
-    register: str | None = option(
-        "--register",
-        rare=True,
-        metavar="FILE",
-        shell_complete=complete_file,
-        help="Read the numbers of header names (KIP-82 draft) from this JSON file.",
     )
     record_count: int | None = option(
         "--record-count",
@@ -293,7 +285,7 @@ def _plan(options: RecordOptions, wanted: Wanted | None) -> Plan:
     batches = tuple(dict.fromkeys(_batch(text, wanted) for text in sizes))
     if wanted and not options.batch:
         batches = tuple(batch for batch in batches if isinstance(batch, str) or batch < wanted.records)
-    return Plan(forms, batches, tuple(dict.fromkeys(codecs)), _register(options.register))
+    return Plan(forms, batches, tuple(dict.fromkeys(codecs)), read_register(options.register))
 
 
 def _names(option: str, text: str, known: tuple[str, ...]) -> tuple[str, ...]:
@@ -337,15 +329,3 @@ def _codec(text: str) -> Codec:
     except EncodeError as error:
         raise click.UsageError(f"--codec {text}: {error.reason}") from None
     return Codec(name, int(level))
-
-
-def _register(file: str | None) -> Register:
-    if not file:
-        return Register()
-    try:
-        values = [*documents(Path(file).read_bytes(), file)]
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=file) from None
-    if len(values) != 1:
-        raise InputError(f"the register is one JSON value, and there are {len(values)}", file=file)
-    return register_of(values[0], file)

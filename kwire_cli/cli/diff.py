@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 
 from kwire_cli.analysis.comparison.copies import compared, copies_answer
 from kwire_cli.analysis.comparison.definitions import Difference, definitions_answer
+from kwire_cli.analysis.comparison.history import history_answer
 from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.analysis.costs.overlaid import costs, forms_to_compare
 from kwire_cli.analysis.costs.traffic_prices import Change, price_traffic
@@ -28,6 +29,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import holds_batches, open_inputs
 from kwire_cli.spec.evolution.changes import changes, definition_part, version_part
+from kwire_cli.spec.evolution.history import meanings_between
 from kwire_cli.spec.evolution.layout import message_pairs
 from kwire_cli.spec.evolution.sources import are_files, holds_definitions, is_revision, read_definitions
 from kwire_cli.spec.model import check_version
@@ -79,7 +81,15 @@ def _versions(environment: Environment, options: Options, message: str, versions
         body = message_values.written(spec) if message_values else None
         part = changes(version_part(spec, a), version_part(spec, b))
         differences.append(
-            Difference(spec.name, f"{spec.name} {a}", f"{spec.name} {b}", part, costs(*forms, body), (a, b))
+            Difference(
+                spec.name,
+                f"{spec.name} {a}",
+                f"{spec.name} {b}",
+                part,
+                costs(*forms, body),
+                (a, b),
+                meanings=meanings_between(spec.name, a, b),
+            )
         )
         priced[spec.name] = Change(spec, spec, versions=(a, b))
     return _with_traffic(environment, options, differences, priced)
@@ -135,7 +145,7 @@ def _with_traffic(
     if not options.traffic:
         return definitions_answer(differences)
     inputs = open_inputs(options.traffic, reading_of(options), Terminal(environment), takes=_TRAFFIC)
-    unchanged = price_traffic(changed, (body for opened in inputs for body in _bodies(opened)))
+    unchanged = price_traffic(changed, (part for opened in inputs for part in _parts(opened, changed)))
     if not unchanged and not any(change.traffic for change in changed.values()):
         raise InputError("--traffic has no message that can be read whole; --port says which port is the broker's")
     priced = [
@@ -147,12 +157,14 @@ def _with_traffic(
     return definitions_answer(priced, unchanged)
 
 
-def _bodies(opened: Opened) -> Iterator[Decoded]:
-    """Yield the messages that were decoded whole by their own version."""
+def _parts(opened: Opened, changed: Collection[str]) -> Iterator[Decoded]:
+    """Yield the messages that were decoded whole by their own version, and their headers if headers changed."""
     for subject in opened.subjects():
         frame = subject if opened.kind is Kind.FRAMES else subject.frame
         if frame and not frame.guess and frame.body and frame.body.exact:
             yield frame.body
+            if frame.header and frame.header.message in changed:
+                yield frame.header
 
 
 def _are_of(values: Values, before: Given, after: Given, *, only: bool) -> bool:
@@ -166,6 +178,8 @@ def _are_of(values: Values, before: Given, after: Given, *, only: bool) -> bool:
 # `kwire diff`: two of the same kind held against each other: definitions, versions of a message, encoded
 # messages, copies of a partition, traffic.
 
+ALL = "all"
+"""The word for all versions of a message, one after the other."""
 TEXT = "text"
 """The format of people; other reports call it table."""
 
@@ -177,7 +191,7 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
         names = complete_message(ctx, parameter, incomplete)
     else:
         ctx.params["message"] = typed[0]
-        names = complete_version(ctx, parameter, incomplete)
+        names = [*complete_version(ctx, parameter, incomplete), *[ALL] * ALL.startswith(incomplete)]
     return [*complete_file(ctx, parameter, incomplete), *map(CompletionItem, names)]
 
 
@@ -193,6 +207,7 @@ _SPAN = re.compile(r"(\d{1,5})(?:\.\.|-|:)(\d{1,5})")
 
 EXAMPLES = (
     ("kwire diff FetchRequest 12 13", "what changed between two versions"),
+    ("kwire diff EndTxn all", "all versions: their releases, layouts and meanings"),
     ("kwire diff incident.pcap --frames 30,33", "what differs between two requests"),
     ("kwire diff broken-0 replica-0", "where two copies of a partition first differ"),
     ("kwire diff before.pcapng after.pcapng", "what a new version of a client does differently"),
@@ -248,10 +263,10 @@ class Options(DiffedMessages, Report):
 def command(environment: Environment, options: Options) -> int:
     """Show the differences between two definitions, messages, partitions or captures.
 
-    Two versions of a message or api: kwire diff MetadataResponse 9 12. Otherwise A and B are two definitions
-    (files, folders, jars, git revisions as REV:PATH), two encoded messages (files, FILE@FRAME, bytes), two
-    captures or request logs, whose clients are compared, or two copies of a partition (folders, log
-    directories, segments), whose first difference is shown.
+    Two versions of a message or api: kwire diff MetadataResponse 9 12; all versions: kwire diff Fetch all.
+    Otherwise A and B are two definitions (files, folders, jars, git revisions as REV:PATH), two encoded
+    messages (files, FILE@FRAME, bytes), two captures or request logs, whose clients are compared, or two copies
+    of a partition (folders, log directories, segments), whose first difference is shown.
     """
     things = options.things
     two = len(things) == 2 and options.values is None and not options.traffic
@@ -283,6 +298,10 @@ def _answer(environment: Environment, options: Options) -> Answer:
         )
     if b is not None and _is_message(catalog, a) and (span := _SPAN.fullmatch(b)):
         return _versions(environment, options, a, span.groups())
+    if b == ALL and _is_message(catalog, a):
+        _refuse_for_definitions(options)
+        refuse(options, ("values", "traffic"), "is for two versions of a message, not for all")
+        return history_answer(specs_of(catalog, a))
     if b is not None and _is_version(catalog, a, b):
         raise click.UsageError(f"give two versions of the message: kwire diff {a} {b} VERSION")
     for name in filter(None, (a, b)):
@@ -290,7 +309,7 @@ def _answer(environment: Environment, options: Options) -> Answer:
             valid = specs_of(catalog, name)[0].valid_versions
             raise click.UsageError(
                 f"{name} is the name of a message or an api: kwire diff {name} VERSION VERSION compares two of its "
-                f"versions, which are {valid}"
+                f"versions, which are {valid}, and kwire diff {name} all shows all of them"
             )
     if b is not None and _are_definitions(a, b):
         return _definitions(environment, options, a, b)

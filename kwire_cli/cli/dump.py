@@ -15,7 +15,7 @@ from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.emit import emit, refuse_terminal
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, Terminal, missing_names, note_links, reading_of
-from kwire_cli.cli.options import Decompression, OverlaidDefinitions, RecordSets, Report, Secrets
+from kwire_cli.cli.options import Decompression, HeaderKeys, OverlaidDefinitions, RecordSets, Report, Secrets
 from kwire_cli.cli.pages import new_page
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
@@ -23,6 +23,7 @@ from kwire_cli.errors import InputError, counted
 from kwire_cli.filter.rows import filter_of
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.formats import AUTO
+from kwire_cli.records.registers import read_register
 from kwire_cli.records.selection import Selection, grep_pattern, offset_range, time_range
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogFile, LogInput
@@ -47,7 +48,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(RecordSets, Report, Secrets, Payloads, OverlaidDefinitions, Decompression):
+class Options(RecordSets, HeaderKeys, Report, Secrets, Payloads, OverlaidDefinitions, Decompression):
     """Options of `kwire dump`."""
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="[PATH]...", shell_complete=complete_file)
@@ -201,6 +202,7 @@ def _settings(environment: Environment, options: Options) -> BatchSettings:
         deep=options.deep or options.reads_payloads,
         full=options.full,
         pretty=options.pretty,
+        register=read_register(options.register),
         several=_several(options.paths),
         topics=options.topics,
         limit=options.top,

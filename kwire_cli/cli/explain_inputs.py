@@ -12,7 +12,7 @@ import click
 from kwire_cli.cli.capture_inputs import line_filter
 from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.inputs import FITS, LISTED, Terminal, place, reading_of, refuse_unfit, shows_secrets
-from kwire_cli.cli.options import Capture, Headers, Messages, OverlaidDefinitions, RecordSets, Secrets
+from kwire_cli.cli.options import Capture, HeaderKeys, Headers, Messages, OverlaidDefinitions, RecordSets, Secrets
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option
 from kwire_cli.errors import InputError
@@ -20,6 +20,7 @@ from kwire_cli.filter.rows import BatchRow, filter_of, record_rows
 from kwire_cli.message.redaction import Redaction, note_of_guess
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import Reader
+from kwire_cli.records.registers import read_register
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import open_inputs
@@ -45,7 +46,7 @@ _TAKES = frozenset({Kind.CAPTURE, Kind.BATCHES, Kind.FRAMES, Kind.BODY})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Explained(Payloads, OverlaidDefinitions, Messages, Headers, Capture, RecordSets, Secrets):
+class Explained(Payloads, OverlaidDefinitions, Messages, Headers, Capture, RecordSets, HeaderKeys, Secrets):
     """Options for the messages and record batches to explain."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
@@ -91,7 +92,7 @@ class Explanations:
 
     def __init__(self, environment: Environment, options: Explained) -> None:
         self._options, self._caller = options, Terminal(environment)
-        self._how = reading_of(options)
+        self._how, self._register = reading_of(options), read_register(options.register)
         self._redaction = Redaction(options.catalog, show_secrets=shows_secrets(options, *options.source))
 
     def __iter__(self) -> Iterator[Explanation]:
@@ -121,7 +122,8 @@ class Explanations:
             yield (text,), number
 
     def _look(self, names: Callable[[str], str] | None = None) -> Look:
-        return Look(self._options.every or self._options.at is not None, self._redaction.reading(names))
+        every = self._options.every or self._options.at is not None
+        return Look(every, self._redaction.reading(names), self._register)
 
     def _of_capture(self, opened: Opened, number: int | None) -> Explanation:
         label, last, chosen = opened.label, 0, self._options.filter

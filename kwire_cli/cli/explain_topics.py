@@ -48,6 +48,7 @@ from kwire_cli.view.explain.topics import (
     explain_header,
     explain_headers,
     explain_size,
+    explain_unsigned,
     explain_value,
     value_of,
 )
@@ -182,9 +183,12 @@ def varint(environment: Environment, options: VarintOptions) -> None:
     for name in ("unsigned-varint", "varlong" if long else "varint"):
         kind = TYPES[name]
         try:
-            events = (
-                [*explain_value(name, kind.decl, number)] if data is None else [*explain_bytes(name, kind.decl, data)]
-            )
+            if data is not None:
+                events = [*explain_bytes(name, kind.decl, data)]
+            elif name == "unsigned-varint" and 0 <= number < 1 << 32:
+                events = [*explain_unsigned(number)]
+            else:
+                events = [*explain_value(name, kind.decl, number)]
         except EncodeError as unfit:
             events = [Remark(f"{name}: {unfit.reason}")]
         output.show(events)

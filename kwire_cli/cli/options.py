@@ -234,6 +234,21 @@ class RecordSets(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
+class HeaderKeys(Printing):
+    """Options for the header keys of the KIP-82 draft: --register."""
+
+    SECTION: ClassVar[str] = "Input"
+
+    register: str | None = option(
+        "--register",
+        rare=True,
+        metavar="FILE",
+        shell_complete=complete_file,
+        help="Read the names of header keys (KIP-82 draft) from this JSON file.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Secrets(Printing):
     """Options for secrets: --show-secrets."""
 

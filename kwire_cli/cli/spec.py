@@ -14,12 +14,13 @@ from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import Definitions, Output, OverlaidDefinitions, Report
 from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import InputError, KwireError, close_to, did_you_mean
-from kwire_cli.message.encode import HEADERS, header_version
+from kwire_cli.message.encode import header_version
 from kwire_cli.spec.accepted import definition_of, definition_text
 from kwire_cli.spec.model import check_version
 from kwire_cli.spec.overlay import bundled_overlays, load_overlay
 from kwire_cli.stores import exists
-from kwire_cli.view.definitions import bnf_lines, table_lines, version_document
+from kwire_cli.structs.headers import HEADERS
+from kwire_cli.view.definitions import bnf_lines, construct_lines, table_lines, version_document
 from kwire_cli.view.json import dumps
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class ShowOptions(Output, OverlaidDefinitions):
         "--format",
         "-f",
         section="Output",
-        type=click.Choice(["table", "json", "bnf"]),
+        type=click.Choice(["table", "json", "bnf", "construct"]),
         help="Set the output format.  [default: table, or the file's suffix]",
     )
 
@@ -154,7 +155,7 @@ def show(environment: Environment, options: ShowOptions) -> None:
     """
     version, write = options.version, VIEWS[options.fmt or options.suffix_among(VIEWS) or "table"]
     for number, spec in enumerate(specs_of(options.catalog, options.message)):
-        if version is not None or write is _bnf:
+        if version is not None or write in {_bnf, _construct}:
             check_version(spec, version)
         if number and write is not _document:
             environment.write("")
@@ -185,6 +186,11 @@ def _bnf(environment: Environment, _: Catalog, spec: MessageSpec, version: int |
         environment.write_lines(bnf_lines(spec, number))
 
 
+def _construct(environment: Environment, _: Catalog, spec: MessageSpec, version: int | None) -> None:
+    for number in [version] if version is not None else spec.valid_versions.each():
+        environment.write_lines(construct_lines(spec, number))
+
+
 def _document(environment: Environment, catalog: Catalog, spec: MessageSpec, version: int | None) -> None:
     if version is None:
         environment.write(definition_text(definition_of(spec)).rstrip("\n"))
@@ -201,6 +207,7 @@ VIEWS: dict[str, Callable[[Environment, Catalog, MessageSpec, int | None], None]
     "table": _table,
     "json": _document,
     "bnf": _bnf,
+    "construct": _construct,
 }
 """Views of a definition, by format."""
 
@@ -220,7 +227,8 @@ def overlays(environment: Environment, options: Listing) -> None:
 @takes(Listing)
 def headers(environment: Environment, options: Listing) -> None:
     """Show the versions of request and response headers as Kafka numbers them and as KIP-482 does."""
-    emit(environment, Answer("Headers", [Table("headers", _HEADERS, HEADERS), *map(Note, _WHICH)]), options)
+    rows = [(header.of, header.kafka, header.kip482, header.layout) for header in HEADERS]
+    emit(environment, Answer("Headers", [Table("headers", _HEADERS, rows), *map(Note, _WHICH)]), options)
 
 
 @dataclass(frozen=True, kw_only=True)

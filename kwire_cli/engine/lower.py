@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine import program as p
 from kwire_cli.engine.program import Array, Choice, Entry, Leaf, Node, Nullable, Program, Series, Struct, Tags
+from kwire_cli.structs import composites
+from kwire_cli.structs.composites import MessageStruct
 from kwire_cli.structs.lengths import ArrayOf, NullableStruct, Sized, VarintArray, VarintSized
-from kwire_cli.structs.messages import MessageStruct, declare
+from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
-from kwire_cli.structs.records import parts
 
 if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
@@ -258,18 +259,18 @@ def _records_program() -> Program:
 
 class _RecordLowering(Lowering):
     def node(self, decl: Any, name: str, path: str) -> Node:
-        if isinstance(decl, parts.SizedStruct):
+        if isinstance(decl, composites.SizedStruct):
             return self.sized_struct(decl, name, path)
-        if isinstance(decl, parts.Series):
+        if isinstance(decl, composites.Series):
             return self.series(decl, name, path)
-        if isinstance(decl, parts.Rest) and self.within_size(decl):
+        if isinstance(decl, composites.Rest) and self.within_size(decl):
             leaf = self.leaf(decl.kind, name, path, decl)
             self.emit(p.REST, leaf.id, decl.keep)
             return leaf
         return super().node(decl, name, path)
 
     def fixed_element(self, decl: Any, name: str, path: str) -> tuple[Node, list[tuple[Leaf, int]]] | None:
-        return None if isinstance(decl, parts.SizedStruct) else super().fixed_element(decl, name, path)
+        return None if isinstance(decl, composites.SizedStruct) else super().fixed_element(decl, name, path)
 
     def struct(self, decl: MessageStruct, name: str, path: str) -> Struct:
         """Headers of records are nothing but lengths and bytes, which one step can take, as records themselves."""
@@ -293,7 +294,7 @@ class _RecordLowering(Lowering):
             raise TypeError(f"{decl!r} can't stand in an array or tag section")
         return bool(self.opened)
 
-    def sized_struct(self, decl: parts.SizedStruct, name: str, path: str) -> Struct:
+    def sized_struct(self, decl: composites.SizedStruct, name: str, path: str) -> Struct:
         dot = f"{path}." if path else ""
         fields: list[Node] = []
         at: int | None = None
@@ -306,7 +307,7 @@ class _RecordLowering(Lowering):
                 fields.append(self.size(sc.subcon, sc.name, where))
                 self.open(size=True)
                 at = 0
-            elif isinstance(sc.subcon, parts.Choice):
+            elif isinstance(sc.subcon, composites.Choice):
                 fields.append(self.choice(sc.subcon, sc.name, where, places[sc.subcon.attributes]))
                 at = None
             else:
@@ -326,7 +327,7 @@ class _RecordLowering(Lowering):
         self.emit(p.SIZE32 if isinstance(decl, FixedInt) else p.SIZEZ if decl.zigzag else p.SIZEU, leaf.id)
         return leaf
 
-    def choice(self, decl: parts.Choice, name: str, path: str, at: int) -> Choice:
+    def choice(self, decl: composites.Choice, name: str, path: str, at: int) -> Choice:
         """A field by bits of the byte at `at` behind the size: the forms one after the other, each skipped where the
         bits are others.
         """
@@ -349,7 +350,7 @@ class _RecordLowering(Lowering):
             code[end + 4] = self.here()
         return Choice(name, path, forms, empty)
 
-    def series(self, decl: parts.Series, name: str, path: str) -> Series:
+    def series(self, decl: composites.Series, name: str, path: str) -> Series:
         size = None
         if decl.size is not None:
             size = self.size(decl.size, name, path)
@@ -359,7 +360,7 @@ class _RecordLowering(Lowering):
         body = self.here()
         element = self.node(decl.element, name, f"{path}[]")
         tail = self.emit(p.UNTIL, 0, 0, body, bounded)
-        if isinstance(self.program.leaves[_first(element)].decl, parts.Rest):
+        if isinstance(self.program.leaves[_first(element)].decl, composites.Rest):
             raise TypeError(f"an element of {path} may have no bytes")
         self.program.code[head + 3] = body
         self.program.code[head + 2] = self.program.code[tail + 2] = self.here()

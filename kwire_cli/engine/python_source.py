@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.program import Leaf
 from kwire_cli.structs import numbers
-from kwire_cli.structs.messages import SIZE_SUFFIX
+from kwire_cli.structs.composites import SIZE_SUFFIX
 from kwire_cli.structs.numbers import FLOAT64
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from kwire_cli.engine.python_source import (
     UnsupportedError,
     varint_reader,
 )
-from kwire_cli.structs.lengths import UNKNOWN_KEY, Sized
+from kwire_cli.structs.composites import UNKNOWN_KEY
+from kwire_cli.structs.lengths import Sized
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from kwire_cli.engine.python_source import MalformedError
 from kwire_cli.engine.reader import often_read
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import Item, Tree, build, is_null, leaves, places, read_count, tagged_parts
-from kwire_cli.structs.lengths import UNKNOWN_KEY, Sized, redacted
-from kwire_cli.structs.messages import SIZE_SUFFIX
+from kwire_cli.structs.composites import SIZE_SUFFIX, UNKNOWN_KEY
+from kwire_cli.structs.lengths import Sized, redacted
 from kwire_cli.structs.numbers import Bool
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.model import default_value
-from kwire_cli.structs.messages import SIZE_SUFFIX
+from kwire_cli.structs.composites import SIZE_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

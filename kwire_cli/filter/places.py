@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from kwire_cli.errors import close_to, did_you_mean
 from kwire_cli.facts.columns import BY_NAME
 from kwire_cli.filter.model import KINDS_OF_BATCHES, OF_BATCHES, ROOTS, below, values_at
-from kwire_cli.structs.lengths import UNKNOWN_KEY
+from kwire_cli.structs.composites import UNKNOWN_KEY
 from kwire_cli.structs.records.parts import BATCH_KEYS, COMPRESSION, RECORD_KEYS, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.errors import EncodeError, InputError, json_kind
 from kwire_cli.message.decoded import LOSSLESS_KEY, Decoded, apply, build, decode_spec, whole_frame
 from kwire_cli.message.roles import FETCHED, can_hold_secrets, has_secret, redacted_value
-from kwire_cli.structs.messages import SIZE_PREFIX, declare
+from kwire_cli.structs import headers
+from kwire_cli.structs.messages import SIZE_PREFIX
 from kwire_cli.structs.numbers import RANGES, checked_int, shown
 
 if TYPE_CHECKING:
@@ -25,27 +26,6 @@ if TYPE_CHECKING:
 
 FLAVOURS = ("kafka", "kip482")
 """Headers as Kafka ships them, or with KIP-482's own flexible request header, whose client id is a compact string."""
-
-
-class HeaderKind(NamedTuple):
-    """A header as both Kafka and KIP-482 number it; None where one of them has none. `layout` lists its fields and
-    their types.
-    """
-
-    of: str
-    kafka: int | None
-    kip482: int | None
-    layout: str
-
-
-HEADERS = (
-    HeaderKind("request", 0, None, "RequestApiKey int16, RequestApiVersion int16, CorrelationId int32"),
-    HeaderKind("request", 1, 0, "as 0, then ClientId nullable string (int16 length)"),
-    HeaderKind("request", 2, None, "as 1, then a tag section; ClientId keeps its int16 length"),
-    HeaderKind("request", None, 1, "as 1 with ClientId a compact nullable string, then a tag section"),
-    HeaderKind("response", 0, 0, "CorrelationId int32"),
-    HeaderKind("response", 1, 1, "as 0, then a tag section"),
-)
 
 
 @cache
@@ -81,33 +61,30 @@ class RequestHead(NamedTuple):
     correlation_id: int
 
 
-@cache
-def _head_layout(catalog: Catalog, kind: str) -> Fixed:
-    return fixed(declare(header_spec(catalog, kind), 0))
+_HEADS = {"request": fixed(headers.REQUEST_HEAD), "response": fixed(headers.RESPONSE_HEAD)}
+_CORRELATION = {"request": fixed(headers.REQUEST_HEAD, ("correlationId",)), "response": _HEADS["response"]}
 
 
-def request_head(catalog: Catalog, data: Any, at: int, stop: int) -> RequestHead | None:
-    """The head of the request at `at`, read without decoding it; None where the bytes end before it does."""
-    layout = _head_layout(catalog, "request")
+def heads() -> tuple[Fixed, Fixed]:
+    """Return the layouts of the beginnings of requests and of responses, the same in all header versions."""
+    return _HEADS["request"], _HEADS["response"]
+
+
+def request_head(data: Any, at: int, stop: int) -> RequestHead | None:
+    """Return the head of the request at `at`, read without decoding it; None if the bytes end before the head does."""
+    layout = _HEADS["request"]
     return RequestHead(*layout.unpack(data, at)) if stop - at >= layout.size else None
 
 
-@cache
-def heads(catalog: Catalog) -> tuple[Fixed, Fixed]:
-    """Return the layouts of the beginnings of requests and of responses, the same in all header versions."""
-    return _head_layout(catalog, "request"), _head_layout(catalog, "response")
-
-
-def response_correlation(catalog: Catalog, data: bytes, at: int) -> int | None:
-    """Return the correlation id of the response at `at`; None if the bytes end before it does."""
-    layout = _head_layout(catalog, "response")
+def correlation_id(kind: str, data: Any, at: int) -> int | None:
+    """Return the correlation id of the request or response at `at`; None if the bytes end before it does."""
+    layout = _CORRELATION[kind]
     return int(layout.unpack(data, at)[0]) if len(data) - at >= layout.size else None
 
 
-@cache
-def head_size(catalog: Catalog, kind: str) -> int:
-    """The bytes of a header up to and with its correlation id."""
-    return _head_layout(catalog, kind).size
+def head_size(kind: str) -> int:
+    """Return the bytes of a header up to and with its correlation id."""
+    return _HEADS[kind].size
 
 
 def decode_header(

@@ -488,7 +488,7 @@ def _forwarded(frame: Frame, asked: Frame | None) -> Iterator[Forwarded]:
 
 
 def _head_says_envelope(frame: Frame, start: int, stop: int) -> bool:
-    head = request_head(frame.catalog, frame.data, start, stop) if frame.kind == "request" else None
+    head = request_head(frame.data, start, stop) if frame.kind == "request" else None
     return head is not None and head.api_key == ENVELOPE
 
 
@@ -639,7 +639,7 @@ def _may_be_request(frame: Frame) -> bool:
 
 
 def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
-    head = request_head(catalog, frame.data, at, frame.stop) or _cut_head(catalog, frame, at)
+    head = request_head(frame.data, at, frame.stop) or _cut_head(catalog, frame, at)
     if head is None:
         return frame
     key, version = head.api_key, head.version

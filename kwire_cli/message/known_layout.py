@@ -84,7 +84,7 @@ class Layouts:
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
-        self.request_head, self.response_head = heads(catalog)
+        self.request_head, self.response_head = heads()
         self._known: dict[tuple[str, int, int], Layout | None] = {}
 
     def get(self, kind: str, api_key: int, version: int) -> Layout | None:
@@ -113,7 +113,7 @@ class Layouts:
             return None
         entry = entry_for(spec, version)
         field_roles = roles(spec, entry)
-        tail_at = SIZE_BYTES + head_size(catalog, kind)
+        tail_at = SIZE_BYTES + head_size(kind)
         return Layout(
             kind,
             api_key,

@@ -14,6 +14,7 @@ from kwire_cli.message.frames import (
     read,
     says_size,
 )
+from kwire_cli.structs.numbers import INTS
 
 if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 # Reading frames from bytes: where they begin and end, and whether some bytes are a request, or which
 # response.
 
-API_KEY_BYTES = 2
+API_KEY_BYTES = INTS["int16"].length
 
 
 def split(data: Any, start: int = 0, stop: int | None = None) -> list[tuple[int, int, bool]]:

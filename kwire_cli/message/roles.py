@@ -14,7 +14,8 @@ from kwire_cli.engine.tree import Item, Tree
 from kwire_cli.engine.values import leaf_value
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CLUSTER_METADATA_ID, CONNECT_CONFIGS, CONSUMER_OFFSETS
 from kwire_cli.spec.model import field_at, fields_by_path
-from kwire_cli.structs.lengths import UNKNOWN_KEY, redacted
+from kwire_cli.structs.composites import UNKNOWN_KEY
+from kwire_cli.structs.lengths import redacted
 from kwire_cli.structs.numbers import FIXED, FixedInt, shown, uuid_text
 
 if TYPE_CHECKING:

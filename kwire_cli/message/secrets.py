@@ -223,7 +223,7 @@ def hidden_in_frame(
     if frame.header and not frame.body and secret_api:
         # The header could not be read, so that what follows is not known to be its body; nor what it took for its own,
         # if it reaches the end.
-        head = frame.header.start + head_size(catalog, frame.kind)
+        head = frame.header.start + head_size(frame.kind)
         secret.append((frame.header.raw.used if frame.header.raw.used < frame.stop else head, frame.stop))
     for name, part in frame.parts:
         more = _overlapping(part, secret)

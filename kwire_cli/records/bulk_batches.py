@@ -23,8 +23,9 @@ from kwire_cli.records.compression import decompress
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.layouts import LAYOUTS, MAGIC_AT, OVERHEAD, SIZE_AT, leading
 from kwire_cli.records.reading import Reader
+from kwire_cli.structs.composites import offset_of
 from kwire_cli.structs.records import v2
-from kwire_cli.structs.records.parts import COMPRESSION, offset_of
+from kwire_cli.structs.records.parts import COMPRESSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

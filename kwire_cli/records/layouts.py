@@ -16,13 +16,14 @@ from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.errors import InputError
 from kwire_cli.records.codecs import crc32, crc32c
 from kwire_cli.records.formats import AUTO, BY_MAGIC, CHOICES, RECORD_FORMATS
+from kwire_cli.structs.composites import offset_of
 from kwire_cli.structs.records import v0
-from kwire_cli.structs.records.parts import Bits, offset_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from kwire_cli.records.formats import RecordFormat
+    from kwire_cli.structs.records.parts import Bits
 
 CHECKSUMS: dict[str, Callable[[Any], int]] = {"crc32": crc32, "crc32c": crc32c}
 

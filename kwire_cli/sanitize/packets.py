@@ -14,8 +14,8 @@ from kwire_cli.source.packets import headers as headers_module
 from kwire_cli.source.packets.headers import OtherError, datagram, internet_checksum
 from kwire_cli.source.packets.segments import MAX_NESTING
 from kwire_cli.structs import network
+from kwire_cli.structs.composites import offset_of
 from kwire_cli.structs.network import ETHER_IPV4, ETHER_IPV6, GRE, GRE_CHECKSUM
-from kwire_cli.structs.records.parts import offset_of
 
 if TYPE_CHECKING:
     from kwire_cli.sanitize.replacing import Addresses, Replacement

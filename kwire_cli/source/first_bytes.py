@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.engine.fixed import fixed
 from kwire_cli.message.encode import RequestHead, decode_header, header_version, request_head
 from kwire_cli.message.frames import MAX_SIZE, NEWER, SIZE_BYTES, says_size
 from kwire_cli.spec.kafka import API_VERSIONS
+from kwire_cli.structs.headers import REQUEST_HEAD, REQUEST_START
+from kwire_cli.structs.network import PROXY_V2 as PROXY_HEADER
 
 if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded
@@ -19,10 +22,18 @@ if TYPE_CHECKING:
 LONGEST_CLIENT_ID = 1024
 
 
-LEAST = 8
+_LEAST = fixed(REQUEST_HEAD).size
 """Bytes of the shortest request header."""
-TO_CLIENT_ID = 14
-"""Bytes before the text of the client id: size, api key, version, correlation id, and its length."""
+_CLIENT_ID_LENGTH = fixed(REQUEST_START, ("clientIdLength",))
+"""The size of this layout is the number of bytes before the client id."""
+
+
+def client_id_length(data: Any, start: int) -> int | None:
+    """Return the length of the client id in the request that begins at `start`; None if the bytes end before it.
+
+    A negative length means that there is no client id.
+    """
+    return int(_CLIENT_ID_LENGTH.unpack(data, start)[0]) if len(data) - start >= _CLIENT_ID_LENGTH.size else None
 
 
 def reads_as_request(catalog: Catalog, data: Any, start: int = 0, *, most: int = MAX_SIZE) -> bool:
@@ -31,24 +42,23 @@ def reads_as_request(catalog: Catalog, data: Any, start: int = 0, *, most: int =
     A request has a possible size, which is `most` or less, a known api, a version near the known ones, and a client id
     that is text. Bytes that end before the client id does are judged by what is there.
     """
-    head = request_head(catalog, data, start + SIZE_BYTES, len(data))
+    head = request_head(data, start + SIZE_BYTES, len(data))
     if head is None:
         return False
     key, version, _ = head
     size = says_size(data, start, len(data)) or 0
     api = catalog.api_by_key(key)
-    if not api or not api.request or not LEAST <= size <= most or version < 0:
+    if not api or not api.request or not _LEAST <= size <= most or version < 0:
         return False
     if version > catalog.entry(api.request).valid_versions.high + NEWER and key != API_VERSIONS:
         return False
     stop = min(start + SIZE_BYTES + size, len(data))
     goes_on = stop < start + SIZE_BYTES + size and stop - start < SIZE_BYTES + LONGEST_CLIENT_ID
     layout = header_version(catalog, "request", key, version)
-    text = start + TO_CLIENT_ID
-    if not layout or stop < text:
+    text = start + _CLIENT_ID_LENGTH.size
+    length = client_id_length(data, start)
+    if not layout or stop < text or length is None:
         return goes_on or _header(catalog, data, start, stop, head).complete
-    # Read here and not by its definition, as this is asked of every place in bytes that may be anything.
-    length = int.from_bytes(data[text - 2 : text], "big", signed=True)
     end = text + max(length, 0)
     if end + (layout > 1) > min(stop, start + SIZE_BYTES + LONGEST_CLIENT_ID):
         return goes_on
@@ -74,7 +84,7 @@ def names_client(catalog: Catalog, data: Any, start: int, *, needed: bool) -> bo
 
     `needed` says that the client id must not be empty.
     """
-    head = request_head(catalog, data, start + SIZE_BYTES, len(data))
+    head = request_head(data, start + SIZE_BYTES, len(data))
     if head is None:
         return False
     header = _header(catalog, data, start, len(data), head)
@@ -93,7 +103,7 @@ def is_no_request(catalog: Catalog, frame: Any) -> bool:
 
     Its api key is not known and its client id is invalid, or it is too short for the first fields of a header.
     """
-    head = request_head(catalog, frame, SIZE_BYTES, len(frame))
+    head = request_head(frame, SIZE_BYTES, len(frame))
     if head is None:
         return True
     if catalog.api_by_key(head.api_key):
@@ -105,6 +115,8 @@ def is_no_request(catalog: Catalog, frame: Any) -> bool:
 # they begin.
 
 PROXY_V2 = b"\r\n\r\n\0\r\nQUIT\n"
+_PROXY_LENGTH = fixed(PROXY_HEADER, ("length",))
+"""The size of this layout is the size of the header; the value counts the bytes after the header."""
 
 
 BEGINNINGS: tuple[tuple[str, tuple[bytes, ...]], ...] = (
@@ -179,8 +191,8 @@ def undecided(data: bytes | bytearray) -> bool:
 def _proxy_size(data: bytes | bytearray) -> int:
     """The length of a PROXY protocol header (versions 1 and 2 of its specification), 0 where it has not come whole."""
     if data.startswith(PROXY_V2):
-        if len(data) < 16:
+        if len(data) < _PROXY_LENGTH.size:
             return 0
-        size = 16 + int.from_bytes(data[14:16], "big")
+        size = _PROXY_LENGTH.size + int(_PROXY_LENGTH.unpack(data)[0])
         return size if size <= len(data) else 0
     return bytes(data[:256]).find(b"\r\n") + 2 if b"\r\n" in data[:256] else 0

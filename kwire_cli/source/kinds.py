@@ -28,8 +28,8 @@ from kwire_cli.source.text.reading import (
 )
 from kwire_cli.spec.catalog import catalog as bundled
 from kwire_cli.stores import FileBytes, path_of, refuse_bytes
+from kwire_cli.structs.composites import offset_of
 from kwire_cli.structs.records import v0
-from kwire_cli.structs.records.parts import offset_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -302,7 +302,7 @@ def _heads_request(data: Any, at: int, catalog: Catalog | None, *, sized: bool =
     SHORT_ID characters.
     """
     definitions = _catalog(catalog)
-    head = request_head(definitions, data, at, len(data))
+    head = request_head(data, at, len(data))
     api = definitions.api_by_key(head.api_key) if head else None
     if not head or not api or not api.request or head.version not in definitions.entry(api.request).valid_versions:
         return False

@@ -10,7 +10,7 @@ from kwire_cli.errors import InputError, SpecError, did_you_mean
 from kwire_cli.spec.accepted import definition_of
 from kwire_cli.spec.files import Report, json_files, read_text, specs_folder
 from kwire_cli.spec.jsontext import JsonText, parse
-from kwire_cli.spec.model import changed
+from kwire_cli.spec.model import changed, fields_by_path
 from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH
 from kwire_cli.spec.rules import FATAL, LOADING, examine, examine_value
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.spec.files import Finding
     from kwire_cli.spec.jsontext import Keys, Place
-    from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
     from kwire_cli.spec.reading import Definition
 
 
@@ -64,14 +64,16 @@ def load_paths(paths: Sequence[str | os.PathLike[str]]) -> list[Loaded]:
     return [load_file(path) for path in json_files(paths)]
 
 
-# Overlays: encodings, tags and types laid over definitions by a JSON file, so that a proposed format can be
-# made, read and priced.
+# Overlays: encodings, tags and types laid over definitions by a JSON file, and fields added, renamed and removed, so
+# that a proposed format can be made, read and priced.
 
 EVERY = "*"
 """As a message: every one but those of WITHIN. At the end of a path: every integer field, and every array of integers,
 there and below."""
 
 
+GAP = "TAG_NOT_CONTIGUOUS"
+"""The rule that an overlay may break: another proposal may have the tags before its own."""
 WITHIN = ("header", "data")
 """Types of messages that stand around or within others: whoever writes the others does not write them anew."""
 ENCODINGS = {"encoding": False, "elementEncoding": True}
@@ -106,10 +108,6 @@ class Overlay:
         SpecError with the place in the overlay for a field that the message does not have, and for whatever Kafka's
         generator or KAFKA-9927 would not take of the definition that comes out (and took before).
         """
-        if spec.type == "header" and spec.name in self.messages:
-            raise self.fail(
-                "an overlay cannot change headers: they are read before the message is known", ("messages", spec.name)
-            )
         names = [
             name for name in (EVERY, spec.name) if name in self.messages and not (name == EVERY and spec.type in WITHIN)
         ]
@@ -125,7 +123,9 @@ class Overlay:
         report = Report(self.file, JsonText(plain, key_places=laying.places, duplicates=laying.duplicates()))
         definition, findings = examine_value(plain, report, LOADING)
         wrong = [
-            finding for finding in findings if finding.severity == "error" and (finding.rule, finding.path) not in usual
+            finding
+            for finding in findings
+            if finding.severity == "error" and finding.rule != GAP and (finding.rule, finding.path) not in usual
         ]
         if wrong:
             met = [
@@ -137,7 +137,19 @@ class Overlay:
                 f"{first.message} ({first.rule})", file=self.file, line=first.line, column=first.column, path=path
             )
         assert definition  # noqa: S101 - what definition_of gives is one
-        return replace(definition.spec, file=spec.file)
+        laid = replace(definition.spec, file=spec.file)
+        if spec.type == "header" and _head(laid) != _head(spec):
+            raise self.fail(
+                "an overlay cannot change the fields of header version 0, by which a message is recognised",
+                ("messages", spec.name),
+            )
+        return laid
+
+
+def _head(header: MessageSpec) -> list[tuple[str, FieldSpec]]:
+    """Return the first fields of a header, which are those of its version 0."""
+    fields = [*fields_by_path(header)]
+    return fields[: sum(0 in field.versions for _, field in fields)]
 
 
 class _Laying:
@@ -149,7 +161,18 @@ class _Laying:
         self.overlay, self.spec, self.plain = overlay, spec, plain
         self.places: dict[Keys, Place] = {}
         self.origins: dict[Keys, Keys] = {}
+        self.removed = self._remove(overlay.text.value["messages"].get(spec.name, {}).get("fields", {}))
         self.fields = {path: (field, keys) for path, field, keys in _walk(plain, (), "")}
+
+    def _remove(self, layer: Mapping[str, Any]) -> frozenset[str]:
+        """Take out the fields that are null in a layer, and return their paths."""
+        found = [(path, keys) for path, _, keys in _walk(self.plain, (), "") if path in layer and layer[path] is None]
+        for _, (*above, number) in reversed(found):
+            owner: Any = self.plain
+            for key in above:
+                owner = owner[key]
+            del owner[number]
+        return frozenset(path for path, _ in found)
 
     def lay(self, name: str) -> None:
         """Put on what the overlay says about this message; what is said about one field counts more than what is said
@@ -162,15 +185,35 @@ class _Laying:
                 self._set(self.plain, (), key, value, (*at, key))
         patterns = layer.get("fields", {})
         for pattern in sorted(patterns, key=lambda text: (not _is_wildcard(text), len(text))):
-            where = (*at, "fields", pattern)
+            where, values = (*at, "fields", pattern), patterns[pattern]
             if _is_wildcard(pattern):
-                self._lay_all(name, pattern, patterns[pattern], where)
-            elif pattern in self.fields:
-                self._lay_one(pattern, patterns[pattern], where)
+                self._lay_all(name, pattern, values, where)
+            elif pattern in self.removed:
+                self.places[()] = self.overlay.text.nearest(where)
+            elif pattern in self.fields and values is not None:
+                self._lay_one(pattern, values, where)
+            elif values is not None and "type" in values and self._has_place(pattern):
+                self._add(pattern, values, where)
             else:
                 raise self.overlay.fail(
                     f"no field is called {pattern!a}{self._hint(pattern, self.fields)}", where, self.spec.name
                 )
+
+    def _has_place(self, path: str) -> bool:
+        """Return whether the struct of a new field is there."""
+        above = path.rpartition(".")[0].removesuffix("[]")
+        return not above or above in self.fields
+
+    def _add(self, path: str, values: Mapping[str, Any], where: Keys) -> None:
+        """Add a field at the end of its struct."""
+        above, _, name = path.rpartition(".")
+        owner, keys = self.fields[above.removesuffix("[]")] if above else (self.plain, ())
+        siblings = owner.setdefault("fields", [])
+        versions = {"versions": values.get("taggedVersions", owner.get("versions", "0+"))}
+        field: dict[str, Any] = {"name": name[:1].upper() + name[1:], "type": values["type"], **versions}
+        siblings.append(field)
+        self.fields[path] = field, (*keys, "fields", len(siblings) - 1)
+        self._lay_one(path, values, where)
 
     def _lay_all(self, name: str, pattern: str, values: Mapping[str, Any], where: Keys) -> None:
         above = pattern.removesuffix(EVERY)
@@ -257,8 +300,8 @@ TOP_KEYS = ("about", "messages")
 
 MESSAGE_KEYS = ("about", "validVersions", "flexibleVersions", "fields")
 FIELD_KEYS = (
-    "about", "type", "versions", "nullableVersions", "flexibleVersions", "default", "ignorable", "tag",
-    "taggedVersions", *ENCODINGS,
+    "about", "name", "type", "fields", "entityType", "mapKey", "versions", "nullableVersions", "flexibleVersions",
+    "default", "ignorable", "tag", "taggedVersions", *ENCODINGS,
 )  # fmt: skip
 
 
@@ -308,6 +351,8 @@ def read_overlay(text: str, file: str = "overlay") -> Overlay:
         for path, values in _object(overlay, layer.get("fields", {}), (*at, "fields")).items():
             where = (*at, "fields", path)
             everywhere = path == EVERY or path.endswith(f".{EVERY}")
+            if values is None and not everywhere:
+                continue
             _object(overlay, values, where, ("about", *ENCODINGS) if everywhere else FIELD_KEYS)
             if name == EVERY and path != EVERY:
                 raise overlay.fail(

@@ -1,31 +1,20 @@
-"""Values that carry their length or presence: strings, bytes, arrays, nullable structs, tag sections."""
+"""Values that carry their length or presence: strings, bytes, records, arrays, nullable structs.
+
+In inflexible versions a length or count is an int16 or int32, -1 for null. In flexible versions it is an unsigned
+varint of the length plus one, 0 for null (KIP-482). Any negative length reads as null, as in Kafka's generated code.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import io
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import construct
 
 from kwire_cli.errors import EncodeError, json_kind
-from kwire_cli.structs.numbers import (
-    INTS,
-    UVARINT,
-    ZIGZAG,
-    Varint,
-    field_path,
-    shown,
-    unsigned_varint,
-)
-
-# What carries its own length or presence: strings, bytes, records, arrays, nullable structs.
-#
-# In inflexible versions a length or count is an int16 or int32, -1 for null; in flexible ones an unsigned
-# varint of the length plus one, 0 for null (KIP-482). Any negative length reads as null, as in Kafka's
-# generated code.
+from kwire_cli.structs.numbers import INTS, UVARINT, Varint, field_path
 
 MAX_STRING = 0x7FFF
 """The longest string in bytes of UTF-8, in compact form too."""
@@ -81,6 +70,9 @@ class Sized(Prefixed):
     def __init__(self, kind: str, *, compact: bool, nullable: bool) -> None:
         self.kind = kind
         super().__init__(compact=compact, nullable=nullable)
+
+    def __repr__(self) -> str:
+        return f"{'COMPACT_' * self.compact}{'NULLABLE_' * self.nullable}{self.kind.upper()}"
 
     def plain_prefix(self) -> Any:
         """An int16 for strings, else an int32."""
@@ -141,6 +133,9 @@ class ArrayOf(Prefixed):
         super().__init__(compact=compact, nullable=nullable)
         self.element = element
 
+    def __repr__(self) -> str:
+        return f"{'COMPACT_' * self.compact}{'NULLABLE_' * self.nullable}ARRAY({self.element!r})"
+
     def _parse(self, stream: Any, context: Any, path: str) -> list[Any] | None:
         count = self._parse_prefix(stream, context, path)
         return None if count < 0 else [self.element._parse(stream, context, f"{path} -> [{i}]") for i in range(count)]
@@ -172,17 +167,29 @@ class VarintSized(Sized):
         self._plain = prefix
         super().__init__(kind, compact=False, nullable=nullable)
 
+    def __repr__(self) -> str:
+        return f"{super().__repr__()}(length={self._plain!r})"
+
     def plain_prefix(self) -> Varint:
         """The varint."""
         return self._plain
 
 
 class VarintArray(ArrayOf):
-    """Elements behind a zig-zag varint of their count, as the headers of a record of format v2 are."""
+    """Elements behind a varint of their count, not plus one: zig-zag for the headers of a record of format v2, unsigned
+    for a tag section.
+    """
+
+    def __init__(self, element: Any, prefix: Varint) -> None:
+        self._plain = prefix
+        super().__init__(element, compact=False, nullable=False)
+
+    def __repr__(self) -> str:
+        return f"ARRAY({self.element!r}, count={self._plain!r})"
 
     def plain_prefix(self) -> Varint:
         """The varint."""
-        return ZIGZAG
+        return self._plain
 
 
 class NullableStruct(construct.Subconstruct):
@@ -199,6 +206,9 @@ class NullableStruct(construct.Subconstruct):
         self.tagged = tagged
         self.presence = UVARINT if tagged else INTS["int8"]
 
+    def __repr__(self) -> str:
+        return f"NULLABLE({self.subcon!r}, presence={self.presence!r})"
+
     def is_null(self, mark: int) -> bool:
         """Return whether this presence marker says that there is no struct."""
         return mark <= 0 if self.tagged else mark < 0
@@ -213,112 +223,3 @@ class NullableStruct(construct.Subconstruct):
         if obj is not None:
             self.subcon._build(obj, stream, context, path)
         return obj
-
-
-# Tag sections (KIP-482): what every structure of a flexible version ends in.
-#
-# A count, then per field its tag, its size and its bytes, in ascending order of tags. Known fields are
-# written when they differ from their default; unknown ones are kept and written back, merged in order.
-
-UNKNOWN_KEY = "unknownTaggedFields"
-"""The key beside a struct's fields under which unknown tagged fields stand in JSON form."""
-
-
-class TaggedField(NamedTuple):
-    """A known tagged field; `default` is its JSON-form default, at which it is not written."""
-
-    tag: int
-    name: str
-    subcon: Any
-    default: Any
-
-
-class TagSection(construct.Construct):
-    """The section with its known fields, ascending; `invalid` are the tags that only other versions of the struct
-    know.
-    """
-
-    kind = "tags"
-
-    def __init__(self, known: tuple[TaggedField, ...], invalid: frozenset[int] = frozenset()) -> None:
-        super().__init__()
-        self.known, self.invalid = known, invalid
-
-    def _parse(self, stream: Any, context: Any, path: str) -> dict[str, Any]:
-        by_tag = {field.tag: field for field in self.known}
-        values: dict[str, Any] = {}
-        unknown = []
-        for _ in range(UVARINT._parse(stream, context, path)):
-            tag = UVARINT._parse(stream, context, path)
-            size = UVARINT._parse(stream, context, path)
-            if field := by_tag.get(tag):
-                values[field.name] = field.subcon._parse(stream, context, f"{path} -> {field.name}")
-            else:
-                unknown.append(
-                    {"tag": tag, "data": base64.b64encode(construct.stream_read(stream, size, path)).decode("ascii")}
-                )
-        out = {
-            field.name: values[field.name]
-            for field in self.known
-            if field.name in values and values[field.name] != field.default
-        }
-        return out | ({UNKNOWN_KEY: unknown} if unknown else {})
-
-    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
-        fields = dict(self._unknown(obj, field_path(path)))
-        for field in self.known:
-            if field.name not in obj:
-                continue
-            data = self._payload(field, obj[field.name], context, path)
-            if obj[field.name] == field.default or data == self._default_payload(field, context, path):
-                continue
-            if field.tag in fields:
-                where = f"{field_path(path)}.{UNKNOWN_KEY}".lstrip(".")
-                raise EncodeError(
-                    f"tag {field.tag} is {field.name} and cannot be an unknown tag", path=where, value=field.tag
-                )
-            fields[field.tag] = data
-        out = unsigned_varint(len(fields))
-        for tag, data in sorted(fields.items()):
-            out += unsigned_varint(tag) + unsigned_varint(len(data)) + data
-        construct.stream_write(stream, out, len(out), path)
-        return obj
-
-    def _payload(self, field: TaggedField, value: Any, context: Any, path: str) -> bytes:
-        stream = io.BytesIO()
-        field.subcon._build(value, stream, context, f"{path} -> {field.name}")
-        return stream.getvalue()
-
-    def _default_payload(self, field: TaggedField, context: Any, path: str) -> bytes | None:
-        try:
-            return self._payload(field, field.default, context, path)
-        except EncodeError:
-            return None  # a default that cannot be written, such as the null of records that are not nullable
-
-    def _unknown(self, obj: Any, path: str) -> list[tuple[int, bytes]]:
-        path = f"{path}.{UNKNOWN_KEY}".lstrip(".")
-        entries = obj.get(UNKNOWN_KEY) or []
-        if not isinstance(entries, list):
-            raise EncodeError('unknown tagged fields are a list of {"tag", "data"}', path=path, value=entries)
-        out: dict[int, bytes] = {}
-        for i, entry in enumerate(entries):
-            where = f"{path}[{i}]"
-            if not isinstance(entry, dict) or not {"tag", "data"} <= entry.keys():
-                raise EncodeError(
-                    'an unknown tagged field is {"tag": number, "data": base64 text}', path=where, value=entry
-                )
-            tag, text = entry["tag"], entry["data"]
-            if isinstance(tag, bool) or not isinstance(tag, int) or not 0 <= tag < 1 << 31:
-                raise EncodeError(f"{shown(tag)} is not a tag number (0 to 2147483647)", path=where, value=tag)
-            if tag in out:
-                raise EncodeError(f"tag {tag} occurs twice", path=where, value=tag)
-            try:
-                out[tag] = base64.b64decode(text, validate=True)
-            except (binascii.Error, ValueError, TypeError):
-                raise EncodeError(
-                    "the data of an unknown tagged field is base64 text", path=where, value=text
-                ) from None
-        return list(out.items())
-
-    def _sizeof(self, context: Any, path: str) -> int:
-        raise construct.SizeofError("the size depends on the value", path=path)

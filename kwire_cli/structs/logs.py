@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.structs.messages import VERSION, MessageStruct, declare
-from kwire_cli.structs.records.parts import plain
+from kwire_cli.structs.composites import MessageStruct, plain
+from kwire_cli.structs.messages import VERSION, declare
 
 if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec

@@ -1,23 +1,17 @@
-"""Messages declared from their definitions, the size prefix of a frame, and version prefixes of payloads."""
+"""Messages declared from their definitions, and version prefixes of payloads."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import construct
-
-from kwire_cli.errors import FIELD_MISSING, EncodeError, SpecError, close_to, did_you_mean, json_kind
+from kwire_cli.errors import SpecError
 from kwire_cli.spec.model import MAX_FIELDS, MAX_NESTING, NONE, FieldSpec, MessageSpec, Versions, default_value
 from kwire_cli.spec.reading import element_encoding_at, encoding_at
-from kwire_cli.structs.lengths import UNKNOWN_KEY, ArrayOf, NullableStruct, Sized, TaggedField, TagSection
-from kwire_cli.structs.numbers import (
-    FIXED,
-    INTS,
-    UVARINT,
-    encoded_int,
-    field_path,
-)
+from kwire_cli.structs.composites import Absent, MessageStruct
+from kwire_cli.structs.lengths import ArrayOf, NullableStruct, Sized
+from kwire_cli.structs.numbers import FIXED, INTS, UVARINT, encoded_int
+from kwire_cli.structs.tags import TaggedField, TagSection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,83 +22,6 @@ if TYPE_CHECKING:
 #
 # `declare(spec, version)` is the one place where a definition becomes a layout; encode builds through it, the
 # engine lowers it, tests parse with it.
-
-SIZE_SUFFIX = "SizeInBytes"
-"""The end of a records field's key if only its size is shown (KIP-673)."""
-
-
-class Absent(NamedTuple):
-    """A field that the struct has in other versions only. Kafka refuses a value for it unless it is ignorable or the
-    default.
-    """
-
-    versions: str
-    ignorable: bool
-    default: Any
-
-
-class MessageStruct(construct.Struct):
-    """The fields of a message or struct in order, then in flexible versions its tag section. The value is a dict in
-    JSON form.
-    """
-
-    kind = "struct"
-
-    def __init__(self, fields: Sequence[Any], tags: TagSection | None, absent: dict[str, Absent]) -> None:
-        super().__init__(*fields)
-        self.tags, self.absent = tags, absent
-        self.known_keys = {sc.name for sc in fields} | (
-            {field.name for field in tags.known} | {UNKNOWN_KEY} if tags else set()
-        )
-        # The size of records says nothing that the records do not; alone it gets an error that explains it.
-        self.known_keys |= {sc.name + SIZE_SUFFIX for sc in fields if getattr(sc.subcon, "kind", None) == "records"}
-
-    def _parse(self, stream: Any, context: Any, path: str) -> dict[str, Any]:
-        value = {sc.name: sc._parsereport(stream, context, path) for sc in self.subcons}
-        return value | self.tags._parse(stream, context, path) if self.tags else value
-
-    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
-        if not isinstance(obj, dict):
-            raise EncodeError(
-                f"a struct takes an object, not {json_kind(obj)}",
-                path=field_path(path),
-                value=obj,
-            )
-        if obj.keys() - self.known_keys:
-            self._refuse_strangers(obj, field_path(path))
-        for sc in self.subcons:
-            if sc.name not in obj:
-                raise EncodeError(_missing(sc, obj), path=field_path(f"{path} -> {sc.name}"))
-            sc._build(obj[sc.name], stream, context, path)
-        if self.tags:
-            self.tags._build(obj, stream, context, path)
-        return obj
-
-    def _refuse_strangers(self, obj: dict[str, Any], path: str) -> None:
-        for key, value in obj.items():
-            if key in self.known_keys:
-                continue
-            where = f"{path}.{key}" if path else key
-            if field := self.absent.get(key):
-                if not field.ignorable and value != field.default:
-                    reason = f"the field exists in versions {field.versions} only, and its value is not the default"
-                    raise EncodeError(reason, path=where, value=value)
-            elif key == UNKNOWN_KEY and not value:
-                continue
-            elif key == UNKNOWN_KEY:
-                raise EncodeError("this version is not flexible and has no tagged fields", path=where, value=value)
-            else:
-                close = did_you_mean(close_to(str(key), self.known_keys))  # Python has keys of other types
-                raise EncodeError(f"no such field{close}", path=where, value=value)
-
-
-def _missing(sc: Any, obj: dict[str, Any]) -> str:
-    if sc.name + SIZE_SUFFIX in obj:
-        return (
-            f"only the size of the records is here ({sc.name}{SIZE_SUFFIX}); decode with --records base64 to "
-            f"keep their bytes"
-        )
-    return FIELD_MISSING
 
 
 @dataclass(slots=True)
@@ -202,11 +119,9 @@ def _default(layout: _Layout, field: FieldSpec) -> Any:
     return value
 
 
-# What stands around messages on a connection: the size prefix of a frame
-# (org.apache.kafka.common.network.NetworkReceive).
-
 SIZE_PREFIX = MessageSpec("FrameSize", "header", Versions(0, 0), NONE, (FieldSpec("Size", "int32", Versions(0, 0)),))
-"""An int32: the number of bytes that follow."""
+"""The size before a frame as the definition of a message: the number of bytes that follow
+(org.apache.kafka.common.network.NetworkReceive)."""
 
 
 # The prefixes of messages that lie inside other bytes, which say what follows and in which version.

@@ -77,6 +77,9 @@ class FixedInt(construct.FormatField):
         self.high = min(RANGES[kind][1], RANGES[self.wire][1])
         self.declared = wider_than(kind, RANGES[self.wire])
 
+    def __repr__(self) -> str:
+        return self.kind.upper() if self.kind == self.wire else f"{self.kind.upper()} as fixed{8 * self.length}"
+
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
         what = self.kind if self.kind == self.wire else f"{self.kind} written as {self.wire}"
         return super()._build(checked_int(obj, self.low, self.high, what, path), stream, context, path)
@@ -92,6 +95,9 @@ class Bool(construct.Construct):
     """One byte; any byte but 0 reads as true, 0 or 1 is written."""
 
     kind, length = "bool", 1
+
+    def __repr__(self) -> str:
+        return "BOOLEAN"
 
     def _parse(self, stream: Any, context: Any, path: str) -> bool:
         return bool(construct.stream_read(stream, 1, path) != b"\0")
@@ -117,6 +123,9 @@ class Float64(construct.FormatField):
 
     def __init__(self) -> None:
         super().__init__(">", "d")
+
+    def __repr__(self) -> str:
+        return "FLOAT64"
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
         return self.read(construct.stream_read(stream, 8, path))
@@ -152,6 +161,9 @@ class Uuid(construct.Construct):
     """16 bytes, shown as url-safe base64 without padding; zero bytes stand for no uuid."""
 
     kind, length = "uuid", 16
+
+    def __repr__(self) -> str:
+        return "UUID"
 
     def _parse(self, stream: Any, context: Any, path: str) -> str:
         return self.read(construct.stream_read(stream, 16, path))
@@ -194,6 +206,12 @@ class Varint(construct.Construct):
         low, high = RANGES.get(kind, (0, (1 << 31) - 1))
         self.low, self.high = max(low, -(1 << (bits - 1))), min(high, (1 << (bits - 1)) - 1)
         self.declared = wider_than(kind, RANGES[f"int{bits}"])
+
+    def __repr__(self) -> str:
+        if self.kind == "uvarint":
+            return "UNSIGNED_VARINT"
+        name = {("int32", 32): "VARINT", ("int64", 64): "VARLONG"}.get((self.kind, self.bits)) if self.zigzag else None
+        return name or f"{self.kind.upper()} as {'' if self.zigzag else 'u'}packed{self.bits}"
 
     def _parse(self, stream: Any, context: Any, path: str) -> int:
         data = bytearray()

@@ -9,7 +9,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.filter.rows import FrameRow
-from kwire_cli.message.encode import request_head, response_correlation
+from kwire_cli.message.encode import correlation_id, request_head
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.known_layout import Headers, Layouts
 from kwire_cli.source.kafka.captured import Captured, Names
@@ -201,18 +201,10 @@ class Index:
         data = self._kept.read(self._at[number], self._length[number])
         cut = Cut("frame", data, self._packet[number], None if time == _NO_TIME else time, self._missing[number])
         kind = _KINDS[self._kind[number]]
-        head = (
-            request_head(self.catalog, data, SIZE_BYTES, len(data))
-            if kind == "request"
-            else asked.seen.head
-            if asked
-            else None
-        )
+        head = request_head(data, SIZE_BYTES, len(data)) if kind == "request" else asked.seen.head if asked else None
         seen = Seen(kind, side, cut, head=head, request=asked.seen if asked else None)
         if head and not cut.missing and (layout := self._layouts.get(kind, head.api_key, head.version)):
-            correlation = (
-                head.correlation_id if kind == "request" else response_correlation(self.catalog, data, SIZE_BYTES)
-            )
+            correlation = head.correlation_id if kind == "request" else correlation_id("response", data, SIZE_BYTES)
             if correlation is not None:
                 seen.plain = self._headers.plain(layout, data, correlation)
         if strange := self._strange.get(number):

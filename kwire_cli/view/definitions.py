@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.spec.evolution.breaking import RULES, spans
 from kwire_cli.spec.evolution.layout import tagged_at
 from kwire_cli.spec.reading import element_encoding_at, encoding_at
+from kwire_cli.structs.composites import MessageStruct
+from kwire_cli.structs.lengths import ArrayOf, NullableStruct
+from kwire_cli.structs.messages import declare
 from kwire_cli.view.lines import without_control
 from kwire_cli.view.markup import markup_text
 from kwire_cli.view.widths import fold
@@ -159,48 +162,42 @@ def _field_documents(spec: MessageSpec, fields: tuple[FieldSpec, ...], version: 
     return out
 
 
+def construct_lines(spec: MessageSpec, version: int) -> Iterator[Line]:
+    """The declaration of a version, a line a field."""
+    yield [(f"{spec.name} version {version}", "title")]
+    for line in repr(declare(spec, version)).split("\n"):
+        yield [(line, "text")]
+
+
 def bnf_lines(spec: MessageSpec, version: int) -> Iterator[Line]:
-    """The grammar of a version as Kafka's protocol guide writes it; a nullable field has a ?, a tagged one its
-    number.
+    """The grammar of a version in the notation of Kafka's protocol guide, with the names of the definition.
+
+    `{ }` is a struct, `[ ]` an array and `( )` a compact array; `?` marks those that may be
+    null (KAFKA-19634).
     """
-    yield from _bnf(spec, f"{spec.name} (Version: {version})", spec.fields, version, 0)
+    yield from _bnf(f"{spec.name} (Version: {version})", declare(spec, version), 0)
 
 
-def _bnf(spec: MessageSpec, name: str, fields: tuple[FieldSpec, ...], version: int, depth: int) -> Iterator[Line]:
-    present = [field for field in fields if version in field.versions]
-    plain = [_symbol(field, version) for field in present if not tagged_at(spec, field, version)]
-    if version in spec.flexible_versions:
-        tags = " ".join(
-            f"{field.tag}:{_symbol(field, version)}"
-            for field in sorted(present, key=lambda f: f.tag or 0)
-            if tagged_at(spec, field, version)
-        )
-        plain.append(f"TAG_BUFFER({tags})" if tags else "TAG_BUFFER")
-    pad = "  " * depth
-    yield [(pad + name, "name"), (" => ", "dim"), (" ".join(plain) or "(nothing)", "")]
-    for field in present:
-        if field.struct_name:
-            yield from _bnf(spec, field.json_name, spec.struct_fields(field), version, depth + 1)
-        else:
-            yield [(f"{pad}  {field.json_name}", "name"), (" => ", "dim"), (wire_type(spec, field, version), "text")]
+def _bnf(name: str, decl: Any, depth: int) -> Iterator[Line]:
+    inner = decl.element if isinstance(decl, ArrayOf) else decl
+    nullable = isinstance(inner, NullableStruct)
+    struct = inner.subcon if nullable else inner
+    left: Line = [("  " * depth + name, "name"), (" => ", "dim")]
+    if not isinstance(struct, MessageStruct):
+        yield [*left, (repr(struct), "text")]
+        return
+    tagged = [(f"{field.name}<tag: {field.tag}>", field.subcon) for field in struct.tags.known] if struct.tags else []
+    symbols = " ".join([*(_symbol(sc.name, sc.subcon) for sc in struct.subcons), *(name for name, _ in tagged)])
+    yield [*left, (f"{'?' * nullable}{{ {symbols} }}" if symbols else "{ }", "")]
+    for field, inner in [*((sc.name, sc.subcon) for sc in struct.subcons), *tagged]:
+        yield from _bnf(field, inner, depth + 1)
 
 
-def _symbol(field: FieldSpec, version: int) -> str:
-    name = f"[{field.json_name}]" if field.is_array else field.json_name
-    return f"{name}?" if version in field.nullable_versions else name
-
-
-def wire_type(spec: MessageSpec, field: FieldSpec, version: int) -> str:
-    """The type of a field, or of an array's elements, in the words of the protocol guide: COMPACT_NULLABLE_STRING."""
-    encoding = encoding_at(field, version) or element_encoding_at(field, version)
-    if encoding:
-        return encoding.upper()
-    kind = field.element_type.upper()
-    if kind not in {"STRING", "BYTES", "RECORDS"}:
-        return kind
-    flexible = version in (spec.flexible_versions if field.flexible_versions is None else field.flexible_versions)
-    nullable = version in field.nullable_versions and not field.is_array
-    return f"{'COMPACT_' if flexible else ''}{'NULLABLE_' if nullable and kind != 'RECORDS' else ''}{kind}"
+def _symbol(name: str, decl: Any) -> str:
+    if not isinstance(decl, ArrayOf):
+        return name
+    shown = f"({name})" if decl.compact else f"[{name}]"
+    return f"?{shown}" if decl.nullable else shown
 
 
 # Broken compatibility for eyes and for programs: text, and JUnit's XML.

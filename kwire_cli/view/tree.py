@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.program import Array, Leaf
@@ -10,8 +11,8 @@ from kwire_cli.errors import counted
 from kwire_cli.message.guess import describe_candidates
 from kwire_cli.message.redaction import note_of_guess
 from kwire_cli.records.batch import Batch, headers_of, note_payloads, visible_payload
+from kwire_cli.records.registers import Register
 from kwire_cli.structs.lengths import redacted
-from kwire_cli.structs.records.kip82 import REGISTERED, key_range
 from kwire_cli.view.batch_table import compact, flags_of, text_in, time_text
 from kwire_cli.view.lines import SHOWN_ELEMENTS, SHOWN_TEXT, Line, anomaly_lines, byte_segments, moment, quoted
 from kwire_cli.view.outline import body_part, frame_rows, offsets
@@ -204,9 +205,17 @@ SHOWN_RECORDS = 10
 """Records of a batch in a message that are shown where not all of them are asked for."""
 
 
-def tree_lines(
-    item: Batch | Gap, records: Numbered | None, notes: list[Anomaly], hide: Hide | None, *, full: bool, pretty: bool
-) -> Iterator[Line]:
+@dataclass(frozen=True)
+class RecordLook:
+    """How records are shown: what is hidden, whether values are cut, JSON on one line, and the names of header keys."""
+
+    hide: Hide | None = None
+    full: bool = False
+    pretty: bool = False
+    register: Register = field(default_factory=Register)
+
+
+def tree_lines(item: Batch | Gap, records: Numbered | None, notes: list[Anomaly], look: RecordLook) -> Iterator[Line]:
     """A batch or gap as a tree; with its records where these are given. `notes` is what was odd in them."""
     if not isinstance(item, Batch):
         yield [
@@ -215,18 +224,16 @@ def tree_lines(
             (f", {counted(item.size, 'byte')}", "dim"),
         ]
         if item.batch:
-            yield from _cut_lines(item.batch, records, notes, hide, full=full, pretty=pretty)
+            yield from _cut_lines(item.batch, records, notes, look)
         return
-    yield from _batch_lines(item, counted(item.size, "byte"), records, notes, hide, full=full, pretty=pretty)
+    yield from _batch_lines(item, counted(item.size, "byte"), records, notes, look)
 
 
-def _cut_lines(
-    batch: CutBatch, records: Numbered | None, notes: list[Anomaly], hide: Hide | None, *, full: bool, pretty: bool
-) -> Iterator[Line]:
+def _cut_lines(batch: CutBatch, records: Numbered | None, notes: list[Anomaly], look: RecordLook) -> Iterator[Line]:
     """Yield the lines of a batch whose end is missing, as far as it can be read."""
     size = f"{batch.size} of {counted(batch.whole_size, 'byte')}"
     if batch.has_head:
-        yield from _batch_lines(batch, size, records, notes, hide, full=full, pretty=pretty)
+        yield from _batch_lines(batch, size, records, notes, look)
         return
     yield [(f"at {batch.position}: ", "dim"), ("header of a batch", "title"), (f", {size}, {batch.layout.name}", "dim")]
     fields = batch.fields()
@@ -240,10 +247,7 @@ def _batch_lines(
     size: str,
     records: Numbered | None,
     notes: list[Anomaly],
-    hide: Hide | None,
-    *,
-    full: bool,
-    pretty: bool,
+    look: RecordLook,
 ) -> Iterator[Line]:
     head = item.head
     many = "" if head.records_count is None else f", {counted(head.records_count, 'record')}"
@@ -254,14 +258,12 @@ def _batch_lines(
         (f"{many}, {size}, {item.layout.name}", "dim"),
     ]
     fields = list(_fields(item))
-    for i, field in enumerate(fields):
+    for i, text in enumerate(fields):
         last = i == len(fields) - 1 and not records
-        yield [("└─ " if last else "├─ ", "dim"), *field]
+        yield [("└─ " if last else "├─ ", "dim"), *text]
     for i, (_, record) in enumerate(records or ()):
         last = i == len(records or ()) - 1
-        yield from _record_lines(
-            item, record, hide, "└─ " if last else "├─ ", "   " if last else "│  ", full=full, pretty=pretty
-        )
+        yield from _record_lines(item, record, look, "└─ " if last else "├─ ", "   " if last else "│  ")
     yield from anomaly_lines([*item.notes, *notes])
 
 
@@ -275,7 +277,7 @@ def _record_set(row: Field) -> Iterator[Line]:
         if batch:
             note_payloads(batch, records, notes, extent.hide)
         visible = records if extent.full else records[:SHOWN_RECORDS]
-        yield from tree_lines(item, visible, notes, extent.hide, full=extent.full, pretty=False)
+        yield from tree_lines(item, visible, notes, RecordLook(extent.hide, full=extent.full))
         if len(visible) < len(records):
             yield [(f"   … {len(records) - len(visible):,} more records", "dim")]
 
@@ -313,10 +315,8 @@ def _checksum(batch: Batch) -> tuple[str, str]:
     return ("valid", "dim") if batch.crc_valid else ("invalid", "warning")
 
 
-def _record_lines(
-    batch: Batch, record: Record, hide: Hide | None, branch: str, stem: str, *, full: bool, pretty: bool
-) -> Iterator[Line]:
-    payload, hidden = visible_payload(batch, record, hide)
+def _record_lines(batch: Batch, record: Record, look: RecordLook, branch: str, stem: str) -> Iterator[Line]:
+    payload, hidden = visible_payload(batch, record, look.hide)
     sequence = f" sequence {record.sequence}" if record.sequence >= 0 else ""
     time = time_text(record.timestamp)
     yield [
@@ -329,20 +329,20 @@ def _record_lines(
     rows: list[tuple[str, Line, list[str]]] = []
     if payload:
         for name, part in payload.to_json(hidden).items():
-            rows.append((name, [(compact(part), "text")], _indented(part) if pretty else []))
+            rows.append((name, [(compact(part), "text")], _indented(part) if look.pretty else []))
     if not payload or not payload.known:
         value = record.value
-        rows.append(("key", _segments(record.key, hidden=bool(hidden.get("key")), full=full), []))
+        rows.append(("key", _segments(record.key, hidden=bool(hidden.get("key")), full=look.full), []))
         rows.append(
             (
                 "value",
-                _segments(value, hidden=bool(hidden.get("value")), full=full),
-                _parsed(value) if pretty and not hidden.get("value") else [],
+                _segments(value, hidden=bool(hidden.get("value")), full=look.full),
+                _parsed(value) if look.pretty and not hidden.get("value") else [],
             )
         )
     rows += [
-        (f"header {_header_name(name)}", _segments(data, hidden=False, full=full), [])
-        for name, data in headers_of(batch, record, hide)
+        (f"header {_header_name(name, look.register)}", _segments(data, hidden=False, full=look.full), [])
+        for name, data in headers_of(batch, record, look.hide)
     ]
     for i, (name, line, more) in enumerate(rows):
         last = i == len(rows) - 1
@@ -351,14 +351,8 @@ def _record_lines(
             yield [(stem + ("   " if last else "│  "), "dim"), (text, "text")]
 
 
-def _header_name(name: str | int) -> str:
-    """The name of a header; of a number in the KIP-82 draft also what the sample registers call it, and the range that
-    it is in.
-    """
-    if isinstance(name, str):
-        return quoted(name)
-    registered = REGISTERED.get(name)
-    return f"{name}{f' {registered}' if registered else ''} ({key_range(name).label})"
+def _header_name(name: str | int, register: Register) -> str:
+    return quoted(name) if isinstance(name, str) else f"{name} {register.label(name)}"
 
 
 def _indented(document: Any) -> list[str]:

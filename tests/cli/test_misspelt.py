@@ -75,9 +75,12 @@ SEGMENT = "samples/segments/orders-zstd-0"
         (("diff", "FetchRequest", "12..99"), "kwire: FetchRequest has versions 0-18, not 99\n"),
         (
             ("diff", "FetchRequest", "Foo"),
-            "kwire diff FetchRequest VERSION VERSION compares two of its versions, which are 0-18\n",
+            "compares two of its versions, which are 0-18, and kwire diff FetchRequest all shows all of them\n",
         ),
-        (("diff", "0000", "Metadata"), "compares two of its versions, which are 0-13\n"),
+        (
+            ("diff", "0000", "Metadata"),
+            "compares two of its versions, which are 0-13, and kwire diff Metadata all shows all of them\n",
+        ),
         (
             ("explain", "ListLeasesRequest"),
             "own\nTopics are message, varint, type, tag, crc, header, api, error, size, anomaly, finding\n",

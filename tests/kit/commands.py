@@ -49,6 +49,7 @@ SHOP = {
     "heartbeat.json": "json/heartbeat-v4.json",
     "definitions": "definitions",
     "MetadataResponse.json": "definitions/proposed/plain/MetadataResponse.json",
+    "client-zone.json": "definitions/proposed/client-zone.json",
     "NewRequest.json": "../tests/cli/broken.json",
     "samples": ".",
     "specs": "../specs",

@@ -20,8 +20,9 @@ from kwire_cli.source.reading import Reading
 from kwire_cli.source.schema_inputs import schemas_at
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.overlay import load_text
-from kwire_cli.structs.lengths import UNKNOWN_KEY, ArrayOf, NullableStruct
-from kwire_cli.structs.messages import MessageStruct, declare
+from kwire_cli.structs.composites import UNKNOWN_KEY, MessageStruct
+from kwire_cli.structs.lengths import ArrayOf, NullableStruct
+from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
 
 # The golden vectors: bodies that Kafka's own classes wrote, with their JSON form.

@@ -25,7 +25,8 @@ from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import Form, anomalies, value as value_of
 from kwire_cli.message.roles import roles
 from kwire_cli.spec.model import fields_by_path
-from kwire_cli.structs.lengths import REDACTED, UNKNOWN_KEY
+from kwire_cli.structs.composites import UNKNOWN_KEY
+from kwire_cli.structs.lengths import REDACTED
 from kwire_cli.structs.numbers import unsigned_varint
 from kwire_cli.view.wireshark.dissector import dissector
 

@@ -4,9 +4,10 @@ import pytest
 from kit.messages import SHARED
 
 import kwire_cli as kwire
-from kwire_cli.message.encode import HEADERS, decode_header, header_spec, header_version
+from kwire_cli.message.encode import decode_header, header_spec, header_version
 from kwire_cli.message.frames import Hints
 from kwire_cli.message.reading import read_all
+from kwire_cli.structs.headers import HEADERS
 
 CATALOG = kwire.catalog()
 

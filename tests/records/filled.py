@@ -1,8 +1,9 @@
 """A value of every field of a message, made from its declaration."""
 
 import kwire_cli as kwire
+from kwire_cli.structs.composites import MessageStruct
 from kwire_cli.structs.lengths import ArrayOf, NullableStruct
-from kwire_cli.structs.messages import MessageStruct, declare
+from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
 
 

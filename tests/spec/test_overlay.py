@@ -173,7 +173,6 @@ BAD = {
         "TAG_DUPLICATE",
     ),
     "a tag in an inflexible version": ({"clusterId": {"tag": 0, "taggedVersions": "2+"}}, 7, "TAGGED_NOT_FLEXIBLE"),
-    "a tag with a gap": ({"clusterId": {"tag": 3, "taggedVersions": "9+"}}, 6, "TAG_NOT_CONTIGUOUS"),
     "a tagged key": ({"brokers[].nodeId": {"tag": 0, "taggedVersions": "9+"}}, 5, "TAG_MAP_KEY"),
     "a default that does not fit": ({"controllerId": {"default": "many"}}, 6, "DEFAULT_INVALID"),
     "an unknown type": ({"controllerId": {"type": "int128"}}, 6, "FIELD_TYPE_UNKNOWN"),
@@ -256,11 +255,51 @@ def test_there_is_no_such_overlay():
         kwire.catalog(overlays="metadata-packed")
 
 
-def test_headers_stay_as_they_are():
-    with pytest.raises(SpecError, match="an overlay cannot change headers"):
-        overlay({"correlationId": {"encoding": "packed"}}, "RequestHeader").laid(
-            kwire.catalog().message("RequestHeader")
-        )
+def paths(spec, version):
+    return [path for path, field in fields_by_path(spec) if version in field.versions]
+
+
+def test_fields_are_added_removed_and_renamed():
+    zone = {"type": "string", "versions": "9+", "nullableVersions": "9+"}
+    fields = {
+        "zone": zone,
+        "topics[].partitions[].zone": zone,
+        "controllerId": None,
+        "brokers[].rack": {"name": "Zone"},
+    }
+    laid = overlay(fields).laid(METADATA)
+    changed = {"zone", "topics[].partitions[].zone", "brokers[].zone"}
+    assert {*paths(laid, 9)} == {*paths(METADATA, 9)} - {"controllerId", "brokers[].rack"} | changed
+    value = {"throttleTimeMs": 0, "brokers": [], "clusterId": None, "topics": [], "clusterAuthorizedOperations": 0}
+    data = build(laid, value | {"zone": "a"}, 9)
+    assert decode_spec(laid, data, 9).value == value | {"zone": "a"}
+
+
+def test_a_field_may_have_a_tag_beyond_the_next_one():
+    laid = overlay({"zone": {"type": "string", "versions": "9+", "tag": 5, "taggedVersions": "9+"}}).laid(METADATA)
+    assert field(laid, "zone").tag == 5
+
+
+def test_a_new_field_needs_a_type_and_a_struct():
+    for fields in ({"zone": {"versions": "9+"}}, {"nothing[].zone": {"type": "string"}}, {"zone": None}):
+        with pytest.raises(SpecError, match="no field is called"):
+            overlay(fields).laid(METADATA)
+
+
+def test_an_error_after_a_removed_field_has_its_place():
+    fields = {"controllerId": None, "topics[].name": {"type": "int128"}}
+    with pytest.raises(SpecError, match="FIELD_TYPE_UNKNOWN") as caught:
+        overlay(fields).laid(METADATA)
+    assert caught.value.line == 7
+
+
+def test_headers_keep_the_fields_by_which_messages_are_recognised():
+    header = kwire.catalog().message("RequestHeader")
+    laid = overlay({"shard": {"type": "int32", "versions": "2+"}, "clientId": None}, "RequestHeader").laid(header)
+    assert paths(laid, 2) == ["requestApiKey", "requestApiVersion", "correlationId", "shard"]
+    for fields in ({"correlationId": {"encoding": "packed"}}, {"requestApiKey": None}, {"x": {"type": "int8"}}):
+        with pytest.raises(SpecError, match="cannot change the fields of header version 0"):
+            overlay(fields, "RequestHeader").laid(header)
 
 
 _WORDS = ("packed", "upacked32", "fixed64", "0+", "9+", "3-1", "none", "int64", "[]int8", "", "null", "x")

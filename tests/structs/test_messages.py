@@ -1,3 +1,4 @@
+import itertools
 import json
 
 import pytest
@@ -7,6 +8,7 @@ import kwire_cli as kwire
 from kwire_cli import EncodeError, SpecError
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.message.encode import encode_spec
+from kwire_cli.spec.evolution.changes import changes, version_part
 from kwire_cli.spec.model import MAX_NESTING, NONE, FieldSpec, MessageSpec, StructSpec, Versions
 from kwire_cli.structs.messages import declare
 
@@ -161,3 +163,30 @@ def test_a_field_can_stay_plain_in_flexible_versions():
     spec = definition(field("string", flexibleVersions="none", nullableVersions="0+"))
     assert encode_spec(spec, {"f": "ab"}, 1) == b"\0\2ab\0"
     assert decode_spec(spec, b"\0\2ab\0", 1).value == {"f": "ab"}
+
+
+def test_a_declaration_shows_names_and_types():
+    assert (
+        repr(declare(kwire.catalog().message("DescribeTopicPartitionsRequest"), 0))
+        == """Struct(
+    "topics" / COMPACT_ARRAY(Struct(
+        "name" / COMPACT_STRING,
+        TagSection(),
+    )),
+    "responsePartitionLimit" / INT32,
+    "cursor" / NULLABLE(Struct(
+        "topicName" / COMPACT_STRING,
+        "partitionIndex" / INT32,
+        TagSection(),
+    ), presence=INT8),
+    TagSection(),
+)"""
+    )
+
+
+def test_declarations_that_differ_look_different():
+    for name in ("FetchRequest", "FetchResponse", "MetadataResponse", "ApiVersionsResponse"):
+        spec = kwire.catalog().message(name)
+        for old, new in itertools.pairwise(spec.valid_versions.each()):
+            differs = any(change.path for change in changes(version_part(spec, old), version_part(spec, new)))
+            assert (repr(declare(spec, old)) != repr(declare(spec, new))) == differs, (spec.name, old, new)

@@ -5,6 +5,7 @@ from kwire_cli import EncodeError
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.message.encode import encode_spec
 from kwire_cli.structs.messages import declare
+from kwire_cli.structs.tags import TAG_SECTION
 
 
 def tagged(name, kind, tag, **keys):
@@ -119,3 +120,27 @@ def test_plain_versions_have_no_tags():
     with pytest.raises(EncodeError, match="not flexible"):
         encode_spec(SPEC, {"plain": 0, "unknownTaggedFields": unknown((9, ""))}, 0)
     assert encode_spec(SPEC, {"plain": 0, "unknownTaggedFields": []}, 0) == b"\0"
+
+
+def test_the_section_is_declared_of_its_count_its_tags_and_its_sizes():
+    data = bytes.fromhex("02 00 02 0278 ac02 01 ff")
+    rows = [{"tag": 0, "size": 2, "data": "Ang="}, {"tag": 300, "size": 1, "data": "/w=="}]
+    assert TAG_SECTION.parse(data) == rows
+    assert TAG_SECTION.build(rows) == data
+    assert (
+        repr(TAG_SECTION)
+        == """ARRAY(Struct(
+    "tag" / UNSIGNED_VARINT,
+    "size" / UNSIGNED_VARINT,
+    "data" / Rest(),
+    size="size",
+), count=UNSIGNED_VARINT)"""
+    )
+
+
+def test_a_known_tag_is_read_by_its_field_and_ends_where_the_field_does():
+    assert declare(SPEC, FLEXIBLE).parse(bytes.fromhex("05 02 00 05 00000007 01 02 0278")) == {
+        "plain": 5,
+        "first": 7,
+        "second": "x",
+    }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.costs.traffic_prices import PricedMessages
     from kwire_cli.answer import Block, Row
     from kwire_cli.spec.evolution.changes import Change, Part
+    from kwire_cli.spec.evolution.history import Meaning
 
 MESSAGES = (
     Column("message"),
@@ -38,6 +39,7 @@ CHANGES = (
     Column("facts", "json"),
 )
 """The facts are those of a field that only one side has."""
+MEANINGS = (Column("message"), Column("version", "id"), Column("meaning"), Column("why"), Column("comment"))
 COSTS = (
     Column("message"),
     Column("values"),
@@ -84,7 +86,10 @@ _NOTES = {"becameTagged": "became tagged", "becameMandatory": "became mandatory"
 
 
 class Difference(NamedTuple):
-    """Differences of a message between two sides. Each side has its name and, if it is a version, its number."""
+    """Differences of a message between two sides. Each side has its name and, if it is a version, its number.
+
+    `meanings` are those of versions that have the layout of the version before, by version.
+    """
 
     message: str
     old: str | None
@@ -93,6 +98,7 @@ class Difference(NamedTuple):
     costs: list[Cost]
     versions: tuple[int, int] | None = None
     traffic: Sequence[PricedMessages] = ()
+    meanings: Sequence[tuple[int, Meaning]] = ()
 
     @property
     def status(self) -> str:
@@ -119,6 +125,7 @@ def definitions_answer(differences: Sequence[Difference], unchanged: int | None 
     tables = [
         ("messages", MESSAGES, _message_rows),
         ("changes", CHANGES, _change_rows),
+        ("meanings", MEANINGS, _meaning_rows),
         ("costs", COSTS, _cost_rows),
     ]
     if unchanged is not None:
@@ -137,6 +144,11 @@ def _change_rows(difference: Difference) -> Iterator[Row]:
     for change in difference.changes:
         document = change.to_json()
         yield difference.message, *(document.get(column.name) for column in CHANGES[1:])
+
+
+def _meaning_rows(difference: Difference) -> Iterator[Row]:
+    for version, meaning in difference.meanings:
+        yield difference.message, version, *meaning
 
 
 def _cost_rows(difference: Difference) -> Iterator[Row]:
@@ -176,15 +188,16 @@ def _items(difference: Difference) -> Iterator[Item]:
         return
     yield Item(0, f"--- {difference.old}")
     yield Item(0, f"+++ {difference.new}")
-    if difference.changes:
-        yield from _change_items(difference.changes)
-    else:
-        yield Item(0, "no difference")
+    yield from change_items(difference.changes)
+    if not difference.changes:
+        yield Item(0, "the same layout" if difference.meanings else "no difference")
+    for version, meaning in difference.meanings:
+        yield Item(0, f"  version {version}: {meaning.sentence}")
     yield from _cost_items(difference.costs)
     yield from _traffic_items(difference.traffic)
 
 
-def _change_items(changes: Sequence[Change]) -> Iterator[Item]:
+def change_items(changes: Sequence[Change]) -> Iterator[Item]:
     """Yield a line with - and one with + for each field that changed, or one of them if one side lacks the field.
 
     If a version became flexible, fields of which only the length became a varint are one line together.

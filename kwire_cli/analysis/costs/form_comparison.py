@@ -24,7 +24,7 @@ from kwire_cli.message.encode import encode_spec, header_spec, header_version
 from kwire_cli.message.roles import can_hold_secrets, has_secret, redacted_value
 from kwire_cli.spec.model import MAX, Encoding, Versions, changed, fields_by_path
 from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH
-from kwire_cli.structs.lengths import UNKNOWN_KEY
+from kwire_cli.structs.composites import UNKNOWN_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -15,8 +15,9 @@ from kwire_cli.errors import EncodeError
 from kwire_cli.facts.costs.ledger import Ledger
 from kwire_cli.message.decoded import LOSSLESS_KEY
 from kwire_cli.spec.model import default_value
-from kwire_cli.structs.lengths import UNKNOWN_KEY, ArrayOf, NullableStruct
-from kwire_cli.structs.messages import SIZE_SUFFIX, MessageStruct, declare
+from kwire_cli.structs.composites import SIZE_SUFFIX, UNKNOWN_KEY, MessageStruct
+from kwire_cli.structs.lengths import ArrayOf, NullableStruct
+from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import Varint, encoded_int
 
 if TYPE_CHECKING:

@@ -10,20 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote_from_bytes
 
 from kwire_cli.engine.fixed import fixed
-from kwire_cli.errors import InputError
 from kwire_cli.records.batch import NO_TIMESTAMP_TYPE, base64_text, int64
 from kwire_cli.records.building import sealed
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.structs.lengths import MAX_STRING
-from kwire_cli.structs.numbers import shown
 from kwire_cli.structs.records import kip82, kip98, v1, v2
 from kwire_cli.structs.records.kip82 import (
     AVRO_MAP,
-    KEY_RANGES,
     MAP_MESSAGE,
     NULL_KEY,
     REDUCED,
-    REGISTERED,
     WITHOUT_KEY,
     WRAPPER,
 )
@@ -32,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kwire_cli.records.batch import Batch, Record
+    from kwire_cli.records.registers import Register
 
     Headers = tuple[tuple[str | int, bytes | None], ...]
 
@@ -42,79 +39,14 @@ if TYPE_CHECKING:
 Key = TypeVar("Key", int, str)
 
 
-USER_RANGE = next(keys for keys in KEY_RANGES if (keys.space, keys.use) == ("Local", "User"))
-"""The range of numbers for names that no register has."""
-_HIGHEST = KEY_RANGES[-1].last
-
 UNNUMBERED = "headers left out: the Local User range of keys is full"
 NULLS = "headers with null values, written as empty ones"
 REPEATED = "headers left out: their key comes again, and a map has the last one alone"
 UNSORTED = "records whose headers change their order"
 
 
-class Register:
-    """Numbers of names: the user's own, then those of the document's two sample registers that are left, then from
-    0x00140000 up as names appear.
-    """
-
-    def __init__(self, own: Mapping[str, int] | None = None) -> None:
-        numbers = dict(own or {})
-        taken = {*numbers.values()}
-        self._numbers = {name: key for key, name in REGISTERED.items() if key not in taken} | numbers
-        self._names = {number: name for name, number in self._numbers.items()}
-        self._next = USER_RANGE.first
-
-    def number(self, name: str) -> int | None:
-        """Return the number of a name, or None if all numbers that the name could get are taken."""
-        assigned = self._numbers.get(name)
-        if assigned is not None:
-            return assigned
-        while self._next in self._names and self._next <= USER_RANGE.last:
-            self._next += 1
-        if self._next > USER_RANGE.last:
-            return None
-        self._numbers[name], self._names[self._next] = self._next, name
-        return self._next
-
-    def name(self, number: int) -> str:
-        """Return the name of a number, or the number itself as text if it has no name."""
-        return self._names.get(number, str(number))
-
-
 if TYPE_CHECKING:
     Build = Callable[[Record, Record, Headers, Register, Counter[str]], bytes]
-
-
-def register_of(document: Any, file: str | None = None) -> Register:
-    """Return a register from JSON: an object of names with their numbers, or a list of objects with `key` and `name`.
-    InputError for anything else.
-    """
-    if isinstance(document, list):
-        if not all(isinstance(entry, dict) and {"key", "name"} <= entry.keys() for entry in document):
-            raise InputError('a register is {"name": number, …} or [{"key": number, "name": "…"}, …]', file=file)
-        pairs = [(entry["name"], entry["key"]) for entry in document]
-    elif isinstance(document, dict):
-        pairs = [*document.items()]
-    else:
-        raise InputError(f"a register is an object or a list of objects, not {shown(document)}", file=file)
-    own: dict[str, int] = {}
-    taken: set[int] = set()
-    for name, number in pairs:
-        if (
-            not isinstance(name, str)
-            or isinstance(number, bool)
-            or not isinstance(number, int)
-            or not 0 <= number <= _HIGHEST
-        ):
-            raise InputError(
-                f"a register has names with numbers from 0 to {_HIGHEST}, not {shown(name)} with {shown(number)}",
-                file=file,
-            )
-        if number in taken:
-            raise InputError(f"the register gives the number {number} twice", file=file)
-        own[name] = number
-        taken.add(number)
-    return Register(own)
 
 
 def named(headers: Headers, register: Register) -> list[tuple[str, bytes | None]]:

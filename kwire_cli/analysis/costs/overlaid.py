@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kwire_cli.analysis.costs.forms import Form, Loss, carried, price, written_form
 from kwire_cli.engine.python_source import MalformedError
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.costs.forms import Price
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Spans
-    from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.evolution.layout import FieldAt, StructAt
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
@@ -111,14 +110,14 @@ def given_cost(old: Form, new: Form, given: Any, renamed: Mapping[str, str] | No
     """Return the prices of given values in two forms; `given` and `renamed` are as in `costs`."""
     names = {path: new_path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
     back = {new_path: path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
-    return Cost("given", _price_given(old, new, given, back), _price_given(new, old, given, names))
+    return Cost("given", priced_values(old, new.spec, given, back), priced_values(new, old.spec, given, names))
 
 
-def _price_given(form: Form, other: Form, given: Any, names: Mapping[str, str]) -> Price:
-    """Return the price of values that may be those of another definition: what only that one has a field for can't be
-    carried.
+def priced_values(form: Form, other: MessageSpec, given: Any, names: Mapping[str, str]) -> Price:
+    """Return the price of values that may be those of another definition. Values that only that one has a field for
+    can't be carried. `names` are the new names of fields by their path.
     """
-    here, there = ({path for path, _ in fields_by_path(spec)} for spec in (form.spec, other.spec))
+    here, there = ({path for path, _ in fields_by_path(spec)} for spec in (form.spec, other))
     lost: dict[str, Loss] = {}
 
     def fitted(value: Any, path: str) -> Any:
@@ -300,6 +299,13 @@ def _untagged(_: str, field: FieldSpec) -> FieldSpec:
     return replace(field, tag=None, tagged_versions=NONE)
 
 
+class Definitions(Protocol):
+    """Definitions of messages by name, such as a catalogue."""
+
+    def message(self, name: str) -> MessageSpec:
+        """Return the definition of a message."""
+
+
 class Overlaid:
     """Messages of the definitions of `shipped` as those of `laid` have them.
 
@@ -308,7 +314,7 @@ class Overlaid:
     subscriptions, assignments) are bytes here, and stay.
     """
 
-    def __init__(self, shipped: Catalog, laid: Catalog) -> None:
+    def __init__(self, shipped: Definitions, laid: Definitions) -> None:
         self.rewritten = self.before = self.after = 0
         self.as_written: Counter[str] = Counter()
         self._shipped, self._laid = shipped, laid

@@ -16,9 +16,10 @@ from kwire_cli.structs.records.parts import COMPRESSION, LEGACY_COMPRESSION
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.costs.header_forms import Fitted, Register
+    from kwire_cli.analysis.costs.header_forms import Fitted
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.batch import Batch, Record
+    from kwire_cli.records.registers import Register
 
 
 # Records gathered into other batches than those that they came in.

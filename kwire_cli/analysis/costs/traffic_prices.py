@@ -55,6 +55,17 @@ class PricedMessages:
         self.lost += sum(loss.number for loss in cost.new.lost)
 
 
+def compared_versions(old: MessageSpec, new: MessageSpec, version: int) -> tuple[int, int] | None:
+    """Return the versions of two definitions in which a message of a version is priced: its own if the layout of that
+    version changed, else the highest ones if these differ. None if the change does not concern the message.
+    """
+    before, after = old.valid_versions, new.valid_versions
+    known = version in before and version in after
+    if known and layout_at(old, version).wire != layout_at(new, version).wire:
+        return version, version
+    return (before.high, after.high) if before and after and (before.high != after.high or not known) else None
+
+
 class Change:
     """A changed message, and its traffic in the forms of before and after.
 
@@ -83,7 +94,7 @@ class Change:
     def add(self, decoded: Decoded) -> bool:
         """Add a message that was decoded whole. Return False if the change does not concern its version."""
         if decoded.version not in self._versions:
-            self._versions[decoded.version] = self._fixed or self._compared(decoded.version)
+            self._versions[decoded.version] = self._fixed or compared_versions(self._old, self._new, decoded.version)
         versions = self._versions[decoded.version]
         if versions is None:
             return False
@@ -92,13 +103,6 @@ class Change:
             self._traffic[versions] = PricedMessages(Form("before", self._old, old), Form("after", self._new, new))
         self._traffic[versions].add(self._cost(versions, decoded))
         return True
-
-    def _compared(self, version: int) -> tuple[int, int] | None:
-        old, new = self._old.valid_versions, self._new.valid_versions
-        known = version in old and version in new
-        if known and layout_at(self._old, version).wire != layout_at(self._new, version).wire:
-            return version, version
-        return (old.high, new.high) if old and new and (old.high != new.high or not known) else None
 
     def _cost(self, versions: tuple[int, int], decoded: Decoded) -> Cost:
         """Return the cost of a message. Equal messages are priced once."""

@@ -10,7 +10,9 @@ import zlib
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from kwire_cli.engine.fixed import fixed
 from kwire_cli.records.schemas.model import Told, UnfitError
+from kwire_cli.structs import schemas as prefixes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,11 +24,13 @@ ID, GUID, GLUE = 0, 1, 3
 PROTOBUF_TYPE = {"key": "apicurio.protobuf.type.key", "value": "apicurio.protobuf.type"}
 """Apicurio's record headers with the name of a Protobuf message."""
 CONFLUENT_NAME, APICURIO_NAME, GLUE_NAME = "Confluent", "Apicurio", "Glue"
-PREFIX = 5
-"""The size of an id of 4 bytes with the byte before it."""
 GLUE_PLAIN, GLUE_ZLIB = 0, 5
 """The second byte of AWS Glue's header: the compression of the value."""
-GLUE_HEADER = 18
+_ID, _LONG_ID, _GUID, _GLUE, _HEADER_ID = map(
+    fixed, (prefixes.ID, prefixes.LONG_ID, prefixes.GUID, prefixes.GLUE, prefixes.HEADER_ID)
+)
+PREFIX, GLUE_HEADER = _ID.size, _GLUE.size
+"""The sizes of an id of 4 bytes with the byte before it, and of AWS Glue's header."""
 _ENCODINGS = (b"BINARY", b"JSON")
 _LONGEST_ID = 40
 """The most bytes of a header with an id, and the indexes of a Protobuf message."""
@@ -45,18 +49,24 @@ def told_by(data: bytes, headers: Headers, part: str) -> Told | None:
     if not data:
         return None
     first = data[0]
-    if first == ID and len(data) >= 5:
-        four = int.from_bytes(data[1:5], signed=True)
-        eight = ((int.from_bytes(data[1:9], signed=True), 9),) if len(data) >= 9 else ()
-        return Told(((four, 5), *eight), start=5, by=CONFLUENT_NAME)
-    if first == GUID and len(data) >= 17:
-        return Told(guid=str(UUID(bytes=data[1:17])), start=17, by=CONFLUENT_NAME)
-    if first == GLUE and len(data) >= GLUE_HEADER and data[1] in {GLUE_PLAIN, GLUE_ZLIB}:
-        guid = str(UUID(bytes=data[2:GLUE_HEADER]))
-        if data[1] == GLUE_PLAIN:
-            return Told(guid=guid, start=GLUE_HEADER, by=GLUE_NAME)
-        return Told(guid=guid, start=0, unpacked=_unpacked(data[GLUE_HEADER:]), by=GLUE_NAME)
+    if first == ID and len(data) >= _ID.size:
+        ids = [(_ID.unpack(data)[1], _ID.size)]
+        if len(data) >= _LONG_ID.size:
+            ids.append((_LONG_ID.unpack(data)[1], _LONG_ID.size))
+        return Told(tuple(ids), start=_ID.size, by=CONFLUENT_NAME)
+    if first == GUID and len(data) >= _GUID.size:
+        return Told(guid=_guid(_GUID.unpack(data)[1]), start=_GUID.size, by=CONFLUENT_NAME)
+    if first == GLUE and len(data) >= _GLUE.size:
+        _, compression, uuid = _GLUE.unpack(data)
+        if compression == GLUE_PLAIN:
+            return Told(guid=_guid(uuid), start=_GLUE.size, by=GLUE_NAME)
+        if compression == GLUE_ZLIB:
+            return Told(guid=_guid(uuid), start=0, unpacked=_unpacked(data[_GLUE.size :]), by=GLUE_NAME)
     return None
+
+
+def _guid(data: bytes) -> str:
+    return str(UUID(bytes=data))
 
 
 def id_headers(headers: Headers, part: str, kind: str) -> list[tuple[str, bytes]]:
@@ -77,14 +87,14 @@ def id_headers(headers: Headers, part: str, kind: str) -> list[tuple[str, bytes]
 def _in_headers(headers: Headers, part: str) -> Told | None:
     values = {name: value for name, value in headers if value is not None}
     own = values.get(f"__{part}_schema_id", b"")
-    if len(own) >= 17 and own[0] == GUID:
-        return Told(guid=str(UUID(bytes=own[1:17])), indexes=own[17:], by=CONFLUENT_NAME)
-    if len(own) >= 5 and own[0] == ID:
-        return Told(((int.from_bytes(own[1:5], signed=True), 0),), indexes=own[5:], by=CONFLUENT_NAME)
+    if len(own) >= _GUID.size and own[0] == GUID:
+        return Told(guid=_guid(_GUID.unpack(own)[1]), indexes=own[_GUID.size :], by=CONFLUENT_NAME)
+    if len(own) >= _ID.size and own[0] == ID:
+        return Told(((_ID.unpack(own)[1], 0),), indexes=own[_ID.size :], by=CONFLUENT_NAME)
     for kind in ("contentId", "globalId"):
         value = values.get(f"apicurio.{part}.{kind}", b"")
-        if len(value) == 8:
-            number = int.from_bytes(value, signed=True)
+        if len(value) == _HEADER_ID.size:
+            (number,) = _HEADER_ID.unpack(value)
             message = str(values.get(PROTOBUF_TYPE[part], b""), "utf-8", "replace")
             return Told(((number, 0),), by=APICURIO_NAME, is_global=kind == "globalId", message=message)
     return None

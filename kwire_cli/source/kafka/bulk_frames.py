@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from kwire_cli.engine import numba_loops
 from kwire_cli.engine.compiled import Walk, compiled, jobs_of, numpy_type, octets, read_rows, walk_many
 from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import anomalies
-from kwire_cli.message.encode import decode_header, header_spec
+from kwire_cli.message.encode import decode_header
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES
 from kwire_cli.source.kafka.captured import Captured, Names
 from kwire_cli.source.kafka.framing import Cut
@@ -30,7 +29,7 @@ from kwire_cli.source.packets.model import NO_TIME, Start
 from kwire_cli.source.packets.segment_columns import payloads
 from kwire_cli.source.packets.tcp import DECIDING, Streams
 from kwire_cli.spec.kafka import API_VERSIONS, PRODUCE, SASL_AUTHENTICATE, SASL_HANDSHAKE, WAITING
-from kwire_cli.structs.messages import declare
+from kwire_cli.structs.headers import REQUEST_HEAD, RESPONSE_HEAD
 from kwire_cli.structs.network import ACK
 
 if TYPE_CHECKING:
@@ -44,11 +43,11 @@ if TYPE_CHECKING:
     from kwire_cli.source.packets.model import Origin, Segment
     from kwire_cli.source.packets.tcp_direction import Half
     from kwire_cli.source.tls.decryption import Decryption
-    from kwire_cli.spec.catalog import Catalog
 
     Ints = npt.NDArray[np.int64]
     Octets = npt.NDArray[np.uint8]
 
+_HEADS = {"request": numpy_type(REQUEST_HEAD), "response": numpy_type(RESPONSE_HEAD)}
 FEWEST = 48
 """Segments for which columns pay."""
 _STEP, _LONGEST_STEP = 32, 4096
@@ -337,7 +336,7 @@ def _frames(
     sides = [_side(run, direction, rests[stream.direction]) for direction, stream in enumerate((half, half.peer))]
     client = 0 if half.direction == connection.client else 1
     requests, answered = sides[client], sides[1 - client]
-    heads = _request_heads(layouts.catalog, requests)
+    heads = _request_heads(requests)
 
     def both(name: str, field: str) -> Ints:
         """Return a number of the heads of the requests that wait, and of the requests."""
@@ -349,9 +348,7 @@ def _frames(
     count = len(answered.start)
     if count > len(ids) or len(ids) - count > MAX_PENDING or (answered.stop - answered.start < 2 * SIZE_BYTES).any():
         raise _OddError
-    answers = read_rows(answered.data, answered.start + SIZE_BYTES, _head_type("response", layouts.catalog))[
-        "correlationId"
-    ]
+    answers = read_rows(answered.data, answered.start + SIZE_BYTES, _HEADS["response"])["correlationId"]
     if (answers != ids[:count]).any() or (rows[:count] >= answered.row).any():
         raise _OddError
     answered_here = max(count - len(pending), 0)
@@ -388,17 +385,11 @@ def _delayed(connection: Connection, keys: Ints, asked: Ints, answered: Ints) ->
     return delayed
 
 
-def _request_heads(catalog: Catalog, side: _Side) -> npt.NDArray[Any]:
-    layout = _head_type("request", catalog)
+def _request_heads(side: _Side) -> npt.NDArray[Any]:
+    layout = _HEADS["request"]
     if (side.stop - side.start < SIZE_BYTES + layout.itemsize).any():
         raise _OddError
     return read_rows(side.data, side.start + SIZE_BYTES, layout)
-
-
-@lru_cache(maxsize=4)
-def _head_type(kind: str, catalog: Catalog) -> np.dtype[Any]:
-    """Return the type of what all headers of a kind begin with: the fields of version 0."""
-    return numpy_type(declare(header_spec(catalog, kind), 0))
 
 
 def _groups(
@@ -407,7 +398,7 @@ def _groups(
     """The frames of each layout, which are not numbered yet. _OddError if a frame has no layout or is malformed, or if
     headers differ.
     """
-    head = _head_type(kind, layouts.catalog).itemsize
+    head = _HEADS[kind].itemsize
     both = keys << 16 | versions & 0xFFFF
     for pair in np.unique(both).tolist():
         key, version = pair >> 16, pair & 0xFFFF

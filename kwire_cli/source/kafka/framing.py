@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from kwire_cli.message.encode import RequestHead, heads
+from kwire_cli.message.encode import RequestHead, correlation_id, heads
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, Hints, read, says_size
 from kwire_cli.source.first_bytes import names_client, reads_as_request
 from kwire_cli.spec.kafka import SASL_AUTHENTICATE
@@ -299,7 +299,7 @@ class Sides:
         self._catalog, self._opener, self._from_start = catalog, opener, from_start
         self._for, self._against = [0, 0], [0, 0]
         self._surely = [False, False]
-        self._asked: set[tuple[int, bytes]] = set()
+        self._asked: set[tuple[int, int | None]] = set()
         self.sure = False
 
     def hear(self, side: int, cut: Cut) -> int | None:
@@ -311,7 +311,7 @@ class Sides:
         if reads and side == opener:
             self.sure = True
             return side
-        answered = (other, data[SIZE_BYTES : 2 * SIZE_BYTES]) in self._asked
+        answered = (other, correlation_id("response", data, SIZE_BYTES)) in self._asked
         named = reads and names_client(self._catalog, data, 0, needed=True)
         whole = _request(self._catalog, data) if reads and not cut.missing else None
         fits = whole is not None and whole.sure and not whole.anomalies
@@ -319,7 +319,7 @@ class Sides:
             # A whole request of a known version whose body does not fit says nothing: an answer may read so too.
             self._for[side] += fits or whole is None or whole.body is None or whole.body.guess
             self._surely[side] = self._surely[side] or (named and fits)
-            self._asked.add((side, data[2 * SIZE_BYTES : 3 * SIZE_BYTES]))
+            self._asked.add((side, correlation_id("request", data, SIZE_BYTES)))
         elif not (reads and cut.missing):
             self._against[side] += 1
         if opener is not None:
@@ -382,7 +382,7 @@ def may_be_token(catalog: Catalog, cut: Cut) -> bool:
     frame = _request(catalog, cut.data)
     if cut.missing or not frame.sure or frame.anomalies:
         return True
-    layout = heads(catalog)[0]
+    layout = heads()[0]
     head, rest = RequestHead(*layout.unpack(cut.data, SIZE_BYTES)), cut.data[SIZE_BYTES + layout.size :]
     heads_to_try = (head._replace(api_key=SASL_AUTHENTICATE, version=each) for each in _authenticate_versions(catalog))
     return any(

@@ -20,13 +20,17 @@ import re
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Protocol
 
+from kwire_cli.engine.fixed import fixed
+from kwire_cli.message.encode import correlation_id
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
-from kwire_cli.source.first_bytes import names_client, reads_as_request
+from kwire_cli.source.first_bytes import client_id_length, names_client, reads_as_request
+from kwire_cli.structs.headers import REQUEST_START, RESPONSE_START
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.structs.composites import MessageStruct
 
 MOST_UNSURE = 1 << 18
 """Bytes in which a frame is waited for to be confirmed."""
@@ -42,13 +46,24 @@ BELIEVABLE = 1 << 10
 LINKS = 16
 """Frames by which a row of them is confirmed, wherever it ends."""
 
-_REQUEST_BYTES = 14
-"""Size, api key, version, correlation id, and the length of the client id."""
-_REQUEST = re.compile(
-    rb"(?=(?!\0\0\0[\0-\x09])[\0-\x06][\0-\xff]{3}\0[\0-\xff]\0[\0-\xff]{5}(?:[\0-\x04][\0-\xff]|\xff\xff))", re.DOTALL
+_SMALL_NUMBER, _ANY_ID = rb"\0[\0-\xff]", rb"[\0-\xff]{4}"
+
+
+def _pattern(decl: MessageStruct, **fields: bytes) -> re.Pattern[bytes]:
+    """Return the pattern of the first bytes of a frame, given one pattern for each field."""
+    return re.compile(rb"(?=" + b"".join(fields[field.name] for field in decl.subcons) + rb")", re.DOTALL)
+
+
+_REQUEST = _pattern(
+    REQUEST_START,
+    size=rb"(?!\0\0\0[\0-\x09])[\0-\x06][\0-\xff]{3}",
+    requestApiKey=_SMALL_NUMBER,
+    requestApiVersion=_SMALL_NUMBER,
+    correlationId=_ANY_ID,
+    clientIdLength=rb"(?:[\0-\x04][\0-\xff]|\xff\xff)",
 )
-_RESPONSE_BYTES = 8
-_RESPONSE = re.compile(rb"(?=(?!\0\0\0[\0-\x03])[\0-\x06][\0-\xff]{7})", re.DOTALL)
+_RESPONSE = _pattern(RESPONSE_START, size=rb"(?!\0\0\0[\0-\x03])[\0-\x06][\0-\xff]{3}", correlationId=_ANY_ID)
+_REQUEST_BYTES, _RESPONSE_BYTES = fixed(REQUEST_START).size, fixed(RESPONSE_START).size
 
 
 class Asked(Protocol):
@@ -165,7 +180,7 @@ class Requests:
         size = len(buffer)
         if not end:
             end = at + SIZE_BYTES + (says_size(buffer, at, size) or 0)
-            head = min(at + _REQUEST_BYTES + max(int.from_bytes(buffer[at + 12 : at + 14], "big", signed=True), 0), end)
+            head = min(at + _REQUEST_BYTES + max(client_id_length(buffer, at) or 0, 0), end)
             if end - at > SIZE_BYTES + MAX_SIZE:
                 return False
             if size < head:
@@ -229,7 +244,7 @@ class Responses:
         return any(piece < at for piece in self._pieces)
 
     def _known(self, buffer: bytearray, at: int) -> bool:
-        return int.from_bytes(buffer[at + SIZE_BYTES : at + _RESPONSE_BYTES], "big", signed=True) in self._asked
+        return (found := correlation_id("response", buffer, at + SIZE_BYTES)) is not None and found in self._asked
 
     def _drop(self, at: int) -> None:
         self._places.drop(at)
@@ -311,8 +326,8 @@ class Recogniser:
         """Return whether a frame with a large size looks like a frame."""
         if self._from_client() is not False and reads_as_request(self._owner.catalog, buffer, at):
             return True
-        wanted = int.from_bytes(buffer[at + SIZE_BYTES : at + _RESPONSE_BYTES], "big", signed=True)
-        return self._from_client() is not True and wanted in self._owner.pending
+        wanted = correlation_id("response", buffer, at + SIZE_BYTES)
+        return self._from_client() is not True and wanted is not None and wanted in self._owner.pending
 
     def oversize(self, buffer: bytearray, at: int) -> bool | None:
         """Return whether a frame with a size over MAX_SIZE begins a request of the client; None if it may."""

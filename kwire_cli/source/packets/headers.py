@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.structs import network
+from kwire_cli.structs.composites import offset_of
 from kwire_cli.structs.network import ETHER_IPV4, ETHER_IPV6, ETHER_NAMES, LEAST_ETHER_TYPE, MPLS_TYPES, VLAN_TYPES
-from kwire_cli.structs.records.parts import offset_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import build, decode_spec, records_in_json
 from kwire_cli.source.kafka.captured import address_of
 from kwire_cli.spec.kafka import API_VERSIONS, WAITING
-from kwire_cli.structs.messages import SIZE_SUFFIX
+from kwire_cli.structs.composites import SIZE_SUFFIX
 from kwire_cli.structs.numbers import RANGES
 
 if TYPE_CHECKING:

@@ -6,6 +6,11 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kwire_cli.engine.fixed import fixed
+from kwire_cli.structs.headers import FRAME_SIZE, RESPONSE_START
+
+_SIZE, _RESPONSE_START = fixed(FRAME_SIZE), fixed(RESPONSE_START)
+
 # What a form gives back, and how it says that a text is not in that form.
 
 
@@ -18,7 +23,8 @@ class Answers(NamedTuple):
 
     def frame(self, data: bytes) -> bytes:
         """Return the bytes with the size and the correlation id."""
-        return (len(data) + 4).to_bytes(4) + (self.correlation_id & 0xFFFFFFFF).to_bytes(4) + data
+        correlation_id = int.from_bytes((self.correlation_id & 0xFFFFFFFF).to_bytes(4), signed=True)
+        return _RESPONSE_START.pack(_RESPONSE_START.size - _SIZE.size + len(data), correlation_id) + data
 
 
 class Chunk(NamedTuple):
@@ -79,7 +85,7 @@ def first_visible(text: str) -> int:
 
 def is_frame(data: bytes) -> bool:
     """Return whether bytes are a whole frame: a four-byte size prefix, and as many bytes after it."""
-    return len(data) >= 4 and int.from_bytes(data[:4]) == len(data) - 4
+    return len(data) >= _SIZE.size and _SIZE.unpack(data)[0] == len(data) - _SIZE.size
 
 
 # What stands around bytes in chats, tickets and logs.

@@ -6,19 +6,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.structs.lengths import ArrayOf, Sized, VarintSized
+from kwire_cli.structs.composites import Choice, Series, plain, series, sized
+from kwire_cli.structs.lengths import ArrayOf, Sized, VarintArray, VarintSized
 from kwire_cli.structs.numbers import INTS, ZIGZAG, ZIGZAG_LONG
 from kwire_cli.structs.records import v0, v2
-from kwire_cli.structs.records.parts import (
-    LEGACY_COMPRESSION,
-    TIMESTAMP_TYPE,
-    Choice,
-    Series,
-    flag,
-    plain,
-    series,
-    sized,
-)
+from kwire_cli.structs.records.parts import LEGACY_COMPRESSION, TIMESTAMP_TYPE, flag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -158,17 +150,7 @@ MAP_MESSAGE = _message(
 _AVRO_STRING = VarintSized("string", ZIGZAG_LONG, nullable=False)
 
 
-class _AvroBlock(ArrayOf):
-    """Pairs behind the zig-zag varint of their count."""
-
-    def plain_prefix(self) -> Any:
-        """The varint."""
-        return ZIGZAG_LONG
-
-
-AVRO_MAP = plain(
-    pairs=_AvroBlock(plain(key=_AVRO_STRING, value=_AVRO_STRING), compact=False, nullable=False), end=ZIGZAG
-)
+AVRO_MAP = plain(pairs=VarintArray(plain(key=_AVRO_STRING, value=_AVRO_STRING), ZIGZAG_LONG), end=ZIGZAG)
 """A map of strings as Avro writes it: one block of pairs, and 0 for the end."""
 
 WRAPPER = plain(

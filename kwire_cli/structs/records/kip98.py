@@ -9,19 +9,10 @@ the shipped format, and not of the next set, as the text has it in the same sent
 
 from __future__ import annotations
 
+from kwire_cli.structs.composites import Choice, Rest, Series, plain, series, sized
 from kwire_cli.structs.lengths import VarintSized
 from kwire_cli.structs.numbers import INTS, UVARINT
-from kwire_cli.structs.records.parts import (
-    COMPRESSION,
-    TIMESTAMP_TYPE,
-    Choice,
-    Rest,
-    Series,
-    flag,
-    plain,
-    series,
-    sized,
-)
+from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE, flag
 from kwire_cli.structs.records.v2 import COMPRESSED
 
 _HEADER = {

@@ -6,8 +6,9 @@ whose attributes name the codec; offsets inside are absolute.
 
 from __future__ import annotations
 
+from kwire_cli.structs.composites import series, sized
 from kwire_cli.structs.lengths import Sized
-from kwire_cli.structs.records.parts import LEGACY_COMPRESSION, series, sized
+from kwire_cli.structs.records.parts import LEGACY_COMPRESSION
 
 NULLABLE_BYTES = Sized("bytes", compact=False, nullable=True)
 """An int32 length, -1 for null, and bytes."""

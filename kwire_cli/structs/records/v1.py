@@ -5,8 +5,9 @@ As v0, with a timestamp in milliseconds (-1 for none). Offsets inside a compress
 
 from __future__ import annotations
 
+from kwire_cli.structs.composites import series, sized
 from kwire_cli.structs.records import v0
-from kwire_cli.structs.records.parts import LEGACY_COMPRESSION, TIMESTAMP_TYPE, series, sized
+from kwire_cli.structs.records.parts import LEGACY_COMPRESSION, TIMESTAMP_TYPE
 
 MESSAGE = sized(
     "messageSize",

@@ -4,19 +4,10 @@ org.apache.kafka.common.record.DefaultRecordBatch and DefaultRecord.
 
 from __future__ import annotations
 
+from kwire_cli.structs.composites import Choice, Rest, Series, plain, series, sized
 from kwire_cli.structs.lengths import VarintArray, VarintSized
 from kwire_cli.structs.numbers import ZIGZAG, ZIGZAG_LONG
-from kwire_cli.structs.records.parts import (
-    COMPRESSION,
-    TIMESTAMP_TYPE,
-    Choice,
-    Rest,
-    Series,
-    flag,
-    plain,
-    series,
-    sized,
-)
+from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE, flag
 
 _HEADER = {
     "baseOffset": "int64",
@@ -46,7 +37,7 @@ RECORD = sized(
     offsetDelta=ZIGZAG,
     key=NULLABLE_BYTES,
     value=NULLABLE_BYTES,
-    headers=VarintArray(RECORD_HEADER, compact=False, nullable=False),
+    headers=VarintArray(RECORD_HEADER, ZIGZAG),
 )
 RECORDS = series("records", RECORD)
 """The records of a batch, decompressed. How many there should be is in the batch's header; they are read to the end of

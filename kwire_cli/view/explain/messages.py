@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Hide, Source
     from kwire_cli.records.gaps import Gap
     from kwire_cli.records.payload_model import Payload
+    from kwire_cli.records.registers import Register
     from kwire_cli.view.rows import Row, Title
 
     Hidden = dict[str, frozenset[int]]
@@ -51,11 +52,12 @@ INDEX = re.compile(r"\[\d+\]")
 class Look:
     """The extent of an explanation: `every` element or each kind once, and `reading`, how records are read.
 
-    `reading` also says which parts of records are secret.
+    `reading` also says which parts of records are secret. `register` has the names of header keys of the KIP-82 draft.
     """
 
     every: bool
     reading: RecordsAs
+    register: Register | None = None
 
     @property
     def extent(self) -> Extent:
@@ -257,7 +259,7 @@ def _batch(batch: Batch, row: Row, look: Look, shown: _Shown, level: int) -> Ite
     extent = replace(look.extent, deep=not row.buffer.own)
     part, behind = batch_parts(extent, batch, row.buffer)
     yield Heading(part, f"{FORMATS[batch.layout.name]}, {offsets(batch)}, {batch.size} bytes", level)
-    yield from steps(part, batch_facts(batch, part), every=look.every, level=level)
+    yield from steps(part, batch_facts(batch, part, look.register), every=look.every, level=level)
     for title in behind:
         subject = title.subject
         payload = subject if isinstance(subject, ReadPart) else subject.payload if subject else None
@@ -268,14 +270,14 @@ def _batch(batch: Batch, row: Row, look: Look, shown: _Shown, level: int) -> Ite
             yield from _inside(title, look, level + 1)
 
 
-def batch_facts(batch: Batch, part: Part) -> Facts:
+def batch_facts(batch: Batch, part: Part, register: Register | None = None) -> Facts:
     """Return the facts of a batch: anomalies at their fields, special fields, and bases of differences."""
     places = {item.node.name: item.start for item in part.tree.root.parts}
     odd = tuple(
         (places.get(note.path, note.offset) if note.offset == batch.position else note.offset, note)
         for note in (batch.notes if batch.head.codec else batch.anomalies)
     )
-    return Facts(odd, specials(batch.layout.decl), _bases(batch))
+    return Facts(odd, specials(batch.layout.decl), _bases(batch), register)
 
 
 def _bases(batch: Batch) -> dict[str, int]:

@@ -8,16 +8,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.records.formats import RECORD_FORMATS
+from kwire_cli.structs.composites import Choice, MessageStruct, Series, SizedStruct
 from kwire_cli.structs.lengths import ArrayOf
-from kwire_cli.structs.messages import MessageStruct
 from kwire_cli.structs.records import kip82, kip98, v0, v1, v2
-from kwire_cli.structs.records.parts import Choice, Series, SizedStruct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.tree import Item
+    from kwire_cli.records.registers import Register
     from kwire_cli.structs.records.parts import Bits
     from kwire_cli.view.rows import Field, Part
 
@@ -201,12 +201,13 @@ class Facts(NamedTuple):
 
     `odd` is what is odd about it, each with the offset of the byte at which to say so. `specials` are the special
     fields of a record format. `bases` are what differences in records count from, by the name of the field that says
-    it.
+    it. `register` has the names of header keys, which are numbers in the KIP-82 draft.
     """
 
     odd: tuple[tuple[int, Anomaly], ...] = ()
     specials: Mapping[str, Special] = MappingProxyType({})
     bases: Mapping[str, int] = MappingProxyType({})
+    register: Register | None = None
 
     @staticmethod
     def where_they_are(anomalies: Iterable[Anomaly]) -> tuple[tuple[int, Anomaly], ...]:

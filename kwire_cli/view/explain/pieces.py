@@ -9,9 +9,9 @@ from kwire_cli.engine.program import Array, Leaf, Nullable, Tags
 from kwire_cli.engine.tree import Item, read_count
 from kwire_cli.records.batch import int64
 from kwire_cli.records.layouts import CHECKSUMS
+from kwire_cli.structs.composites import Rest
 from kwire_cli.structs.lengths import Sized
 from kwire_cli.structs.numbers import UVARINT, FixedInt, Varint, uuid_text
-from kwire_cli.structs.records.parts import Rest
 from kwire_cli.view.explain import rules
 from kwire_cli.view.explain.model import DIFFERENCES, Piece, layout_of
 
@@ -153,13 +153,15 @@ def _masked(pieces: list[Piece], secret: int) -> Iterator[Piece]:
 
 
 def _together(part: Part, facts: Facts, leaf: Leaf, raw: bytes) -> Iterator[str]:
-    """Yield the sum of a difference and its base: `baseOffset 3 + 1: its offset is 4`."""
+    """Yield the sum of a difference and its base, `baseOffset 3 + 1: its offset is 4`, and the name of a header key."""
     base, what = DIFFERENCES.get(layout_of(part), {}).get(leaf.path, ("", ""))
     if base in facts.bases:
         number = leaf.decl.read(raw)
         sign = "-" if number < 0 else "+"
         total = int64(facts.bases[base] + number)
         yield f"{base} {facts.bases[base]} {sign} {abs(number)}: {what} is {total}"
+    if facts.register and leaf.path.endswith("headers[].key"):
+        yield f"header {facts.register.label(leaf.decl.read(raw))}"
 
 
 def number_working(decl: Any, raw: bytes) -> str:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.program import Array, Choice, Leaf, Nullable, Series, Struct, Tags
 from kwire_cli.spec.model import INTEGER_RANGES
+from kwire_cli.structs.composites import Rest
 from kwire_cli.structs.lengths import ArrayOf, NullableStruct, Sized
 from kwire_cli.structs.numbers import FixedInt, Varint
-from kwire_cli.structs.records.parts import Rest
 
 if TYPE_CHECKING:
     from kwire_cli.engine.program import Node
@@ -332,19 +332,9 @@ def leaf_type(leaf: Leaf) -> str:
         }[leaf.kind]
     if isinstance(decl, Rest):
         return f"{leaf.kind.upper()} without length"
-    if isinstance(decl, Sized):
-        if isinstance(decl.prefix, Varint) and not decl.compact:
-            return (
-                f"{'NULLABLE_' * decl.nullable}{leaf.kind.upper()} with "
-                f"{'VARINT' if decl.prefix.zigzag else 'UNSIGNED_VARINT'} length"
-            )
-        return (
-            f"{'COMPACT_' * decl.compact}{'NULLABLE_' * (decl.nullable and leaf.kind != 'records')}{leaf.kind.upper()}"
-        )
-    rule = number_rule(decl)
-    if rule in {"packed", "upacked"}:
-        return f"{leaf.kind.upper()} as {rule}{decl.bits}"
-    return f"{leaf.kind.upper()} as fixed{8 * decl.length}" if rule == "fixed" else RULES[rule].name
+    if isinstance(decl, Sized) and isinstance(decl.prefix, Varint) and not decl.compact:
+        return f"{'NULLABLE_' * decl.nullable}{leaf.kind.upper()} with {decl.prefix!r} length"
+    return repr(decl)
 
 
 def node_type(node: Node) -> str:

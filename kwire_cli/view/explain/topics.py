@@ -10,12 +10,15 @@ from kwire_cli.engine.codes import MEANING
 from kwire_cli.engine.lower import entry_for, lower
 from kwire_cli.engine.values import anomalies
 from kwire_cli.errors import counted
-from kwire_cli.message.encode import HEADERS, decode_header, header_spec, header_version
+from kwire_cli.message.encode import decode_header, header_spec, header_version
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES
 from kwire_cli.source.first_bytes import spoken
-from kwire_cli.structs.lengths import UNKNOWN_KEY, ArrayOf, Sized, TaggedField, TagSection
-from kwire_cli.structs.messages import MessageStruct, declare
-from kwire_cli.structs.numbers import FIXED, INTS, UVARINT, ZIGZAG, ZIGZAG_LONG
+from kwire_cli.structs.composites import UNKNOWN_KEY, MessageStruct
+from kwire_cli.structs.headers import HEADERS
+from kwire_cli.structs.lengths import ArrayOf, Sized
+from kwire_cli.structs.messages import declare
+from kwire_cli.structs.numbers import FIXED, INTS, UVARINT, ZIGZAG, ZIGZAG_LONG, encoded_int, unsigned_varint
+from kwire_cli.structs.tags import TaggedField, TagSection
 from kwire_cli.view.explain.messages import batch_facts, explain_body
 from kwire_cli.view.explain.model import FORMATS, Event, Facts, Heading, Remark, Step
 from kwire_cli.view.explain.rules import POLYNOMIALS, RULES, fields_text, node_type
@@ -57,11 +60,15 @@ def _sized(kind: str, example: str) -> dict[str, Type]:
     }
 
 
+_ENCODINGS = tuple((name, bits) for name in ("packed", "upacked", "fixed") for bits in (16, 32, 64))
+"""The encodings of KAFKA-9927, each with the integer type of its width."""
+
 TYPES: dict[str, Type] = {
     **{name: Type(INTS[name], -2 if name[0] == "i" else 300) for name in INTS},
     "boolean": Type(FIXED["bool"], example=True),
     "float64": Type(FIXED["float64"], 1.5),
     "uuid": Type(FIXED["uuid"], "Wg6nBlB7TIOaMoA5IIT1cA", text=True),
+    **{f"{name}{bits}": Type(encoded_int(f"int{bits}", f"{name}{bits}"), 8192) for name, bits in _ENCODINGS},
     "unsigned-varint": Type(UVARINT, 300),
     "varint": Type(ZIGZAG, 300),
     "varlong": Type(ZIGZAG_LONG, -300),
@@ -70,7 +77,7 @@ TYPES: dict[str, Type] = {
     "array": Type(ArrayOf(INTS["int32"], compact=False, nullable=True), [1, 2]),
     "compact-array": Type(ArrayOf(INTS["int32"], compact=True, nullable=True), [1, 2]),
 }
-"""Types by name, as the protocol guide calls them."""
+"""Types by name, as the protocol guide and KAFKA-9927 call them."""
 
 _TAGGED = TaggedField(0, "known", Sized("string", compact=True, nullable=True), None)
 TAGS = MessageStruct([], TagSection((_TAGGED,)), {})
@@ -94,6 +101,15 @@ def explain_value(name: str, decl: Any, value: Any) -> Iterator[Event]:
     """A value as it is written. EncodeError where the type can't have it."""
     data = bytes(_wrapped(decl).build(value if isinstance(decl, MessageStruct) else {"value": value}))
     yield from explain_bytes(name, decl, data)
+
+
+def explain_unsigned(number: int) -> Iterator[Event]:
+    """Yield an unsigned varint from 0 to 4294967295. Beyond 2147483647 Kafka's readers take its 32 bits as a negative
+    int.
+    """
+    yield from explain_bytes("unsigned-varint", UVARINT, unsigned_varint(number))
+    if number > UVARINT.high:
+        yield say(f"Kafka's readers take the 32 bits of {number} as an int: {number - (1 << 32)}.")
 
 
 def explain_bytes(name: str, decl: Any, data: bytes) -> Iterator[Event]:

@@ -12,9 +12,9 @@ from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
 from kwire_cli.engine.tree import Item, is_null, places, read_count
 from kwire_cli.errors import counted
 from kwire_cli.message.decoded import cut_records
+from kwire_cli.structs.composites import Rest
 from kwire_cli.structs.lengths import Prefixed, Sized
 from kwire_cli.structs.numbers import UVARINT, Varint
-from kwire_cli.structs.records.parts import Rest
 from kwire_cli.view.explain.model import NOTES, Facts, Piece, Skipped, Step, layout_of
 from kwire_cli.view.explain.pieces import pieces_of
 from kwire_cli.view.explain.rules import element_text, leaf_type, node_type

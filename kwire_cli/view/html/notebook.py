@@ -92,7 +92,7 @@ def batch_html(batch: Batch) -> str:
     records = [*enumerate(islice(batch.records(), MOST_LINES))]
     notes = deep_anomalies(batch, hide)[len(batch.notes) :]
     return _panes(
-        tree.tree_lines(batch, records, notes, hide, full=False, pretty=False),
+        tree.tree_lines(batch, records, notes, tree.RecordLook(hide)),
         hex_view.batch_hex_lines(names, batch, hide, deep=True, form=hex_view.HexForm(4)),
         [(row.path, row) for row in rows_of(batch.spans())],
     )

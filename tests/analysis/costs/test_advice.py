@@ -1,8 +1,7 @@
-"""Advice: what was seen, what is chosen from that, and that a prediction is what writing the messages comes to."""
+"""Advice: what was seen, what is chosen from that, and what writing the messages saves."""
 
 import io
 import json
-from collections import Counter
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,12 +9,12 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, strategies as st
 from kit.commands import examples
-from kit.messages import sample, shared
 
 import kwire_cli as kwire
+from kwire_cli.analysis.costs.advice import Plans
+from kwire_cli.analysis.costs.advice_folds import Pricing
 from kwire_cli.analysis.costs.advice_plan import (
     Choice,
-    Predicted,
     best,
     bytes_now,
     bytes_under,
@@ -25,7 +24,7 @@ from kwire_cli.analysis.costs.advice_plan import (
     overlay_text,
     tag_saving,
 )
-from kwire_cli.analysis.costs.advice_probes import Observed, can_be_tagged
+from kwire_cli.analysis.costs.advice_probes import Observed
 from kwire_cli.analysis.costs.advice_values import (
     BLOCKS,
     MOST_TEXTS,
@@ -42,16 +41,10 @@ from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import build, decode, decode_spec
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.spec.model import fields_by_path
 from kwire_cli.spec.overlay import load_text, read_overlay
-from kwire_cli.spec.reading import ENCODABLE_TYPES
 
 CATALOG = kwire.catalog()
 SAMPLES = Path(__file__).parents[3] / "samples" / "captures"
-SHARED = Path(__file__).parents[4] / "shared" / "real"
-CAPTURES = sorted(
-    [*SAMPLES.glob("*.pcap*"), *SHARED.glob("captures/*/*.pcap*"), *SHARED.glob("own/captures/**/*.pcap*")]
-)
 
 
 def messages_of(path):
@@ -65,11 +58,12 @@ def seen(messages, catalog=CATALOG):
     return observed.seen()
 
 
-def predicted(plan, messages, catalog=CATALOG):
-    prediction = Predicted(catalog, plan)
+def saved(plan, messages):
+    """The bytes that the messages lose under a plan."""
+    pricing = Pricing(CATALOG, None, Plans(plan, {}, len(messages)))
     for message in messages:
-        prediction.add(message)
-    return prediction.saved
+        pricing.add(message)
+    return pricing.prices.saved
 
 
 def under(overlay, catalog=CATALOG):
@@ -82,78 +76,6 @@ def written(plan, messages, catalog=CATALOG):
     overlaid = under(read_overlay(overlay_text(overlay_document(catalog, plan, "test"))), catalog)
     spans = [overlaid.spans(each.name, each.version, each.entry, each.spans) for each in messages]
     return sum(each.size - (found.stop - found.start) for each, found in zip(messages, spans, strict=True))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "path", [pytest.param(path, marks=[pytest.mark.shared] * (SHARED in path.parents)) for path in CAPTURES], ids=str
-)
-def test_a_prediction_is_what_writing_comes_to(path):
-    messages = messages_of(path)
-    observed = seen(messages)
-    plan = choose(CATALOG, observed.fields())
-    assert predicted(plan, messages) == written(plan, messages)
-    half = choose(CATALOG, observed.halves().first)
-    assert predicted(half, messages) == written(half, messages)
-
-
-def all_of(spec, name):
-    """Every integer encoded, and all that can be tagged tagged, paying or not."""
-    plan, free = {}, Counter()
-    for path, field in fields_by_path(spec):
-        struct = path.rpartition(".")[0]
-        free[struct] = max(free[struct], 0 if field.tag is None else field.tag + 1)
-    for path, field in fields_by_path(spec):
-        struct = path.rpartition(".")[0]
-        tag = free[struct] if can_be_tagged(spec, field) else None
-        free[struct] += tag is not None
-        encoding = f"{name}{field.type[3:]}" if field.type in ENCODABLE_TYPES else None
-        if encoding or tag is not None:
-            plan[spec.name, path] = Choice(encoding, tag)
-        if field.is_array and field.element_type in ENCODABLE_TYPES:
-            plan[spec.name, f"{path}[]"] = Choice(f"{name}{field.element_type[3:]}", None)
-    return plan
-
-
-def agree(rows, name):
-    """Whether both prices of the bodies of one message are the same."""
-    catalog = rows[0].catalog
-    messages = [in_body(decode(catalog, row.body, row.message, row.version)) for row in rows]
-    plan = all_of(catalog.message(rows[0].message), name)
-    return predicted(plan, messages, catalog) == written(plan, messages, catalog)
-
-
-@pytest.mark.parametrize("name", ["packed", "upacked"])
-@pytest.mark.parametrize("row", [row for row in sample() if not row.message.endswith("Header")], ids=str)
-def test_any_plan_comes_to_what_writing_comes_to(row, name):
-    assert agree([row], name)
-
-
-@pytest.mark.slow
-@pytest.mark.shared
-@pytest.mark.parametrize("name", ["packed", "upacked"])
-def test_any_plan_of_any_golden_body_comes_to_what_writing_comes_to(name):
-    bodies = {}
-    for row in shared():
-        if not row.message.endswith("Header"):
-            bodies.setdefault((row.kafka, row.message), []).append(row)
-    assert [key for key, rows in bodies.items() if not agree(rows, name)] == []
-    assert sum(map(len, bodies.values())) > 1000
-
-
-@given(st.integers(100, 300), st.integers(0, 300), st.booleans())
-@examples(20)
-def test_a_section_of_more_than_127_tags_counts_in_two_bytes(known, present, packed):
-    fields = [{"name": f"F{n}", "type": "int32", "versions": "0+"} for n in range(known)]
-    text = json.dumps(
-        {"name": "ManyData", "type": "data", "validVersions": "0", "flexibleVersions": "0+", "fields": fields}
-    )
-    spec = load_text(text).spec
-    catalog = SimpleNamespace(message=lambda _: spec)
-    values = {f"f{n}": n * 1000 if n < present else 0 for n in range(known)}
-    message = in_body(decode_spec(spec, build(spec, values, 0), 0))
-    plan = {("ManyData", f"f{n}"): Choice("packed32" if packed else None, n) for n in range(known)}
-    assert predicted(plan, [message], catalog) == written(plan, [message], catalog)
 
 
 def test_what_is_seen_of_integers_is_counted_from_their_bytes():
@@ -208,7 +130,7 @@ def test_the_advice_for_the_first_half_is_drawn_from_the_first_half():
     assert sum(times for cell, times in cells.items() if not cell.negative) == min(count, 700)
     assert observed.fields()["HeartbeatRequest", "generationId"].count == 1400
     assert rest["HeartbeatRequest", "generationId"].count == 1400 - count
-    assert predicted(choose(CATALOG, fields), late) == written(choose(CATALOG, fields), late)
+    assert saved(choose(CATALOG, fields), late) == written(choose(CATALOG, fields), late)
 
 
 def placed(messages):
@@ -280,7 +202,6 @@ def test_a_field_that_is_encoded_already_can_get_another_encoding(value, best_en
     messages = [in_body(decode_spec(spec, build(spec, {"number": value}, 0), 0))] * 3
     plan = choose(catalog, seen(messages, catalog).fields())
     assert plan == ({("OneData", "number"): Choice(best_encoding, None)} if best_encoding else {})
-    assert predicted(plan, messages, catalog) == written(plan, messages, catalog)
 
 
 def test_tags_are_proposed_only_where_they_pay_and_follow_those_that_there_are():
@@ -299,7 +220,7 @@ def test_tags_are_proposed_only_where_they_pay_and_follow_those_that_there_are()
     }
     assert plan["ApiVersionsResponse", "throttleTimeMs"].encoding is None
     assert plan["ApiVersionsResponse", "errorCode"].encoding == "packed16"
-    assert predicted(plan, messages) == written(plan, messages)
+    assert saved(plan, messages) == written(plan, messages) > 0
     rarely = seen([response(0, 0)] * 3 + [response(7, 7)]).fields()
     assert choose(CATALOG, rarely)["ApiVersionsResponse", "errorCode"] == Choice("packed16", None)
 
@@ -377,4 +298,4 @@ def test_damaged_captures_are_advised_on_and_confirmed(name, data):
     except InputError:
         return
     plan = choose(CATALOG, seen(messages).fields())
-    assert predicted(plan, messages) == written(plan, messages)
+    assert saved(plan, messages) == written(plan, messages)

@@ -6,10 +6,11 @@ from urllib.parse import parse_qsl
 import pytest
 from hypothesis import given, strategies as st
 
-from kwire_cli.analysis.costs.header_forms import HEADER_FORMS, HeaderForms, Register
+from kwire_cli.analysis.costs.header_forms import HEADER_FORMS, HeaderForms
 from kwire_cli.records.batch import Record
 from kwire_cli.records.codecs import crc32
 from kwire_cli.records.reading import items, source_of
+from kwire_cli.records.registers import Register
 from kwire_cli.structs.records.kip82 import AVRO_MAP, MAP_MESSAGE, REDUCED, WRAPPER
 
 TWO = (("client.id", b"abc"), ("trace", b"12345678"))

@@ -2,8 +2,9 @@ from collections import Counter
 
 import pytest
 
-from kwire_cli.analysis.costs.header_forms import USER_RANGE, Register, mapped, named, numbered, register_of
+from kwire_cli.analysis.costs.header_forms import mapped, named, numbered
 from kwire_cli.errors import InputError
+from kwire_cli.records.registers import USER_RANGE, Register, register_of
 
 
 def test_names_have_the_numbers_of_the_sample_registers_and_then_those_of_the_users():

@@ -5,8 +5,9 @@ message.
 import kwire_cli as kwire
 from kwire_cli.spec.evolution.layout import layout_at
 from kwire_cli.spec.reading import ENCODABLE_TYPES
+from kwire_cli.structs.composites import MessageStruct
 from kwire_cli.structs.lengths import ArrayOf, NullableStruct, Prefixed
-from kwire_cli.structs.messages import MessageStruct, declare
+from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import FixedInt, Varint
 
 SPECS = [kwire.catalog().message(entry.name) for entry in kwire.catalog()]

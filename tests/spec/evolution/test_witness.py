@@ -16,8 +16,9 @@ from kwire_cli.errors import KwireError
 from kwire_cli.message.decoded import checked, decode_spec
 from kwire_cli.message.encode import encode_spec
 from kwire_cli.spec.overlay import load_text
-from kwire_cli.structs.lengths import UNKNOWN_KEY, ArrayOf, NullableStruct
-from kwire_cli.structs.messages import MessageStruct, declare
+from kwire_cli.structs.composites import UNKNOWN_KEY, MessageStruct
+from kwire_cli.structs.lengths import ArrayOf, NullableStruct
+from kwire_cli.structs.messages import declare
 
 OF_NO_BYTES = {
     "MESSAGE_REMOVED", "MESSAGE_TYPE_CHANGED", "API_KEY_CHANGED", "VERSIONS_REMOVED", "VERSION_WITHDRAWN",

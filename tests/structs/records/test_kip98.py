@@ -5,8 +5,8 @@ import base64
 import pytest
 
 from kwire_cli import EncodeError
+from kwire_cli.structs.composites import offset_of
 from kwire_cli.structs.records import kip98, v1, v2
-from kwire_cli.structs.records.parts import offset_of
 
 STAMP = "0000000000000001"
 KEY_AND_VALUE = "11 00" + STAMP + "00 01 6b 76 deadbeef"

@@ -3,8 +3,8 @@
 import pytest
 
 from kwire_cli import EncodeError
+from kwire_cli.structs.composites import offset_of
 from kwire_cli.structs.records import parts, v0, v1
-from kwire_cli.structs.records.parts import offset_of
 
 
 def test_a_message_of_v0(check):

@@ -7,8 +7,8 @@ from kwire_cli import EncodeError
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import walk
+from kwire_cli.structs.composites import offset_of
 from kwire_cli.structs.records import v2
-from kwire_cli.structs.records.parts import offset_of
 
 HEADER = (
     "0000000000000007 {length} ffffffff 02 01020304 {attributes} 00000001 0000000000000064 "

@@ -1,0 +1,89 @@
+"""`kwire compare --proposal`: what a proposed definition costs on captured messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from kwire_cli.analysis.costs.proposal_answer import ProposalPrices
+from kwire_cli.analysis.costs.proposals import Assumption, Pricing, Proposals, check_assumptions
+from kwire_cli.cli.capture_inputs import Choice
+from kwire_cli.cli.completers import complete_file
+from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
+from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages
+from kwire_cli.cli.typed_options import Printing, option
+from kwire_cli.errors import InputError
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.opening import open_inputs
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.source.reading import Opened
+
+KIP = "kip"
+"""The format of a paragraph and a table for a KIP."""
+PROPOSAL_OPTIONS = ("proposals", "assumed")
+"""Fields of ProposalOptions that only proposals have a use for."""
+_TAKES = frozenset({Kind.CAPTURE, Kind.FRAMES})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
+class Proposing(Printing):
+    """Options for a proposal and its assumptions."""
+
+    SECTION: ClassVar[str] = "Choose"
+
+    proposals: tuple[str, ...] = option(
+        "--proposal",
+        multiple=True,
+        metavar="FILE",
+        shell_complete=complete_file,
+        help="Price this proposed definition or overlay; repeatable.",
+    )
+    assumed: tuple[str, ...] = option(
+        "--assume",
+        multiple=True,
+        rare=True,
+        metavar="PATH=VALUE[@SHARE]",
+        help="Assume this value, or len:N, of a new field in the proposal.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ProposalOptions(Proposing, Captures, Choosing, Messages, Definitions):
+    """Options for the price of a proposal on the inputs of a command."""
+
+
+def prices_of(environment: Environment, options: ProposalOptions, sources: tuple[str, ...]) -> ProposalPrices:
+    """Return the prices of a proposal on all frames of the inputs.
+
+    Raises InputError if a proposal or an assumption makes no sense, or if the proposal changes none of the messages.
+    """
+    catalog = options.catalog
+    proposals = Proposals(catalog, options.proposals)
+    assumptions = [Assumption.parse(text) for text in options.assumed]
+    check_assumptions(proposals, (catalog.message(entry.name) for entry in catalog), assumptions)
+    prices = ProposalPrices(
+        Redaction(catalog, show_secrets=False), Pricing(catalog, proposals, assumptions), assumptions
+    )
+    choice = Choice(options, catalog)
+    for opened in open_inputs(sources, reading_of(options), Terminal(environment), takes=_TAKES):
+        _add(prices, opened, choice)
+    if not prices.priced:
+        refused = "; ".join(prices.pricing.refused)
+        raise InputError(
+            f"{missing_names(sources)}no message is changed by the proposal ({prices.pricing.others} others, "
+            f"{prices.skipped} not decoded whole){f'; {refused}' if refused else ''}"
+        )
+    return prices
+
+
+def _add(prices: ProposalPrices, opened: Opened, choice: Choice) -> None:
+    if opened.kind is Kind.CAPTURE:
+        for line in choice.among(opened.subjects()):
+            prices.add(line.frame, line.client_id, line.seen.time, line.seen.size)
+        return
+    for frame in opened.subjects():
+        client = frame.header.value.get("clientId") if frame.header else None
+        prices.add(frame, client, None, frame.size)
