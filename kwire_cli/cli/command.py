@@ -25,7 +25,7 @@ from kwire_cli.errors import close_to, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-SECTIONS = ("Choose", "Input", "Output", "Advanced")
+SECTIONS = ("Choose", "Input", "Output", "Upkeep", "Advanced")
 """Headings of the options in help, in order."""
 MOST_CHOICES = 24
 """Characters of choices that stand beside an option in help. More choices are in its text, or under --help-all."""
