@@ -155,6 +155,10 @@ class TableFold(Traffic):
         for _, replay in self._replays:
             replay.log_item(item)
 
+    def replay_of(self, tables: ReplayedTables) -> Replay | None:
+        """Return the replay that fills some tables; None if no query reads them."""
+        return next((replay for replayed, replay in self._replays if replayed is tables), None)
+
     def finish(self) -> None:
         """End the adding of subjects, and fill the tables of replays. Queries may follow."""
         super().finish()

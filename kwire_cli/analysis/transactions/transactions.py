@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.calls import TableFold
@@ -19,7 +20,7 @@ from kwire_cli.errors import counted
 from kwire_cli.questions.traffic import queries_in, time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from kwire_cli.answer import Block, Row
     from kwire_cli.message.redaction import Redaction
@@ -92,39 +93,41 @@ class Transactions(TableFold):
 
         Nothing can be added afterwards.
         """
-        chosen = {"ids": [*ids], "result": OPEN if only_open else None}
         self.finish()
-        transactions = self.rows("transactions", **chosen)
-        held = self.rows("held_back", ids=[*ids])
-        events = self.rows("events", **chosen)
-        facts = self.rows("facts", **chosen)[0]
-        about = [Fact("transactionalIds", facts["names"], "count"), Fact("transactions", facts["results"] or {}, "map")]
-        if facts["longest_s"] is not None:
-            about.append(Fact("longestSeconds", facts["longest_s"], "duration", "longest"))
-        blocks: list[Block] = [Facts(about), self._table("transactions", TRANSACTIONS, transactions)]
-        if held:
-            note = "the first open transaction of a partition holds back readers of committed records"
-            blocks.append(self._table("heldBack", HELD_BACK, held, note=note))
-        blocks.append(self._table("events", EVENTS, events, shown=None if ids else MOST_ROWS))
+        rows = partial(self.rows, ids=[*ids], result=OPEN if only_open else None)
+        blocks = transaction_blocks(rows, is_local=self.is_local, is_chosen=bool(ids) or only_open, cuts=not ids)
         if dropped := self._replay.dropped:
             blocks.append(Note(f"{counted(dropped, 'event')} more were too many to keep", "warning"))
-        if not transactions:
-            is_chosen = bool(ids) or only_open
-            blocks.append(Note("there is no such transaction in this" if is_chosen else "no transaction"))
         return Answer("transactions", blocks)
 
-    def _table(
-        self,
-        name: str,
-        columns: tuple[Column, ...],
-        rows: list[dict[str, Any]],
-        *,
-        shown: int | None = MOST_ROWS,
-        note: str = "",
-    ) -> Table:
-        return Table(name, columns, [self._row(row) for row in rows], shown=shown, note=note)
 
-    def _row(self, row: dict[str, Any]) -> Row:
-        return tuple(
-            time_text(value, is_local=self.is_local) if isinstance(value, datetime) else value for value in row.values()
-        )
+def transaction_blocks(
+    rows: Callable[[str], Sequence[Mapping[str, Any]]], *, is_local: bool, is_chosen: bool = False, cuts: bool = True
+) -> list[Block]:
+    """Return the facts and tables of transactions: `rows` gives the rows of a query in `questions/transactions`.
+
+    `is_chosen` says that only some transactions are wanted. `cuts` limits the events that people see.
+    """
+    transactions, held = rows("transactions"), rows("held_back")
+    facts = rows("facts")[0]
+    about = [Fact("transactionalIds", facts["names"], "count"), Fact("transactions", facts["results"] or {}, "map")]
+    if facts["longest_s"] is not None:
+        about.append(Fact("longestSeconds", facts["longest_s"], "duration", "longest"))
+
+    def table(name: str, columns: tuple[Column, ...], of: Sequence[Mapping[str, Any]]) -> Table:
+        return Table(name, columns, [_row(row, is_local=is_local) for row in of], shown=MOST_ROWS)
+
+    blocks: list[Block] = [Facts(about), table("transactions", TRANSACTIONS, transactions)]
+    if held:
+        note = "the first open transaction of a partition holds back readers of committed records"
+        blocks.append(table("heldBack", HELD_BACK, held)._replace(note=note))
+    blocks.append(table("events", EVENTS, rows("events"))._replace(shown=MOST_ROWS if cuts else None))
+    if not transactions:
+        blocks.append(Note("there is no such transaction in this" if is_chosen else "no transaction"))
+    return blocks
+
+
+def _row(row: Mapping[str, Any], *, is_local: bool) -> Row:
+    return tuple(
+        time_text(value, is_local=is_local) if isinstance(value, datetime) else value for value in row.values()
+    )
