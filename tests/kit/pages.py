@@ -66,6 +66,26 @@ def nodes_of(entry):
         yield depth, name, kind, buffer, place, "".join(line[::2])
 
 
+def rows_of(entry):
+    """Return the nodes of an entry as rows with their paths, worked out as the page's script does."""
+    open_, out = [], []
+    for depth, name, kind, buffer, place, text in nodes_of(entry):
+        del open_[depth:]
+        open_.append(name)
+        path = ""
+        for each in open_:
+            if not each.startswith("("):
+                path += each if each.startswith("[") or not path else f".{each}"
+        row = {"path": path, "name": name, "kind": kind, "buffer": buffer, "place": tuple(place), "text": text}
+        out.append(row | {"depth": depth})
+    return out
+
+
+def entries(*arguments, **streams):
+    """Return the entries of the page that a command writes with --format html."""
+    return data_of(*arguments, "--format", "html", **streams)["entries"]
+
+
 def bytes_of(buffer):
     """Return the bytes of a buffer of an entry."""
     return base64.b64decode(buffer["data"])

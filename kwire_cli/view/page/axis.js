@@ -98,16 +98,17 @@ function tone(at) {
 
 function draw() {
   const axis = $("#axis");
-  axis.hidden = !hasTime && !D.axis;
+  axis.hidden = D.start === null || !D.length;
   if (axis.hidden) return;
+  $("#requests").hidden = !hasTime && !D.axis;
   const plot = $("#requests .plot");
-  const box = plot.getBoundingClientRect();
+  const box = $("#scale").getBoundingClientRect();
   [room.left, room.width] = [box.left, box.width];
   const isWhole = D.axis && !state.filter && state.from === 0 && state.to === LENGTH;
   bins = ranked(isWhole ? countedBins() : ownBins());
   charts.forEach((chart) => chart.destroy());
   charts = [];
-  drawRequests(plot);
+  if (!$("#requests").hidden) drawRequests(plot);
   if (!axis.classList.contains("small")) drawTimes($("#latency .plot"));
   drawSpans();
   drawScale();

@@ -5,7 +5,13 @@ const isPhone = () => innerWidth < 720;
 
 /** The panel of a row, with what it has of a request and of a response. @param {number} i */
 function panelOf(i) {
-  const request = ["Request", REQUEST[i], "asked_at", "request_size"];
+  const kind = column("kind").text(i);
+  const request = [
+    kind === "message" || kind === "unknown" ? "Bytes" : "Request",
+    REQUEST[i],
+    "asked_at",
+    "request_size",
+  ];
   const response = ["Response", RESPONSE[i], "answered_at", "response_size"];
   const parts = isCalls ? [request, response].filter((part) => part[1] !== null) : [["Bytes", i, "asked_at", "size"]];
   const split = el("div.split");
@@ -53,11 +59,7 @@ const isMasked = (buffer, at) => buffer.masked.some(([from, to]) => at >= from &
 const hexOf = (buffer) => [...raw(buffer.data)].map((byte, at) => (isMasked(buffer, at) ? "**" : HEX[byte])).join("");
 
 /** The text of a node: every second part of its line is a style. */
-const textOf = (node) =>
-  node
-    .slice(7)
-    .filter((_, at) => at % 2 === 0)
-    .join("");
+const textOf = (node) => node.filter((_, at) => at > 6 && at % 2).join("");
 const plainName = (name) => name.replace(/^\((.*)\)$/, "$1");
 
 /** The values of nodes as an object: what fields of the message would be in JSON. */

@@ -47,7 +47,7 @@ const number = (value) => value.toLocaleString("en");
 const share = (part, whole) => `${((100 * part) / (whole || 1)).toFixed(1)} %`;
 
 /** @param {number} count @param {string} word */
-const plural = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
+const plural = (count, word) => `${number(count)} ${word}${count === 1 ? "" : word.endsWith("ch") ? "es" : "s"}`;
 
 /** A duration with three digits that count. @param {number | null | undefined} seconds */
 function span(seconds) {

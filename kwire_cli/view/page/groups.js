@@ -75,7 +75,7 @@ function groupOf(group, rows) {
   ];
   const head = el("header", el("h2", group.group), ...facts.map((one) => el("span.dim", one)));
   const lanes = el("div.lanes-of", el("div.over"));
-  if (hasTime || D.axis) {
+  if (D.length) {
     const missing = new Map();
     const partitions = [...new Set(owned.flatMap((one) => one.partitions))].sort(byName);
     clients.forEach((client, at) => lanes.append(memberLane(client, at, members, owned, events, moves)));
@@ -169,7 +169,7 @@ function showTransactions(view, answer) {
     }
     lanes.append(laneOf("", id, inside));
   }
-  if (hasTime || D.axis) view.append(el("section.grp", lanes));
+  if (D.length) view.append(el("section.grp", lanes));
   showAnswer(view, answer);
   drawBrush();
 }

@@ -24,7 +24,7 @@ function collectViews() {
   of("transactions", "Transactions", showTransactions, "transactions");
   const clients = take("clients");
   const logs = take("logs");
-  if (COUNT && isCalls && COLUMNS.has("client_id")) add("sequence", "Sequence", showSequence, "");
+  if (hasTime && COLUMNS.has("client_id")) add("sequence", "Sequence", showSequence, "");
   if (COUNT) add("frames", isCalls ? "Frames" : "Batches", showRows, number(COUNT));
   if (COUNT && isCalls && R.values.asked_at) add("costs", "Costs", showCosts, "");
   if (clients) add("clients", "Clients", (view) => showAnswer(view, clients), "");
@@ -107,6 +107,7 @@ function shell() {
   }
   if (COUNT && isCalls) $("#words").append(...words.slice(0, 200).map((value) => el("option", { value })));
   if (!isCalls) $("#filter").placeholder = "Filter  ( / )";
+  if (!isCalls) put($("#requests .name"), "Batches");
   let timer = 0;
   $("#filter").addEventListener("input", (event) => {
     clearTimeout(timer);

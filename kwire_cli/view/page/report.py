@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.ladder import answer_text, request_text
 from kwire_cli.errors import counted, without_credentials
-from kwire_cli.spec.kafka import VERSION
 from kwire_cli.stores import location
 from kwire_cli.view.bounded_outline import of_line
 from kwire_cli.view.lines import escaped
 from kwire_cli.view.page.answers import document_of
 from kwire_cli.view.page.details import MOST_BYTES, Details
 from kwire_cli.view.page.rows import CALLS, Rows
-from kwire_cli.view.page.shell import page
+from kwire_cli.view.page.shell import empty, page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 MOST_ROW_BYTES = 16 << 20
 """Bytes of the calls of one page."""
-BY = f"kwire {VERSION}"
 _SEVERITIES = {"error": "error", "warning": "warning"}
 
 
@@ -57,10 +55,8 @@ def report_page(report: Report, details: LineDetails, sources: Sequence[str], ar
     rows, left = _calls(report, details, start, arguments)
     findings = report.findings()
     level, text = _verdict(report)
-    data = {
-        "title": name_of(sources),
-        "by": BY,
-        "arguments": arguments,
+    data = empty(name_of(sources)) | {
+        "arguments": escaped(arguments),
         "verdict": {"level": level, "text": escaped(text)},
         "start": start,
         "length": None if start is None or end is None else end - start,
@@ -104,7 +100,7 @@ def _calls(report: Report, details: Details, start: int | None, arguments: str) 
     last = lines[rows.count - 1]
     first = (last["request"] or last["response"] or 0) + 1
     text = f"the first {rows.count:,} of {counted(total, 'call')}"
-    return rows, {"text": text, "command": f"kwire report {arguments} --frames {first}- -o rest.html"}
+    return rows, {"text": text, "command": escaped(f"kwire report {arguments} --frames {first}- -o rest.html")}
 
 
 def _row(line: Mapping[str, Any], at: Mapping[Any, int]) -> dict[str, Any]:

@@ -61,6 +61,7 @@ function showRows(view) {
   const columns = shownColumns();
   const rooms = columns.map(roomOf);
   const tracks = rooms.map(([least, most]) => `minmax(${least}px, ${most ? `${most}px` : "1fr"})`);
+  if (columns[columns.length - 1]?.name !== "errors") tracks.push("64px");
   view.style.setProperty("--columns", tracks.join(" "));
   const least = rooms.reduce((sum, one) => sum + one[0] + 12, 32);
   view.style.setProperty("--least", `${isPhone() ? 0 : least}px`);

@@ -119,7 +119,7 @@ class Rows:
     def document(self) -> dict[str, Any]:
         """Return the rows as JSON."""
         columns = [column for column in self._columns if self._has_values(column)]
-        names = [*(column.name for column in columns), *(name for name in NUMBERS if any(self._values[name]))]
+        names = [*(column.name for column in columns), *filter(self._is_known, NUMBERS)]
         return {
             "count": self.count,
             "columns": [column._asdict() for column in columns],
@@ -130,4 +130,7 @@ class Rows:
     def _has_values(self, column: RowColumn) -> bool:
         if column.name in self._words:
             return any(self._words[column.name])
-        return any(value is not None for value in self._values[column.name])
+        return self._is_known(column.name)
+
+    def _is_known(self, name: str) -> bool:
+        return any(value is not None for value in self._values[name])

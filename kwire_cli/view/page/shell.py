@@ -12,6 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.spec.kafka import VERSION
 from kwire_cli.view.json import dumps
 from kwire_cli.view.markup import markup_text
 
@@ -36,8 +37,15 @@ SCRIPTS = (
     "main.js",
 )
 """The scripts of a page in their order."""
+BY = f"kwire {VERSION}"
 LIBRARY = "uPlot.iife.min.js"
 """The library that draws charts."""
+
+
+def empty(title: str) -> dict[str, Any]:
+    """Return the data of a page without anything in it."""
+    nothing = dict.fromkeys(("verdict", "start", "length", "left", "axis", "rows"))
+    return {"title": title, "by": BY, "arguments": "", "isLocal": False, "spans": [], "answers": {}, **nothing}
 
 
 def page(title: str, data: dict[str, Any], chunks: Sequence[str]) -> Iterator[str]:

@@ -46,6 +46,7 @@ function choose() {
     if (isIn && test(i)) chosen.push(i);
   }
   const all = number(COUNT);
+  $("#count").hidden = !COUNT;
   put($("#count"), wrong || (chosen.length === COUNT ? plural(COUNT, noun) : `${number(chosen.length)} of ${all}`));
 }
 
