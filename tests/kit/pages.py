@@ -36,6 +36,15 @@ class Elements(HTMLParser):
             self.scripts.append(data)
 
 
+def page_data(text):
+    """Return the data of the text of a page, with its entries: fields and bytes, unpacked."""
+    blocks = Elements(text).blocks
+    data = json.loads(blocks.pop("data"))
+    chunks = [zlib.decompress(base64.b64decode(json.loads(blocks[f"chunk{number}"]))) for number in range(len(blocks))]
+    data["entries"] = [entry for chunk in chunks for entry in json.loads(chunk)]
+    return data
+
+
 def elements_of(*arguments, **streams):
     """Return the elements of the page that a command writes."""
     done = kwire(*arguments, **streams)
@@ -44,12 +53,10 @@ def elements_of(*arguments, **streams):
 
 
 def data_of(*arguments, **streams):
-    """Return the data of the page that a command writes, with its entries: fields and bytes, unpacked."""
-    blocks = elements_of(*arguments, **streams).blocks
-    data = json.loads(blocks.pop("data"))
-    chunks = [zlib.decompress(base64.b64decode(json.loads(blocks[f"chunk{number}"]))) for number in range(len(blocks))]
-    data["entries"] = [entry for chunk in chunks for entry in json.loads(chunk)]
-    return data
+    """Return `page_data` of the page that a command writes."""
+    done = kwire(*arguments, **streams)
+    assert done.code in {0, 1}, done.err
+    return page_data(done.out)
 
 
 def column(data, name):
