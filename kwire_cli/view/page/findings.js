@@ -31,7 +31,7 @@ function cardOf(one) {
   const card = el("article.card", { tabindex: 0 }, [
     el(`div.sev.${one.severity}`, SEVERITY[one.severity]),
     el("div", [
-      el("h2", one.text.slice(0, 1).toUpperCase() + one.text.slice(1)),
+      el("h2", one.text),
       el("div.sub", one.subject, " · ", el("span.mono", one.code)),
       el("div.two", part("What it means", one.meaning), part("What to do", one.advice)),
       el("div.proof", [
