@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check compiled lint format bench update docs clean
+.PHONY: help demo test check compiled lint format vendor bench update docs clean
 
 help:
 	@echo "make demo    decode real frames as a tree, as annotated hex and as JSON, encode one, and write tables of the samples on Spark where there is Java"
 	@echo "make test    lint, types, layers and the quick tests"
 	@echo "make check   lint, types, layers and all tests: what CI runs"
 	@echo "make format  put the source in order"
+	@echo "make vendor  fetch the library that draws charts in pages, and its licence; needs npm and the network"
 	@echo "make update  make golden output and documents anew from what the program prints"
 	@echo "make docs    build the site into build/site; warnings and links that lead nowhere are errors"
 	@echo "make audit   ask whether faults are known of the libraries that are installed; needs the network"
@@ -68,6 +69,16 @@ format: $(VENV)/dev
 
 update: $(VENV)/dev
 	$(BIN)/python -m pytest -n 0 --update
+
+# The library that pages have in them. npm checks what it fetched; a test says that these files are what it fetches.
+UPLOT := 1.6.32
+VENDOR := kwire_cli/view/vendor
+
+vendor:
+	folder=$$(mktemp -d) && npm pack --silent --pack-destination $$folder uplot@$(UPLOT) >/dev/null \
+		&& tar -xzf $$folder/uplot-$(UPLOT).tgz -C $$folder \
+		&& cp $$folder/package/dist/uPlot.iife.min.js $(VENDOR)/uPlot.iife.min.js \
+		&& cp $$folder/package/LICENSE $(VENDOR)/uPlot.LICENSE && rm -r $$folder
 
 bench: $(VENV)/dev
 	$(BIN)/python bench/run.py

@@ -6,7 +6,7 @@ from pathlib import Path
 
 SECTIONS = {
     "Start here": ["/README", "cookbook", "commands", "input", "install", "limits"],
-    "Ask": ["findings", "groups", "transactions", "stats", "clients"],
+    "Ask": ["report", "findings", "groups", "transactions", "stats", "clients"],
     "On the wire": ["captures", "filter", "tls", "tui", "wireshark"],
     "On disk": [
         "dump",

@@ -52,7 +52,7 @@ class Clients(Traffic):
             clients = self.rows("clients")
             versions = self.rows("versions", release=release, today=today)
             forwarded = sum(row["requests"] for row in self.rows("forwarded"))
-            blocks = [*_blocks(clients, versions, release, is_local=self.is_local)]
+            blocks = [*client_blocks(clients, versions, release, is_local=self.is_local)]
         if forwarded:
             requests = "1 request was" if forwarded == 1 else f"{forwarded} requests were"
             blocks.append(Note(f"{requests} forwarded by other brokers, whose own logs say from whom", "info"))
@@ -87,10 +87,12 @@ VERSIONS = (
 JUDGED_VERSIONS = (*VERSIONS, _VERDICT, Column("reason"))
 
 
-def _blocks(
+def client_blocks(
     clients: Sequence[Mapping[str, Any]], versions: Sequence[Mapping[str, Any]], release: str | None, *, is_local: bool
 ) -> Iterator[Block]:
-    """Yield the facts and tables. A person is shown those clients and versions that are not accepted."""
+    """Yield the facts and tables of rows of `questions/clients`. A person is shown those clients and versions that are
+    not accepted.
+    """
     if release is None:
         yield Table("clients", CLIENTS, [_cells(CLIENTS, row, is_local=is_local) for row in clients])
         yield Table("versions", VERSIONS, [_cells(VERSIONS, row, is_local=is_local) for row in versions], shown=0)

@@ -195,15 +195,26 @@ def _label(row: Mapping[str, Any], topics: Mapping[str, str]) -> str:
     """Return a label such as `JoinGroup v7 billing` or `JoinGroup v7 -> generation 3, leader of 2`."""
     call = f"{row['api']} v{row['api_version']}"
     if row["kind"] == "response":
-        words = [*row["errors"], _listed(row["words"])]
-        if row["throttle_ms"]:
-            words.append(f"throttled {row['throttle_ms']} ms")
+        words = [*row["errors"], answer_text(row["words"], row["throttle_ms"])]
         return " -> ".join(filter(None, [call, ", ".join(filter(None, words))]))
     named = [topics.get(topic, topic) for topic in row["topics"]]
-    lists = (row["groups"], [row["transactional_id"]], row["words"], named)
-    words = [_listed(names) for names in lists]
-    label = " ".join(filter(None, [call, ", ".join(dict.fromkeys(filter(None, words)))]))
+    text = request_text(row["groups"], row["transactional_id"], row["words"], named)
+    label = " ".join(filter(None, [call, text]))
     return label if row["is_answered"] else f"{label} (no answer)"
+
+
+def request_text(
+    groups: Sequence[str], transactional_id: str | None, words: Sequence[str | None], topics: Sequence[str]
+) -> str:
+    """Return what a request is about: groups, transactional id, the words of its body and topics, each once."""
+    texts = [_listed(names) for names in (groups, [transactional_id], words, topics)]
+    return ", ".join(dict.fromkeys(filter(None, texts)))
+
+
+def answer_text(words: Sequence[str | None], throttle_ms: int | None) -> str:
+    """Return what a response says: the words of its body, and for how long it throttles."""
+    texts = [_listed(words), f"throttled {throttle_ms} ms" if throttle_ms else ""]
+    return ", ".join(filter(None, texts))
 
 
 def _listed(names: Sequence[str | None]) -> str:

@@ -102,10 +102,13 @@ def facts_of(opened: Opened) -> InputFacts:
 
 
 class Contents(Diagnosis):
-    """The contents of inputs, and what matters most in them: the inputs, batches of logs, and rows about traffic."""
+    """The contents of inputs, and what matters most in them: the inputs, batches of logs, and rows about traffic.
 
-    def __init__(self, redaction: Redaction) -> None:
-        super().__init__(redaction, also=queries_in("summary"))
+    `also` are queries beside those of the summary.
+    """
+
+    def __init__(self, redaction: Redaction, also: Mapping[str, str] | None = None) -> None:
+        super().__init__(redaction, also={**queries_in("summary"), **(also or {})})
         self.inputs: list[InputFacts] = []
         self.logs = Logs()
 

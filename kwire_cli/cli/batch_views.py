@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.source.reading import Reading
-    from kwire_cli.view.html.page import Page
+    from kwire_cli.view.page.entries import Page
     from kwire_cli.view.widths import Layout
 
     Entries = Iterable[dict[str, Any]]
@@ -462,11 +462,11 @@ class OnPage(View):
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
         from kwire_cli.view.bounded_outline import of_item  # only pages need it
-        from kwire_cli.view.html.frames import entry, row  # as above
+        from kwire_cli.view.page.entries import batch_row  # as above
 
         redaction = self.settings.redaction
         outline = of_item(redaction.catalog, shown.item, self._source, redaction.reading(), full=self.settings.full)
-        self._page.add(row(shown.item), entry(outline))
+        self._page.add(batch_row(shown.item), outline)
 
 
 VIEWS: dict[str, type[View]] = {

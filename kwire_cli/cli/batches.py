@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.payload_model import Meaning
     from kwire_cli.source.log_inputs import LogFile, LogInput
     from kwire_cli.source.reading import Reading
-    from kwire_cli.view.html.page import Page
+    from kwire_cli.view.page.entries import Page
 
 
 class _Kept(NamedTuple):

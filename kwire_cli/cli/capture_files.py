@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.view_inputs import MessageSettings
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.view.html.page import Page
+    from kwire_cli.view.page.entries import Page
 
 
 class Pcap(View):

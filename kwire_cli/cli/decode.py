@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.log_inputs import LogInput
     from kwire_cli.source.opening import Inputs
     from kwire_cli.source.reading import Opened, Reading
-    from kwire_cli.view.html.page import Page
+    from kwire_cli.view.page.entries import Page
 
 _TAKES = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG, Kind.BATCHES, Kind.LOG_FILE, Kind.FRAMES, Kind.BODY})
 _FITS = FITS | {

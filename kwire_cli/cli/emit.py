@@ -159,10 +159,15 @@ def _csv(environment: Environment, answer: Answer, options: Report) -> None:
         environment.write(line)
 
 
-def _html(environment: Environment, answer: Answer, _: Report) -> None:
-    from kwire_cli.view.html.answers import answer_page  # only pages need it
+def _html(environment: Environment, answer: Answer, options: Report) -> None:
+    from kwire_cli.cli.pages import files_among, title_of
+    from kwire_cli.cli.questions import typed
+    from kwire_cli.view.page.answers import answer_page  # only pages need it
 
-    environment.write_bytes(answer_page(answer).encode("utf-8", "backslashreplace"))
+    sources = getattr(options, "source", ()) or ()
+    names = [sources] if isinstance(sources, str) else [*sources]
+    for text in answer_page(answer, title_of(files_among(names)), typed(names) if names else ""):
+        environment.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
 def _markdown(environment: Environment, answer: Answer, _: Report) -> None:

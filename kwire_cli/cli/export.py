@@ -67,7 +67,7 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
         "--every",
         section="Output",
         metavar="TIME",
-        help="Follow the inputs: read what is new every 30s, 5m or 1h, until Ctrl-C.",
+        help="Follow the inputs: read what is new every 30s, until Ctrl-C.",
     )
     master: str | None = option(
         "--master", section="Advanced", metavar="URL", help="Use Spark with this master.  [default: no Spark]"

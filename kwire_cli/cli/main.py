@@ -39,6 +39,7 @@ GROUPS = {
         "transactions": "begin, partitions, offsets, end and errors",
         "sequence": "who sends what to whom, as a diagram",
         "clients": "who speaks to the brokers, and whom a newer broker refuses",
+        "report": "all of this as one page for a browser",
     },
     "Costs and changes": {
         "overhead": "where the bytes go, by field, api, client or topic",

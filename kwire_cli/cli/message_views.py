@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kwire_cli.cli.view_inputs import MessageSettings
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.view.html.page import Page
+    from kwire_cli.view.page.entries import Page
 
 
 class View:
@@ -421,29 +421,31 @@ class Entries(View):
     def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
         super().__init__(environment, settings, page)
         from kwire_cli.view import bounded_outline
-        from kwire_cli.view.html import frames
+        from kwire_cli.view.page import entries
 
         assert page is not None  # noqa: S101 - a format with entries is given a page
-        self._frames, self._outlines, self._page = frames, bounded_outline, page
+        self._rows, self._outlines, self._page = entries, bounded_outline, page
 
     def frame(self, frame: Frame) -> None:
         """Add a frame."""
         hidden, reading = self.redaction.frame(frame), self.redaction.reading()
         outline = self._outlines.of_frame(self.catalog, frame, hidden, reading, full=self.settings.full)
-        self._page.add(self._frames.frame_row(frame.shown(hidden), hidden), self._frames.entry(outline))
+        self._page.add(self._rows.frame_row(frame.shown(hidden), hidden), outline)
 
     def body(self, body: Decoded) -> None:
         """Add a body."""
         hidden, reading = self.redaction.body(body), self.redaction.reading()
         outline = self._outlines.of_message(self.catalog, body, hidden, reading, full=self.settings.full)
-        self._page.add(self._frames.message_row(body, len(self._page) + 1), self._frames.entry(outline))
+        self._page.add(self._rows.message_row(body, len(self._page) + 1), outline)
 
     def line(self, line: Captured) -> None:
         """Add a line of a capture."""
         hidden, hide = self.redaction.line(line), self.redaction.record
         outline = self._outlines.of_line(self.catalog, line, hidden, hide, full=self.settings.full)
-        note = {"note": self.remark} if self.remark else {}
-        self._page.add(self._frames.line_row(line) | note, self._frames.entry(outline))
+        row = self._rows.line_row(line)
+        if self.remark:
+            row["what"] = ", ".join(filter(None, [row["what"], self.remark]))
+        self._page.add(row, outline)
 
 
 VIEWS: dict[str, type[View]] = {

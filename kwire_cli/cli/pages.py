@@ -1,11 +1,11 @@
-"""Pages that commands write with `--format html`: one page of frames or batches, written as they come.
+"""Pages that commands write with `--format html`: one page of frames or batches.
 
 The page says how to get what it has no room for.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import click
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.view.html.page import Page
+    from kwire_cli.view.page.entries import Page
 
 LONGEST = 60
 """Characters of a name in a title."""
-MOST = 500
+MOST = 5000
 """Frames or batches of a page without --top."""
 
 
@@ -31,12 +31,12 @@ def refuse_terminal(environment: Environment) -> None:
         raise click.UsageError("HTML is for a browser: write it to a file, as in … --format html > report.html")
 
 
-def title_of(command: str, names: Sequence[str]) -> str:
-    """Return the title of a page: the command and its inputs. Only the end of a long name is shown."""
-    names = [without_credentials(name) for name in names]
+def title_of(names: Sequence[str]) -> str:
+    """Return the title of a page: its inputs without their folders. Only the end of a long name is shown."""
+    names = [PurePath(without_credentials(name)).name for name in names]
     labels = [name if len(name) <= LONGEST else f"…{name[-LONGEST:]}" for name in names[:3]]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return " ".join(["kwire", command, *labels]) + more
+    return ", ".join(labels) + more
 
 
 def files_among(sources: Sequence[str]) -> list[str]:
@@ -57,7 +57,8 @@ def _exists(name: str) -> bool:
 
 def new_page(environment: Environment, kind: str, command: str, sources: Sequence[str], limit: int | None) -> Page:
     """A page of frames or batches on standard output; UsageError on a terminal, and for a limit of none."""
-    from kwire_cli.view.html.page import Page
+    from kwire_cli.cli.questions import typed
+    from kwire_cli.view.page.entries import Page
 
     refuse_terminal(environment)
     if limit == 0:
@@ -66,4 +67,6 @@ def new_page(environment: Environment, kind: str, command: str, sources: Sequenc
     def write(text: str) -> None:
         environment.write_bytes(text.encode("utf-8", "backslashreplace"))
 
-    return Page(write, kind, title_of(command, files_among(sources)), most=limit or MOST)
+    names = files_among(sources)
+    arguments = typed(names) if names else ""
+    return Page(write, kind, title_of(names) or command, command=command, arguments=arguments, most=limit or MOST)

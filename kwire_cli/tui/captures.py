@@ -20,7 +20,6 @@ from kwire_cli.tui.look import Look, Pace, frame_costs
 from kwire_cli.view.anomaly_counts import AnomalyCounts
 from kwire_cli.view.bounded_outline import of_line
 from kwire_cli.view.frame_table import COLUMNS, cells, text_of_names
-from kwire_cli.view.html.frames import line_row
 from kwire_cli.view.widths import layout
 
 if TYPE_CHECKING:
@@ -331,9 +330,9 @@ class Captures:
 
     def title(self, number: int) -> str:
         """The frame's number, and what it is."""
-        row = line_row(self._index.line(number))
-        version = f" version {row['version']}" if "version" in row else ""
-        return f"frame {number + 1}: {row['title']}{version}, {row['src']} to {row['dst']}"
+        line = self._index.line(number)
+        version = "" if line.api_version is None or not line.is_frame else f" version {line.api_version}"
+        return f"frame {number + 1}: {_title(line)}{version}, {line.src} to {line.dst}"
 
     def is_odd(self, number: int) -> bool:
         """Return whether the entry has an anomaly."""
@@ -360,3 +359,14 @@ class Captures:
     def close(self) -> None:
         """Let go of the bytes."""
         self._index.close()
+
+
+def _title(line: Captured) -> str:
+    """Return what a line is: the api and request or response, or why it is no frame."""
+    if line.code or not line.is_frame:
+        content = f": {', '.join(line.seen.content)}" if line.seen.content else ""
+        titles = {"sasl-token": "SASL token", "not-kafka": f"not Kafka: {line.seen.protocol or 'unknown'}{content}"}
+        return titles.get(line.kind, f"gap: {line.code}")
+    if line.kind == "unknown":
+        return "not recognised"
+    return f"{line.api or ('unknown' if line.api_key is None else f'api key {line.api_key}')} {line.kind}"

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from kit.commands import ROOT, each_command, kwire, shell, shop
 
-from kwire_cli.cli.command import SECTIONS, Command
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.help_topics import shared
 from kwire_cli.cli.main import COMMANDS, FIRST, GROUPS, ON_A_FILE, all_commands, cli
@@ -94,7 +94,7 @@ def test_options_stand_in_sections_and_rare_ones_under_help_all():
     _, _, short = run("--help")
     _, _, full = run("--help-all")
     assert re.findall(r"^(\w+):$", short, re.MULTILINE) == ["Examples", "Choose", "Output"]
-    assert re.findall(r"^(\w+):$", full, re.MULTILINE) == ["Examples", *[name for name in SECTIONS if name != "Input"]]
+    assert re.findall(r"^(\w+):$", full, re.MULTILINE) == ["Examples", "Choose", "Output", "Advanced"]
     assert "--odd" not in short
     assert "--odd" in full
     assert "kwire thing --fields a  the column a" in short

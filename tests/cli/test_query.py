@@ -8,23 +8,21 @@ import threading
 import time
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from kit.commands import ROOT, kwire, refusal_of
+from kit.lakes import run
 
 from kwire_cli.lake.query import Lake
 
 ENDLESS = "select sum(a.range * b.range) as s from range(9000000) a, range(9000000) b"
 
 
-@pytest.fixture
-def lake(tmp_path):
-    """A lake with one empty table."""
-    folder = tmp_path / "names" / "capture_point=x"
-    folder.mkdir(parents=True)
-    pq.write_table(pa.table({"kind": pa.array([], pa.string())}), folder / "0.parquet")
-    return str(tmp_path)
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    """A small lake."""
+    folder = tmp_path_factory.mktemp("lake")
+    run([ROOT / "samples" / "segments" / "garbage-0"], folder, "batches")
+    return str(folder)
 
 
 @pytest.mark.parametrize("value", ["timestamp 'infinity'", "date '0044-01-01 (BC)'", "timestamptz '-infinity'"])
@@ -66,7 +64,7 @@ def test_variables_are_no_tables(lake):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_is_heard_before_duckdb_begins(lake):
     """The thread that DuckDB works in still does something else."""
-    with Lake(Path(lake)) as tables:
+    with Lake(Path(lake), ENDLESS) as tables:
         tables._thread.submit(time.sleep, 0.5)
         press = threading.Timer(0.1, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
         press.start()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from kit.commands import ROOT, json_of, kwire, refusal_of
-from kit.views import page
+from kit.pages import data_of
 
 GROUP = ROOT / "samples/incidents/rebalancing.pcap"
 TRANSACTION = ROOT / "samples/incidents/hanging-transaction.pcap"
@@ -81,9 +81,9 @@ def test_pictures_and_pages(tmp_path):
         "    p1->>p2: 00:16:10.790 JoinGroup v7 payment-workers",
         "    p1->>p2: 00:16:10.794 Metadata v13 payments",
     ]
-    blocks = page("sequence", GROUP, "--frames", "62-65").data["page"]["blocks"]
-    (block,) = [block for block in blocks if block["type"] == "ladder"]
-    assert "MEMBER_ID_REQUIRED" in str(block["shapes"])
+    blocks = data_of("sequence", GROUP, "--frames", "62-65", "-f", "html")["answers"]["sequence"]["blocks"]
+    (block,) = [block for block in blocks if block["type"] == "picture"]
+    assert block["svg"] == svg.read_text().removesuffix("\n")
 
 
 FRAMES = "kwire decode a.pcap --fields frame,stream,api,correlation_id"

@@ -13,7 +13,7 @@ from kit import logs as records
 from kit.captures import hostile_capture, hostile_frames, named_traffic
 from kit.commands import Terminal, kwire
 from kit.logs import line as log_line
-from kit.views import page
+from kit.pages import data_of, elements_of
 
 from kwire_cli.cli import progress as progress_module
 from kwire_cli.cli.environment import Environment
@@ -179,12 +179,11 @@ def test_no_table_of_a_lake_acts_on_a_terminal(folder, tmp_path, monkeypatch):
 def test_no_page_shows_what_cannot_be_seen(folder, name):
     words, patterns, _ = COMMANDS[name]
     files = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
-    found = page(*words, *files)
+    found = elements_of(*words, *files, "--format", "html")
+    data = data_of(*words, *files, "--format", "html")
     attributes = [value for _, each in found.elements for value in each.values() if value]
-    assert "31mg" in json.dumps(found.data) + "".join(found.text)
-    assert [
-        text for text in [*found.text, *attributes, *texts_in(found.data)] if ACTS.search(text.replace("\n", ""))
-    ] == []
+    assert "31mg" in json.dumps(data)
+    assert [text for text in [found.title, *attributes, *texts_in(data)] if ACTS.search(text.replace("\n", ""))] == []
 
 
 def texts_in(value):

@@ -1,14 +1,12 @@
-"""What kwire shows, read back: tables in JSON, documents by their schemas, pages in HTML, the terminal interface."""
+"""What kwire shows, read back: tables in JSON, documents by their schemas, the terminal interface."""
 
 import asyncio
-import base64
 import json
 from contextlib import asynccontextmanager
-from html.parser import HTMLParser
 
 from jsonschema import Draft202012Validator
 
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT
 from kwire_cli.cli.tui import Options, listing_of
 from kwire_cli.tui.app import Inspector
 from kwire_cli.view.answers import answer_document
@@ -53,70 +51,6 @@ def hold(schema, text):
     for document in found:
         errors = [*schema.iter_errors(document)]
         assert not errors, (errors[0].json_path, errors[0].message[:500])
-
-
-# Pages in HTML as tests read them: the data in them, and what of it a browser would take for markup.
-
-
-class Parser(HTMLParser):
-    """The elements of a page with their attributes, and what stands in the scripts that are data."""
-
-    def __init__(self):
-        super().__init__(convert_charrefs=True)
-        self.elements, self.data, self.text, self._open = [], {}, [], None
-
-    def handle_starttag(self, tag, attributes):
-        attributes = dict(attributes)
-        self.elements.append((tag, attributes))
-        self._open = (tag, attributes.get("id")) if tag in {"script", "style"} else None
-
-    def handle_endtag(self, _):
-        self._open = None
-
-    def handle_data(self, data):
-        if self._open and self._open[1]:
-            self.data[self._open[1]] = json.loads(data)
-        elif not self._open:
-            self.text.append(data)
-
-
-def parsed(text):
-    found = Parser()
-    found.feed(text)
-    found.close()
-    return found
-
-
-def page(*arguments, **options):
-    """The page that a command writes, parsed, and its text."""
-    done = kwire(*arguments, "--format", "html", **options)
-    assert done.code in {0, 1}, done.err
-    return parsed(done.out)
-
-
-def entries(found):
-    """The entries of a page in order."""
-    return [found.data[f"e{number}"] for number in range(len(found.data["page"]["rows"]))]
-
-
-def rows_of(entry):
-    """The rows of an entry with their paths, worked out as the page's script does."""
-    open_, out = [], []
-    for depth, name, kind, buffer, start, value, end, *said in entry["nodes"]:
-        del open_[depth:]
-        open_.append(name)
-        path = ""
-        for each in open_:
-            if not each.startswith("("):
-                path += each if each.startswith("[") or not path else f".{each}"
-        place, text = (start, value, end), "".join(said[::2])
-        row = {"path": path, "name": name, "kind": kind, "buffer": buffer, "place": place, "text": text, "depth": depth}
-        out.append(row)
-    return out
-
-
-def bytes_of(buffer):
-    return base64.b64decode(buffer["data"])
 
 
 # The terminal interface without a terminal: keys are pressed, and what is on the screen is text.

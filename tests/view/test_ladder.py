@@ -7,7 +7,6 @@ import pytest
 from rich.cells import cell_len
 
 from kwire_cli.answer import Answer, Arrow, Chart, Participant
-from kwire_cli.view.html.answers import answer_blocks
 from kwire_cli.view.ladder import MOST_LANES, ladder_lines, ladder_mermaid, ladder_svg
 from kwire_cli.view.terminal import answer_text
 
@@ -125,11 +124,3 @@ def test_mermaid_tells_requests_responses_and_errors_apart():
     lines = [*ladder_mermaid(ladder(arrows=((0, 1, "Fetch v1"), (1, 0, "Fetch v1"), (1, 0, "Fetch v1 -> E!"))))]
     assert [line.split(":")[0].strip() for line in lines[3:]] == ["p1->>p2", "p2-->>p1", "p2--xp1"]
     assert lines[-1].endswith("10:00:00.123 Fetch v1 -#62; E!")
-
-
-def test_a_page_has_the_shapes_of_the_picture():
-    (block,) = answer_blocks(Answer("sequence", [ladder()]))
-    assert block["type"] == "ladder"
-    assert {shape[0] for shape in block["shapes"]} == {"line", "text"}
-    assert [shape[3] for shape in block["shapes"] if shape[2] == "name"] == ["app", "node 1"]
-    assert all(0 <= place <= max(block["width"], block["height"]) for shape in block["shapes"] for place in shape[1])

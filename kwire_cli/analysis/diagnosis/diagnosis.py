@@ -46,7 +46,7 @@ class Diagnosis(TableFold):
     """The findings of all rules in captures, request logs and log directories: a fold.
 
     `queries` are the rules that are queries; by default those that come with kwire. `also` are other queries over the
-    tables: `answers` has their rows by name when there are findings.
+    tables, with the `parameters`: `answers` has their rows by name when there are findings.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class Diagnosis(TableFold):
         self._unread: list[str] = []
         """Why the reading of inputs ended early, or skipped a part."""
         self.answers: dict[str, list[dict[str, Any]]] = {}
+        self.parameters: dict[str, Any] = {}
 
     def log_item(self, item: LogItem) -> None:
         """Take a batch of a log, or a gap."""
@@ -87,7 +88,7 @@ class Diagnosis(TableFold):
                 yield _finding(row, is_local=self.is_local)
             for rule in self.rules:
                 rule.ask(tables)
-            self.answers = {name: tables.rows(query) for name, query in self._also.items()}
+            self.answers = {name: tables.rows(query, self.parameters) for name, query in self._also.items()}
 
     def findings(self, least: Severity = "info") -> list[Finding]:
         """Return the findings, the most severe and the causes first, down to a severity."""

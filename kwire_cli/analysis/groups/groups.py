@@ -7,7 +7,7 @@ The lines for people are rows too, and `questions/groups/lines.toml` has their t
 from __future__ import annotations
 
 import tomllib
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from itertools import groupby
 from operator import itemgetter
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.calls import TableFold
 from kwire_cli.analysis.groups.replay import REPLAYED
-from kwire_cli.answer import Answer, Column, Item, Note, Outline
+from kwire_cli.answer import Answer, Column, Item, Note, Outline, Table
 from kwire_cli.questions.sentence import sentence
-from kwire_cli.questions.traffic import queries_in, time_text
+from kwire_cli.questions.traffic import queries_in, rows_of, time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from kwire_cli.answer import Block, Level
     from kwire_cli.message.redaction import Redaction
@@ -128,25 +128,36 @@ class Groups(TableFold):
         Nothing can be added afterwards.
         """
         self.finish()
-        chosen = list(names)
-        groups = self.rows("groups", names=chosen)
-        limit = MOST_CHOSEN if names else MOST_EVENTS
-        lines = self.rows("lines", names=chosen, limit=limit, least_shown_s=SHOWN_AWAY)
-        by_group = {name: list(rows) for name, rows in groupby(lines, itemgetter("group_id"))}
-        blocks: list[Block] = [self.table("groups", GROUPS, groups, wide=len(groups) == 1)]
-        for group in groups:
-            items = list(_items(by_group.get(group["group"], []), is_local=self.is_local))
-            blocks.append(Outline("", items, sentence(_texts()["title"], group)))
-        blocks += [
-            self.table("events", EVENTS, self.rows("events", names=chosen), wide=True),
-            self.table("members", MEMBERS, self.rows("members", names=chosen), title="members", shown=25),
-            self.table("assignments", ASSIGNMENTS, self.rows("assignments", names=chosen), wide=True),
-        ]
-        if dropped := self.rows("dropped", names=chosen)[0]["dropped"]:
-            blocks.append(Note(f"{dropped} later events are not counted: there are too many to keep", "warning"))
-        if not groups:
-            blocks.append(Note("no group in this", "info"))
-        return Answer("groups", blocks)
+        parameters = {**PARAMETERS, "names": list(names), "limit": MOST_CHOSEN if names else MOST_EVENTS}
+        return Answer("groups", group_blocks(partial(self.rows, **parameters), is_local=self.is_local))
+
+
+PARAMETERS: Mapping[str, Any] = {"names": [], "limit": MOST_EVENTS, "least_shown_s": SHOWN_AWAY}
+"""The parameters of the queries in `questions/groups`, for all groups."""
+
+
+def group_blocks(rows: Callable[[str], Rows], *, is_local: bool) -> list[Block]:
+    """Return the tables of groups, and the lines for people: `rows` gives the rows of a query in `questions/groups`."""
+
+    def table(name: str, columns: Sequence[Column], of: Rows, **shown: Any) -> Table:
+        return Table(name, columns, rows_of(columns, of, is_local=is_local), **shown)
+
+    groups = rows("groups")
+    by_group = {name: list(lines) for name, lines in groupby(rows("lines"), itemgetter("group_id"))}
+    blocks: list[Block] = [table("groups", GROUPS, groups, wide=len(groups) == 1)]
+    for group in groups:
+        items = list(_items(by_group.get(group["group"], []), is_local=is_local))
+        blocks.append(Outline("", items, sentence(_texts()["title"], group)))
+    blocks += [
+        table("events", EVENTS, rows("events"), wide=True),
+        table("members", MEMBERS, rows("members"), title="members", shown=25),
+        table("assignments", ASSIGNMENTS, rows("assignments"), wide=True),
+    ]
+    if dropped := rows("dropped")[0]["dropped"]:
+        blocks.append(Note(f"{dropped} later events are not counted: there are too many to keep", "warning"))
+    if not groups:
+        blocks.append(Note("no group in this", "info"))
+    return blocks
 
 
 @cache

@@ -7,18 +7,19 @@ answer.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.calls import TableFold
 from kwire_cli.analysis.transactions.model import OPEN
 from kwire_cli.analysis.transactions.replay import TransactionReplay
 from kwire_cli.analysis.transactions.tables import REPLAYED
-from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note
+from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
-from kwire_cli.questions.traffic import queries_in
+from kwire_cli.questions.traffic import queries_in, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from kwire_cli.answer import Block
     from kwire_cli.message.redaction import Redaction
@@ -76,8 +77,6 @@ HELD_BACK = (
 class Transactions(TableFold):
     """The transactions in captures, request logs and log directories."""
 
-    needs_batches = True
-
     def __init__(self, redaction: Redaction) -> None:
         self._replay = TransactionReplay()
         replayed = replace(REPLAYED, begin=lambda: self._replay)
@@ -93,23 +92,35 @@ class Transactions(TableFold):
 
         Nothing can be added afterwards.
         """
-        chosen = {"ids": [*ids], "result": OPEN if only_open else None}
         self.finish()
-        transactions = self.rows("transactions", **chosen)
-        held = self.rows("held_back", ids=[*ids])
-        events = self.rows("events", **chosen)
-        facts = self.rows("facts", **chosen)[0]
-        about = [Fact("transactionalIds", facts["names"], "count"), Fact("transactions", facts["results"] or {}, "map")]
-        if facts["longest_s"] is not None:
-            about.append(Fact("longestSeconds", facts["longest_s"], "duration", "longest"))
-        blocks: list[Block] = [Facts(about), self.table("transactions", TRANSACTIONS, transactions, shown=MOST_ROWS)]
-        if held:
-            note = "the first open transaction of a partition holds back readers of committed records"
-            blocks.append(self.table("heldBack", HELD_BACK, held, shown=MOST_ROWS, note=note))
-        blocks.append(self.table("events", EVENTS, events, shown=None if ids else MOST_ROWS))
+        rows = partial(self.rows, ids=[*ids], result=OPEN if only_open else None)
+        blocks = transaction_blocks(rows, is_local=self.is_local, is_chosen=bool(ids) or only_open, cuts=not ids)
         if dropped := self._replay.dropped:
             blocks.append(Note(f"{counted(dropped, 'event')} more were too many to keep", "warning"))
-        if not transactions:
-            is_chosen = bool(ids) or only_open
-            blocks.append(Note("there is no such transaction in this" if is_chosen else "no transaction"))
         return Answer("transactions", blocks)
+
+
+def transaction_blocks(
+    rows: Callable[[str], Sequence[Mapping[str, Any]]], *, is_local: bool, is_chosen: bool = False, cuts: bool = True
+) -> list[Block]:
+    """Return the facts and tables of transactions: `rows` gives the rows of a query in `questions/transactions`.
+
+    `is_chosen` says that only some transactions are wanted. `cuts` limits the events that people see.
+    """
+    transactions, held = rows("transactions"), rows("held_back")
+    facts = rows("facts")[0]
+    about = [Fact("transactionalIds", facts["names"], "count"), Fact("transactions", facts["results"] or {}, "map")]
+    if facts["longest_s"] is not None:
+        about.append(Fact("longestSeconds", facts["longest_s"], "duration", "longest"))
+
+    def table(name: str, columns: tuple[Column, ...], of: Sequence[Mapping[str, Any]]) -> Table:
+        return Table(name, columns, rows_of(columns, of, is_local=is_local), shown=MOST_ROWS)
+
+    blocks: list[Block] = [Facts(about), table("transactions", TRANSACTIONS, transactions)]
+    if held:
+        note = "the first open transaction of a partition holds back readers of committed records"
+        blocks.append(table("heldBack", HELD_BACK, held)._replace(note=note))
+    blocks.append(table("events", EVENTS, rows("events"))._replace(shown=MOST_ROWS if cuts else None))
+    if not transactions:
+        blocks.append(Note("there is no such transaction in this" if is_chosen else "no transaction"))
+    return blocks

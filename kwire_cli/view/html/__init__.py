@@ -1,3 +1,1 @@
-"""HTML reports: one file that needs nothing else; what of the bytes is in them is data, which a small script shows as
-text.
-"""
+"""Pieces of HTML for notebooks."""

@@ -1,0 +1,56 @@
+"""`kwire report`: all that kwire knows of captures, request logs and log directories, as one page for a browser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from kwire_cli.analysis.report import Report
+from kwire_cli.cli.capture_inputs import Choice
+from kwire_cli.cli.command import Command
+from kwire_cli.cli.emit import refuse_terminal
+from kwire_cli.cli.environment import Exit
+from kwire_cli.cli.inputs import FITS, reading_of
+from kwire_cli.cli.options import Choosing, Output, Secrets
+from kwire_cli.cli.questions import Inputs, ask, typed_inputs
+from kwire_cli.cli.typed_options import takes
+from kwire_cli.message.redaction import Redaction
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.environment import Environment
+
+EXAMPLES = (
+    ("kwire report incident.pcap -o report.html", "what is wrong, who was there, and every frame, on one page"),
+    ("kwire report incident.pcap --frames 5000-9000 -o part.html", "the same page, with these frames"),
+    ("kwire report kafka-request.log -o report.html", "the same of a broker's request log"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Choosing, Secrets, Output, Inputs):
+    """Options of `kwire report`."""
+
+
+@click.command(name="report", cls=Command, examples=EXAMPLES)
+@takes(Options)
+def command(environment: Environment, options: Options) -> Exit:
+    """Write a page with a time axis, findings, groups, transactions, frames, costs and clients.
+
+    INPUT is files and folders, counted together, or - for standard input. The page is one file that needs no
+    network. It has room for so many bytes; its title says what it leaves out. --frames, --packets and --filter
+    choose the frames of the page: the axis and the findings are about all frames.
+    """
+    from kwire_cli.view.page.report import LineDetails, report_page
+
+    refuse_terminal(environment, "html")
+    choice = Choice(options, options.catalog, show_secrets=options.show_secrets)
+    redaction = Redaction(reading_of(options).catalog, show_secrets=options.show_secrets)
+    details = LineDetails(redaction)
+    report = Report(redaction, choice.takes if choice.chooses else None, details.add_line)
+    with environment.answering():
+        ask(environment, options, report, connections=True, fits=FITS)
+        for text in report_page(report, details, options.source, typed_inputs(options)):
+            environment.write_bytes(text.encode("utf-8", "backslashreplace"))
+    return Exit.DONE

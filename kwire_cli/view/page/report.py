@@ -1,0 +1,160 @@
+"""The page of `kwire report`: what the fold `analysis.report.Report` found, as the data of one page.
+
+The page is bounded by bytes. What it has no room for is said in its title, with the command that shows the rest.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.analysis.ladder import answer_text, request_text
+from kwire_cli.errors import counted, without_credentials
+from kwire_cli.stores import location
+from kwire_cli.view.bounded_outline import of_line
+from kwire_cli.view.lines import escaped
+from kwire_cli.view.page.answers import document_of
+from kwire_cli.view.page.details import MOST_BYTES, Details
+from kwire_cli.view.page.rows import CALLS, Rows
+from kwire_cli.view.page.shell import empty, page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kwire_cli.analysis.report import Report
+    from kwire_cli.message.redaction import Redaction
+    from kwire_cli.source.kafka.captured import Captured
+
+MOST_ROW_BYTES = 16 << 20
+"""Bytes of the calls of one page."""
+_SEVERITIES = {"error": "error", "warning": "warning"}
+
+
+class LineDetails(Details):
+    """Fields and bytes of lines of captures, by capture point and number."""
+
+    def __init__(self, redaction: Redaction, most: int = MOST_BYTES) -> None:
+        super().__init__(most)
+        self._redaction = redaction
+
+    def add_line(self, line: Captured) -> bool:
+        """Take a line, and return whether there is room for more."""
+        hidden, hide = self._redaction.line(line), self._redaction.record
+        self.add((line.origin.capture, line.number), of_line(self._redaction.catalog, line, hidden, hide, full=False))
+        return not self.is_full
+
+
+def report_page(report: Report, details: LineDetails, sources: Sequence[str], arguments: str) -> Iterator[str]:
+    """Yield the text of the page of a report.
+
+    `sources` are the inputs, `arguments` the same as they are typed, for the commands that the page proposes.
+    """
+    details.finish()
+    [ends] = report.asked("ends") or [{"first_us": None, "last_us": None}]
+    start, end = ends["first_us"], ends["last_us"]
+    rows, left = _calls(report, details, start, arguments)
+    findings = report.findings()
+    level, text = _verdict(report)
+    data = empty(name_of(sources)) | {
+        "arguments": escaped(arguments),
+        "verdict": {"level": level, "text": escaped(text)},
+        "start": start,
+        "length": None if start is None or end is None else end - start,
+        "isLocal": report.is_local,
+        "brokers": [escaped(row["broker"] or "") for row in report.rows_found("brokers")],
+        "applications": [escaped(row["client_id"] or "") for row in report.rows_found("clients")],
+        "left": left,
+        "axis": _axis(report, start),
+        "spans": [_span(row, start) for row in report.asked("spans")] if start is not None else [],
+        "rows": rows.document() if rows.count else None,
+        "answers": {name: document_of(answer) for name, answer in report.of_commands()},
+    }
+    title = f"{data['title']}: {text}" if findings else data["title"]
+    return page(" ".join([title, *([f"({left['text']})"] if left else [])]), data, details.chunks)
+
+
+def name_of(sources: Sequence[str]) -> str:
+    """Return the names of inputs without their folders, for a title."""
+    names = [PurePath(location(without_credentials(source))).name or source for source in sources]
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    return escaped(", ".join(names[:2]) + more) or "standard input"
+
+
+def _verdict(report: Report) -> tuple[str, str]:
+    """Return the level and the sentence of the most important finding."""
+    for finding in report.findings("warning"):
+        return _SEVERITIES[finding.level], f"{finding.subject[:1].upper()}{finding.subject[1:]}: {finding.text}"
+    return "good", "Nothing found that is wrong"
+
+
+def _calls(report: Report, details: Details, start: int | None, arguments: str) -> tuple[Rows, dict[str, str] | None]:
+    """Return the calls that the page has room for, and what is said of the others."""
+    rows, lines = Rows(CALLS, start), report.asked("calls")
+    for line in lines:
+        if rows.size >= MOST_ROW_BYTES:
+            break
+        rows.add(_row(line, details.at))
+    total = lines[0]["lines"] if lines else 0
+    if rows.count == total:
+        return rows, None
+    last = lines[rows.count - 1]
+    first = (last["request"] or last["response"] or 0) + 1
+    text = f"the first {rows.count:,} of {counted(total, 'call')}"
+    return rows, {"text": text, "command": escaped(f"kwire report {arguments} --frames {first}- -o rest.html")}
+
+
+def _row(line: Mapping[str, Any], at: Mapping[Any, int]) -> dict[str, Any]:
+    asked = request_text(line["groups"], line["transactional_id"], line["asked_words"] or (), line["topics"])
+    answered = answer_text(line["answered_words"] or (), line["throttle_ms"])
+    capture = line["capture"]
+    return {
+        **line,
+        "frame": line["request"] or line["response"],
+        "time": line["time_us"],
+        "client_id": line["client"],
+        "what": f"{asked} → {answered}".strip() if answered else asked,
+        "throttle_ms": line["throttle_ms"] or None,
+        "capture_point": capture,
+        "is_wait": line["delayed"],
+        "asked_at": at.get((capture, line["request"])),
+        "answered_at": at.get((capture, line["response"])),
+    }
+
+
+def _axis(report: Report, start: int | None) -> dict[str, Any] | None:
+    """Return the intervals of the time axis: of each api the requests, of all the errors and percentiles."""
+    rows = report.asked("intervals")
+    totals = [row for row in rows if row["number"] is None]
+    if start is None or not totals:
+        return None
+    [total] = totals
+    if not total["requests"]:
+        return None
+    width, first = total["width_us"], min(row["number"] for row in rows if row["number"] is not None)
+    whole = [row for row in rows if row["number"] is not None and row["api"] is None]
+    apis: dict[str, dict[int, int]] = {}
+    for row in rows:
+        if row["api"] is not None:
+            apis.setdefault(row["api"], {})[row["number"] - first] = row["requests"]
+    return {
+        "width": width,
+        "first": first * width - start,
+        "apis": [[escaped(api), counts] for api, counts in apis.items()],
+        "intervals": [
+            [row["number"] - first, row["requests"], row["errors"], row["p50_us"], row["p99_us"]] for row in whole
+        ],
+        "total": [total["requests"], total["errors"], total["p50_us"], total["p99_us"]],
+    }
+
+
+def _span(row: Mapping[str, Any], start: int) -> dict[str, Any]:
+    return {
+        "kind": row["kind"],
+        "subject": escaped(row["subject"]),
+        "text": escaped(row["text"] or ""),
+        "level": row["level"],
+        "from": row["began_us"] - start,
+        "to": None if row["ended_us"] is None else row["ended_us"] - start,
+        "frame": row["frame"],
+        "capture": row["capture"],
+    }
