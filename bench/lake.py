@@ -175,7 +175,7 @@ class Block:
         import duckdb
 
         rows = []
-        sources = {"Parquet": f"read_parquet('{lake}/frames/**/*.parquet')"}
+        sources = {"Parquet": f"read_parquet('{lake}/frames/day=*/*.parquet')"}
         if self.tshark:
             with csv.open("wb") as out:
                 subprocess.run((self.tshark, *self.fields(self.folder / "small.pcap")), check=True, stdout=out)

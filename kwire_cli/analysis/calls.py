@@ -16,15 +16,13 @@ import orjson
 
 from kwire_cli.analysis.call import Call, Evidence, LocalTime
 from kwire_cli.analysis.subjects import LogItem
-from kwire_cli.answer import Table
 from kwire_cli.facts.bodies import table_of
 from kwire_cli.facts.queries import needed_by
-from kwire_cli.questions.traffic import Traffic, rows_of, time_text
+from kwire_cli.questions.traffic import Traffic, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from kwire_cli.answer import Column
     from kwire_cli.facts.memory import Tables
     from kwire_cli.message.redaction import Redaction
 
@@ -172,10 +170,6 @@ class TableFold(Traffic):
             for table, row in replay.rows():
                 tables.put(table, row)
         tables.flush()
-
-    def table(self, name: str, columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], **shown: Any) -> Table:
-        """Return rows of a query as a table of an answer. `shown` are further fields of the table."""
-        return Table(name, columns, rows_of(columns, rows, is_local=self.is_local), **shown)
 
 
 def seconds_of(microseconds: int | None, *, is_local: bool) -> float | None:

@@ -137,8 +137,9 @@ FRAMES: tuple[Column, ...] = (
         "int64",
         "the key of the connection: a digest of its two ends and the client's initial sequence number, or of the first "
         "packet if the capture lacks the opening; the same at every capture point",
-        lambda line: line.connection.key,
+        lambda line: line.connection.key or None,
         connection_of_half,
+        null="pasted frames",
     ),
     Column(
         "frame",

@@ -149,7 +149,7 @@ def work_of(
     lake = _Lake(there)
     if at_rest:
         latest = pa.scalar(datetime.now(UTC) - timedelta(seconds=at_rest), listing["modified"].type)
-        listing = listing.filter(pc.less(listing["modified"], latest).fill_null(value=True))
+        listing = listing.filter(pc.less(listing["modified"], latest).fill_null(True))  # noqa: FBT003 - as pyarrow has it
     new: list[Input] = []
     known = 0
     captures: dict[str, list[Input]] = defaultdict(list)

@@ -330,7 +330,7 @@ CHECKS = {
 }
 
 
-@pytest.mark.parametrize("name", report_names())
+@pytest.mark.parametrize("name", CHECKS)
 def test_reports_count_what_other_commands_count(name, counted):
     assert CHECKS[name](counted) > 2
 
@@ -344,7 +344,16 @@ def test_reports_of_real_captures(path, tmp_path):
         check(counted)
 
 
-@pytest.mark.parametrize("name", [name for name in report_names() if name != "overhead"])
+def test_the_check_finds_costs_that_are_missing(tmp_path):
+    lake = tmp_path / "lake"
+    export([str(CAPTURES[0])], lake, Wanted(TABLES, Reading()))
+    assert rows(lake, "check") == []
+    export([str(CAPTURES[1])], lake, Wanted(frozenset({"frames"}), Reading()))
+    ((row),) = rows(lake, "check")
+    assert row["frame_bytes"] > row["cost_bytes"] > 0
+
+
+@pytest.mark.parametrize("name", [name for name in CHECKS if name != "overhead"])
 def test_reports_of_request_logs(name, logged):
     assert CHECKS[name](logged) > 1
 

@@ -83,6 +83,7 @@ def test_no_file_that_a_run_removes_holds_a_secret(tmp_path, monkeypatch):
 
     remove_tree = exporting.remove_tree
     monkeypatch.setattr(exporting, "remove_tree", look)
+    monkeypatch.setattr("kwire_cli.lake.processes.FEW_BYTES", 1)
     before, (side, frame), after = conversation(*ONE[::2], body_of(*ONE))
     assert not shows(exported([*before, (side, frame[:20] + frame[21:]), *after], tmp_path))
     assert removed

@@ -77,6 +77,8 @@ HELD_BACK = (
 class Transactions(TableFold):
     """The transactions in captures, request logs and log directories."""
 
+    needs_batches = True
+
     def __init__(self, redaction: Redaction) -> None:
         self._replay = TransactionReplay()
         replayed = replace(REPLAYED, begin=lambda: self._replay)
