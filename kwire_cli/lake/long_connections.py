@@ -42,7 +42,9 @@ def kept_row(
     """
     reader = carrier.reader
     told = reader.origin.told if isinstance(reader.origin, Merged) else None
-    carried = {name: getattr(carrier, name) for name in ("steady", "segments", "given", "lost", "size", "latest")}
+    carried = {
+        name: getattr(carrier, name) for name in ("steady", "segments", "given", "lost", "size", "latest", "may_tell")
+    }
     carried["earlier"] = reader.origin.earlier
     kept = pickle.dumps((put_away(reader), sessions, told, carried))
     return Described(point, ends, KEPT, 0, NO_TIME, int(is_over), b"", kept)
@@ -90,7 +92,7 @@ class Follower:
         self._size += sum(map(size_of, segments))
         reader = self.carrier.reader
         for run in runs(segments, paths, reader.origin):
-            for item in reader.take(run):
+            for item in self.carrier.lines(reader.take(run)):
                 if isinstance(item, Stretch):
                     self.learn(item)
             self.carrier.took(run)

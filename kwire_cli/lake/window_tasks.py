@@ -251,7 +251,7 @@ class _Owner:
             self._read_or_follow(reader, carrier, in_turn(segments, lengths.at_once(origin)), lengths)
         else:
             for run in runs(segments, self._paths, origin):
-                self._add(reader, reader.take(run))
+                self._add(reader, carrier.lines(reader.take(run)))
                 carrier.took(run)
         since = min(reader.starts.values(), default=0)
         if self._goes_on:
@@ -291,7 +291,11 @@ class _Owner:
             self._add(reader, reader.close(self._point.last))
             return
         sessions = [[broker, number, topics] for (broker, number), topics in self._tables.names.sessions.items()]
-        ends = [*reader.close(self._point.last)]
+        ends: list[Stretch | Captured] = []
+        if state.get("lost"):  # nothing completes what it ends with
+            self._add(reader, reader.close(self._point.last))
+        else:
+            ends += reader.close(self._point.last)
         self._apart[point_unit(self._point.name)] += [(reader, item) for item in ends]
         more = {"sessions": sessions, "has_ends": bool(ends), "latest": carrier.latest}
         text = json.dumps({**state, **more}, separators=(",", ":"))
@@ -307,7 +311,7 @@ class _Owner:
         catalog, names = layouts(self._job.wanted.reading.catalog), self._tables.names
         if kept is None:
             reader = self._tables.reader(ends, catalog, self._job.wanted.port, origin, tls)
-            return reader, {}, Carrier(reader)
+            return reader, {}, Carrier(reader, self._job.wanted.reading.show_secrets)
         if kept.chain == CARRIED:
             return self._continued(kept, self._tables.reader(ends, catalog, self._job.wanted.port, origin, tls))
         state, sessions, told, carried = pickle.loads(kept.kept or b"")  # noqa: S301 - our own
@@ -316,7 +320,7 @@ class _Owner:
         if isinstance(origin, Merged):
             origin.go_on(*told)
         reader = taken_up(state, catalog, names, origin, tls)
-        return reader, sessions, Carrier(reader, **carried)
+        return reader, sessions, Carrier(reader, self._job.wanted.reading.show_secrets, **carried)
 
     def _continued(
         self, kept: Described, reader: EndsReader
@@ -328,7 +332,7 @@ class _Owner:
         if state.get("lost") and "faults" in self._tables.tables:
             file = self._paths[self._point.chains[0].start]
             self._put("faults", file_fault(self._point.name, file, None, None, "NOT_CARRIED", NOT_CARRIED))
-        carrier, lines = go_on(reader, state)
+        carrier, lines = go_on(reader, state, shows_secrets=self._job.wanted.reading.show_secrets)
         self._add(reader, lines)
         carrier.latest = state.get("latest", NO_TIME)
         return reader, sessions, carrier
@@ -343,7 +347,7 @@ class _Owner:
             if read < lengths.own:
                 read += sum(map(size_of, some))
                 for run in runs(some, self._paths, reader.origin):
-                    self._add(reader, reader.take(run))
+                    self._add(reader, carrier.lines(reader.take(run)))
                     carrier.took(run)
             else:
                 follower.follow(some, self._paths)

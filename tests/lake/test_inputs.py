@@ -11,6 +11,7 @@ from kit.commands import ROOT
 from kit.lakes import Rotated, content, rows_of, run
 
 from kwire_cli.lake import delta
+from kwire_cli.lake.model import Reading
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.writing import Growing, PcapWriter
 
@@ -19,6 +20,10 @@ SEGMENTS = ROOT / "samples" / "segments"
 EVERYTHING = "frames,bodies,costs,names,faults"
 SAME = "select * exclude (unit, run, capture_point, file, packet, broker) from {}"
 """The columns that do not tell files apart. The node id of a broker may be told after the frames of an earlier run."""
+
+
+SHOWN = Reading(show_secrets=True)
+"""With secrets: else connections on which there may be one are not carried."""
 
 
 def frames_of(lake):
@@ -48,9 +53,9 @@ def test_captures_that_are_exported_and_removed_one_by_one(tmp_path, name, count
     point.mkdir()
     for file in files:
         shutil.move(file, point)
-        assert run([point], lake, EVERYTHING).read == 1
+        assert run([point], lake, EVERYTHING, reading=SHOWN).read == 1
         (point / file.name).unlink()
-    run([whole], tmp_path / "whole", EVERYTHING)
+    run([whole], tmp_path / "whole", EVERYTHING, reading=SHOWN)
     tables = {each for each in delta.tables_of(lake) if each.startswith(("frames", "bodies"))}
     assert tables <= {*delta.tables_of(tmp_path / "whole")}
     assert len(tables) > 3

@@ -159,6 +159,11 @@ class EndsReader:
         return [stream.connection for stream in self._lines.watch.connections.values()]
 
     @property
+    def has_holes(self) -> bool:
+        """Return whether bytes wait for others that did not come yet."""
+        return self.streams.has_holes
+
+    @property
     def count(self) -> int:
         """The number of frames that were given."""
         return self._lines.count

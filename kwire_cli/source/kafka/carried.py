@@ -5,6 +5,10 @@ next sequence numbers, the requests that wait for their responses, and the begin
 reader of the next file is fed with segments made of these. Any other connection carries its segments since it began or
 was last steady, as they were; the lines in them that were given before are counted, and are not given again.
 
+What may hold a secret is not carried, unless secrets are wanted: a token, a request or a response that can have a
+secret field, and bytes that are not understood yet, except those of TLS. Such a connection begins anew in the next
+file.
+
 Packets of the next file are counted from FIRST on. Those that are carried have numbers below that, as far below as they
 were before the end of their capture: decisions that wait for some packets fall as if there were one file.
 """
@@ -15,13 +19,19 @@ from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.message.frames import SIZE_BYTES
+from kwire_cli.message.roles import can_hold_secrets
+from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.packets.model import NO_TIME, Place, Segment, turned
 from kwire_cli.structs.network import ACK, PSH, SYN
 
 if TYPE_CHECKING:
-    from kwire_cli.source.kafka.bulk_frames import EndsReader
-    from kwire_cli.source.kafka.captured import Captured
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
     from kwire_cli.source.packets.descriptors import Run
+
+    Item = Stretch | Captured
 
 FIRST = 1 << 20
 MOST_BYTES = 64 << 10
@@ -38,9 +48,11 @@ class Carrier:
 
     `steady` is the state at which the connection was steady last, as far as that had to be known, `segments` are those
     since, and `given` is the number of lines until then. A connection is `lost` if it has more than it may carry.
+    `may_tell` says that the lines since may hold secrets, which are carried if `shows_secrets`.
     """
 
     reader: EndsReader
+    shows_secrets: bool = False
     steady: dict[str, Any] | None = None
     segments: list[list[Any]] = field(default_factory=list)
     given: int = 0
@@ -48,6 +60,13 @@ class Carrier:
     size: int = 0
     latest: int = NO_TIME
     """The time of the last packet in nanoseconds."""
+    may_tell: bool = False
+
+    def lines(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield what the reader found, and remember whether it may hold secrets."""
+        for item in items:
+            self.may_tell = self.may_tell or _may_hold_secrets(item)
+            yield item
 
     def took(self, run: Run) -> None:
         """Take segments that the reader has read."""
@@ -67,6 +86,7 @@ class Carrier:
         self.steady = steady
         self.segments = []
         self.size = 0
+        self.may_tell = False
         self.given = self.reader.count
         self.lost = False
 
@@ -81,10 +101,45 @@ class Carrier:
         if self.reader.is_over:
             return None
         steady = _steady(self.reader)
+        if not self.shows_secrets and self._holds_secrets(is_steady=steady is not None):
+            return {"lost": True}
         if steady is None and self.lost:
             return {"lost": True}
         state = {"steady": steady} if steady else {"steady": self.steady, "segments": self.segments}
         return {**state, "given": 0 if steady else self.reader.count - self.given, "last": last}
+
+    def _holds_secrets(self, *, is_steady: bool) -> bool:
+        """Return whether the requests that wait, the beginnings of frames or the segments may hold secrets."""
+        for connection in self.reader.connections:
+            catalog = connection.catalog
+            keys = [seen.head.api_key for seen in connection.pending if seen.head]
+            for side in (0, 1):
+                data, _, _ = connection.beginning(side)
+                if len(data) >= _API_KEY_END and side == connection.client:
+                    keys.append(int.from_bytes(data[SIZE_BYTES:_API_KEY_END], "big"))
+            for key in keys:
+                api = catalog.named_api(key)
+                if api is None or any(map(can_hold_secrets, (api.request, api.response))):
+                    return True
+        if is_steady:
+            return False
+        payload = next((row[0] for row in self.segments if row[0]), "")
+        if not payload or (payload.startswith(_TLS) and all(each.is_foreign for each in self.reader.connections)):
+            return False
+        is_understood = all(connection.is_kafka for connection in self.reader.connections)
+        return self.may_tell or not is_understood or self.reader.has_holes
+
+
+_API_KEY_END = SIZE_BYTES + 2
+_TLS = "FgM"
+"""The beginning of a handshake of TLS (16 03), in base64."""
+
+
+def _may_hold_secrets(item: Item) -> bool:
+    if isinstance(item, Captured):
+        is_known = item.kind in {"request", "response"} and not item.guess
+        return not is_known or can_hold_secrets(item.message)
+    return any(can_hold_secrets(frames.layout.message) for frames in item.frames)
 
 
 def _text(data: bytes | memoryview) -> str:
@@ -122,13 +177,13 @@ def _steady(reader: EndsReader) -> dict[str, Any] | None:
     }
 
 
-def go_on(reader: EndsReader, state: dict[str, Any]) -> tuple[Carrier, list[Captured]]:
+def go_on(reader: EndsReader, state: dict[str, Any], *, shows_secrets: bool = False) -> tuple[Carrier, list[Captured]]:
     """Feed a new reader with what a connection carries. Return what follows the connection, and the lines that are
     complete by now and were not given before.
 
     The reader's origin counts packets from FIRST on.
     """
-    carrier = Carrier(reader)
+    carrier = Carrier(reader, shows_secrets)
     if state.get("lost"):
         return carrier, []
     last = state["last"]
@@ -148,6 +203,7 @@ def go_on(reader: EndsReader, state: dict[str, Any]) -> tuple[Carrier, list[Capt
         carrier.segments.append([data, packet, *rest])
         carrier.size += len(b64decode(data))
     lines = reader.feed([_segment(row, reader.ends) for row in carrier.segments])
+    carrier.may_tell = any(map(_may_hold_secrets, lines))
     return carrier, lines[state["given"] :]
 
 

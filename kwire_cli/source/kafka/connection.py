@@ -276,6 +276,16 @@ class Connection:
         one, other = self._framers
         return bytes(one.buffer), bytes(other.buffer)
 
+    @property
+    def is_kafka(self) -> bool:
+        """Return whether the connection is known to be Kafka's, and no authentication is under way."""
+        return self.state is State.KAFKA
+
+    @property
+    def is_foreign(self) -> bool:
+        """Return whether the connection carries another protocol."""
+        return self.state is State.FOREIGN
+
     def beginning(self, side: int) -> tuple[bytes, int, int | None]:
         """Return the beginning of a frame that has come from a side, with its last packet and the time of that."""
         return self._framers[side].beginning

@@ -214,6 +214,11 @@ class Streams:
         """Return whether nothing waits to be decided or announced."""
         return self._next_due == _NEVER and not self._waiting and not self._unannounced
 
+    @property
+    def has_holes(self) -> bool:
+        """Return whether bytes wait for others that did not come yet."""
+        return any(half.held for half in self._halves.values())
+
     def calm(self, ends: bytes) -> Half | None:
         """The half of segments with these ends, if nothing waits in its connection and both next bytes are known."""
         half = self._halves.get(ends)

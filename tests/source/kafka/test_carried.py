@@ -6,6 +6,7 @@ import random
 import pytest
 from kit.captures import by_ends, new_reader, run_of
 from kit.commands import ROOT
+from kit.secrets import NEWEST, body_of, capture, conversation, shows
 
 from kwire_cli.source.kafka import carried
 from kwire_cli.source.kafka.carried import FIRST, Carrier, go_on
@@ -42,7 +43,7 @@ def test_every_cut_gives_the_lines_of_the_whole(path):
         for place in {*dice.sample(range(1, len(own)), min(6, len(own) - 1))}:
             before, behind, last = cut_at(own, place)
             reader = new_reader(ends)
-            carrier = Carrier(reader)
+            carrier = Carrier(reader, shows_secrets=True)
             found = [*reader.take(run_of(ends, before))]
             carrier.took(run_of(ends, before))
             for _ in range(dice.randint(1, 2)):
@@ -51,7 +52,7 @@ def test_every_cut_gives_the_lines_of_the_whole(path):
                     break
                 kinds.add("steady" if not state.get("segments") else "segments")
                 reader = new_reader(ends, names=reader.names)
-                carrier, more = go_on(reader, state)
+                carrier, more = go_on(reader, state, shows_secrets=True)
                 found += more
                 last = FIRST
             found += [*reader.take(run_of(ends, behind))]
@@ -99,3 +100,20 @@ def test_what_is_carried_is_bounded():
                 assert len(json.dumps(state)) < 2 * carried.MOST_BYTES + 400 * carried.MOST_SEGMENTS
                 if state and "segments" not in state and not state.get("lost"):
                     assert len(json.dumps(state)) < 4000
+
+
+@pytest.mark.parametrize(
+    ("message", "field", "version"), [row for row in NEWEST if row[0].endswith(("Request", "Response"))]
+)
+def test_secrets_are_not_carried(message, field, version, tmp_path):
+    """Wherever a connection is cut on which a secret goes by."""
+    before, (side, frame), after = conversation(message, version, body_of(message, field, version))
+    path = tmp_path / "c.pcap"
+    path.write_bytes(capture([*before, (side, frame), *after]))
+    for ends, own in by_ends([*Segments()(packets(path))]).items():
+        for place in range(1, len(own)):
+            reader = new_reader(ends)
+            carrier = Carrier(reader)
+            list(carrier.lines(reader.take(run_of(ends, own[:place]))))
+            carrier.took(run_of(ends, own[:place]))
+            assert not shows(json.dumps(carrier.state(own[place - 1].packet)))
