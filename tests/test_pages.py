@@ -23,6 +23,7 @@ SEEN = [
     "captures",
     "dump",
     "input",
+    "lake",
     "secrets",
     "specs",
     "tables",

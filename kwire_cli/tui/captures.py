@@ -88,10 +88,11 @@ _NO_TIME = -(1 << 63)
 
 
 class _Stream(NamedTuple):
-    """The known facts of a connection: texts of its ends by side, and the side of the client."""
+    """The known facts of a connection: texts of its ends by side, the side of the client, and the key."""
 
     ends: tuple[str, str]
     client: int | None
+    key: int
 
 
 class _Strange(NamedTuple):
@@ -173,7 +174,7 @@ class Index:
         stream, of = self._streams.get(line.stream), line.connection
         if stream is None or stream.client != of.client:
             ends = (line.dst, line.src) if line.seen.side else (line.src, line.dst)
-            self._streams[line.stream] = _Stream(ends, of.client)
+            self._streams[line.stream] = _Stream(ends, of.client, of.key)
 
     def is_odd(self, number: int) -> bool:
         """Return whether a line has an anomaly."""
@@ -213,7 +214,8 @@ class Index:
         seen.delayed = bool(self._delayed[number])
         if asked:
             asked.seen.line = asked
-        connection = Connection(self._layouts, broker=None if stream.client is None else 1 - stream.client)
+        broker = None if stream.client is None else 1 - stream.client
+        connection = Connection(self._layouts, broker=broker, key=stream.key)
         line = Captured(
             seen, self._stream[number], stream.ends[side], stream.ends[1 - side], connection, self.names, self.origin
         )

@@ -75,6 +75,7 @@ OTHERS = {
     "export": "tests/lake/test_secrets.py",
     "lint": "definitions",
     "query": "the tables of export",
+    "report": "the page of all questions",
     "sanitize": "tests/sanitize",
     "spec": "definitions",
     "tui": "test_the_terminal_interface_shows_no_secret",
