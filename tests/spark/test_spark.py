@@ -1,6 +1,7 @@
 """The workers of an embedded Spark, and what any Spark reads of a lake."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -25,12 +26,12 @@ def test_workers_look_for_no_garbage_among_what_was_imported_for_them(spark):
 @pytest.mark.usefixtures("spark")
 def test_the_page_reads_the_lake_that_export_wrote(monkeypatch, capsys, updating, tmp_path):
     text = PAGE.read_text("utf-8")
-    (command,) = re.findall(r"^\$ kwire (export .* -o lake.* --master .*)$", text, re.MULTILINE)
+    (command,) = re.findall(r"^kwire (export samples.* -o lake --master .*)$", text, re.MULTILINE)
     program, shown = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", text, re.DOTALL).groups()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "samples").symlink_to(PAGE.parents[1] / "samples")
-    assert kwire(*command.split()).code == 0
-    here = program.replace('"lake/', f'"{tmp_path}/lake/')  # Java has another working directory
+    assert kwire(*shlex.split(command)).code == 0
+    here = program.replace('"lake"', f'"{tmp_path}/lake"')  # Java has another working directory
     exec(here, {})  # the session that there is already is the one that the program gets
     printed = capsys.readouterr().out.strip("\n") + "\n"
     if updating:

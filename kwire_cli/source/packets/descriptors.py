@@ -179,7 +179,7 @@ def schedule(
 
 FEW = 1024
 """Segments of a connection in a part, below which they are joined with those of the next parts."""
-_DENSE = 4
+_DENSE = 16
 """A span of a file is read at once if it has at most this many times the bytes of the payloads in it."""
 
 
