@@ -15,6 +15,7 @@ import time
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
@@ -221,7 +222,7 @@ class _Hidden:
     def __enter__(self) -> Place:
         make_folder(self._into)
         for each in self._into.iterdir() if self._into.is_dir() else ():
-            if each.name.startswith(HIDDEN) and 0 < each.stat().st_mtime < time.time() - DEAD_S:
+            if each.name.startswith(HIDDEN) and 0 < _last_written(each) < time.time() - DEAD_S:
                 remove_tree(each)
         make_folder(self._folder)
         return self._folder
@@ -229,6 +230,15 @@ class _Hidden:
     def __exit__(self, *_: object) -> None:
         remove_tree(self._folder)
         remove_empty(self._into)
+
+
+def _last_written(folder: Place) -> float:
+    """Return when a run last wrote in its hidden folder; a store knows the times of files alone, or none (0)."""
+    try:
+        times = [each.stat().st_mtime for each in folder.iterdir() if each.is_file()]
+        return max(times) if times else folder.stat().st_mtime if isinstance(folder, Path) else 0
+    except FileNotFoundError:  # the run has just ended
+        return 0
 
 
 # Looks into all files.

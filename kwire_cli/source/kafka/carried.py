@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.message.frames import SIZE_BYTES
-from kwire_cli.message.roles import can_hold_secrets
+from kwire_cli.message.roles import may_hold_secrets
 from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.packets.model import NO_TIME, Place, Segment, turned
 from kwire_cli.structs.network import ACK, PSH, SYN
@@ -48,7 +48,8 @@ class Carrier:
 
     `steady` is the state at which the connection was steady last, as far as that had to be known, `segments` are those
     since, and `given` is the number of lines until then. A connection is `lost` if it has more than it may carry.
-    `may_tell` says that the lines since may hold secrets, which are carried if `shows_secrets`.
+    `messages` are those of the lines since, None for what is not certain: what may hold secrets is carried if
+    `shows_secrets`.
     """
 
     reader: EndsReader
@@ -60,12 +61,12 @@ class Carrier:
     size: int = 0
     latest: int = NO_TIME
     """The time of the last packet in nanoseconds."""
-    may_tell: bool = False
+    messages: set[str | None] = field(default_factory=set)
 
     def lines(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Yield what the reader found, and remember whether it may hold secrets."""
+        """Yield what the reader found, and remember its messages."""
         for item in items:
-            self.may_tell = self.may_tell or _may_hold_secrets(item)
+            self.messages |= _messages(item)
             yield item
 
     def took(self, run: Run) -> None:
@@ -86,7 +87,7 @@ class Carrier:
         self.steady = steady
         self.segments = []
         self.size = 0
-        self.may_tell = False
+        self.messages = set()
         self.given = self.reader.count
         self.lost = False
 
@@ -110,36 +111,44 @@ class Carrier:
 
     def _holds_secrets(self, *, is_steady: bool) -> bool:
         """Return whether the requests that wait, the beginnings of frames or the segments may hold secrets."""
+        data: list[bytes] = []
+        messages: set[str | None] = set()
+        if not is_steady:
+            data += [b64decode(row[0]) for row in self.segments]
+            messages |= self.messages
         for connection in self.reader.connections:
-            catalog = connection.catalog
+            if connection.is_foreign:
+                continue
+            if not all(map(connection.is_begun, (0, 1))):
+                return True
+            begun = [connection.beginning(side)[0] for side in (0, 1)]
+            data += [*(seen.data for seen in connection.pending), *begun]
             keys = [seen.head.api_key for seen in connection.pending if seen.head]
-            for side in (0, 1):
-                data, _, _ = connection.beginning(side)
-                if len(data) >= _API_KEY_END and side == connection.client:
-                    keys.append(int.from_bytes(data[SIZE_BYTES:_API_KEY_END], "big"))
+            asked = begun[connection.client or 0]
+            if len(asked) >= _API_KEY_END and connection.client is not None:
+                keys.append(int.from_bytes(asked[SIZE_BYTES:_API_KEY_END], "big"))
             for key in keys:
-                api = catalog.named_api(key)
-                if api is None or any(map(can_hold_secrets, (api.request, api.response))):
-                    return True
-        if is_steady:
-            return False
-        payload = next((row[0] for row in self.segments if row[0]), "")
-        if not payload or (payload.startswith(_TLS) and all(each.is_foreign for each in self.reader.connections)):
+                api = connection.catalog.named_api(key)
+                messages |= {api.request, api.response} if api else {None}
+        everything = b"".join(data)
+        if not everything or (everything.startswith(_TLS) and all(each.is_foreign for each in self.reader.connections)):
             return False
         is_understood = all(connection.is_kafka for connection in self.reader.connections)
-        return self.may_tell or not is_understood or self.reader.has_holes
+        if not is_steady and (not is_understood or self.reader.has_holes):
+            return True
+        return any(message is None or may_hold_secrets(message, everything) for message in messages)
 
 
 _API_KEY_END = SIZE_BYTES + 2
-_TLS = "FgM"
-"""The beginning of a handshake of TLS (16 03), in base64."""
+_TLS = b"\x16\x03"
+"""The beginning of a handshake of TLS."""
 
 
-def _may_hold_secrets(item: Item) -> bool:
+def _messages(item: Item) -> set[str | None]:
     if isinstance(item, Captured):
         is_known = item.kind in {"request", "response"} and not item.guess
-        return not is_known or can_hold_secrets(item.message)
-    return any(can_hold_secrets(frames.layout.message) for frames in item.frames)
+        return {item.message if is_known else None}
+    return {frames.layout.message for frames in item.frames}
 
 
 def _text(data: bytes | memoryview) -> str:
@@ -203,7 +212,7 @@ def go_on(reader: EndsReader, state: dict[str, Any], *, shows_secrets: bool = Fa
         carrier.segments.append([data, packet, *rest])
         carrier.size += len(b64decode(data))
     lines = reader.feed([_segment(row, reader.ends) for row in carrier.segments])
-    carrier.may_tell = any(map(_may_hold_secrets, lines))
+    carrier.messages = {message for line in lines for message in _messages(line)}
     return carrier, lines[state["given"] :]
 
 

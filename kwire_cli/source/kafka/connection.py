@@ -290,6 +290,20 @@ class Connection:
         """Return the beginning of a frame that has come from a side, with its last packet and the time of that."""
         return self._framers[side].beginning
 
+    def is_begun(self, side: int) -> bool:
+        """Return whether what has come of a frame from a side, if anything, surely begins a frame: a request of the
+        client that asked before, or the response to a request that waits.
+        """
+        data, start = self.beginning(side)[0], self.layouts.response_head
+        if not data:
+            return True
+        if side == self.client:
+            hints = Hints(kind="request")
+            frame = read(self.catalog, data, hints, number=0, start=0, stop=len(data), prefixed=True)
+            return self._is_of_client(frame)
+        wanted = start.unpack(data, SIZE_BYTES)[0] if len(data) >= SIZE_BYTES + start.size else None
+        return any(seen.head is not None and seen.head.correlation_id == wanted for seen in self.pending)
+
     def search(self, side: int) -> Recogniser:
         """Return a search for the frames of a side, for where framing is lost."""
         return Recogniser(self, side)
