@@ -1,8 +1,6 @@
 """A lake that Spark's tasks write is the one that a single process writes."""
 
 import shutil
-import subprocess
-import sys
 
 import pytest
 from kit.captures import SAMPLES
@@ -106,26 +104,12 @@ def test_nothing_that_can_be_read_is_an_error(tmp_path):
     assert (done.code, "could be read" in done.err) == (2, True)
 
 
-def test_another_default_file_system(tmp_path):
-    """Spark's default file system is on other machines, but files of this machine are read and written.
-
-    A session of its own: Spark reads the setting once.
-    """
-    log = str(SAMPLES / "segments" / "orders-zstd-0")
-    asked = ["export", log, "-o", str(tmp_path / "lake"), "--master", "local[1]"]
-    command = [sys.executable, "-m", "kwire_cli", *asked, "--conf", "spark.hadoop.fs.defaultFS=hdfs://127.0.0.1:9"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    assert done.returncode == 0, done.stderr
-    export([log], tmp_path / "one", Wanted(chosen(None), Reading()))
-    assert content(tmp_path / "lake") == content(tmp_path / "one")
-
-
 def test_results_of_many_tasks_come_in_the_order_of_works(spark, monkeypatch):
     from kwire_cli.spark import export as on_spark
 
     monkeypatch.setattr(on_spark, "FEW", 2)
-    made = on_spark.folded(spark, 200, list, list.extend)
-    assert [number for some in made for number in some] == [*range(200)]
+    made = on_spark.folded(spark, 30, list, list.extend)
+    assert [number for some in made for number in some] == [*range(30)]
     assert on_spark.folded(spark, 0, list, list.extend) == []
 
 
@@ -142,10 +126,9 @@ def lake(tmp_path_factory):
 def test_spark_and_duckdb_give_the_same_answer(lake, report):
     """With --master, the same query over the same files; folders of capture points and days as text and dates."""
     asked = ("query", lake, "--report", report, "--format", "jsonl")
-    done = kwire(*asked, "--master", "local[2]")
-    assert (done.code, done.err) == (0, "")
-    assert done.out == kwire(*asked).out
-    assert done.out
+    done, here = kwire(*asked, "--master", "local[2]"), kwire(*asked)
+    assert (done.code, done.out, done.err) == (0, here.out, here.err)
+    assert done.out or report == "check"  # which finds nothing where all is well
 
 
 @pytest.mark.usefixtures("spark")
