@@ -30,7 +30,7 @@ def test_the_page_reads_the_lake_that_export_wrote(monkeypatch, capsys, updating
     monkeypatch.chdir(tmp_path)
     (tmp_path / "samples").symlink_to(PAGE.parents[1] / "samples")
     assert kwire(*command.split()).code == 0
-    here = program.replace('"lake/', f'"{tmp_path}/lake/')  # Java has another working directory
+    here = program.replace('"lake"', f'"{tmp_path}/lake"')  # Java has another working directory
     exec(here, {})  # the session that there is already is the one that the program gets
     printed = capsys.readouterr().out.strip("\n") + "\n"
     if updating:
