@@ -1,4 +1,6 @@
-"""Processes that kwire starts run no Python from the current folder, which may be an unpacked archive of anyone's."""
+"""Processes that kwire starts run no Python from the current folder, which may be an unpacked archive of anyone's; and
+what a session of Spark of its own shows besides.
+"""
 
 import json
 import os
@@ -7,8 +9,11 @@ import sys
 
 import pytest
 from kit.commands import ROOT
+from kit.lakes import content, run as export
 
 CAPTURE = ROOT / "samples" / "captures" / "ipv6.pcap"
+DEFAULT = "spark.hadoop.fs.defaultFS=hdfs://127.0.0.1:9"
+"""A default file system of Spark that is on other machines."""
 MODULES = ("kwire_cli", "pyspark", "numpy", "pandas", "pyarrow", "numba", "multiprocessing", "socket", "json")
 COMMAND = "from kwire_cli.cli.main import main\n\nmain()\n"
 PROCESSES = """\
@@ -56,8 +61,12 @@ def test_processes_of_an_export_import_nothing_from_there(hostile):
 
 
 @pytest.mark.spark
-def test_workers_of_spark_import_nothing_from_there(hostile):
-    """Spark starts two kinds of Python: one that forks workers, and the workers."""
+def test_workers_of_spark_import_nothing_from_there_and_use_files_of_this_machine(hostile, tmp_path):
+    """Spark starts two kinds of Python: one that forks workers, and the workers. Files of this machine are read and
+    written though Spark's default file system is another one, which it reads once: this takes a session of its own.
+    """
     pytest.importorskip("pyspark")
-    out = run(hostile, COMMAND, "export", CAPTURE, "-o", "lake", "--format", "json", "--master", "local[1]")
-    assert json.loads(out)["tables"]["tables"]
+    asked = ("export", CAPTURE, "-o", "lake", "--format", "json", "--master", "local[1]", "--conf", DEFAULT)
+    assert json.loads(run(hostile, COMMAND, *asked))["tables"]["tables"]
+    export([CAPTURE], tmp_path / "one")
+    assert content(hostile / "lake") == content(tmp_path / "one")

@@ -40,7 +40,12 @@ from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
 
 pytestmark = [pytest.mark.shared, pytest.mark.slow]
-captures = pytest.mark.parametrize("path", CAPTURES, ids=name)
+
+
+@pytest.fixture(scope="module", params=CAPTURES, ids=name)
+def path(request):
+    """A capture. All tests of one come together, so that a process keeps what commands say of it."""
+    return request.param
 
 
 @cache
@@ -62,7 +67,6 @@ def totals(rows, column):
     return found
 
 
-@captures
 def test_requests_and_errors_of_each_client_by_api_and_version_are_those_that_the_broker_logged(path):
     requests, errors = Counter(), Counter()
     for key, row in versions(path):
@@ -89,7 +93,6 @@ def served(path):
     return {tuple(key): microseconds / 1000 for *key, microseconds in rows}
 
 
-@captures
 def test_latencies_are_those_that_the_broker_measured(path):
     shown, pairs, longest = served(path), [], defaultdict(float)
     for line in logged(path):
@@ -133,7 +136,6 @@ def granted(path):
     return members, left, generations
 
 
-@captures
 def test_groups_have_the_members_generations_and_durations_that_the_broker_granted(path):
     members, left, generations = granted(path)
     answer = tables("groups", path)
@@ -157,7 +159,6 @@ def test_groups_have_the_members_generations_and_durations_that_the_broker_grant
             assert 0 <= 1000 * row["seconds"] - max(took[JOIN]) <= sum(took[SYNC]) + 100  # and what clients took
 
 
-@captures
 def test_transactions_end_as_the_broker_ended_them(path):
     ends, marked = Counter(), Counter()
     for line in log(path):
@@ -173,7 +174,6 @@ def test_transactions_end_as_the_broker_ended_them(path):
     assert Counter((row["producerId"], row["epoch"], row["result"] == "committed") for row in rows) == ends
 
 
-@captures
 def test_commands_that_print_one_number_print_the_same(path):
     stats, clients, summary = (tables(command, path) for command in ("stats", "clients", "summary"))
     assert totals(summary["clients"], "clientId") == totals(clients["clients"], "clientId")

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from kit.captures import CHOSEN
 from kit.commands import ROOT
 from kit.logs import document
 from kit.traffic import Wire
@@ -55,7 +56,7 @@ def settings(found):
     return {row["setting"]: (row["a"], row["b"]) for row in found["tables"]["settings"] if row["differs"]}
 
 
-@pytest.mark.parametrize("path", sorted({*SAMPLES.glob("incidents/*.pcap"), *SAMPLES.glob("captures/*.pcap*")}))
+@pytest.mark.parametrize("path", CHOSEN, ids=lambda path: path.name)
 def test_a_capture_does_not_differ_from_itself(path):
     own = profiles_of(lines(path))
     for by in ("software", "client"):
