@@ -9,7 +9,7 @@ segments.
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -42,9 +42,8 @@ def kept_row(
     """
     reader = carrier.reader
     told = reader.origin.told if isinstance(reader.origin, Merged) else None
-    carried = {
-        name: getattr(carrier, name) for name in ("steady", "segments", "given", "lost", "size", "latest", "may_tell")
-    }
+    names = [each.name for each in fields(carrier) if each.name not in {"reader", "shows_secrets"}]
+    carried = {name: getattr(carrier, name) for name in names}
     carried["earlier"] = reader.origin.earlier
     kept = pickle.dumps((put_away(reader), sessions, told, carried))
     return Described(point, ends, KEPT, 0, NO_TIME, int(is_over), b"", kept)
