@@ -61,8 +61,12 @@ READERS = {"decode", "explain"}
 """Commands that show frames and the bytes around them; the others count or compare what frames say."""
 DRAWING = {"diff", "sequence"}
 """Commands that draw some frames and not all; the rest counts and judges."""
+JUDGING = {"diagnose", "summary"}
+"""Commands that say less of a connection beside others, and take half a second: they meet a connection alone, in one
+format.
+"""
 AT_ONCE = 15
-"""Damaged connections of a file that is counted and judged: few enough that answers leave none of them out."""
+"""Damaged connections of a file that is counted: each is in the answer."""
 PARTIAL = {"markdown"}
 """Formats of decode that do not name every frame: those of statistics."""
 OTHERS = {
@@ -167,19 +171,20 @@ def test_no_command_shows_a_secret_in_any_format(command, tmp_path):
 @pytest.mark.parametrize("command", CALLS)
 def test_no_command_shows_a_secret_that_is_misaligned(command, tmp_path):
     """The commands in READERS meet each damage, in every fifth pair of a call and a format: all pairs come in turn.
-    Those that draw frames find them in the same way, and meet every third damage. What counts and judges meets each,
-    in files of AT_ONCE connections.
+    Those that draw frames or judge find them in the same way, and meet every third damage. What counts meets each, in
+    files of AT_ONCE connections.
     """
     path = tmp_path / "secret.pcap"
     before, (side, frame), after = said_of(ONE)
     damaged = [(how, [*before, (side, data), *after]) for how, data in damages(frame) if "cut" not in how]
-    if command in DRAWING:
+    if command in DRAWING | JUDGING:
         damaged = some(damaged, [*CALLS].index(command), 3)
     pairs = [*product(CALLS[command], formats(command))]
-    size = 1 if command in READERS | DRAWING else AT_ONCE
+    size = 1 if command in READERS | DRAWING | JUDGING else AT_ONCE
+    step = 9 if command in JUDGING else 5 if command in READERS else 3
     for at, some_of_them in enumerate(damaged[first : first + size] for first in range(0, len(damaged), size)):
         path.write_bytes(capture_of_all([said for _, said in some_of_them]))
-        for call, fmt in some(pairs, at, 5 if command in READERS else 3):
+        for call, fmt in some(pairs, at, step):
             for words, text in printed(path, [call], fmt):
                 assert not shows(text), ([how for how, _ in some_of_them], fmt, words)
 
