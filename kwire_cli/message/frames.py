@@ -12,7 +12,7 @@ from kwire_cli.engine.fixed import fixed
 from kwire_cli.engine.notebook import InNotebook
 from kwire_cli.errors import InputError, KwireError
 from kwire_cli.message.decoded import LOSSLESS_KEY, Decoded, as_bytes, decode, decode_spec, frame_patch
-from kwire_cli.message.encode import RequestHead, decode_header, header_version, request_head
+from kwire_cli.message.encode import RequestHead, decode_header, head_size, header_version, request_head
 from kwire_cli.message.guess import (
     ANOMALY,
     CHOICE,
@@ -52,6 +52,8 @@ MAX_SIZE = 100 * 1024 * 1024
 
 SMALL = 1 << 16
 """No size prefix that begins two bytes late says less: then the size and the api key stand in it."""
+_LENGTH_BYTES = 2
+"""The length of a client id."""
 LEAST_CLIENT_ID = 2
 """Characters of a client id that may be there by accident."""
 CUT = -8.0
@@ -168,12 +170,21 @@ class Frame(InNotebook):
         named = len(client_id) > LEAST_CLIENT_ID
         if named and self.counted:
             return True
-        cut_in_header = (self.cut or self.counted) and not self.header.complete
+        cut_in_header = self.cut and not self.header.complete and self._holds_client_id
         if self.header.anomalies and not cut_in_header:
             return False
         short = client_id != "" and (says_size(self.data, self.start, self.stop) or 0) < SMALL
         fits = self.counted and self.body is not None and self.body.exact and not self.body.anomalies
         return self._near and (named or fits or cut_in_header or (self.cut and short))
+
+    @property
+    def _holds_client_id(self) -> bool:
+        """Return whether the client id of a request, of which bytes are missing, fits into the size of the frame."""
+        head = head_size("request")
+        start = self.start + SIZE_BYTES + head
+        length = int.from_bytes(self.data[start : min(start + _LENGTH_BYTES, self.stop)], "big", signed=True)
+        said = says_size(self.data, self.start, self.stop)
+        return said is not None and head + _LENGTH_BYTES + max(length, 0) <= said
 
     @cached_property
     def bits(self) -> float:
