@@ -1,4 +1,9 @@
-"""A Spark session, Java, and kwire shipped to workers."""
+"""Start a Spark session: look for Java, start it, and send kwire to the workers.
+
+A command needs Spark only for --master, and starting it takes seconds. So the check for Java reads a file in place of
+starting a Java, the modules of the export are imported while Java starts, and a first worker starts while the query is
+planned.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +52,7 @@ _VERSION = re.compile(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)')
 
 
 def check(variables: Mapping[str, str] = os.environ) -> None:
-    """Nothing where Spark can be started; InputError says what is missing and how to get it."""
+    """Raise InputError if Java or a package that Spark needs is missing. The error names it and how to install it."""
     if (version := java_version(variables)) is not None and version < OLDEST:
         raise InputError(f"Spark needs Java {OLDEST} or newer, and {_java(variables)} is Java {version}: {HOW}")
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
@@ -59,13 +64,16 @@ def check(variables: Mapping[str, str] = os.environ) -> None:
 
 
 def java_version(variables: Mapping[str, str] = os.environ) -> int | None:
-    """The feature version of the Java that Spark would run, such as 17; None where it does not say. InputError where
-    there is none.
+    """Return the feature version of the Java that Spark would run, such as 17, or None if its version is unknown.
+
+    Raises:
+        InputError: There is no Java.
+
     """
     java = _java(variables)
-    beside = Path(java).resolve().parent.parent / "release"  # read, as starting a Java takes long
+    release = Path(java).resolve().parent.parent / "release"  # starting a Java takes longer
     try:
-        text = beside.read_text("utf-8", "replace")
+        text = release.read_text("utf-8", "replace")
     except OSError:
         try:
             text = subprocess.run([java, "-version"], capture_output=True, check=False, text=True, timeout=60).stderr  # noqa: S603 - the user's Java
@@ -76,7 +84,7 @@ def java_version(variables: Mapping[str, str] = os.environ) -> int | None:
 
 
 def _java(variables: Mapping[str, str]) -> str:
-    """The program that Spark's scripts run: that of JAVA_HOME, else the first one on PATH."""
+    """Return the program that Spark's scripts run: the Java of JAVA_HOME, else the first one on PATH."""
     home = variables.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java", path=variables.get("PATH"))
     if not java or (home and not Path(java).exists()):
@@ -85,16 +93,14 @@ def _java(variables: Mapping[str, str]) -> str:
     return java
 
 
-# kwire sent with a job to the workers of a cluster, which need not have it, or not this version of it; what
-# it stands on they need.
+# Workers of a cluster need the packages that kwire imports. They need not have kwire, or the same version of it: the
+# job brings it.
 
 PACKAGE = Path(package_folder())
 
 
 def ship(context: SparkContext) -> None:
-    """Have the workers of a cluster import this kwire, unless the job brings one by itself (`--py-files kwire.zip`):
-    then that one.
-    """
+    """Send this kwire to the workers of a cluster, unless the job has its own (`--py-files kwire.zip`)."""
     brought: list[str] = context._python_includes or []  # noqa: SLF001 - nothing else names them
     if (
         not str(context.master).startswith("local")
@@ -106,14 +112,14 @@ def ship(context: SparkContext) -> None:
 
 @cache
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    """As long as this process is there: workers may ask for what is in it at any time."""
+    """Return a folder that exists until this process ends: workers may fetch files from it at any time."""
     return tempfile.TemporaryDirectory(prefix="kwire-shipped-")
 
 
 def pack(path: Path) -> Path:
     """Write the package as a zip that Python can import, with the specs in it as in a wheel.
 
-    Beside each module is its code as this Python compiles it, so that workers with the same Python need not.
+    Each module has its compiled code next to it, so that workers with the same Python need not compile it.
     """
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as packed:
         specs = Path(specs_folder())
@@ -132,13 +138,13 @@ def pack(path: Path) -> Path:
 
 
 def _compiled(file: Path) -> bytes:
-    """Return the bytes of the .pyc file of a module, which counts whatever the times of files are in a zip."""
+    """Return the bytes of the .pyc file of a module. Python does not compare its time with the time of the module."""
     code = SourceFileLoader(file.stem, str(file)).get_code(file.stem)
     unchecked = (1).to_bytes(4, "little")
     return MAGIC_NUMBER + unchecked + source_hash(file.read_bytes()) + marshal.dumps(code)
 
 
-# A Spark session for a command: embedded or on a cluster, quiet, and there as soon as can be.
+# A Spark session for a command: embedded or on a cluster, quiet, and started quickly.
 
 LOCAL = "local[*]"
 
@@ -147,8 +153,7 @@ _QUIET = Path(__file__).absolute().with_name("log4j2.properties")
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # What Python makes of a file has no size that Spark could know beforehand: joins are decided when both sides are
-    # there.
+    # Spark cannot know the size of rows that Python reads from a file: it chooses a join when it has both sides.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.adaptive.autoBroadcastJoinThreshold": "10MB",
     "spark.ui.showConsoleProgress": "false",
@@ -163,9 +168,8 @@ _EMBEDDED = {
     "spark.python.daemon.module": "kwire_cli.spark.daemon",  # elsewhere kwire may reach workers only with the job
 }
 _LATE = 10
-"""Java compiles code thoroughly when it has run this many times as often as it otherwise takes. What runs for seconds
-only would spend a third of its time on compiling what it never needs again; what runs for long gets there soon
-enough."""
+"""Factor on the number of calls after which Java's second compiler takes a method. Commands of some seconds would spend
+a third of their time in that compiler, and long ones reach the higher number soon."""
 _DRIVER = (
     "-XX:+IgnoreUnrecognizedVMOptions",  # other Javas than OpenJDK's
     f"-XX:Tier4InvocationThreshold={_LATE * 5000}",
@@ -175,25 +179,24 @@ _DRIVER = (
     f"-Dlog4j2.configurationFile={_QUIET.as_uri()}",
 )
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Options of a Java that has little to do, such as the one that puts together the command of the other: it compiles
-quickly."""
+"""Options of a Java that runs briefly, such as the launcher that prints the command of the driver's Java."""
 _ENDING = 20
-"""Seconds that it may take to end; Java ends with this process in any case."""
+"""Seconds to wait for the end of the session. Java ends with this process in any case."""
 _TOLD = 2000
-"""Characters of what Java said that are shown where it does not start."""
+"""Characters of Java's output in the error if Java does not start."""
 
 
 @contextlib.contextmanager
 def session(
     master: str = LOCAL, settings: Mapping[str, str] | None = None, worker_python: str | None = None
 ) -> Iterator[SparkSession]:
-    """A session that ends with the block; where there is one in this process already, that one, which goes on.
+    """Yield a session that ends with the block. If this process has a session already, yield it and do not stop it.
 
-    `settings` are Spark's own, and stronger than ours. Workers run `worker_python`, else PYSPARK_PYTHON, else the
-    Python that runs this.
+    `settings` are options of Spark and override the defaults here. Workers run `worker_python`, else PYSPARK_PYTHON,
+    else this Python.
 
     Raises:
-        InputError: Java or a package is missing, or Spark does not start: it says why.
+        InputError: Java or a package is missing, or Spark does not start. The error has the cause.
 
     """
     check()
@@ -214,17 +217,17 @@ def session(
         try:
             yield spark
         finally:
-            # By a thread of its own, which has a connection of its own to Java: the one of this thread may wait for an
-            # answer that Ctrl-C cut.
+            # A separate thread has a separate connection to Java. The connection of this thread may wait for an answer
+            # that Ctrl-C interrupted.
             ending = threading.Thread(target=_stop, args=(spark,), daemon=True)
             ending.start()
             ending.join(_ENDING)
 
 
 def _start(master: str, settings: Mapping[str, str], worker_python: str | None, log: int) -> SparkSession:
-    """Start Java, which says on file `log` what it has to say, and a session in it."""
-    logging.getLogger().addHandler(logging.NullHandler())  # py4j prints what it raises, too, where nobody else takes it
-    meanwhile = threading.Thread(target=_import_what_comes_next, daemon=True)
+    """Start Java, with its output in the file descriptor `log`, and a session in it."""
+    logging.getLogger().addHandler(logging.NullHandler())  # else py4j prints the errors that it raises
+    meanwhile = threading.Thread(target=_import_export, daemon=True)
     meanwhile.start()
     import pyspark  # noqa: PLC0415
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
@@ -232,7 +235,7 @@ def _start(master: str, settings: Mapping[str, str], worker_python: str | None, 
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     python = worker_python or settings.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable
-    os.environ["PYSPARK_PYTHON"] = python  # SparkContext looks nowhere else
+    os.environ["PYSPARK_PYTHON"] = python  # SparkContext reads only this
     conf = SparkConf(loadDefaults=False).setMaster(master).setAppName("kwire")
     conf.setAll([*settings.items()])
     conf.set(
@@ -245,10 +248,10 @@ def _start(master: str, settings: Mapping[str, str], worker_python: str | None, 
     errors: tuple[type[Exception], ...] = (*spark_errors(), OSError)
     try:
         gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]
-        context = _beside(lambda: SparkContext(conf=conf, gateway=gateway))
+        context = _in_thread(lambda: SparkContext(conf=conf, gateway=gateway))
         spark = SparkSession.builder.config(conf=context.getConf()).getOrCreate()
     except errors as error:
-        raise InputError(f"Spark does not start on {master}: {_cause(error)}{_said(log)}") from None
+        raise InputError(f"Spark does not start on {master}: {_cause(error)}{_output(log)}") from None
     meanwhile.join()
     ship(spark.sparkContext)
     return spark
@@ -262,56 +265,56 @@ def spark_errors() -> tuple[type[Exception], ...]:
     return PySparkException, Py4JError
 
 
-def _beside(create: Callable[[], SparkContext]) -> SparkContext:
-    """Return the context that `create` makes in a thread of its own.
+def _in_thread(create: Callable[[], SparkContext]) -> SparkContext:
+    """Return the context that `create` makes in another thread.
 
-    In the main thread, PySpark replaces the handler of SIGINT by its own, which talks to Java while another answer of
-    Java is being read: Ctrl-C would then end in an error of the connection instead of an interruption.
+    In the main thread, PySpark replaces the handler of SIGINT. Its handler calls Java while an answer of Java is being
+    read, so that Ctrl-C would end in an error of the connection instead of an interruption.
     """
     created: Future[SparkContext] = Future()
 
     def run() -> None:
         try:
             created.set_result(create())
-        except Exception as error:  # noqa: BLE001 - it is raised again where the result is asked for
+        except Exception as error:  # noqa: BLE001 - `result` raises it again
             created.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
     return created.result()
 
 
-def _import_what_comes_next() -> None:
-    """While Java starts, there is time for it."""
+def _import_export() -> None:
+    """Import the export while Java starts."""
     with contextlib.suppress(ImportError):
         import kwire_cli.spark.export  # noqa: F401, PLC0415
 
 
 def _stop(spark: SparkSession) -> None:
-    """End it, with all that still runs in it."""
-    with contextlib.suppress(Exception):  # it ends in any case, and what was found is found
+    """Stop the session and its jobs."""
+    with contextlib.suppress(Exception):  # Java ends with this process in any case
         spark.sparkContext.cancelAllJobs()
         spark.stop()
 
 
 def _start_a_worker(spark: SparkSession) -> None:
-    """While the query is planned, there is time for it."""
-    with contextlib.suppress(Exception):  # if there is anything wrong, the query will say it
+    """Start a worker while the query is planned."""
+    with contextlib.suppress(Exception):  # the query will raise the same error
         spark.range(1).mapInArrow(lambda batches: batches, "id bigint").collect()
 
 
 def _cause(error: Exception) -> str:
-    """The first line that says something."""
+    """Return the first line of the text of an error."""
     return text_of(error).strip().split("\n", 1)[0]
 
 
 def text_of(error: Exception) -> str:
-    """All that an error of Spark or py4j says: where Java raised it, what Java says."""
+    """Return the text of an error of Spark or py4j: Java's text if Java raised the error."""
     java = getattr(error, "java_exception", None)
     return str(error if java is None else java.toString())
 
 
-def _said(log: int) -> str:
-    """The end of what Java said, if anything."""
+def _output(log: int) -> str:
+    """Return the end of Java's output, or nothing."""
     size = os.lseek(log, 0, os.SEEK_END)
     text = os.pread(log, _TOLD, max(0, size - _TOLD)).decode("utf-8", "replace").strip()
     return f"\n{text}" if text else ""
