@@ -1,9 +1,8 @@
 """Connections with most of the bytes, cut so that several tasks read them.
 
-The owner of a connection reads its first bytes. From then on the owner only follows the connection: it makes no rows,
-and learns what the next piece has to know, which is what the reader of frames keeps and the fetch sessions. Other tasks
-read the pieces. A piece begins with what was put away, at a place where the reader of frames stands between two
-segments.
+The owner of a connection reads its first bytes. After these it only follows the connection: it makes no rows, and keeps
+the state that the next piece needs, which is the state of the reader of frames and the fetch sessions. Other tasks read
+the pieces. A piece begins with the saved state, between two segments.
 """
 
 from __future__ import annotations
@@ -31,15 +30,13 @@ if TYPE_CHECKING:
     from kwire_cli.stores import Place
 
 KEPT = -1
-"""In place of the chain: what was put away of a connection, which comes before its segments."""
+"""In place of the chain: the saved state of a connection, which precedes its segments."""
 
 
 def kept_row(
     point: int, ends: bytes, carrier: Carrier, sessions: dict[tuple[str, int], list[str]], *, is_over: bool = False
 ) -> Described:
-    """Return the row of a connection that is put away, with its fetch sessions, what its origin was told, and what it
-    would carry to other files.
-    """
+    """Return a row with the saved state of a connection: of its reader, its fetch sessions, its origin and its carrier."""
     reader = carrier.reader
     told = reader.origin.told if isinstance(reader.origin, Merged) else None
     names = [each.name for each in fields(carrier) if each.name not in {"reader", "shows_secrets"}]
@@ -51,13 +48,13 @@ def kept_row(
 
 @dataclass(frozen=True)
 class Lengths:
-    """Bytes of a connection that its owner reads itself, and bytes of each piece of what follows."""
+    """Bytes of a connection that its owner reads itself, and bytes of each piece of the rest."""
 
     own: int
     piece: int
 
     def at_once(self, origin: Origin) -> int:
-        """Return the least bytes of segments that are taken together: those of files that overlap are merged first."""
+        """Return the bytes of segments to take at once: segments of files that overlap are merged first."""
         return min(self.own, self.piece) if isinstance(origin, Merged) else 0
 
 
@@ -84,7 +81,7 @@ class Follower:
     _size: int = 0
 
     def follow(self, segments: list[Described], paths: Paths) -> None:
-        """Take segments, which are behind all that came before; their files have these paths."""
+        """Take segments that follow all earlier segments; their files have these paths."""
         if not self._rows:
             self._rows.append(kept_row(self.point, self.carrier.reader.ends, self.carrier, self.sessions))
         self._rows += segments
@@ -99,9 +96,10 @@ class Follower:
             self.close()
 
     def close(self) -> None:
-        """Put away the last piece."""
+        """Write the last piece."""
         if self._rows:
             name = f"_piece-{uuid4().hex}.arrow"
             put(self.hidden, name, [rows_of(self._rows)], DESCRIBED)
             self.pieces.append(name)
-        self._rows, self._size = [], 0
+        self._rows = []
+        self._size = 0

@@ -1,16 +1,17 @@
-"""What a connection carries from one capture file to the next one, as JSON: no pickles, and no names of classes.
+"""The state that a connection carries from one capture file to the next, as JSON: no pickles, no names of classes.
 
-A connection is steady if both sides are certain, no segment waits and no hole is open. Then it goes on with little: the
-next sequence numbers, the requests that wait for their responses, and the beginnings of frames that have come. The
-reader of the next file is fed with segments made of these. Any other connection carries its segments since it began or
-was last steady, as they were; the lines in them that were given before are counted, and are not given again.
+A connection is steady if both sides are certain, no segment waits and no hole is open. It carries little: the next
+sequence numbers, the requests that wait for their responses, and incomplete frames. The reader of the next file gets
+segments that are built from these. Any other connection carries its segments since it began or was last steady. The
+number of lines that were already given is carried too, so that they are not given again.
 
-What may hold a secret is not carried, unless secrets are wanted: a token, a request or a response that can have a
-secret field, and bytes that are not understood yet, except those of TLS. Such a connection begins anew in the next
-file.
+Bytes that may contain a secret are not carried, unless secrets are wanted: tokens, requests and responses with a secret
+field, records of Kafka's own topics, incomplete frames whose header does not belong to the connection, and bytes that
+are not decoded yet. Records of TLS are carried. The next file reads a connection that is not carried as one whose
+beginning is missing.
 
-Packets of the next file are counted from FIRST on. Those that are carried have numbers below that, as far below as they
-were before the end of their capture: decisions that wait for some packets fall as if there were one file.
+Packets of the next file are counted from FIRST on. Carried packets have lower numbers, with the same distances between
+them: decisions that wait for some packets are made as in one file.
 """
 
 from __future__ import annotations
@@ -44,12 +45,11 @@ _SEQUENCE = 0xFFFFFFFF
 
 @dataclass
 class Carrier:
-    """Follows what is read of a connection, for what it has to carry in the end.
+    """Follows a connection, to return the state that the next file needs.
 
-    `steady` is the state at which the connection was steady last, as far as that had to be known, `segments` are those
-    since, and `given` is the number of lines until then. A connection is `lost` if it has more than it may carry.
-    `messages` are those of the lines since, None for what is not certain: what may hold secrets is carried if
-    `shows_secrets`.
+    `steady` is the last steady state, or None if there was none or it was not needed. `segments` are the segments since
+    then, and `messages` the messages of the lines since then, with None for uncertain lines. `given` is the number of
+    lines until then. A connection is `lost` if it has more than it may carry. `shows_secrets` allows to carry secrets.
     """
 
     reader: EndsReader
@@ -98,7 +98,7 @@ class Carrier:
         return [_text(payload), packet, time, *place, *numbers]
 
     def state(self, last: int) -> dict[str, Any] | None:
-        """Return what the connection carries behind packet `last` of the capture, None if it is over."""
+        """Return the state after packet `last` of the capture, or None if the connection is over."""
         if self.reader.is_over:
             return None
         steady = _steady(self.reader)
@@ -156,7 +156,7 @@ def _text(data: bytes | memoryview) -> str:
 
 
 def _steady(reader: EndsReader) -> dict[str, Any] | None:
-    """Return what is enough for a steady connection to go on, None if it is not steady."""
+    """Return the state of a steady connection, or None if the connection is not steady."""
     found = reader.steady
     if found is None:
         return None
@@ -187,8 +187,8 @@ def _steady(reader: EndsReader) -> dict[str, Any] | None:
 
 
 def go_on(reader: EndsReader, state: dict[str, Any], *, shows_secrets: bool = False) -> tuple[Carrier, list[Captured]]:
-    """Feed a new reader with what a connection carries. Return what follows the connection, and the lines that are
-    complete by now and were not given before.
+    """Feed a new reader with the state of a connection. Return its carrier, and the lines that are complete now and
+    were not given before.
 
     The reader's origin counts packets from FIRST on.
     """
