@@ -36,7 +36,7 @@ KEPT = -1
 def kept_row(
     point: int, ends: bytes, carrier: Carrier, sessions: dict[tuple[str, int], list[str]], *, is_over: bool = False
 ) -> Described:
-    """Return a row with the saved state of a connection: of its reader, its fetch sessions, its origin and its carrier."""
+    """Return a row with the state of a connection: of its reader, fetch sessions, origin and carrier."""
     reader = carrier.reader
     told = reader.origin.told if isinstance(reader.origin, Merged) else None
     names = [each.name for each in fields(carrier) if each.name not in {"reader", "shows_secrets"}]
