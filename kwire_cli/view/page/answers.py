@@ -35,8 +35,8 @@ MOST_COLUMNS = 12
 
 
 def view_of(answer: Answer) -> str:
-    """Return the name of the view that shows an answer: its own, or its title."""
-    return VIEWS.get(answer.title, (answer.title, frozenset()))[0]
+    """Return the name of the view that shows an answer: its own, or its title with `-` for spaces."""
+    return VIEWS.get(answer.title, (answer.title.replace(" ", "-"), frozenset()))[0]
 
 
 def answer_page(answer: Answer, title: str = "", arguments: str = "") -> Iterator[str]:

@@ -221,7 +221,7 @@ function drawScale() {
   state.grid = marks.map(([left]) => left);
   for (const one of document.querySelectorAll("#tracks .grid")) one.replaceChildren(...gridLines());
 }
-const gridLines = () => state.grid.map((left) => place(el("i"), left));
+const gridLines = () => (state.grid || []).map((left) => place(el("i"), left));
 
 function drawLegend() {
   const keys = bins.series.map((one, at) => {

@@ -30,7 +30,8 @@ function collectViews() {
   if (clients) add("clients", "Clients", (view) => showAnswer(view, clients), "");
   if (logs) add("logs", "Logs", (view) => showAnswer(view, logs), "");
   for (const [name, answer] of Object.entries(answers)) {
-    add(name, name.slice(0, 1).toUpperCase() + name.slice(1), (view) => showAnswer(view, answer), "");
+    const title = name.slice(0, 1).toUpperCase() + name.slice(1).replaceAll("-", " ");
+    add(name, title, (view) => showAnswer(view, answer), "");
   }
 }
 
