@@ -300,7 +300,10 @@ def test_there_is_room_and_contrast_for_everything(look_at, width, scheme):
     look.page.close()
 
 
-SHOWN = "() => { const view = document.querySelector('#view'); return view.textContent.trim().length > 20 || view.querySelector('img'); }"
+SHOWN = """() => {
+    const view = document.querySelector("#view");
+    return view.textContent.trim().length > 20 || view.querySelector("img");
+}"""
 
 PAGES = [
     ("diagnose", CAPTURE),
