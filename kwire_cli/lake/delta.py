@@ -11,8 +11,8 @@ of it. The table `inputs` names the run of each unit that counts, and readers jo
 A run that dies leaves files that no log names, or rows that `inputs` does not name. Nothing is removed because `inputs`
 does not name it, as a running writer may be about to: only age tells dead runs.
 
-Each transaction of `inputs` replaces its oldest file, so two of them conflict if they are of the same version. The
-loser looks again: units whose runs have changed meanwhile are left to the other run.
+`inputs` has a row of no unit in a file of its own. Each transaction replaces that file, so two of them conflict if they
+are of the same version. The loser looks again: units whose runs have changed meanwhile are left to the other run.
 
 A log is hostile input: delta-rs would follow absolute paths and `../` in it. `opened` is the one way to a table.
 """
@@ -412,35 +412,34 @@ def replace_inputs(folder: Place, before: Inputs, rows: pa.Table) -> frozenset[s
 
 
 def _created(folder: Place) -> Inputs:
-    """Make the table `inputs` with its first row."""
+    """Make the table `inputs` and its first row in one transaction, unless another run was faster."""
     uri, options = uri_of(folder / "inputs")
     with told(folder):
-        DeltaTable.create(
-            uri, INPUTS, "ignore", configuration=SETTINGS, storage_options=options, raise_if_key_not_exists=False
-        )
-    table = opened(folder, "inputs")
-    if not _paths(table):
-        first = pa.Table.from_pylist([{UNIT: _NO_UNIT, RUN: _NO_UNIT}], schema=INPUTS)
-        _transaction(folder, table, [first], [])
+        write_deltalake(uri, FIRST, mode="ignore", configuration=SETTINGS, storage_options=options)
     return inputs_of(folder)
 
 
 def _exchange(folder: Place, now: Inputs, ours: pa.Table) -> None:
-    """Replace the files of `inputs` that have rows of these units, and the oldest one, in one transaction."""
+    """Replace the files of `inputs` that have rows of these units, or the first row, in one transaction.
+
+    Runs that begin a lake at once may each write a first row. All of them see the one that was written first.
+    """
     assert now.table is not None  # noqa: S101 - for the type checker: it was opened or made
-    actions = pa.table(now.table.get_add_actions(flatten=True)).sort_by("modification_time")
-    units = ours[UNIT].combine_chunks()
+    actions = pa.table(now.table.get_add_actions(flatten=True)).to_pylist()
+    units = pa.array([*ours[UNIT].to_pylist(), _NO_UNIT], pa.string())
     kept: list[pa.Table] = []
     gone: list[dict[str, Any]] = []
-    for number, action in enumerate(actions.to_pylist()):
+    for action in actions:
         rows = _rows(folder, [action["path"]])
         has = pc.is_in(rows[UNIT], units)
-        if number == 0 or len(actions) > MOST_INPUT_FILES or pc.any(has).as_py():
+        if len(actions) > MOST_INPUT_FILES or pc.any(has).as_py():
             kept.append(rows.filter(pc.invert(has)))
             gone.append(action)
-    _transaction(folder, now.table, [pa.concat_tables([*kept, ours])], gone)
+    _transaction(folder, now.table, [FIRST, pa.concat_tables([*kept, ours])], gone)
 
 
+FIRST = pa.Table.from_pylist([{UNIT: _NO_UNIT, RUN: _NO_UNIT}], schema=INPUTS)
+"""The row that `inputs` begins with, in a file of its own."""
 MOST_INPUT_FILES = 64
 """Files of `inputs`, beyond which all become one."""
 

@@ -19,6 +19,7 @@ from kit.lakes import content, rows_of, run
 
 from kwire_cli.errors import InputError
 from kwire_cli.lake import delta, files
+from kwire_cli.lake.tables import INPUTS
 
 CAPTURES = ROOT / "samples" / "captures"
 SEGMENTS = ROOT / "samples" / "segments"
@@ -131,6 +132,23 @@ def test_two_runs_of_the_same_inputs_count_once(tmp_path):
             each.result()
     run([CAPTURE, SEGMENTS / "garbage-0"], tmp_path / "whole")
     assert content(into) == content(tmp_path / "whole")
+
+
+def test_runs_that_begin_a_lake_at_once(tmp_path):
+    """One of them has the unit that all have read, and the others are told so; what one alone has read is kept."""
+    for number in range(10):
+        folder, barrier = tmp_path / str(number), threading.Barrier(4, timeout=60)
+
+        def replace(run, folder=folder, barrier=barrier):
+            units = [{"unit": unit, "run": run, "kind": "file"} for unit in ("of all", f"of {run}")]
+            barrier.wait()
+            return delta.replace_inputs(folder, delta.NO_INPUTS, pa.Table.from_pylist(units, schema=INPUTS))
+
+        with ThreadPoolExecutor(4) as pool:
+            lost = [*pool.map(replace, "abcd")]
+        assert sorted(map(len, lost)) == [0, 1, 1, 1]
+        units = delta.inputs_of(folder).rows["unit"].to_pylist()
+        assert sorted(units) == ["of a", "of all", "of b", "of c", "of d"]
 
 
 @pytest.mark.slow
