@@ -34,7 +34,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable, Schema
 from deltalake._internal import RemoveAction
 from deltalake.exceptions import CommitFailedError
 from deltalake.transaction import AddAction
@@ -299,8 +299,9 @@ def _add(folder: Place, table: str, made: Sequence[Written], schema: pa.Schema) 
     opened_table = opened(folder, table)
     known = pa.schema(opened_table.schema().to_arrow())
     if _lacks(stored_type(pa.struct(list(known))), stored_type(pa.struct(list(schema)))):
+        fields = [each for each in Schema.from_arrow(stored_schema(schema)).fields if each.name != DAY]
         with told(folder / table):
-            write_deltalake(uri, schema.empty_table(), mode="append", schema_mode="merge", storage_options=options)
+            opened_table.alter.add_columns(fields)
         opened_table = opened(folder, table)
     adds: list[AddAction | RemoveAction] = [add_action(file) for file in made]
     with told(folder / table):
@@ -394,7 +395,9 @@ def replace_inputs(folder: Place, before: Inputs, rows: pa.Table) -> frozenset[s
     seen = before.runs
 
     def commit() -> tuple[frozenset[str], frozenset[str]]:
-        now = inputs_of(folder) if exists(folder) else _created(folder)
+        now = inputs_of(folder)
+        if now.table is None or not _paths(now.table):
+            now = _created(folder)
         runs = now.runs
         lost = frozenset(unit for unit in rows[UNIT].to_pylist() if runs.get(unit) != seen.get(unit))
         ours = rows.filter(pc.invert(pc.is_in(rows[UNIT], pa.array(sorted(lost), pa.string()))))
@@ -412,10 +415,15 @@ def replace_inputs(folder: Place, before: Inputs, rows: pa.Table) -> frozenset[s
 
 
 def _created(folder: Place) -> Inputs:
-    """Make the table `inputs` and its first row in one transaction, unless another run was faster."""
+    """Make the table `inputs` and its first row."""
     uri, options = uri_of(folder / "inputs")
     with told(folder):
-        write_deltalake(uri, FIRST, mode="ignore", configuration=SETTINGS, storage_options=options)
+        DeltaTable.create(
+            uri, INPUTS, "ignore", configuration=SETTINGS, storage_options=options, raise_if_key_not_exists=False
+        )
+    table = opened(folder, "inputs")
+    if not _paths(table):
+        _transaction(folder, table, [FIRST], [])
     return inputs_of(folder)
 
 

@@ -196,12 +196,15 @@ def test_a_full_disk_is_an_error_and_readers_see_what_was(lake, whole, monkeypat
 
 
 def test_a_field_that_comes_later_is_in_all_rows(tmp_path):
-    """With the definitions of another release: rows of before have null in its place, in both orders."""
-    run([CAPTURES / "midstream.pcap"], tmp_path / "lake", "bodies")
-    add_column(tmp_path / "lake" / "bodies_fetch_request")
-    (count,) = rows_of(tmp_path / "lake", "select count(*) from bodies_fetch_request")[0]
-    run([CAPTURE], tmp_path / "lake", "bodies")
-    found = rows_of(tmp_path / "lake", "select count(*), count(body.zone) from bodies_fetch_request")
+    """With the definitions of another release: rows of before have null in its place. delta-rs cannot write below a
+    path such as this one in every way.
+    """
+    lake = tmp_path / "it's [a] lake"
+    run([CAPTURES / "midstream.pcap"], lake, "bodies")
+    add_column(lake / "bodies_fetch_request")
+    (count,) = rows_of(lake, "select count(*) from bodies_fetch_request")[0]
+    run([CAPTURE], lake, "bodies")
+    found = rows_of(lake, "select count(*), count(body.zone) from bodies_fetch_request")
     assert found[0][0] > count
     assert found[0][1] == 0
 
