@@ -6,10 +6,16 @@ import importlib.util
 from dataclasses import dataclass, replace
 from functools import partial
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.analysis.costs.overhead import Overhead
+from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.analysis.groups.groups import Groups
+from kwire_cli.analysis.ladder import Ladder
+from kwire_cli.analysis.stats import Stats
+from kwire_cli.analysis.subjects import add_all
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.environment import Environment, Exit
@@ -18,20 +24,29 @@ from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets,
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import InputError
+from kwire_cli.facts.costs.columns import owners_of
+from kwire_cli.facts.costs.counting import Costs
 from kwire_cli.filter.rows import filter_of
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
-from kwire_cli.source.opening import open_input
+from kwire_cli.source.opening import open_input, open_inputs
+from kwire_cli.source.reading import Caller
 from kwire_cli.stores import exists, location, path_of
 from kwire_cli.tui.captures import Captures
 from kwire_cli.tui.frames import Frames as FrameListing, Segments
+from kwire_cli.tui.look import View
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kwire_cli.answer import Answer
     from kwire_cli.tui.look import Listing
 
 _TAKES = frozenset({Kind.CAPTURE, Kind.BATCHES, Kind.FRAMES})
+_COSTS = ("api", "kind", "field")
+"""What the bytes of a capture are grouped by."""
 _FITS = {name: fit for name, fit in FITS.items() if name != "filter"} | {"topic": BATCHES}
 
 
@@ -83,7 +98,7 @@ def command(environment: Environment, options: Options) -> int:
     from kwire_cli.tui.app import Inspector  # textual is optional
 
     try:
-        app = Inspector(listing, location(options.source), options.filter)
+        app = Inspector(listing, location(options.source), options.filter, views_of(options, listing))
         app.run()
     finally:
         listing.close()
@@ -119,3 +134,45 @@ def listing_of(options: Options) -> Listing:
             "there are several record sets in this file: give one of them in a file of its own", file=opened.name
         )
     return Segments(redaction, file.source(how), partial(filter_of, catalog, rows="batches"))
+
+
+class _Stopped(Caller):
+    """The caller of a question that ends when its view is closed."""
+
+    def __init__(self, stopped: Callable[[], bool]) -> None:
+        self._stopped = stopped
+
+    @property
+    def stopped(self) -> bool:
+        """Return whether nobody waits for the answer any more."""
+        return self._stopped()
+
+
+def views_of(options: Options, listing: Listing) -> list[View]:
+    """Return the questions that can be asked about a file: those of captures, or those of logs."""
+    redaction = Redaction(options.catalog, show_secrets=options.show_secrets)
+
+    def view(name: str, question: Callable[[], Any], *, connections: bool = False) -> View:
+        def ask(stopped: Callable[[], bool]) -> Answer:
+            fold = question()
+            how = replace(reading_of(options), connections=connections, topic=options.topic)
+            add_all(open_inputs([options.source], how, _Stopped(stopped)), fold, connections=connections)
+            answer: Answer = fold.answer()
+            return answer.read()
+
+        return View(name, ask)
+
+    shared = [
+        view("Findings", partial(Diagnosis, redaction), connections=True),
+        view("Groups", partial(Groups, redaction), connections=True),
+    ]
+    if isinstance(listing, Segments):
+        return shared
+    if not isinstance(listing, Captures):
+        return []
+    return [
+        *shared,
+        view("Stats", partial(Stats, redaction)),
+        view("Sequence", partial(Ladder, redaction)),
+        view("Costs", lambda: Overhead([(name,) for name in _COSTS], Costs(options.catalog, owners_of(_COSTS)))),
+    ]

@@ -1,4 +1,8 @@
-"""The application: panes that show one frame or batch in four ways, and what keys do."""
+"""The application: a list of frames or batches with the panes of one of them, and the answers to questions.
+
+View 1 is the list; the fields, bytes and costs of the entry under the cursor follow it. The other views are answers:
+each question is asked once, in a thread, when its view is first shown. A row of an answer leads to its frames.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.cells import cell_len
 from rich.text import Text
 from textual import on
-from textual.app import App
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.events import Event, InputEvent
@@ -19,39 +23,44 @@ from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
 from kwire_cli.errors import KwireError, counted
+from kwire_cli.tui.answers import AnswerPane, AnswerView
 from kwire_cli.tui.detail_panes import BytesPane, CostsPane, FieldsPane
 from kwire_cli.tui.look import SWITCH, Turns, cost_path_of
 from kwire_cli.tui.panes import Help, Lines, ListPane
+from kwire_cli.tui.written import write_capture
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from textual.app import ComposeResult
+    from textual.screen import Screen
 
-    from kwire_cli.tui.look import Listing, Look
+    from kwire_cli.tui.look import Listing, Look, View
 
 SEPARATOR = "  ·  "
 LEAST_NAME = 16
 """Columns of the input's name that are shown whatever stands beside it; of a longer one the end."""
 SETTLED = 0.03
 """Seconds after which what is under the cursor is looked at: not while a key is held down."""
+LIST_ROWS, ALL_ROWS = 4, 12
+"""Parts of the screen that the list has at first, and parts of list and panes together."""
 REFRESH = 0.1
 """Seconds between two looks at how far reading is."""
 
 
 class Inspector(App[None]):
-    """Shows a listing; `name` is what it is of. `filter_text` is a filter to begin with."""
+    """Shows a listing, and answers about it; `name` is the input. `filter_text` is the filter to start with."""
 
     TITLE = "kwire tui"
-    ENABLE_COMMAND_PALETTE = False
+    COMMAND_PALETTE_BINDING = "colon"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-middle"), (180, "-wide")]  # noqa: RUF012 - as textual declares it
     CSS = """
     #state { height: 1; padding: 0 1; background: $panel; }
     #heading { height: 1; padding: 0 1; }
-    #list { height: 1fr; min-height: 5; }
-    #below { height: 2fr; }
+    #list { height: 4fr; min-height: 5; }
+    #below { height: 8fr; }
     #fields { width: 1fr; }
     #bytes { width: 79; }
     #costs { width: 1fr; display: none; }
@@ -60,19 +69,32 @@ class Inspector(App[None]):
     .-wide #costs { display: block; }
     .costs #costs { display: block; }
     .-narrow.costs #bytes, .-middle.costs #bytes { display: none; }
+    #answers { height: 1fr; display: none; }
+    #answer { height: 7fr; min-height: 5; }
+    #detail { height: 5fr; }
+    .answers #answers { display: block; }
+    .answers #heading, .answers #list, .answers #below { display: none; }
     #prompt { display: none; height: 3; }
     #prompt.open { display: block; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,f1", "help", "Help", key_display="?"),
+        *[Binding(str(number), f"view({number - 1})", "Views", number == 1, "1-6") for number in range(1, 7)],
         Binding("slash", "prompt('filter')", "Filter", key_display="/"),
+        Binding("colon", "command_palette", "Commands", key_display=":"),
+        Binding("e", "error(1)", "Error"),
+        Binding("E", "error(-1)", "Error before", show=False),
         Binding("a", "anomaly(1)", "Anomaly"),
         Binding("A", "anomaly(-1)", "Anomaly before", show=False),
         Binding("r", "partner", "Pair"),
-        Binding("g", "prompt('number')", "Go to"),
-        Binding("c", "costs", "Costs"),
-        Binding("x", "copy_hex", "Hex"),
-        Binding("y", "copy_json", "JSON"),
+        Binding("g", "prompt('number')", "Go to", show=False),
+        Binding("c", "costs", "Costs pane", show=False),
+        Binding("m", "mark", "Mark", show=False),
+        Binding("w", "write", "Write packets", show=False),
+        Binding("plus,equals_sign", "resize(1)", "Longer list", show=False),
+        Binding("minus", "resize(-1)", "Shorter list", show=False),
+        Binding("x", "copy_hex", "Copy as hex", show=False),
+        Binding("y", "copy_json", "Copy as JSON", show=False),
         Binding("X", "copy_all_hex", "Copy all as hex", show=False),
         Binding("J", "copy_all_json", "Copy all as JSON", show=False),
         Binding("f", "full", "All of it", show=False),
@@ -80,9 +102,15 @@ class Inspector(App[None]):
         Binding("q,ctrl+c", "quit", "Quit", key_display="q"),
     ]
 
-    def __init__(self, listing: Listing, name: str, filter_text: str = "") -> None:
+    def __init__(self, listing: Listing, name: str, filter_text: str = "", views: Sequence[View] = ()) -> None:
         super().__init__()
         self.listing, self.source_name = listing, escaped(name)
+        self.views = views
+        self.view = 0
+        self.answers = AnswerView()
+        self._list_rows = LIST_ROWS
+        self._errors: array[int] | None = None
+        self._wanted_error = 0
         self.filter_text = filter_text
         self.share: float | None = 0.0
         self.filter_share: float | None = None
@@ -108,16 +136,17 @@ class Inspector(App[None]):
         yield self.state
         yield self.heading
         yield self.rows
+        yield self.answers
         with Horizontal(id="below"):
             yield self.fields
             yield self.bytes
             yield self.costs
         yield self.prompt
-        yield Footer()
+        yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         """Begin to read."""
-        self.rows.border_title = self.listing.what[1].capitalize()
+        self.rows.border_title = self._titles()
         self.fields.border_title, self.bytes.border_title, self.costs.border_title = "Fields", "Bytes", "Costs"
         self.rows.focus()
         sys.setswitchinterval(SWITCH)
@@ -296,25 +325,31 @@ class Inspector(App[None]):
         self.push_screen(Help())
 
     def action_prompt(self, what: str) -> None:
-        """Ask for a filter or a number."""
+        """Ask for a filter, a number, or the name of a file."""
+        title, placeholder, value = {
+            "filter": ("Filter: Enter applies, Escape leaves", "api == Fetch and latency > 100ms", self.filter_text),
+            "number": ("Go to", self.listing.number_is, ""),
+            "write": ("Write packets to a capture", "marked.pcapng", ""),
+        }[what]
+        if what != "write":
+            self.action_view(0)
         self._prompt_for = what
-        prompt = self.prompt
-        prompt.placeholder = "api == Fetch and latency > 100ms" if what == "filter" else self.listing.number_is
-        prompt.border_title = "Filter: Enter applies, Escape leaves" if what == "filter" else "Go to"
-        prompt.value = self.filter_text if what == "filter" else ""
-        prompt.add_class("open")
-        prompt.focus()
+        self.prompt.border_title = title
+        self.prompt.placeholder = placeholder
+        self.prompt.value = value
+        self.prompt.add_class("open")
+        self.prompt.focus()
 
     @on(Input.Submitted)
     def prompted(self, event: Input.Submitted) -> None:
-        """The answer."""
+        """Do what the prompt was opened for."""
         text = event.value.strip()
         self._close_prompt()
         if self._prompt_for == "filter":
             self._start_filter(text)
-            return
-        number = self.listing.numbered(text)
-        if number is None:
+        elif self._prompt_for == "write":
+            self.run_worker(partial(self._write, text or self.prompt.placeholder), thread=True, group="write")
+        elif (number := self.listing.numbered(text)) is None:
             self.notify(f"there is no {text!r} here", severity="warning", markup=False)
         else:
             self._go(number)
@@ -324,9 +359,11 @@ class Inspector(App[None]):
         self.rows.focus()
 
     def action_leave(self) -> None:
-        """Leave the prompt; else show all again."""
+        """Leave the prompt or an answer; else show all again."""
         if self.prompt.has_class("open"):
             self._close_prompt()
+        elif self.view:
+            self.action_view(0)
         elif self.filter_text:
             self._start_filter("")
 
@@ -401,6 +438,119 @@ class Inspector(App[None]):
             "all fields and bytes are shown" if self.full else "the first fields and bytes are shown", markup=False
         )
         self._look()
+
+    def action_resize(self, by: int) -> None:
+        """Give the list of frames more or fewer rows of the screen."""
+        self._list_rows = max(1, min(self._list_rows + by, ALL_ROWS - 1))
+        self.rows.styles.height = f"{self._list_rows}fr"
+        self.query_one("#below").styles.height = f"{ALL_ROWS - self._list_rows}fr"
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:  # noqa: ARG002 - textual's signature
+        """Yield the commands of the palette: all views, and what other keys do."""
+        for number, name in enumerate(self._names()):
+            yield SystemCommand(f"View {name}", f"key {number + 1}", partial(self.action_view, number))
+        for binding in self.BINDINGS:
+            if isinstance(binding, Binding) and not binding.action.startswith(("view", "command_palette", "leave")):
+                run = partial(self.run_action, binding.action)
+                yield SystemCommand(binding.description, f"key {binding.key_display or binding.key}", run)
+
+    # Answers
+
+    def _names(self) -> list[str]:
+        return [self.listing.what[1].capitalize(), *(view.name for view in self.views)]
+
+    def _titles(self) -> Text:
+        """Return the names of the views for the border of the list; the view on the screen is bold."""
+        names = [
+            Text(f"{number} {name}", "bold" if number - 1 == self.view else "dim")
+            for number, name in enumerate(self._names(), 1)
+        ]
+        return Text("  ").join(names) if self.views else Text(self._names()[0], "bold")
+
+    def action_view(self, number: int) -> None:
+        """Show the list (0), or the answer to one of the questions."""
+        if number > len(self.views):
+            names = self._names()
+            self.notify(f"the views are 1 to {len(names)}: {', '.join(names)}", markup=False)
+            return
+        self.view = number
+        self.screen.set_class(number > 0, "answers")
+        self.rows.border_title = self.answers.pane.border_title = self._titles()
+        if number:
+            self.answers.show(self.views[number - 1])
+        else:
+            self.rows.focus()
+
+    @on(AnswerPane.Opened)
+    def opened(self, event: AnswerPane.Opened) -> None:
+        """Show the frames of a row of an answer: the one, or a filter that finds them."""
+        self.action_view(0)
+        if len(event.frames) == 1:
+            self._go(event.frames[0] - 1)
+        else:
+            self._start_filter(f"frame in ({', '.join(map(str, event.frames))})")
+
+    # Errors
+
+    def action_error(self, way: int) -> None:
+        """Go to the next response with an error, or to the one before; in an answer, to the next row with one."""
+        if self.view:
+            self.answers.pane.to_error(way)
+            return
+        self._wanted_error = way
+        if self._errors is not None:
+            self._to_error()
+            return
+        self._errors = array("q")
+        self.run_worker(self._find_errors, thread=True, group="errors")
+
+    def _find_errors(self) -> None:
+        assert self._errors is not None  # noqa: S101 - for the type checker: the key made it
+        with self._told("looking for errors ends here"):
+            for _, numbers in self._turns(self.listing.select("error")()):
+                self._errors.extend(numbers)
+        if not get_current_worker().is_cancelled:
+            self.call_from_thread(self._to_error)
+
+    def _to_error(self) -> None:
+        number = -1 if self.rows.number is None else self.rows.number
+        errors = [] if self._errors is None else self._errors
+        found = [each for each in errors if (each > number if self._wanted_error > 0 else each < number)]
+        if found:
+            self._go(found[0] if self._wanted_error > 0 else found[-1])
+        else:
+            way = "below" if self._wanted_error > 0 else "above"
+            self.notify(f"no error {way}, of {counted(len(errors), 'error')}", markup=False)
+
+    # Marks
+
+    def action_mark(self) -> None:
+        """Mark the frame under the cursor, or take the mark away, and go to the next one."""
+        if self.view == 0 and self.rows.number is not None:
+            self.rows.marked ^= {self.rows.number}
+            self.rows.action_go(1)
+
+    def action_write(self) -> None:
+        """Ask for the file to which the packets of the marked frames are written."""
+        if self._to_write():
+            self.action_prompt("write")
+        else:
+            self.notify("mark frames with m, or choose frames with /, first", severity="warning", markup=False)
+
+    def _to_write(self) -> list[int]:
+        return sorted(self.rows.marked or self.rows.chosen or ())
+
+    def _write(self, name: str) -> None:
+        """Copy the original packets of the marked frames; without marks, of those that match the filter."""
+        chosen: dict[str, set[int]] = {}
+        with self._told(f"{name} was not written"):
+            for _ in self._turns(self.listing.packets(self._to_write(), chosen)):
+                pass
+            if not get_current_worker().is_cancelled:
+                write_capture(name, chosen)
+                packets = counted(sum(map(len, chosen.values())), "packet")
+                said = f"{packets} written as captured, secrets included"
+                self.call_from_thread(self.notify, said, title=escaped(name), markup=False)
 
     # Copies
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import threading
 from array import array
+from dataclasses import replace
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +13,7 @@ from kwire_cli.filter.rows import FrameRow
 from kwire_cli.message.encode import correlation_id, request_head
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.known_layout import Headers, Layouts
+from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kafka.captured import Captured, Names
 from kwire_cli.source.kafka.connection import Connection, Seen
 from kwire_cli.source.kafka.framing import Cut
@@ -23,11 +25,10 @@ from kwire_cli.view.frame_table import COLUMNS, cells, text_of_names
 from kwire_cli.view.widths import layout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.selection import RowFilter
-    from kwire_cli.source.capture_inputs import CaptureInput
     from kwire_cli.source.packets.model import Origin
     from kwire_cli.view.lines import Line
 
@@ -319,6 +320,20 @@ class Captures:
                 yield share, numbers
                 numbers = []
         yield 1.0, numbers
+
+    def packets(self, numbers: Sequence[int], found: dict[str, set[int]]) -> Iterator[float]:
+        """Find the packets that carry some frames, by file; yield the share of the capture that was read."""
+        opened = self._opened
+        again = CaptureInput(opened.recognised, replace(opened.how, packets=True), opened.caller, opened.source)
+        wanted = set(numbers)
+        pace = Pace()
+        for line in again.lines(None):
+            for file, packet in line.packets if line.number - 1 in wanted else ():
+                if file is not None and packet is not None:
+                    found.setdefault(file, set()).add(packet)
+            if pace.is_due():
+                yield again.capture.passed / self._size
+        yield 1.0
 
     def heading(self, width: int) -> Line:
         """The names of the columns."""

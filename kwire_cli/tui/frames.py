@@ -6,6 +6,7 @@ from array import array
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.errors import InputError
 from kwire_cli.facts.costs.ledger import GAP_PATH, Row, rows_of
 from kwire_cli.filter.rows import BatchRow, FrameRow
 from kwire_cli.message.record_notes import is_anomalous_message
@@ -23,7 +24,7 @@ from kwire_cli.view.tree import frame_title
 from kwire_cli.view.widths import Column, layout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.redaction import Redaction
@@ -126,6 +127,10 @@ class Frames:
         outline = of_frame(self.catalog, frame, hidden, reading, full=full)
         document = partial(frame.to_json, records="decoded", hidden=hidden, reading=reading)
         return Look(outline, frame_costs(frame), document)
+
+    def packets(self, numbers: Sequence[int], found: dict[str, set[int]]) -> Iterator[float]:  # noqa: ARG002 - as above
+        """Raise InputError: only captures have packets."""
+        raise InputError("only a capture has packets")
 
     def close(self) -> None:
         """There is nothing to let go of."""
@@ -257,6 +262,10 @@ class Segments:
         costs = [] if isinstance(item, Batch) else [Row(GAP_PATH, 0, item.size, 1)]
         costs += rows_of(batch.spans()) if batch else []
         return Look(outline, costs, partial(item.to_json, deep=True, hide=self.hide))
+
+    def packets(self, numbers: Sequence[int], found: dict[str, set[int]]) -> Iterator[float]:  # noqa: ARG002 - as above
+        """Raise InputError: only captures have packets."""
+        raise InputError("only a capture has packets")
 
     def close(self) -> None:
         """The file is open for as long as somebody has it."""

@@ -8,15 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from kwire_cli.facts.costs.ledger import GAP_PATH, Row, ledger
 from kwire_cli.view.json import dumps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
+    from kwire_cli.answer import Answer
     from kwire_cli.message.frames import Frame
     from kwire_cli.view.bounded_outline import BoundedOutline, Bytes
     from kwire_cli.view.lines import Line
@@ -256,5 +257,21 @@ class Listing(Protocol):
     def look(self, number: int, *, full: bool) -> Look:
         """One of them byte by byte; with `full` whatever its size."""
 
+    def packets(self, numbers: Sequence[int], found: dict[str, set[int]]) -> Iterator[float]:
+        """Find the packets that carry some entries, by capture file; yield the share of the file that was read.
+
+        Raises InputError if the file is not a capture.
+        """
+
     def close(self) -> None:
         """Let go of what was kept."""
+
+
+class View(NamedTuple):
+    """A question about the file: the name of its view, and the function that asks it.
+
+    The function reads the file until it ends or the other function, its argument, returns True.
+    """
+
+    name: str
+    ask: Callable[[Callable[[], bool]], Answer]

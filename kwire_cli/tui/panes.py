@@ -182,6 +182,7 @@ class ListPane(Lines):
         super().__init__(id="list")
         self.listing, self._turn = listing, turn
         self.chosen: Sequence[int] | None = None
+        self.marked: set[int] = set()
         self._rows: dict[tuple[int, int], Line] = {}
         self._has_turn = False
 
@@ -208,9 +209,10 @@ class ListPane(Lines):
         return self.scrollable_content_region.width - MARK
 
     def line(self, number: int) -> Line:
-        """A row, marked where it is odd."""
+        """A row, with a sign for anomalies and one for a mark."""
         which = number if self.chosen is None else self.chosen[number]
-        return [("! " if self.listing.is_odd(which) else "  ", "odd"), *self._row(which)]
+        signs = ("!" if self.listing.is_odd(which) else " ") + ("*" if which in self.marked else " ")
+        return [(signs, "odd"), *self._row(which)]
 
     def _row(self, which: int) -> Line:
         """A row, made once; a mark for one that can't be made now, and will be later."""
@@ -260,12 +262,17 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("Tab, Shift+Tab", "next pane, pane before"),
             ("↑ ↓ PgUp PgDn Home End", "move; j and k too, and the mouse"),
             ("< >", "show more of what is right, or left"),
+            ("1 to 6", "the views: frames or batches, then answers to questions about the file"),
+            (": or Ctrl+P", "all commands, by the first letters"),
+            ("e, E", "next error; error before"),
             ("a, A", "next anomaly, in this frame and then in others; frame with one before"),
             ("r", "from a request to its response, and back"),
             ("/", "filter, as in kwire decode --filter; an empty one shows all again"),
             ("g", "go to a frame by number, to a batch by offset or @position"),
             ("f", "all fields and bytes of what is large, not only the first"),
             ("c", "costs: to their pane, or in place of the bytes where it is narrow"),
+            ("+ -", "a longer or shorter list"),
+            ("m, w", "mark a frame; write the packets of marked or filtered frames to a capture"),
             ("?, F1", "this help"),
             ("q", "quit"),
         ),
@@ -280,6 +287,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
         "Panes",
         (
+            ("Answers", "Enter shows the frames of a row, s sorts by the next column, Escape leaves"),
             ("Fields", "← closes, → opens, Space does either; the field's bytes and cost light up"),
             ("Bytes", "← → a byte; its field is selected in the tree"),
             ("Costs", "Enter goes to the next field with this path in the tree"),
@@ -288,7 +296,8 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
         "Signs",
         (
-            ("!", "this frame or batch has anomalies"),
+            ("!", "this frame or batch has anomalies, this row an error"),
+            ("*", "this frame is marked"),
             ("**", "a secret; kwire tui --show-secrets shows it"),
         ),
     ),

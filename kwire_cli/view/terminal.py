@@ -146,7 +146,7 @@ def fact_text(fact: Fact) -> str:
     """Return the value of a fact for eyes, with its unit."""
     if fact.kind == "bytes" and isinstance(fact.value, int):
         return counted(fact.value, "byte")
-    return cell_text(fact.value, Column(fact.name, fact.kind), _unit([fact.value]), MOST_NAMES)
+    return cell_text(fact.value, Column(fact.name, fact.kind), unit_of([fact.value]), MOST_NAMES)
 
 
 def _outline(block: Outline, width: int | None) -> Text:
@@ -233,13 +233,18 @@ def _cells(texts: list[str], column: Column, room: int | None, *, folds: bool) -
     """Return the cells of a column that is `room` cells wide. Instants of one day lose the date if it does not fit."""
     if room is None:
         return [_styled(text) for text in texts]
-    if column.kind == "instant" and _is_one_day(texts) and max(map(cell_width, texts)) > room:
-        texts = [text[_DATE:] for text in texts]
+    if column.kind == "instant" and max(map(cell_width, texts)) > room:
+        texts = times_of_day(texts)
     if not folds:
         return [_styled(cut(text, room, "list" if column.kind == "list" else "middle")) for text in texts]
     if column.kind == "json":
         return [_styled(text) for text in texts]
     return [Text("\n").join(map(_styled, wrapped(text, room))) for text in texts]
+
+
+def times_of_day(texts: list[str]) -> list[str]:
+    """Return instants without their date if all are of one day, else as they are."""
+    return [text[_DATE:] for text in texts] if _is_one_day(texts) else texts
 
 
 def _is_one_day(texts: Iterable[str]) -> bool:
@@ -299,10 +304,10 @@ def lines_up(values: Sequence[Any], column: Column) -> bool:
 
 def heading_text(column: Column, values: Sequence[Any]) -> str:
     """Return the heading of a column, with the unit that all of its durations are in."""
-    return f"{column.heading} {_unit(values, column)[1]}" if column.kind == "duration" else column.heading
+    return f"{column.heading} {unit_of(values, column)[1]}" if column.kind == "duration" else column.heading
 
 
-def _unit(values: Sequence[Any], column: Column | None = None) -> tuple[float, str]:
+def unit_of(values: Sequence[Any], column: Column | None = None) -> tuple[float, str]:
     """Return the unit of a column, by default the largest one in which the largest of some durations is at least 1.
 
     A unit in which all durations would be shown as zeros gives way to that one.
@@ -318,7 +323,7 @@ def column_texts(values: Sequence[Any], column: Column) -> list[str]:
     if column.kind == "bar":
         most = max((value for value in values if value), default=0)
         return [bar(value or 0, most) for value in values]
-    unit = _unit(values, column)
+    unit = unit_of(values, column)
     texts = [cell_text(value, column, unit, MOST_NAMES, in_heading=True) for value in values]
     if column.once:
         texts = ["" if at and text == texts[at - 1] else text for at, text in enumerate(texts)]

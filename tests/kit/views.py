@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from jsonschema import Draft202012Validator
 
 from kit.commands import ROOT
-from kwire_cli.cli.tui import Options, listing_of
+from kwire_cli.cli.tui import Options, listing_of, views_of
 from kwire_cli.tui.app import Inspector
 from kwire_cli.view.answers import answer_document
 
@@ -64,6 +64,10 @@ def listing(file, **options):
     return listing_of(Options(source=str(file), **options))
 
 
+def views(file, found, **options):
+    return views_of(Options(source=str(file), **options), found)
+
+
 def read(file, **options):
     """A listing that was read to its end."""
     found = listing(file, **options)
@@ -103,7 +107,7 @@ async def settled(pilot):
 async def opened(file, size=(100, 30), filter_text="", **options):
     """A pilot of the application that shows a file, once all of it was read."""
     found = listing(file, **options)
-    app = Inspector(found, str(file), filter_text)
+    app = Inspector(found, str(file), filter_text, views(file, found, **options))
     app.animation_level = "none"
     app.NOTIFICATION_TIMEOUT = 3600  # no message goes before it was looked at
     try:

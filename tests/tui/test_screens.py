@@ -121,14 +121,23 @@ def svg_text(svg):
     return [text for text in found if text]
 
 
-def test_the_screenshot_of_the_page(updating, monkeypatch):
+SCREENSHOTS = {
+    "tui": (CAPTURE, "api in (Produce, Fetch) and size > 100", ["down", "tab", "pagedown"]),
+    "tui-findings": ("samples/incidents/rebalancing.pcap", "", ["2"]),
+}
+
+
+@pytest.mark.parametrize("name", SCREENSHOTS)
+def test_the_screenshots_of_the_page(name, updating, monkeypatch):
     monkeypatch.chdir(ROOT)
-    file = ROOT / "docs" / "images" / "tui.svg"
+    file = ROOT / "docs" / "images" / f"{name}.svg"
+    capture, chosen, keys = SCREENSHOTS[name]
 
     async def steps():
-        async with opened(CAPTURE, (140, 36)) as pilot:
-            await say(pilot, "slash", "api in (Produce, Fetch) and size > 100")
-            await press(pilot, "down", "tab", "pagedown")
+        async with opened(capture, (140, 36)) as pilot:
+            if chosen:
+                await say(pilot, "slash", chosen)
+            await press(pilot, *keys)
             if updating:
                 file.parent.mkdir(exist_ok=True)
                 file.write_text(pilot.app.export_screenshot(title="kwire tui", simplify=True) + "\n", "utf-8")

@@ -32,10 +32,10 @@ COLUMNS = (
     Column("subject"),
     Column("text"),
     Column("evidence", "list"),
-    Column("meaning"),
-    Column("advice"),
-    Column("see", "list"),
-    Column("command"),
+    Column("meaning", wide=True),
+    Column("advice", wide=True),
+    Column("see", "list", wide=True),
+    Column("command", wide=True),
 )
 MOST_EVIDENCE = 10
 """Places that a finding keeps: the first ones."""
