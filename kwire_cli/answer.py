@@ -240,6 +240,16 @@ Block = Table | Facts | Note | Outline | Chart
 
 
 @dataclass(frozen=True, repr=False)
+class Picture:
+    """A picture as SVG: nothing in it is loaded from elsewhere or runs."""
+
+    svg: str
+
+    def _repr_html_(self) -> str:
+        return str(_view("html.notebook").picture_html(self.svg))
+
+
+@dataclass(frozen=True, repr=False)
 class Answer:
     """The result of a question: a title, and blocks in the order in which a person reads them.
 
@@ -296,6 +306,13 @@ class Answer:
                 case Note():
                     blocks.append(block)
         return replace(self, blocks=blocks)
+
+    def plot(self) -> Picture:
+        """Return the charts of the answer, or its ladder, as a picture that notebooks show.
+
+        Raises InputError if the answer has nothing to draw.
+        """
+        return Picture("\n".join(_view("charts").picture_of(self)))
 
     @property
     def ladder(self) -> Chart | None:

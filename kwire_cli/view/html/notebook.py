@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from kwire_cli.facts.costs.ledger import ledger, rows_of
 from kwire_cli.records.batch import deep_anomalies
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.view import hex as hex_view, tree
+from kwire_cli.view.charts import charts_svg, drawable
 from kwire_cli.view.ladder import ladder_lines
 from kwire_cli.view.markup import markup_text
 from kwire_cli.view.tables import text_of
@@ -98,6 +100,11 @@ def batch_html(batch: Batch) -> str:
     )
 
 
+def picture_html(svg: str) -> str:
+    """Return a picture as an image, so that its styles do not apply to the rest of the page."""
+    return f'<p><img alt="" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"></p>'
+
+
 def _panes(fields: Iterable[Line], octets: Iterable[Line], costs: Sequence[tuple[str, Cost]]) -> str:
     rows = [
         f"<tr><td>{markup_text(path)}</td>{_number(row.prefix_bytes)}{_number(row.value_bytes)}{_number(row.count)}</tr>"
@@ -153,7 +160,8 @@ def _parts(block: Block) -> Iterator[str]:
         case Chart(kind="ladder"):
             yield f"{_heading(block.title)}{_lines(ladder_lines(block, None))}"
         case Chart():
-            pass  # its numbers stand in a table
+            if charts := drawable([block]):
+                yield picture_html("\n".join(charts_svg(charts)))
 
 
 def _table(table: Table) -> Iterator[str]:
