@@ -86,11 +86,6 @@ class Changed:
     upto: int | None
     passed: Passed
 
-    @property
-    def batches(self) -> int:
-        """The number of batches that were read."""
-        return self.now.batches
-
 
 def changed(log: Log, between: Range) -> Changed:
     """Return the states of a log at both ends of a range.

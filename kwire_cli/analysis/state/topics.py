@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kwire_cli.analysis.coordinators import Passed, events
 from kwire_cli.analysis.state.groups import Groups
 from kwire_cli.analysis.state.image import Image
+from kwire_cli.analysis.state.model import Transactions
 from kwire_cli.analysis.state.share import ShareGroups
 from kwire_cli.analysis.state.tables import LISTINGS
-from kwire_cli.analysis.state.transactions import Transactions
 from kwire_cli.errors import InputError, counted
+from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import partition_of
 from kwire_cli.source.logs.model import Kind
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.coordinators import Event
     from kwire_cli.analysis.state.model import State
     from kwire_cli.analysis.state.tables import Row
-    from kwire_cli.records.batch import Batch, Hide
+    from kwire_cli.records.batch import Hide
     from kwire_cli.records.codecs import Limits
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.log_inputs import LogFile
@@ -45,6 +46,7 @@ STATES: dict[str, Callable[[Catalog], State]] = {
 }
 """Topics that have a state, and what makes an empty one."""
 TOPICS = tuple(STATES)
+T = TypeVar("T")
 
 
 # A log, and its fold.
@@ -62,11 +64,6 @@ class Folded:
     state: State
     passed: Passed = field(default_factory=Passed)
     snapshot: str | None = None
-
-    @property
-    def batches(self) -> int:
-        """The number of batches that were read."""
-        return self.passed.batches
 
     def rows(self, *, hide: Hide | None) -> dict[str, list[Row]]:
         """Return the rows of each table that the state makes.
@@ -105,6 +102,11 @@ class Log:
         """The first offset of the segments, 0 without one."""
         return min(map(_base, self.segments), default=0)
 
+    @property
+    def has_any_batch(self) -> bool:
+        """Whether there is a batch in any file."""
+        return any(isinstance(item, Batch) for file in self.files for item in self.items(file))
+
     def items(self, file: LogFile) -> Iterator[Batch | Gap]:
         """Yield the batches of a file, and the gaps between them."""
         return items(source_of(file.content, topic=self.topic, catalog=self.catalog, limits=self.limits))
@@ -142,7 +144,6 @@ class Log:
             first = _base(newest)
             out.snapshot = _name(newest)
             passed.last = first - 1 if first else None
-            passed.batches = inside.batches
             if inside.gap_bytes or inside.corrupt:
                 passed.notes.append(f"{out.snapshot}: the snapshot is damaged")
         for event in self.events(passed, first=first, last=at):
@@ -217,14 +218,6 @@ def logs_of(
             yield topic, logs
 
 
-class _Read(Protocol):
-    @property
-    def batches(self) -> int: ...
-
-
-T = TypeVar("T", bound=_Read)
-
-
 def read_logs(topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T]) -> Iterator[tuple[str, list[T]]]:
     """Yield each topic with what `read` returns for its logs.
 
@@ -238,7 +231,7 @@ def read_logs(topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T])
                 parts.append(read(log))
             except InputError as error:
                 errors.append(error)
-        if parts and not any(part.batches for part in parts):
+        if parts and not any(log.has_any_batch for log in logs):
             looked = counted(sum(len(log.files) for log in logs), "file")
             raise InputError(f"0 batches in {looked} of {topic}: there is no state to show")
         if parts:
