@@ -43,7 +43,7 @@ class Event(NamedTuple):
 
 @dataclass
 class Passed:
-    """Counts of records, batches, bytes of gaps, and batches with a wrong checksum.
+    """Counts of records, bytes of gaps, and batches with a wrong checksum.
 
     `first` and `last` are the first and the last offset, None without a record. `newest` is the largest time of a batch
     in milliseconds, or -1.
@@ -52,7 +52,6 @@ class Passed:
     first: int | None = None
     last: int | None = None
     records: int = 0
-    batches: int = 0
     gap_bytes: int = 0
     corrupt: int = 0
     newest: int = -1
@@ -72,7 +71,6 @@ def events(
                 passed.gap_bytes += item.size
             continue
         head = item.head
-        passed.batches += 1
         if (last is not None and head.base_offset > last) or (first is not None and head.last_offset < first):
             continue
         if not item.crc_valid:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.groups import replay as groups
-from kwire_cli.analysis.transactions import tables as transactions
+from kwire_cli.analysis.transactions import replay as transactions
 
 if TYPE_CHECKING:
     from kwire_cli.analysis.calls import ReplayedTables

@@ -1,7 +1,7 @@
 """The question what captures and logs hold, and what matters most in them.
 
-Traffic is counted by the queries in `questions/summary`, over the tables that the diagnosis fills. Batches of logs are
-counted here.
+Traffic is counted by the queries in `questions/summary`, over the tables that the diagnosis fills, and batches of logs
+in `summary_parts`. The commands that a summary proposes are those of findings, and those that fit what is there.
 """
 
 from __future__ import annotations
@@ -9,16 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.diagnosis.diagnosis import COLUMNS as FINDINGS, count_facts, row_of
-from kwire_cli.analysis.summary_next import proposals
 from kwire_cli.analysis.summary_parts import Contents
 from kwire_cli.analysis.summary_tables import numbers_of, tables_of
 from kwire_cli.analysis.summary_text import sentences, spoken_findings
 from kwire_cli.answer import Answer, Column, Fact, Facts, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.analysis.diagnosis.model import Finding
     from kwire_cli.answer import Block
 
 _NEXT = (Column("command"),)
+MOST_COMMANDS = 4
+"""Commands that are proposed."""
+_GROUPS = frozenset({"JoinGroup", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"})
+_TRANSACTIONS = frozenset({"AddPartitionsToTxn", "EndTxn", "AddOffsetsToTxn", "TxnOffsetCommit"})
 
 
 class Summary(Contents):
@@ -41,3 +47,53 @@ class Summary(Contents):
             Facts([Fact(" " if at else "next", command, spoken=True) for at, command in enumerate(following)]),
         ]
         return Answer("summary", blocks)
+
+
+def proposals(summary: Contents, findings: Sequence[Finding], arguments: str) -> list[str]:
+    """Return the commands that go on from here, with the inputs as they are typed: each command once."""
+    proposed: dict[str, None] = {}
+    names = set()
+    for name, options in [*_of_findings(findings), *_of_contents(summary)]:
+        if options or name not in names:
+            proposed[" ".join(filter(None, ("kwire", name, arguments, options)))] = None
+            names.add(name)
+    return [*proposed][:MOST_COMMANDS]
+
+
+def _of_findings(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
+    """Yield the commands of the findings that matter most: `groups --group billing` takes its inputs in between."""
+    proposed = set()
+    for finding in findings:
+        if finding.command:
+            name, _, options = finding.command.partition(" ")
+            if name not in proposed:  # the same for other subjects is easy to type
+                yield name, options
+            proposed.add(name)
+
+
+def _of_contents(summary: Contents) -> Iterator[tuple[str, str]]:
+    apis = {row["api"]: row["timed"] for row in summary.rows_found("apis")}
+    if summary.logs.partitions:
+        yield "dump", "--verify"
+        yield "overhead", ""
+        yield "dump", "--deep --top 10"
+        return
+    if not apis:
+        if any(row["what"] == "encrypted" for row in summary.rows_found("missing")):
+            yield "summary", "--tls-keylog KEYLOG"
+        yield "decode", ""
+        return
+    is_capture = all(facts.kind != "request-log" for facts in summary.inputs)
+    has_errors = bool(summary.rows_found("errors"))
+    if has_errors and is_capture:
+        yield "decode", "--filter error --pairs"
+    if apis.keys() & _GROUPS:
+        yield "groups", ""
+    if apis.keys() & _TRANSACTIONS:
+        yield "transactions", ""
+    if is_capture:
+        yield "sequence", "--filter error" if has_errors else ""
+        if any(apis.values()):
+            yield "decode", "--sort latency --top 10"
+    yield "stats", ""
+    yield "clients", ""

@@ -10,7 +10,7 @@ from kwire_cli.errors import counted
 from kwire_cli.questions.traffic import rows_of, time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from kwire_cli.analysis.summary_parts import Contents
     from kwire_cli.answer import Kind
@@ -104,6 +104,8 @@ _NUMBERS: tuple[tuple[str, Kind], ...] = (
     ("latencyP99Seconds", "duration"),
 )
 """Facts that are columns of `course.sql`."""
+_AMOUNTS: tuple[tuple[str, Kind], ...] = (("batches", "count"), ("records", "count"), ("bytes", "bytes"))
+"""Facts about logs."""
 
 
 def moments_of(summary: Contents) -> tuple[str | None, str | None, float | None]:
@@ -176,9 +178,8 @@ def numbers_of(summary: Contents) -> Iterator[Fact]:
     if summary.logs.partitions:
         yield Fact("partitions", len(summary.logs.partitions), "count", wide=True)
         yield Fact("topics", len({topic for topic, _ in summary.logs.partitions}), "count", wide=True)
-        yield Fact("batches", total.batches, "count", wide=True)
-        yield Fact("records", total.records, "count", wide=True)
-        yield Fact("bytes", total.bytes, "bytes", wide=True)
+        for name, kind in _AMOUNTS:
+            yield Fact(name, getattr(total, name), kind, wide=True)
         yield Fact("codecs", dict(by_count(total.codecs)), "map", wide=True)
 
 
@@ -189,26 +190,21 @@ def tables_of(summary: Contents) -> Iterator[Table]:
         for name, columns in _QUERIED.items():
             yield Table(name, columns, rows_of(columns, summary.rows_found(name), is_local=summary.is_local), wide=True)
     if summary.logs.partitions:
-        yield Table("partitions", _PARTITIONS, [*_partitions(summary)], wide=True)
+        yield Table("partitions", _PARTITIONS, rows_of(_PARTITIONS, _partitions(summary)), wide=True)
     yield Table("missing", _MISSING, [*missing(summary)], wide=True)
 
 
-def _partitions(summary: Contents) -> Iterator[tuple[Any, ...]]:
-    for (topic, number), part in sorted(
-        summary.logs.partitions.items(), key=lambda item: (item[0][0], item[0][1] or 0)
-    ):
-        yield (
-            topic,
-            number,
-            len(part.files),
-            part.batches,
-            part.records,
-            part.bytes,
-            part.first_offset,
-            part.last_offset,
-            None if part.first is None else instant(part.first / 1000),
-            None if part.last is None else instant(part.last / 1000),
-            dict(by_count(part.codecs)),
-            dict(by_count(part.formats)),
-            part.gaps,
-        )
+def _partitions(summary: Contents) -> Iterator[Mapping[str, Any]]:
+    """Yield the partitions of logs as rows of a query."""
+    partitions = summary.logs.partitions
+    for (topic, number), part in sorted(partitions.items(), key=lambda item: (item[0][0], item[0][1] or 0)):
+        yield {
+            **vars(part),
+            "topic": topic,
+            "partition": number,
+            "files": len(part.files),
+            "first": None if part.first is None else instant(part.first / 1000),
+            "last": None if part.last is None else instant(part.last / 1000),
+            "codecs": dict(by_count(part.codecs)),
+            "formats": dict(by_count(part.formats)),
+        }

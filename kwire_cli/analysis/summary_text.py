@@ -10,7 +10,7 @@ from kwire_cli.analysis.call import zone_of
 from kwire_cli.analysis.summary_tables import anomalies_of, missing, moments_of
 from kwire_cli.answer import Fact, by_count
 from kwire_cli.errors import counted
-from kwire_cli.questions.sentence import long_duration
+from kwire_cli.questions.sentence import long_duration, size_text
 from kwire_cli.source.logs.model import file_name
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ _LEAST_RATE = 0.001
 """Requests a second below which an average is by the hour."""
 _WHOLE = 100
 """A rate from which on a fraction says nothing."""
-_UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _KINDS = {"capture": "capture", "request-log": "log", "folder": "logs", "batches": "logs"}
 _WHAT = {"capture": "packet capture", "request-log": "request log", "folder": "log directory", "batches": "segment"}
 
@@ -47,7 +46,7 @@ def sentences(summary: Contents) -> Iterator[tuple[str, str, Level]]:
     if summary.course:
         yield from _traffic(summary)
     if lacks := [*missing(summary)]:
-        text = "; ".join(f"{what}{f' ({_size(size)})' if size else ''}" for what, _, size in lacks)
+        text = "; ".join(f"{what}{f' ({size_text(size)})' if size else ''}" for what, _, size in lacks)
         yield "missing", text, "warning"
 
 
@@ -64,7 +63,7 @@ def _inputs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
         if files > 1:
             words.append(f"{files} files")
         if sizes:
-            words.append(_size(sum(sizes)))
+            words.append(size_text(sum(sizes)))
         if kind == "capture":
             kinds = {row["kind"]: row["lines"] for row in summary.rows_found("kinds")}
             words.append(counted(kinds.get("request", 0) + kinds.get("response", 0), "frame"))
@@ -90,7 +89,7 @@ def _logs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
     topics = Counter({topic: 0 for topic, _ in logs.partitions})
     for (topic, _), partition in logs.partitions.items():
         topics[topic] += partition.bytes
-    names = [f"{_cut(name)} {_size(size)}" for name, size in by_count(topics)]
+    names = [f"{_cut(name)} {size_text(size)}" for name, size in by_count(topics)]
     yield "topics", f"{len(topics)}: {_some(names, MOST_NAMES)}", ""
     biggest = f"; the largest is {by_count(sizes)[0][0]}" if len(sizes) > 1 else ""
     unused = sum(1 for file in total.files if file_name(PurePath(file).name).suffix)
@@ -99,7 +98,7 @@ def _logs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
     yield "disk", what, ""
     rate = f", {total.records / total.batches:.1f} records a batch" if total.batches else ""
     batches = counted(total.batches, "batch", "batches")
-    yield "records", f"{counted(total.records, 'record')} in {batches}, {_size(total.bytes)}{rate}", ""
+    yield "records", f"{counted(total.records, 'record')} in {batches}, {size_text(total.bytes)}{rate}", ""
     codecs = [f"{name} in {counted(count, 'batch', 'batches')}" for name, count in by_count(total.codecs)]
     formats = [name for name, _ in by_count(total.formats)]
     if codecs:
@@ -174,7 +173,7 @@ def _rates(summary: Contents) -> Iterator[str]:
     average = f", {shown}/{unit} on average" if seconds >= _LEAST_AVERAGE else ""
     yield f"{counted(course['peak_requests_per_second'] or 0, 'request')} in the busiest second{average}"
     if course["peak_bytes_per_second"]:
-        yield f"{_size(course['peak_bytes_per_second'])}/s at the peak"
+        yield f"{size_text(course['peak_bytes_per_second'])}/s at the peak"
 
 
 def _slowest(summary: Contents) -> str:
@@ -215,10 +214,6 @@ def _cut(text: str, most: int = LONGEST_NAME) -> str:
 def _tail(path: str, most: int) -> str:
     """Return a path, or its end if it is longer: the end tells files apart."""
     return path if len(path) <= most else f"…{path[1 - most :]}"
-
-
-def _size(size: float) -> str:
-    return next((f"{size / unit:.3g} {name}" for unit, name in _UNITS if size >= unit), counted(int(size), "byte"))
 
 
 def _duration(seconds: float | None) -> str:

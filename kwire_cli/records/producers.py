@@ -210,24 +210,7 @@ class ProducerState:
             self.next_offset = head.last_offset + 1
         if head.producer_id < 0:
             return NOTHING
-        if head.control:
-            return self._control(batch)
-        producer = self.by_id.get(head.producer_id)
-        transaction = self.open.get(head.producer_id)
-        if (
-            producer is None
-            or producer.epoch != head.producer_epoch
-            or producer.last_sequence is None
-            or head.base_sequence != (producer.last_sequence + 1) & (_SEQUENCES - 1)
-            or self.missing_before > producer.seen
-            or head.transactional != (transaction is not None)
-        ):
-            return self._data(batch)
-        # Nearly all batches are the next one of a producer, and begin no transaction.
-        _write(producer, head)
-        if transaction:
-            transaction.add(batch)
-        return NOTHING
+        return self._control(batch) if head.control else self._data(batch)
 
     def _data(self, batch: Batch) -> Appended:
         head = batch.head
@@ -260,7 +243,7 @@ class ProducerState:
                 self.open[head.producer_id] = transaction
             if transaction:
                 transaction.add(batch)
-        return Appended(problems, began)
+        return Appended(problems, began) if problems or began else NOTHING
 
     def _control(self, batch: Batch) -> Appended:
         head = batch.head

@@ -15,8 +15,7 @@ import kwire_cli
 from kwire_cli.analysis import summary_parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
 from kwire_cli.analysis.subjects import LogItem
-from kwire_cli.analysis.summary import Summary
-from kwire_cli.analysis.summary_next import MOST, proposals
+from kwire_cli.analysis.summary import MOST_COMMANDS, Summary, proposals
 from kwire_cli.analysis.summary_parts import InputFacts, Logs
 from kwire_cli.analysis.summary_text import MOST_FINDINGS
 from kwire_cli.message.redaction import Redaction
@@ -156,7 +155,7 @@ def test_commands_of_findings_come_first_each_once():
     found = [finding("A", "error", "groups --group 'a b'"), finding("A", "error", "groups --group 'a b'")]
     commands = proposals(summary, found, "'my file.pcap'")
     assert commands[0] == "kwire groups 'my file.pcap' --group 'a b'"
-    assert len(commands) == len({*commands}) <= MOST
+    assert len(commands) == len({*commands}) <= MOST_COMMANDS
 
 
 def exchange(**more):

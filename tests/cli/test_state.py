@@ -90,9 +90,7 @@ def test_an_offset_before_the_first_file_in_use_is_no_empty_answer(tmp_path, fil
     first = {"2-1.checkpoint": 1, "3.log": 3}[files[0]]
     for at in range(first):
         error = refusal_of("dump", "--state", "--at", at, folder)
-        assert f"the first offset that can be answered is {first};" in error
-        assert all(f"{int(name.split('.')[0]):020}.log.deleted" in error for name in files[1:])
-        assert files[1:] or "no file beside them reaches further" in error
+        assert f"the first offset that can be answered is {first}" in error
     assert kwire("dump", "--state", "--at", first, folder).code == 0
 
 

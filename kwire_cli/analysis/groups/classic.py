@@ -5,44 +5,38 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.groups.generations import Absence, Generation, add_assignments
-from kwire_cli.analysis.groups.moves import NOTHING, lapse
-from kwire_cli.analysis.groups.reading import MEMBER_ID_REQUIRED
-from kwire_cli.analysis.groups.timeline import (
-    FENCED,
+from kwire_cli.analysis.groups.causes import (
     LATE,
+    LEFT_IN_LOG,
     POLL,
     REBALANCING,
-    UNSAID,
     Coming,
-    Event,
-    Gone,
-    Rebalance,
-    Timeline,
-    Trigger,
-    in_effect,
-    moved_between,
-    refusal,
     subscribes,
     why_left,
 )
+from kwire_cli.analysis.groups.generations import Generation, gives_up, stopped_seconds
+from kwire_cli.analysis.groups.moves import NOTHING, lapse
+from kwire_cli.analysis.groups.protocol import ProtocolReplay
+from kwire_cli.analysis.groups.reading import MEMBER_ID_REQUIRED
+from kwire_cli.analysis.groups.timeline import Event, Rebalance, Timeline, Trigger, moved_between
 from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable
 
-    from kwire_cli.analysis.groups.moves import Move
+    from kwire_cli.analysis.groups.causes import Cause
+    from kwire_cli.analysis.groups.moves import LoggedMember, Move
 
 
 PASSED_OVER = 2
 """How many numbers the next generation is ahead if the group was without members in between."""
 
 
-class ClassicReplay:
+class ClassicReplay(ProtocolReplay):
     """Replays the moves of a classic group into its timeline."""
 
     def __init__(self, timeline: Timeline) -> None:
-        self.timeline = timeline
+        super().__init__(timeline)
         self._current: Generation | None = None
         self._previous: Generation | None = None
         self._next = Generation(-1)
@@ -52,62 +46,41 @@ class ClassicReplay:
         self._used_ids: set[str] = set()
         self._last_joins: dict[Hashable, float] = {}
         """When a member joined last, by connection."""
-        self._gone = Gone()
-        self._fenced: dict[Hashable, str] = {}
-        """Errors of members that were fenced, by connection."""
         self._comings: dict[str, Coming] = {}
         self._instances: dict[str, str] = {}
         """The member that has a group.instance.id."""
         self._subscribed: dict[str, tuple[str, ...]] = {}
-        self._clients: dict[str, str] = {}
-        self._absence = Absence(timeline)
 
-    def run(self, moves: Sequence[Move]) -> None:
-        """Replay moves, which are in the order of their times."""
-        for move, back in in_effect(moves):
-            if move.client and move.member:
-                self._clients[move.member] = move.client
-            match move.kind:
-                case "join":
-                    self._join(move)
-                case "sync":
-                    self._sync(move)
-                case "leave":
-                    self._leave(move, back)
-                case "generation":
-                    self._record(move)
-                case "gone":
-                    self._event(move, "removed group", detail="the group is deleted")
-                    self._complete()
-                    self._current = None
-                case _:
-                    self._heartbeat(move)
+    def _take(self, move: Move, back: float | None) -> None:
+        match move.kind:
+            case "join":
+                self._join(move)
+            case "sync":
+                self._sync(move)
+            case "leave":
+                self._leave(move, back)
+            case "generation":
+                self._record(move)
+            case "gone":
+                self._event(move, "removed group", detail="the group is deleted")
+                self._complete()
+                self._current = None
+            case _:
+                self._heartbeat(move)
+
+    def _finish(self) -> None:
         self._complete()
-        self._absence.finish()
+        for member in self.timeline.members.values():
+            until = member.ended if member.ended is not None else member.last_time
+            member.regain(until if member.partitions is not None else None)
         self._name_unused()
 
-    def _event(
-        self,
-        move: Move,
-        kind: str,
-        reason: str = "",
-        detail: str = "",
-        *,
-        seconds: float | None = None,
-        minor: bool = False,
-    ) -> None:
-        generation = move.reached if move.reached is not None and move.reached >= 0 else move.generation
-        if generation is None and self._current is not None:
-            generation = self._current.number
-        time = move.time if kind in {"join", "leave"} else move.at
-        self.timeline.events.append(
-            Event(time, kind, move.place, generation, move.member, move.client, reason, detail, seconds, minor=minor)
-        )
+    def _number(self, move: Move) -> int | None:
+        number = move.reached if move.reached is not None and move.reached >= 0 else move.generation
+        return self._current.number if number is None and self._current is not None else number
 
     def _error(self, move: Move) -> None:
-        if move.error in FENCED and move.kind != "leave":
-            self._fenced[move.connection] = move.error
-        self._event(move, *refusal(move), seconds=move.silence)
+        self._refuse(move, move.connection)
 
     def _join(self, move: Move) -> None:
         self._last_joins[move.connection] = move.time
@@ -127,16 +100,15 @@ class ClassicReplay:
             self._previous.members |= {move.member} - self._given_ids.keys()
         stays = self._previous is not None and move.member in self._previous.members
         replaces = self._replaced(move, current) if move.instance else ""
-        reason = "" if move.reason.startswith(UNSAID) else move.reason
         began = self._given_ids.pop(move.member, move).time
         if stays:
-            self._event(move, "rejoin", reason, minor=not reason)
+            self._event(move, "rejoin", move.real_reason, is_minor=not move.real_reason)
         elif move.member not in current.joins:
             member = self.timeline.member(move.member)
             member.joined = began if member.joined is None else member.joined
-            coming = self._gone.coming(move, began, self._fenced.pop(move.connection, ""))
+            coming = self._coming(move, began, move.connection)
             self._comings[move.member] = coming
-            self._event(move._replace(time=began), "join", reason, replaces or coming.detail)
+            self._event(move._replace(time=began), "join", move.real_reason, replaces or coming.detail)
         if not replaces:
             first = current.joins.get(move.member)
             current.joins[move.member] = move._replace(time=began if first is None else min(began, first.time))
@@ -156,7 +128,7 @@ class ClassicReplay:
         if old is None or old == move.member or self.timeline.member(old).ended is not None:
             return ""
         member = self.timeline.member(old)
-        member.ended, member.end = move.at, f"replaced by {move.client}"
+        member.ended, member.ending = move.at, f"replaced by {move.client}"
         for members in (current, self._previous):
             if members is not None:
                 members.members.discard(old)
@@ -191,22 +163,17 @@ class ClassicReplay:
             self._error(move)
             return
         member = self.timeline.member(move.member)
-        current = self._current
-        sync = current.syncs.get(move.member) if current else None
-        timeout = member.rebalance_timeout
+        sync = self._current.syncs.get(move.member) if self._current else None
         since = lapse(sync.at, move.time) if sync else None
         by_admin = move.client != member.client and bool(member.client)
-        cause, text = why_left(move, back, since, timeout, by_admin=by_admin)
-        member.ended, member.end = move.time, text.partition(" (")[0]
+        cause, text = why_left(move, back, since, member.rebalance_timeout_s, by_admin=by_admin)
         self._next.left[move.member] = move.time
-        self._gone.add(move.client, member.host or move.host, move.time, cause)
-        self._next.triggers.append(Trigger(move.time, cause, text, move.place, move.member, move.client))
-        self._event(move, "leave", text)
+        self._next.triggers.append(self._leaves(move, cause, text))
 
     def _heartbeat(self, move: Move) -> None:
         if move.error == REBALANCING:
             self._next.told.setdefault(move.member, move.at)
-            self._event(move, "rebalancing", "told to join again" if move.kind == "heartbeat" else "", minor=True)
+            self._event(move, "rebalancing", "told to join again" if move.kind == "heartbeat" else "", is_minor=True)
             if move.kind == "commit":
                 self._error(move)
         elif move.error:
@@ -265,48 +232,41 @@ class ClassicReplay:
         current.members, current.whole, current.assignor = {*rows}, True, move.assignor
         current.assignments = {row.member: row.assignment for row in move.listed}
         for row in move.listed:
-            member = self.timeline.member(row.member)
-            member.client, member.host, member.instance = row.client, row.host, row.instance
-            member.rebalance_timeout, member.session_timeout = row.rebalance_timeout, row.session_timeout
-            member.first = move.time if member.first is None else min(member.first, move.time)
-            member.last = move.time if member.last is None else max(member.last, move.time)
-            self._clients[row.member] = row.client
-            if row.member not in before | already:
-                member.joined = move.time if member.joined is None else member.joined
-                joins = move._replace(member=row.member, client=row.client, host=row.host)
-                coming = self._gone.coming(joins, move.time, "")
-                self._event(joins, "join", detail=coming.detail)
-                current.triggers.append(
-                    Trigger(move.time, coming.cause, coming.text, move.place, row.member, row.client)
-                )
+            self._list(move, row, current, is_new=row.member not in before | already)
         for gone in sorted((before | already) - {*rows} - {*current.left}):
-            client = self._clients.get(gone, "")
-            text = "left, or its session timed out"
             current.left[gone] = move.time
-            member = self.timeline.member(gone)
-            member.ended, member.end = move.time, text.partition(" (")[0]
-            self._gone.add(client, member.host, move.time, "leave")
-            self._event(move._replace(member=gone, client=client), "leave", text)
-            current.triggers.append(Trigger(move.time, "leave", text, move.place, gone, client))
+            leaves = move._replace(member=gone, client=self._clients.get(gone, ""))
+            current.triggers.append(self._leaves(leaves, "leave", LEFT_IN_LOG))
+
+    def _list(self, move: Move, row: LoggedMember, current: Generation, *, is_new: bool) -> None:
+        """Take a member of the record of a generation."""
+        member = self.timeline.member(row.member)
+        member.client, member.host, member.instance_id = row.client, row.host, row.instance
+        member.rebalance_timeout_s, member.session_timeout_s = row.rebalance_timeout, row.session_timeout
+        member.see(move.time)
+        self._clients[row.member] = row.client
+        if is_new:
+            member.joined = move.time if member.joined is None else member.joined
+            joins = move._replace(member=row.member, client=row.client, host=row.host)
+            coming = self._coming(joins, move.time)
+            self._event(joins, "join", detail=coming.detail)
+            current.triggers.append(Trigger(move.time, coming.cause, coming.text, move.place, row.member, row.client))
 
     def _complete(self) -> None:
         """End the current generation: it is known what changed."""
         current, previous = self._current, self._previous
         if current is None or current.is_unfinished:
             return
-        if not current.joins and not current.syncs and not current.assignments:
+        place = current.last or current.place
+        if not (current.joins or current.syncs or current.assignments) or place is None:
             return
-        timeline = self.timeline
-        timeline.assignor = current.assignor or timeline.assignor
+        self.timeline.assignor = current.assignor or self.timeline.assignor
         joins = current.join_times
         logged = current.place.time if current.place is not None else 0.0
         end = current.last.at if current.last else max((join.at for join in current.joins.values()), default=logged)
         triggers = self._causes(current, previous, min(joins, default=end))
         after = current.assignments
         before = previous.assignments if previous else {}
-        place = current.last or current.place
-        if place is None:
-            return
         stay = previous.members - {*current.left} if previous else set()
         if not stay:
             triggers.sort(key=lambda trigger: trigger.member in current.left)  # who comes makes a group form
@@ -318,16 +278,47 @@ class ClassicReplay:
             triggers,
             place.place,
             len(current.members),
-            moved_between(before, after, self._clients) if before or not stay else NOTHING,
-            forms=not stay,
+            moved_between(before, after, self._clients) if before or not stay else None,
+            is_forming=not stay,
             timed=bool(joins),
         )
-        whole = bool(after) and set(after) >= current.members and (previous is None or {*before} >= previous.members)
-        rebalance.compared = not stay or bool(before)
-        rebalance.unchanged = bool(before) and any(after.values()) and whole and not rebalance.moved
-        self._absence.add(rebalance, current, previous)
-        add_assignments(timeline, current, before, self._clients)
-        timeline.rebalanced(rebalance)
+        whole = bool(after) and {*after} >= current.members and (previous is None or {*before} >= previous.members)
+        rebalance.is_unchanged = bool(before) and any(after.values()) and whole and not rebalance.moved
+        self._add_absences(rebalance, current, previous)
+        had = dict(before)
+        for member, assignment, move in current.rows():
+            client = self._clients.get(member, "")
+            known = self.timeline.member(member)
+            known.client = known.client or client
+            moved = move._replace(member=member, client=client)
+            self._assign(moved, current.number, assignment, had.get(member, NOTHING))
+            had[member] = assignment
+        self.timeline.rebalanced(rebalance)
+
+    def _add_absences(self, rebalance: Rebalance, current: Generation, previous: Generation | None) -> None:
+        """Add up the times without partitions that end in a generation, and note those that begin in it."""
+        before = previous.assignments if previous else {}
+        stays = previous.members if previous else set()
+        given_up: list[float] = []
+        keepers = 0
+        for name, join in current.joins.items():
+            had = before.get(name)
+            if name in stays and not gives_up(join, current.assignor, had):
+                keepers += 1
+                continue
+            self.timeline.member(name).lose(join.time)
+            if name in stays and had != NOTHING:
+                given_up.append(join.time)
+        for name, assignment, move in current.rows():
+            member = self.timeline.member(name)
+            if not assignment:
+                member.lose(move.at)
+                continue
+            away = member.regain(move.at)
+            if away is not None and move is not current.place and name in stays and before.get(name) != NOTHING:
+                rebalance.away[name] = away
+        if given_up and not keepers:
+            rebalance.stopped_s = stopped_seconds(rebalance, current, given_up)
 
     def _causes(self, current: Generation, previous: Generation | None, first_join: float) -> list[Trigger]:
         """Return the triggers by time: who left, who joined, whom the broker removed, who joins again by itself."""
@@ -337,22 +328,21 @@ class ClassicReplay:
         first = min([*newcomers, *(trigger.time for trigger in triggers)], default=inf)
         for member, join in current.joins.items():
             told = current.told.get(member)
-            reason = "" if join.reason.startswith(UNSAID) else join.reason
-            client = join.client
+            topics, earlier = join.topics, self._subscribed.get(member)
+            cause: Cause = "metadata"
             if member not in before:
                 coming = self._comings.pop(member, Coming())
-                text = coming.text if not reason else f"{coming.text}: {reason}"
-                triggers.append(Trigger(join.time, coming.cause, text, join.place, member, client))
-                continue
-            topics, earlier = join.topics, self._subscribed.get(member)
-            if topics is not None and earlier is not None and topics != earlier:
-                text = subscribes(topics, earlier)
-                triggers.append(Trigger(join.time, "subscription", text, join.place, member, client))
-            elif reason and told is None:
-                triggers.append(Trigger(join.time, "metadata", f"joins again: {reason}", join.place, member, client))
+                cause = coming.cause
+                text = f"{coming.text}: {join.real_reason}" if join.real_reason else coming.text
+            elif topics is not None and earlier is not None and topics != earlier:
+                cause, text = "subscription", subscribes(topics, earlier)
+            elif join.real_reason and told is None:
+                text = f"joins again: {join.real_reason}"
             elif told is None and previous is not None and previous.number >= 0 and join.time < first:
                 text = "joins again by itself"
-                triggers.append(Trigger(join.time, "metadata", text, join.place, member, client))
+            else:
+                continue
+            triggers.append(Trigger(join.time, cause, text, join.place, member, join.client))
         for member, join in current.joins.items():
             if join.topics is not None:
                 self._subscribed[member] = join.topics
@@ -362,29 +352,23 @@ class ClassicReplay:
                 triggers.append(self._removed(member, begin, current))
         return sorted(triggers, key=lambda trigger: trigger.time)
 
-    def _removed(self, gone: str, time: float, current: Generation) -> Trigger:
+    def _removed(self, name: str, time: float, current: Generation) -> Trigger:
         """Return the trigger that a member is which the broker removed: nobody sent a LeaveGroup for it."""
-        member = self.timeline.member(gone)
+        member = self.timeline.member(name)
         place = next(iter(current.joins.values())).place
         heard = member.heard(time)
         silence = lapse(heard, time) if heard is not None else None
-        timeout = member.session_timeout
-        if member.last is None:
-            text = "is not in the group any more; its calls are not in the input"
-            trigger = Trigger(time, "unknown", text, place, gone, member.label)
+        timeout = member.session_timeout_s
+        cause: Cause = "session"
+        began = time
+        text = "removed without leaving"
+        if member.last_time is None:
+            cause, text = "unknown", "is not in the group any more; its calls are not in the input"
         elif silence is not None and timeout is not None and silence >= LATE * timeout:
-            text = f"removed without leaving: silent for {duration(silence)}, session.timeout.ms is {duration(timeout)}"
-            trigger = Trigger(time, "session", text, place, gone, member.client)
-        elif member.last > time:
-            text = f"removed: it did not join again in time ({POLL})"
-            trigger = Trigger(member.last, "poll", text, place, gone, member.client)
-        else:
-            text = "removed without leaving"
-            trigger = Trigger(time, "session", text, place, gone, member.client)
-        member.ended, member.end = time, text
-        current.left[gone] = time
-        self._gone.add(member.client, member.host, time, trigger.cause)
-        self.timeline.events.append(
-            Event(time, "removed", place, current.number, gone, member.label, text, seconds=silence)
-        )
-        return trigger
+            text += f": silent for {duration(silence)}, session.timeout.ms is {duration(timeout)}"
+        elif member.last_time > time:
+            cause, text = "poll", f"removed: it did not join again in time ({POLL})"
+            began = member.last_time
+        current.left[name] = time
+        self._remove(name, time, cause, text, place, current.number, silence)
+        return Trigger(began, cause, text, place, name, member.label)

@@ -1,4 +1,4 @@
-"""Generations of a classic group, and what they add to its timeline."""
+"""Generations of a classic group."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.groups.moves import NOTHING, Assignment
-from kwire_cli.analysis.groups.timeline import Assigned, Event, Rebalance, Timeline, Trigger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.analysis.groups.moves import Move
+    from kwire_cli.analysis.groups.timeline import Rebalance, Trigger
 
 COOPERATIVE = "cooperative"
 """Part of the names of assignors whose members keep their partitions while they rebalance (KIP-429)."""
@@ -79,59 +79,14 @@ class Generation:
         self.join_times = unfinished.join_times + self.join_times
 
 
-class Absence:
-    """The time that each member of a classic group is without partitions."""
-
-    def __init__(self, timeline: Timeline) -> None:
-        self._timeline = timeline
-        self._since: dict[str, float] = {}
-        """When members that have no partitions had some last, or joined."""
-
-    def add(self, rebalance: Rebalance, current: Generation, previous: Generation | None) -> None:
-        """Add up the absences that end in a generation, and note those that begin in it."""
-        before = previous.assignments if previous else {}
-        stays = previous.members if previous else set()
-        given_up: list[float] = []
-        keepers = 0
-        for member, join in current.joins.items():
-            had = before.get(member)
-            if member in stays and not _gives_up(join, current.assignor, had):
-                keepers += 1
-                continue
-            self._since.setdefault(member, join.time)
-            if member in stays and had != NOTHING:
-                given_up.append(join.time)
-        for member, assignment, place in current.rows():
-            if not assignment:
-                self._since.setdefault(member, place.at)
-                continue
-            since = self._since.pop(member, None)
-            if since is None:
-                continue
-            away = max(place.at - since, 0.0)
-            self._timeline.member(member).without += away
-            if place is not current.place and member in stays and before.get(member) != NOTHING:
-                rebalance.away[member] = away
-        if given_up and not keepers:
-            rebalance.stopped = _stopped(rebalance, current, given_up)
-
-    def finish(self) -> None:
-        """Add up absences that last until a member's end, or until the last sign of it."""
-        for member, since in self._since.items():
-            own = self._timeline.member(member)
-            until = own.ended if own.ended is not None else own.last
-            if own.partitions is not None and until is not None:
-                own.without += max(until - since, 0.0)
-
-
-def _gives_up(join: Move, assignor: str, had: Assignment | None) -> bool:
+def gives_up(join: Move, assignor: str, had: Assignment | None) -> bool:
     """Return whether a member that joins again has given up its partitions: by KIP-429, or because it is eager."""
     if join.owned is not None:
         return not join.owned
     return not had or COOPERATIVE not in assignor
 
 
-def _stopped(rebalance: Rebalance, current: Generation, given_up: list[float]) -> float:
+def stopped_seconds(rebalance: Rebalance, current: Generation, given_up: list[float]) -> float:
     """Return the seconds in which no member had partitions; 0 if they are not known.
 
     `given_up` are the times at which members gave their partitions up. A member that left had its partitions until
@@ -150,39 +105,3 @@ def _stopped(rebalance: Rebalance, current: Generation, given_up: list[float]) -
     else:
         end = min(join.at for join in joins.values())
     return max(min(starts) - end, 0.0)
-
-
-def add_assignments(
-    timeline: Timeline, current: Generation, before: dict[str, Assignment], clients: dict[str, str]
-) -> None:
-    """Add what each member has in a generation, and how that differs from what it had."""
-    had = dict(before)
-    for member, assignment, place in current.rows():
-        held = had.get(member, NOTHING)
-        row = Assigned(
-            place.at,
-            current.number,
-            member,
-            clients.get(member, ""),
-            assignment,
-            assignment - held,
-            held - assignment,
-            place.place,
-        )
-        had[member] = assignment
-        timeline.assigned.append(row)
-        own = timeline.member(member)
-        own.partitions, own.held = assignment, own.held or bool(assignment)
-        own.client = own.client or row.client
-        timeline.events.append(
-            Event(
-                place.at,
-                "assignment",
-                place.place,
-                current.number,
-                member,
-                row.client,
-                partitions=len(assignment),
-                minor=True,
-            )
-        )

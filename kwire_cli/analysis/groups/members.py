@@ -23,7 +23,7 @@ _UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 @dataclass
 class Member:
-    """A member of a group. `first` and `last` are the times of its calls; `without` the seconds without partitions.
+    """A member of a group. `first_time` and `last_time` are those of its calls.
 
     Requests to leave count only until a member makes other calls, because an admin client may send them.
     """
@@ -31,27 +31,29 @@ class Member:
     member: str
     client: str = ""
     host: str = ""
-    instance: str | None = None
+    instance_id: str | None = None
     joined: float | None = None
     ended: float | None = None
-    end: str = ""
+    ending: str = ""
     partitions: Assignment | None = None
-    held: bool = False
+    has_held: bool = False
     """Whether it had partitions at any time."""
-    without: float = 0.0
-    rebalance_timeout: float | None = None
-    session_timeout: float | None = None
+    without_s: float = 0.0
+    empty_since: float | None = None
+    """When it lost its partitions, or joined; None while it has some."""
+    rebalance_timeout_s: float | None = None
+    session_timeout_s: float | None = None
     interval: float | None = None
     """Seconds between heartbeats, as the broker wants them."""
-    first: float | None = None
-    last: float | None = None
+    first_time: float | None = None
+    last_time: float | None = None
     has_called: bool = False
     """Whether the member made calls other than requests to leave."""
     reached: tuple[Hashable, int | None] | None = None
     """The connection and the generation that were noted last, so that heartbeats in it are no news."""
-    accepted: bool = True
+    is_accepted: bool = True
     """Whether the coordinator took it for a member at any time."""
-    refused: bool = False
+    is_refused: bool = False
     """Whether all of its calls were answered with errors, apart from those that tell a member to join again."""
     gaps: list[tuple[float, float]] = field(default_factory=list)
     """Times without a call of it, each up to a call with news."""
@@ -62,27 +64,45 @@ class Member:
         is_own = move.client == self.client
         if self.has_called and not is_call and not is_own:
             return None
-        if self.first is None or self.last is None or (is_call and not self.has_called and not is_own):
+        if self.first_time is None or self.last_time is None or (is_call and not self.has_called and not is_own):
             self.has_called = is_call
             self.client, self.host = move.client, move.host
-            self.first = self.last = move.time
+            self.first_time = self.last_time = move.time
             return None
-        silence = max(move.time - self.last, 0.0)
-        self.first, self.last = min(self.first, move.time), max(self.last, move.time)
+        silence = max(move.time - self.last_time, 0.0)
+        self.see(move.time)
         self.has_called |= is_call
         return silence if move.time >= UNTIMED else None
 
+    def see(self, time: float) -> None:
+        """Note a time at which the member was there."""
+        self.first_time = time if self.first_time is None else min(self.first_time, time)
+        self.last_time = time if self.last_time is None else max(self.last_time, time)
+
     def learn(self, move: Move, interval: float | None) -> None:
         """Note what a move says of the member: of different values the largest."""
-        self.instance = max(self.instance or "", move.instance or "") or None
+        self.instance_id = max(self.instance_id or "", move.instance or "") or None
         self.interval = max(self.interval or 0.0, interval or 0.0) or None
-        self.rebalance_timeout = max(self.rebalance_timeout or 0.0, move.rebalance_timeout or 0.0) or None
-        self.session_timeout = max(self.session_timeout or 0.0, move.session_timeout or 0.0) or None
+        self.rebalance_timeout_s = max(self.rebalance_timeout_s or 0.0, move.rebalance_timeout or 0.0) or None
+        self.session_timeout_s = max(self.session_timeout_s or 0.0, move.session_timeout or 0.0) or None
+
+    def lose(self, time: float) -> None:
+        """Note that the member has no partitions from a time on."""
+        self.empty_since = time if self.empty_since is None else self.empty_since
+
+    def regain(self, time: float | None) -> float | None:
+        """Note that a member has partitions again, or ends. Return the seconds without, None if it had some."""
+        since, self.empty_since = self.empty_since, None
+        if since is None or time is None:
+            return None
+        away = max(time - since, 0.0)
+        self.without_s += away
+        return away
 
     @property
     def is_let_in(self) -> bool:
         """Whether anything names it as a member: not only calls that were refused."""
-        return not self.refused or self.joined is not None or self.partitions is not None
+        return not self.is_refused or self.joined is not None or self.partitions is not None
 
     @property
     def label(self) -> str:
@@ -91,8 +111,8 @@ class Member:
 
     def heard(self, before: float) -> float | None:
         """Return when it was last heard of before a time, None if that is not known."""
-        if self.last is None or self.last <= before:
-            return self.last
+        if self.last_time is None or self.last_time <= before:
+            return self.last_time
         return next((start for start, end in self.gaps if start <= before <= end), None)
 
 
@@ -106,8 +126,8 @@ def most_at_once(members: Iterable[Member]) -> dict[str, int]:
     """Return how many members of each client id there are at the same time, at most."""
     points: dict[str, list[tuple[float, int]]] = {}
     for member in members:
-        start = member.joined if member.joined is not None else member.first
-        end = member.ended if member.ended is not None else member.last
+        start = member.joined if member.joined is not None else member.first_time
+        end = member.ended if member.ended is not None else member.last_time
         if start is not None and end is not None:
             points.setdefault(member.label, []).extend(((start, 1), (max(end, start), -1)))
     most: dict[str, int] = {}

@@ -16,6 +16,8 @@ UNTIMED = 1e6
 """Seconds below which a time is none: calls without a time are put in order by frame or line, a microsecond each."""
 CONNECT = "connect"
 """The protocol type of workers of Kafka Connect."""
+UNSAID = ("group is already rebalancing", "need to re-join with the given member-id")
+"""Beginnings of reasons in JoinGroup requests that say nothing about the cause of a rebalance."""
 Partition = tuple[str, int]
 """A topic and a partition; a connector and a task of Connect, a subtopology and a task of Streams."""
 Assignment = frozenset[Partition]
@@ -84,6 +86,17 @@ class Move(NamedTuple):
     def at(self) -> float:
         """When its effect is there: with the answer."""
         return self.time if self.until is None else self.until
+
+    @property
+    def is_news(self) -> bool:
+        """Whether it is more than a heartbeat by which a member stays in its generation."""
+        has_parts = self.assignment is not None or self.owned is not None or self.topics is not None
+        return self.kind != "heartbeat" or bool(self.error or self.detail) or has_parts
+
+    @property
+    def real_reason(self) -> str:
+        """The reason of a JoinGroup, empty if it does not tell the cause of a rebalance."""
+        return "" if self.reason.startswith(UNSAID) else self.reason
 
 
 def lapse(first: float, last: float) -> float | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.calls import ReplayedTables
+from kwire_cli.analysis.groups.causes import REBALANCING
 from kwire_cli.analysis.groups.classic import ClassicReplay
 from kwire_cli.analysis.groups.logged import logged_moves, topic_names
 from kwire_cli.analysis.groups.members import Member
@@ -18,8 +19,7 @@ from kwire_cli.analysis.groups.moves import UNTIMED, span_of, text
 from kwire_cli.analysis.groups.reading import HEARTBEATS, QUERY, SHARES, moves_of
 from kwire_cli.analysis.groups.rows import row_of_lost_groups, rows_of_groups
 from kwire_cli.analysis.groups.tables import TABLES
-from kwire_cli.analysis.groups.timeline import REBALANCING, Timeline
-from kwire_cli.analysis.subjects import Bounded
+from kwire_cli.analysis.groups.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ class GroupMoves:
     """The moves of a group, and its timeline as far as it is known before the replay: members and coordinators."""
 
     timeline: Timeline
-    moves: Bounded = field(default_factory=Bounded)
+    moves: list[Move] = field(default_factory=list)
     connections: dict[Hashable, str] = field(default_factory=dict)
     """The member on each connection: librdkafka forgets its id before the answer that fences it has come."""
     types: set[str] = field(default_factory=set)
@@ -55,13 +55,32 @@ class GroupMoves:
     refused_types: set[str] = field(default_factory=set)
     """Protocols of calls that were answered with errors. They tell the protocol if there are no other calls."""
 
-    def heard_of(self, name: str) -> Member:
-        """Return a member, which is new the first time. One of too many is forgotten again."""
-        members = self.timeline.members
-        member = members.get(name) or Member(name, accepted=False, refused=True)
-        if len(members) < MOST_MEMBERS:
-            members[name] = member
-        return member
+    def hear(self, call: Call, protocol: str, move: Move) -> Move | None:
+        """Note who is heard of in a move of a call, and return the move with its member; None if it is no news."""
+        timeline = self.timeline
+        if move.kind != "commit":
+            (self.refused_types if move.error else self.types).add(protocol)
+            timeline.meet(call.broker, call.node)
+            timeline.protocol_type = text(call.request.get("protocolType")) or timeline.protocol_type
+        if not move.member and move.kind != "join":
+            move = move._replace(member=self.connections.get(move.connection, ""))
+        elif move.member and move.kind != "leave" and len(self.connections) < MOST_MEMBERS:
+            self.connections[move.connection] = move.member
+        if not move.member:
+            return move
+        member = timeline.members.get(move.member) or Member(move.member, is_accepted=False, is_refused=True)
+        if len(timeline.members) < MOST_MEMBERS:
+            timeline.members[move.member] = member
+        member.learn(move, span_of((call.response or {}).get("heartbeatIntervalMs")))
+        move = move._replace(silence=member.hear(move))
+        number = move.reached if move.reached is not None else move.generation
+        is_news = move.is_news or member.reached != (move.connection, number)
+        if move.error in ("", REBALANCING):
+            member.is_refused = False
+        if not move.error and number is not None and move.until is not None:
+            member.is_accepted = True
+            member.reached = move.connection, number
+        return move if is_news else None
 
 
 class GroupReplay:
@@ -79,64 +98,30 @@ class GroupReplay:
         """Take one of the calls of QUERY, in the order of time."""
         protocol = HEARTBEATS.get(call.api) or ("share" if call.api in SHARES else "classic")
         for name, move in moves_of(call):
-            group = self._group(name)
-            if group is None:
-                continue
-            if move.kind != "commit":
-                (group.refused_types if move.error else group.types).add(protocol)
-                group.timeline.meet(call.broker, call.node)
-                group.timeline.protocol_type = text(call.request.get("protocolType")) or group.timeline.protocol_type
-            kept = _with_member(group, move)
-            if kept.member:
-                kept = self._sign(group, kept, call)
-            if _is_news(group, kept):
-                self._keep(group, kept)
-            self._note(group, kept)
+            if (group := self._group(name)) and (news := group.hear(call, protocol, move)):
+                self._keep(group, news)
 
     def log_item(self, item: LogItem) -> None:
         """Take a batch of a coordinator's log, or of the metadata log, which has the names of topics."""
         if len(self.topics) < MOST_NAMES:
             self.topics.update(topic_names(item))
         for name, protocol, move in logged_moves(item):
-            group = self._group(name)
-            if group is not None:
+            if group := self._group(name):
                 group.types.add(protocol)
                 self._keep(group, move)
 
     def _group(self, name: str) -> GroupMoves | None:
-        group = self.groups.get(name)
-        if group is None:
-            if len(self.groups) >= MOST_GROUPS:
-                self.lost_groups += 1
-                return None
-            group = self.groups[name] = GroupMoves(Timeline(name))
-        return group
+        if name not in self.groups and len(self.groups) >= MOST_GROUPS:
+            self.lost_groups += 1
+            return None
+        return self.groups.setdefault(name, GroupMoves(Timeline(name)))
 
     def _keep(self, group: GroupMoves, move: Move) -> None:
         if self.moves < MOST_MOVES:
             self.moves += 1
             group.moves.append(move)
         else:
-            group.moves.dropped += 1
-
-    @staticmethod
-    def _sign(group: GroupMoves, move: Move, call: Call) -> Move:
-        """Note that the member was heard of."""
-        member = group.heard_of(move.member)
-        member.learn(move, span_of((call.response or {}).get("heartbeatIntervalMs")))
-        return move._replace(silence=member.hear(move))
-
-    @staticmethod
-    def _note(group: GroupMoves, move: Move) -> None:
-        member = group.timeline.members.get(move.member)
-        if member is None:
-            return
-        reached = move.reached if move.reached is not None else move.generation
-        if move.error in ("", REBALANCING):
-            member.refused = False
-        if not move.error and reached is not None and move.until is not None:
-            member.accepted = True
-            member.reached = move.connection, reached
+            group.timeline.dropped += 1
 
     def timelines(self) -> list[Timeline]:
         """Replay all groups, and return their timelines by name."""
@@ -152,25 +137,6 @@ class GroupReplay:
 REPLAYED = ReplayedTables(TABLES, QUERY, GroupReplay)
 
 
-def _with_member(group: GroupMoves, move: Move) -> Move:
-    """Return a move with the member that its connection was seen to have, if it does not say its own."""
-    if move.member:
-        if move.kind != "leave" and len(group.connections) < MOST_MEMBERS:
-            group.connections[move.connection] = move.member
-        return move
-    return move._replace(member=group.connections.get(move.connection, "")) if move.kind != "join" else move
-
-
-def _is_news(group: GroupMoves, move: Move) -> bool:
-    if move.kind != "heartbeat" or move.error or move.detail:
-        return True
-    if move.assignment is not None or move.owned is not None or move.topics is not None:
-        return True
-    member = group.timeline.members.get(move.member)
-    reached = move.reached if move.reached is not None else move.generation
-    return member is None or member.reached != (move.connection, reached)
-
-
 def replay(group: GroupMoves, topics: Mapping[str, str]) -> Timeline:
     """Complete the timeline of a group by its moves, and return it; `topics` are names by topic id.
 
@@ -179,7 +145,6 @@ def replay(group: GroupMoves, topics: Mapping[str, str]) -> Timeline:
     """
     ordered = sorted((_named(move, topics) for move in group.moves), key=_order)
     timeline = group.timeline
-    timeline.dropped = group.moves.dropped
     heard = _begin(timeline, ordered)
     calls = [move for move in ordered if move.kind not in LOGGED]
     records = [move for move in ordered if move.kind in LOGGED]
@@ -193,14 +158,14 @@ def replay(group: GroupMoves, topics: Mapping[str, str]) -> Timeline:
             timeline.events = [event for event in timeline.events if event.kind not in {"rebalance", "assignment"}]
         if not logged:
             for member in heard:
-                member.without = 0.0
+                member.without_s = 0.0
         if timeline.protocol in MODERN:
             ModernReplay(timeline, logged=logged).run(part)
         else:
             ClassicReplay(timeline).run(part)
     timeline.events.sort(key=lambda event: (event.time, event.kind == "rebalance", event.place.frame or 0))
     for rebalance in timeline.rebalances:
-        rebalance.timed &= rebalance.start >= UNTIMED
+        rebalance.timed &= rebalance.start_time >= UNTIMED
     return timeline
 
 

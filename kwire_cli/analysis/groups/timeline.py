@@ -1,55 +1,28 @@
-"""The timeline of a group: its events, rebalances, members and assignments."""
+"""The timeline of a group: its events, rebalances, members and assignments.
+
+Fields and properties have the names of the columns in `groups/tables`, which `groups/rows` takes from them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.analysis.groups.causes import GRAVE
 from kwire_cli.analysis.groups.members import Member, most_at_once, short
-from kwire_cli.analysis.groups.moves import CONNECT, NOTHING, Assignment, lapse
-from kwire_cli.questions.sentence import duration
+from kwire_cli.analysis.groups.moves import CONNECT, Assignment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
     from kwire_cli.analysis.call import Evidence
-    from kwire_cli.analysis.groups.moves import Move, Partition
-
-Cause = Literal[
-    "join",
-    "restart",
-    "leave",
-    "closed",
-    "poll",
-    "session",
-    "resubscribed",
-    "fenced",
-    "subscription",
-    "metadata",
-    "unknown",
-]
-"""Causes of rebalances.
-
-restart: a client that left in good order is there again; poll: max.poll.interval.ms exceeded; session: the broker heard
-nothing of the member for its session timeout; resubscribed: left and came back at once; fenced: thrown out, and back;
-metadata: a member joins again by itself; unknown: the input does not show the cause.
-"""
-FENCED = frozenset({"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_MEMBER_EPOCH", "STALE_MEMBER_EPOCH"})
-"""Errors that tell a member that it is none, or not of this generation."""
-STATIC = frozenset({"FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"})
-"""Errors of two members with one group.instance.id."""
-INCONSISTENT = "INCONSISTENT_GROUP_PROTOCOL"
-"""The error of a member without an assignor that all others have."""
-REBALANCING = "REBALANCE_IN_PROGRESS"
-POLL = "max.poll.interval.ms exceeded"
-LATE = 0.9
-"""The part of a timeout behind which it counts as over: clients and brokers look at clocks at other moments."""
-UNSAID = ("group is already rebalancing", "need to re-join with the given member-id")
-"""Beginnings of reasons in JoinGroup requests that say nothing about the cause of a rebalance."""
+    from kwire_cli.analysis.groups.causes import Cause
+    from kwire_cli.analysis.groups.moves import Partition
 
 
 class Event(NamedTuple):
-    """Something that happened in a group. `minor` events are left to programs."""
+    """Something that happened in a group. Minor events are left to programs."""
 
     time: float
     kind: str
@@ -61,7 +34,7 @@ class Event(NamedTuple):
     detail: str = ""
     seconds: float | None = None
     partitions: int | None = None
-    minor: bool = False
+    is_minor: bool = False
 
 
 class Trigger(NamedTuple):
@@ -74,38 +47,16 @@ class Trigger(NamedTuple):
     member: str = ""
     client: str = ""
 
+    @property
+    def is_grave(self) -> bool:
+        """Whether a healthy group does not have the cause even once."""
+        return self.cause in GRAVE
 
-class Coming(NamedTuple):
-    """How a member comes into a group: the cause of the rebalance, its text, and what an event says of it."""
-
-    cause: Cause = "join"
-    text: str = "joins"
-    detail: str = ""
-
-
-class Gone:
-    """Clients that left a group, by client id and host, to tell when they are there again."""
-
-    def __init__(self) -> None:
-        self._left: dict[tuple[str, str], tuple[float, Cause]] = {}
-
-    def add(self, client: str, host: str, time: float, cause: Cause) -> None:
-        """Note that a member of a client left, or was removed."""
-        self._left[client, host] = time, cause
-
-    def coming(self, move: Move, began: float, fenced: str) -> Coming:
-        """Return how a member comes that joins; `fenced` says why it was fenced before, if it was."""
-        time, cause = self._left.pop((move.client, move.host), (None, "join"))
-        detail = ""
-        if time is not None and began >= time:
-            went = "was removed" if cause == "session" else "left"
-            after = lapse(time, began)
-            detail = f"comes back {'' if after is None else f'{duration(after)} '}after it {went}"
-        if fenced:
-            return Coming("fenced", f"joins anew, as it was fenced: {fenced}", detail)
-        if detail and cause in {"closed", "leave"}:
-            return Coming("restart", "joins again", detail)
-        return Coming("join", "joins", detail)
+    @property
+    def deed(self) -> str:
+        """What the client did, as text that begins with a verb."""
+        is_deed = self.text.startswith(("joins", "removed", "leaves", "subscribes", "left"))
+        return self.text if is_deed else f"leaves: {self.text}"
 
 
 class Assigned(NamedTuple):
@@ -128,55 +79,64 @@ class Rebalance:
     It lasts from the first JoinGroup since the group was stable or empty to the last answer to SyncGroup. Where the
     coordinator assigns, it lasts from the first trigger to the last member that followed.
 
-    `moved` are partitions that another client has now; it is `compared` if the assignments before are known. A group
-    `forms` if it had no members. `away` are seconds without partitions by member, `stopped` the seconds in which no
-    member of the group had any. A rebalance is not `timed` if no JoinGroup of it is in the input: a record is written
-    at its end.
+    `moved` are partitions that another client has now, None if the assignments before are not known. A group forms if
+    it had no members. `away` are seconds without partitions by member, `stopped_s` the seconds in which no member of
+    the group had any. A rebalance is not `timed` if no JoinGroup of it is in the input: a record is written at its end.
     """
 
-    start: float
-    end: float
-    before: int | None
-    after: int | None
+    start_time: float
+    end_time: float
+    generation_before: int | None
+    generation: int | None
     triggers: list[Trigger]
     place: Evidence
     members: int = 0
-    moved: Assignment = NOTHING
-    forms: bool = False
-    unchanged: bool = False
-    compared: bool = True
+    moved: Assignment | None = None
+    is_forming: bool = False
+    is_unchanged: bool = False
     away: dict[str, float] = field(default_factory=dict)
-    stopped: float = 0.0
+    stopped_s: float = 0.0
     timed: bool = True
 
     @property
-    def seconds(self) -> float:
-        """How long it took."""
-        return max(self.end - self.start, 0.0)
+    def seconds(self) -> float | None:
+        """How long it took; None if its beginning is not known."""
+        return max(self.end_time - self.start_time, 0.0) if self.timed else None
+
+    @property
+    def first(self) -> Trigger | None:
+        """The first trigger."""
+        return self.triggers[0] if self.triggers else None
+
+    @property
+    def gravest(self) -> Trigger | None:
+        """The first trigger with a grave cause, or else the first one."""
+        return next((trigger for trigger in self.triggers if trigger.is_grave), self.first)
 
 
 @dataclass
 class Timeline:
     """All that is known of a group, events by time."""
 
-    group: str
+    group_id: str
     protocol: str = ""
     protocol_type: str = ""
     """The protocol type of a classic group, such as consumer or connect; empty if no call has it."""
     assignor: str = ""
-    coordinators: dict[str, int | None] = field(default_factory=dict)
+    nodes: dict[str, int | None] = field(default_factory=dict)
+    """Coordinators by address, and their node ids as far as they are known."""
     members: dict[str, Member] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     rebalances: list[Rebalance] = field(default_factory=list)
     assigned: list[Assigned] = field(default_factory=list)
-    generations: list[int] = field(default_factory=list)
-    """The first and the last generation."""
+    first_generation: int | None = None
+    last_generation: int | None = None
     dropped: int = 0
 
     def meet(self, broker: str, node: int | None) -> None:
         """Note a coordinator, and its node id if that is known."""
-        nodes = [number for number in (self.coordinators.get(broker), node) if number is not None]
-        self.coordinators[broker] = max(nodes, default=None)
+        known = [number for number in (self.nodes.get(broker), node) if number is not None]
+        self.nodes[broker] = max(known, default=None)
 
     def member(self, member: str) -> Member:
         """Return a member, which is new the first time."""
@@ -187,7 +147,11 @@ class Timeline:
         label = self.member(member).label
         if label == member:
             return short(member)
-        return label if self.clients.get(label, 1) <= 1 else f"{label} ({short(member, label)})"
+        return label if self._clients.get(label, 1) <= 1 else f"{label} ({short(member, label)})"
+
+    @cached_property
+    def _clients(self) -> Mapping[str, int]:
+        return most_at_once(self.members.values())
 
     @property
     def unit(self) -> str:
@@ -195,104 +159,46 @@ class Timeline:
         return "task" if self.protocol_type == CONNECT else "partition"
 
     @property
-    def consumes(self) -> bool:
+    def is_consuming(self) -> bool:
         """Whether the members are consumers, which they are if the input has no other protocol type."""
         return self.protocol_type in {"", "consumer"}
 
     @property
-    def clients(self) -> dict[str, int]:
-        """How many members have a client id at the same time, at most."""
-        if self._clients is None:
-            self._clients = most_at_once(self.members.values())
-        return self._clients
-
-    _clients: dict[str, int] | None = None
+    def coordinators(self) -> list[dict[str, Any]]:
+        """The coordinators as rows."""
+        return [{"address": address, "broker": node} for address, node in sorted(self.nodes.items())]
 
     def rebalanced(self, rebalance: Rebalance) -> None:
         """Add a rebalance that has ended, and its event."""
         self.rebalances.append(rebalance)
-        first = rebalance.triggers[0] if rebalance.triggers else None
+        first = rebalance.first
         self.events.append(
             Event(
-                rebalance.end,
+                rebalance.end_time,
                 "rebalance",
                 rebalance.place,
-                rebalance.after,
+                rebalance.generation,
                 first.member if first else "",
                 first.client if first else "",
                 first.text if first else "",
-                seconds=rebalance.seconds if rebalance.timed else None,
-                partitions=len(rebalance.moved) if rebalance.compared else None,
+                seconds=rebalance.seconds,
+                partitions=None if rebalance.moved is None else len(rebalance.moved),
             )
         )
 
     def reach(self, generation: int | None) -> None:
         """Note a generation."""
         if generation is not None and generation >= 0:
-            self.generations = [self.generations[0] if self.generations else generation, generation]
+            self.first_generation = generation if self.first_generation is None else self.first_generation
+            self.last_generation = generation
 
     @property
     def span(self) -> tuple[float, float]:
         """The times of the first and the last sign of the group."""
-        times = [time for member in self.members.values() for time in (member.first, member.last) if time is not None]
-        times += [event.time for event in self.events]
+        times = [event.time for event in self.events]
+        for member in self.members.values():
+            times += (time for time in (member.first_time, member.last_time) if time is not None)
         return (min(times), max(times)) if times else (0.0, 0.0)
-
-
-def in_effect(moves: Sequence[Move]) -> Iterator[tuple[Move, float | None]]:
-    """Yield moves by when they count, each with the time when the member came back, if it is one that left."""
-    back = _returns(moves)
-    points = sorted(enumerate(moves), key=lambda point: point[1].time if point[1].kind == "leave" else point[1].at)
-    for at, move in points:
-        yield move, back.get(at)
-
-
-def _returns(moves: Iterable[Move]) -> dict[int, float]:
-    """Return when members that left came back, by the number of the move: under their member id or on their connection.
-
-    The process of a member that comes back on the connection on which it left was not restarted.
-    """
-    back: dict[int, float] = {}
-    open_: dict[object, list[int]] = {}
-    for at, move in enumerate(moves):
-        keys = [move.member] if move.member else []
-        keys += [move.connection] if move.connection not in {None, ""} else []  # type: ignore[list-item] # any key
-        if move.kind == "leave":
-            for key in keys:
-                open_.setdefault(key, []).append(at)
-        elif move.kind == "join":
-            for key in keys:
-                for number in open_.pop(key, ()):
-                    back.setdefault(number, move.time)
-    return back
-
-
-def why_left(
-    move: Move, back: float | None, since: float | None, timeout: float | None, *, by_admin: bool
-) -> tuple[Cause, str]:
-    """Return the cause of a member's leaving, and its text.
-
-    `back` is the time at which it came back, `since` are the seconds since it got its assignment, `timeout` its
-    max.poll.interval.ms. `by_admin` says that it is taken out by somebody else (its request names other members).
-    """
-    reason = move.reason
-    if "poll timeout" in reason or "max.poll.interval" in reason:
-        return "poll", f"{POLL} (the client says: {reason})"
-    if reason:
-        return ("closed" if "clos" in reason else "resubscribed" if back is not None else "leave"), reason
-    if back is None:
-        return ("leave", "taken out by an admin client") if by_admin else ("closed", "leaves")
-    away = lapse(move.time, back)
-    if away is None:
-        return "unknown", "left and came back, without a restart"
-    if timeout is not None and since is not None and since >= LATE * timeout:
-        return "poll", f"{POLL}, probably ({duration(since)} of {duration(timeout)})"
-    return "resubscribed", f"left and came back after {duration(away)}, without a restart"
-
-
-def subscribes(topics: Sequence[str], before: Sequence[str]) -> str:
-    """Return a change of topics as text."""
-    return f"subscribes to {', '.join(topics[:3]) or 'nothing'}, before to {', '.join(before[:3]) or 'nothing'}"
 
 
 def moved_between(
@@ -310,13 +216,3 @@ def moved_between(
             for partition in assignment:
                 owners.setdefault(partition, (set(), set()))[side].add(who)
     return frozenset(partition for partition, (old, new) in owners.items() if old != new)
-
-
-def refusal(move: Move) -> tuple[str, str, str]:
-    """Return an answer with an error as the kind of an event, its reason and its detail."""
-    detail = f"at {move.place.what.partition(' ')[0]}"
-    if move.silence is not None and move.error in FENCED:
-        detail += f", {duration(move.silence)} after its call before"
-    if move.error == INCONSISTENT and move.detail:
-        detail += f" with {move.detail}"
-    return ("fenced" if move.error in FENCED or move.error in STATIC else "error"), move.error, detail

@@ -18,7 +18,7 @@ from kwire_cli.records.selection import date_ms
 from kwire_cli.spec.kafka import CLUSTER_METADATA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.state.tables import Key, Listing
     from kwire_cli.analysis.state.topics import Folded, Log
@@ -85,11 +85,6 @@ class Changed:
     after: int | None
     upto: int | None
     passed: Passed
-
-    @property
-    def batches(self) -> int:
-        """The number of batches that were read."""
-        return self.now.batches
 
 
 def changed(log: Log, between: Range) -> Changed:
@@ -261,16 +256,28 @@ def _by_key(part: Folded, hide: Hide | None) -> dict[str, dict[Key, _Pair]]:
     }
 
 
-def _changes(listing: Listing, old: dict[Key, _Pair], new: dict[Key, _Pair]) -> Iterator[Cells]:
+def _changes(listing: Listing, old: Mapping[Key, _Pair], new: Mapping[Key, _Pair]) -> Iterator[Cells]:
+    """Yield the rows of one end alone, and the fields in which two rows of one key differ."""
+    quiet = _QUIET | _QUIET_IN.get(listing.name, frozenset())
     for key in sorted({*old, *new}):
-        was = old.get(key)
-        now = new.get(key)
-        if (was and now) or not listing.keys:
-            yield from _fields(listing, was or _NO_ROW, now or _NO_ROW)
-        elif was:
-            yield _whole_row(listing, REMOVED, was.shown)
-        elif now:
-            yield _whole_row(listing, ADDED, now.shown)
+        was = old.get(key, _NO_ROW)
+        now = new.get(key, _NO_ROW)
+        shown = was.shown or now.shown
+        text = _key_text(listing, shown)
+        if listing.keys and not (was.plain and now.plain):
+            further = (column.name for column in listing.columns[listing.keys :] if column.name in shown)
+            main = _MAIN.get(listing.name) or next(further, None)
+            value = _whole(shown.get(main or ""))
+            cells = {name: value for name, value in shown.items() if name != "logPartition"}
+            change = (REMOVED, main, value, None) if was.plain else (ADDED, main, None, value)
+            yield listing.name, text, *change, cells
+            continue
+        before, after, before_shown, after_shown = map(_flat, (was.plain, now.plain, was.shown, now.shown))
+        named = {name: shown.get(name) for name in listing.key_names}
+        for name in dict.fromkeys((*before, *after)):
+            if name not in quiet and before.get(name) != after.get(name):
+                values = before_shown.get(name), after_shown.get(name)
+                yield listing.name, text, CHANGED, name, *values, named
 
 
 def _key_text(listing: Listing, row: Row) -> str:
@@ -289,27 +296,6 @@ def _key_text(listing: Listing, row: Row) -> str:
         out += str(text)
         before = name
     return out
-
-
-def _whole_row(listing: Listing, change: str, row: Row) -> Cells:
-    further = (column.name for column in listing.columns[listing.keys :] if column.name in row)
-    main = _MAIN.get(listing.name) or next(further, None)
-    value = _whole(row.get(main)) if main else None
-    values = (value, None) if change == REMOVED else (None, value)
-    cells = {name: value for name, value in row.items() if name != "logPartition"}
-    return listing.name, _key_text(listing, row), change, main, *values, cells
-
-
-def _fields(listing: Listing, was: _Pair, now: _Pair) -> Iterator[Cells]:
-    """Yield the fields in which two rows of one key differ."""
-    quiet = _QUIET | _QUIET_IN.get(listing.name, frozenset())
-    old, new, old_shown, new_shown = (_flat(row) for row in (was.plain, now.plain, was.shown, now.shown))
-    shown = was.shown or now.shown
-    named = {name: shown.get(name) for name in listing.key_names}
-    for name in dict.fromkeys((*old, *new)):
-        if name not in quiet and old.get(name) != new.get(name):
-            values = old_shown.get(name), new_shown.get(name)
-            yield listing.name, _key_text(listing, shown), CHANGED, name, *values, named
 
 
 def _flat(row: Row, before: str = "") -> Row:

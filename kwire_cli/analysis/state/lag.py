@@ -1,27 +1,34 @@
 """Lag of committed offsets, by the ends of the logs that they point into.
 
-Lag counts the offsets from a committed one to the end of the log, as kafka-consumer-groups does.
+Lag counts the offsets from a committed one to the end of the log, as kafka-consumer-groups does. The logs are those
+of other partitions in the log directories of `__consumer_offsets`; of several replicas, the longest one counts.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.state.beside import read_ends
+from kwire_cli.analysis.state.ends import Ends, ends_of
 from kwire_cli.answer import Fact, Facts, Note
 from kwire_cli.engine.values import instant
-from kwire_cli.errors import counted, few
+from kwire_cli.errors import InputError, counted, few
+from kwire_cli.source.logs.contents import read_log_file
+from kwire_cli.source.logs.files import partition
+from kwire_cli.source.logs.model import Kind, folder_name
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.state.beside import Named
-    from kwire_cli.analysis.state.ends import Ends
     from kwire_cli.analysis.state.tables import Row
     from kwire_cli.analysis.state.topics import Folded
     from kwire_cli.answer import Block
     from kwire_cli.source.log_inputs import LogFile
+    from kwire_cli.stores import Place
+
+    Named = tuple[str, int]
+    """A topic and the number of its partition."""
 
 BELOW = "BELOW_LOG_START"
 BEYOND = "BEYOND_LOG_END"
@@ -38,7 +45,7 @@ def find_logs(files: Iterable[LogFile], topics: Sequence[tuple[str, Sequence[Fol
     consumers = dict(topics).get(CONSUMER_OFFSETS)
     if consumers is None:
         return None
-    ends, notes = read_ends(files)
+    ends, notes = _read_ends(files)
     return Logs(ends, notes, max((part.passed.newest for part in consumers), default=-1))
 
 
@@ -117,3 +124,59 @@ def _of_offset(row: Row, log: Ends | None, as_of: int) -> Row:
         "highWatermark": log.high_watermark,
         "logEndOffset": log.end,
     }
+
+
+def _read_ends(files: Iterable[LogFile]) -> tuple[dict[Named, Ends], list[str]]:
+    """Return the ends of the partitions in the log directories of files, and why some cannot be read.
+
+    Of several replicas, the log that goes furthest counts. Folders that cannot be listed count as empty.
+    """
+    found: dict[Named, Ends] = {}
+    notes = []
+    for directory in _directories(files):
+        try:
+            children = [*directory.iterdir()]
+        except (OSError, InputError):
+            continue
+        starts = _checkpoint(directory / Kind.LOG_START_OFFSETS)
+        high_watermarks = _checkpoint(directory / Kind.REPLICATION_OFFSETS)
+        for child in sorted(children, key=lambda place: place.name):
+            name = folder_name(child.name)
+            if not name or name.state or not child.is_dir():
+                continue
+            named = name.topic, name.partition
+            try:
+                ends = ends_of(partition(child), start=starts.get(named), high_watermark=high_watermarks.get(named))
+            except InputError as error:
+                notes.append(f"{child.name}: {error.reason}")
+            else:
+                if ends:
+                    found[named] = _furthest(ends, found.get(named, ends))
+    return found, notes
+
+
+def _directories(files: Iterable[LogFile]) -> dict[Place, None]:
+    directories: dict[Place, None] = {}
+    for file in files:
+        if file.path is None:
+            continue
+        folder = file.path.parent
+        if folder_name(folder.name) is None:
+            folder = folder.resolve()  # "." has the name of the folder, too
+        if folder_name(folder.name):
+            directories[folder.parent] = None
+    return directories
+
+
+def _furthest(one: Ends, other: Ends) -> Ends:
+    known = [ends.high_watermark for ends in (one, other) if ends.high_watermark is not None]
+    return replace(max(other, one, key=lambda ends: ends.end), high_watermark=max(known, default=None))
+
+
+def _checkpoint(file: Place) -> Mapping[Named, int]:
+    try:
+        if not file.is_file():
+            return {}
+        return {(entry.topic, entry.partition): entry.offset for entry in read_log_file(file).entries}
+    except (OSError, InputError):
+        return {}

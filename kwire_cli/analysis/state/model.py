@@ -1,7 +1,7 @@
 """The state of a topic: what its records add up to.
 
 The state of a coordinator's topic is the newest value under each key. Values stay bytes until rows are made: most of
-them are replaced before.
+them are replaced before. `__transaction_state` has nothing else (TransactionStateManager, TransactionLog).
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from kwire_cli.analysis.coordinators import decode_coordinator, type_of
-from kwire_cli.records.kafka_topics import COORDINATORS, record_types
+from kwire_cli.analysis.coordinators import decode_coordinator, partitions_in, type_of
+from kwire_cli.engine.values import instant
+from kwire_cli.records.kafka_topics import COORDINATORS, TRANSACTION_STATUS, record_types
+from kwire_cli.spec.kafka import TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,3 +92,19 @@ class CoordinatorState(State):
         record = decode_coordinator(self.catalog, self.TOPIC, kept.key, kept.value, hide)
         self.undecoded += record is None
         return record
+
+
+class Transactions(CoordinatorState):
+    """`__transaction_state`: what the transaction coordinator knows of each transactional id."""
+
+    TOPIC = TRANSACTION_STATE
+
+    def rows(self, *, hide: Hide | None) -> Iterator[Named]:
+        """Yield a row for each transactional id."""
+        self.undecoded = 0
+        for kept in self.live.values():
+            if record := self.decode(kept, hide):
+                row = {**record.key, "state": record.status, **record.value, "offset": kept.offset}
+                del row[TRANSACTION_STATUS], row["transactionPartitions"]
+                row["lastUpdate"] = instant(row["transactionLastUpdateTimestampMs"])
+                yield "transactions", row | {"partitions": partitions_in(record.value)}

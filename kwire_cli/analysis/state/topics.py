@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kwire_cli.analysis.coordinators import Passed, events
 from kwire_cli.analysis.state.groups import Groups
 from kwire_cli.analysis.state.image import Image
+from kwire_cli.analysis.state.model import Transactions
 from kwire_cli.analysis.state.share import ShareGroups
 from kwire_cli.analysis.state.tables import LISTINGS
-from kwire_cli.analysis.state.transactions import Transactions
-from kwire_cli.errors import InputError, counted, few
+from kwire_cli.errors import InputError, counted
+from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import partition_of
 from kwire_cli.source.logs.model import Kind
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.coordinators import Event
     from kwire_cli.analysis.state.model import State
     from kwire_cli.analysis.state.tables import Row
-    from kwire_cli.records.batch import Batch, Hide
+    from kwire_cli.records.batch import Hide
     from kwire_cli.records.codecs import Limits
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.log_inputs import LogFile
@@ -45,8 +46,7 @@ STATES: dict[str, Callable[[Catalog], State]] = {
 }
 """Topics that have a state, and what makes an empty one."""
 TOPICS = tuple(STATES)
-_NAMED = 8
-"""Files that an error names at most."""
+T = TypeVar("T")
 
 
 # A log, and its fold.
@@ -65,11 +65,6 @@ class Folded:
     passed: Passed = field(default_factory=Passed)
     snapshot: str | None = None
 
-    @property
-    def batches(self) -> int:
-        """The number of batches that were read."""
-        return self.passed.batches
-
     def rows(self, *, hide: Hide | None) -> dict[str, list[Row]]:
         """Return the rows of each table that the state makes.
 
@@ -84,13 +79,12 @@ class Folded:
 
 @dataclass(frozen=True)
 class Log:
-    """A partition of a topic: its files in use, and its files with a suffix."""
+    """A partition of a topic, by its files in use."""
 
     catalog: Catalog
     topic: str
     partition: int | None
     files: Sequence[LogFile]
-    unused: Sequence[LogFile] = ()
     limits: Limits | None = None
 
     @property
@@ -107,6 +101,11 @@ class Log:
     def begin(self) -> int:
         """The first offset of the segments, 0 without one."""
         return min(map(_base, self.segments), default=0)
+
+    @property
+    def has_any_batch(self) -> bool:
+        """Whether there is a batch in any file."""
+        return any(isinstance(item, Batch) for file in self.files for item in self.items(file))
 
     def items(self, file: LogFile) -> Iterator[Batch | Gap]:
         """Yield the batches of a file, and the gaps between them."""
@@ -131,8 +130,10 @@ class Log:
             InputError: The files in use do not reach back to the offset.
 
         """
-        if at is not None and 0 <= at < (reachable := first_reachable(self.topic, self.files)):
-            raise self._unreachable(at, reachable)
+        if at is not None and 0 <= at < self.reachable:
+            kind = "snapshot" if self.snapshots else "segment"
+            text = f"offset {at} is before the first {kind} in use"
+            raise self.unreadable(f"{text}; the first offset that can be answered is {self.reachable}")
         out = self.empty()
         passed = out.passed
         first = None
@@ -143,7 +144,6 @@ class Log:
             first = _base(newest)
             out.snapshot = _name(newest)
             passed.last = first - 1 if first else None
-            passed.batches = inside.batches
             if inside.gap_bytes or inside.corrupt:
                 passed.notes.append(f"{out.snapshot}: the snapshot is damaged")
         for event in self.events(passed, first=first, last=at):
@@ -158,18 +158,18 @@ class Log:
             passed.notes.append(f"{passed.gap_bytes} bytes are no batch")
         return out
 
-    def _unreachable(self, at: int, first: int) -> InputError:
-        """Return the error for an offset before the first one, with the names of the files that reach the offset."""
-        older = [file for file in self.unused if first_reachable(self.topic, [file]) < first]
-        here = "no file beside them reaches further"
-        if older:
-            reach = first_reachable(self.topic, older)
-            found = f"files beside them reach from offset {reach} on, and are read when they are named"
-            here = f"{found}: {few([_name(file) for file in older], _NAMED)}"
-        kind = "snapshot" if self.snapshots else "segment"
-        return self.unreadable(
-            f"offset {at} is before the first {kind} in use; the first offset that can be answered is {first}; {here}"
-        )
+    @property
+    def reachable(self) -> int:
+        """The first offset for which the files have the state.
+
+        For the metadata log, the offset is the end of its first snapshot, unless the log begins at offset 0. Without
+        snapshots, and for other topics, the offset is the begin of the log.
+        """
+        ends = [max(_base(file) - 1, 0) for file in self.snapshots]
+        starts = [_base(file) for file in self.segments]
+        if self.topic == CLUSTER_METADATA and ends:
+            starts = [base for base in starts if not base]
+        return min((*starts, *ends), default=0)
 
     def unreadable(self, text: str) -> InputError:
         """Return an error about the log."""
@@ -187,24 +187,6 @@ def _base(file: LogFile) -> int:
 
 def _is_snapshot(file: LogFile) -> bool:
     return file.name.kind is Kind.CHECKPOINT
-
-
-def first_reachable(topic: str, files: Iterable[LogFile]) -> int:
-    """Return the first offset for which these files of a partition have the state.
-
-    For the metadata log, the offset is the end of its first snapshot, unless the log begins at offset 0. Without
-    snapshots, and for other topics, the offset is the begin of the log.
-    """
-    logs = []
-    ends = []
-    for file in files:
-        if _is_snapshot(file):
-            ends.append(max(_base(file) - 1, 0))
-        else:
-            logs.append(_base(file))
-    if topic == CLUSTER_METADATA and ends:
-        logs = [base for base in logs if not base]
-    return min((*logs, *ends), default=0)
 
 
 # The logs among files.
@@ -231,18 +213,9 @@ def logs_of(
             of_one = places[folder, number]
             # Files with a suffix such as .deleted are read if only such files were named.
             in_use = [file for file in of_one if not file.name.suffix] or of_one
-            unused = [file for file in of_one if file not in in_use]
-            logs.append(Log(catalog, topic, number, in_use, unused, limits))
+            logs.append(Log(catalog, topic, number, in_use, limits))
         if logs:
             yield topic, logs
-
-
-class _Read(Protocol):
-    @property
-    def batches(self) -> int: ...
-
-
-T = TypeVar("T", bound=_Read)
 
 
 def read_logs(topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T]) -> Iterator[tuple[str, list[T]]]:
@@ -258,8 +231,8 @@ def read_logs(topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T])
                 parts.append(read(log))
             except InputError as error:
                 errors.append(error)
-        if parts and not any(part.batches for part in parts):
-            looked = counted(sum(len(log.files) + len(log.unused) for log in logs), "file")
+        if parts and not any(log.has_any_batch for log in logs):
+            looked = counted(sum(len(log.files) for log in logs), "file")
             raise InputError(f"0 batches in {looked} of {topic}: there is no state to show")
         if parts:
             yield topic, parts

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from kwire_cli.analysis.call import between
 from kwire_cli.analysis.coordinators import SETTLED, Passed, decode_coordinator, events, partitions_in
 from kwire_cli.analysis.transactions.model import (
     ABORTED,
     COMMITTED,
     MOST_EVENTS,
-    OPEN,
     Piece,
     StateRecord,
     Written,
@@ -21,16 +21,11 @@ from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.kafka import TRANSACTION_STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from kwire_cli.analysis.coordinators import CoordinatorRecord, Event
     from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.records.producers import Ended
-
-    Coordinated = tuple[str | None, str | None, bool | None]
-    """The transactional id of a transaction, the state of the id by the coordinator's log, and whether the coordinator
-    does not know of the transaction: it hangs.
-    """
 
 MOST_IDS = 1 << 16
 """Transactional ids that are known at a time."""
@@ -63,20 +58,15 @@ class PartitionLog:
 
     def pieces(self) -> list[Piece]:
         """Return the parts of transactions in the order of the log, joined where a log came in several parts."""
-        return self.joined([*self.closed, *self.open()])
-
-    @staticmethod
-    def joined(pieces: Sequence[Piece]) -> list[Piece]:
-        """Return pieces in the order of the log, those of a transaction as one."""
         joined: list[Piece] = []
         running: dict[int, Piece] = {}
-        for piece in sorted(pieces, key=lambda piece: piece.at):
+        for piece in sorted([*self.closed, *self.open()], key=lambda piece: piece.at):
             before = running.get(piece.producer_id)
             if before is None or before.result:
-                running[piece.producer_id] = replace(piece, written=replace(piece.written))
+                running[piece.producer_id] = replace(piece, written=Written(piece.written))
                 joined.append(running[piece.producer_id])
             else:
-                _join(before, piece)
+                before.extend(piece)
         return joined
 
 
@@ -92,8 +82,6 @@ class LogTransactions:
         """The newest record of each transactional id, by its offset."""
         self.dropped = 0
         self._kept = 0
-        self._full = False
-        """Whether the pieces are so many that joining them gains little."""
 
     def add(self, item: LogItem) -> None:
         """Take a batch of a log; gaps and batches with a wrong checksum say nothing."""
@@ -122,12 +110,7 @@ class LogTransactions:
             self._close(log, _piece(transaction, log.files.pop(head.producer_id, item.file), ended))
 
     def _close(self, log: PartitionLog, piece: Piece) -> None:
-        """Keep a piece. Pieces are joined early only if there are too many of them."""
-        if self._kept >= MOST_EVENTS and not self._full:
-            for own in self.partitions.values():
-                own.closed = own.joined(own.closed)
-            self._kept = sum(len(own.closed) for own in self.partitions.values())
-            self._full = self._kept > MOST_EVENTS // 2
+        """Keep a piece, unless there are too many."""
         if self._kept < MOST_EVENTS:
             log.closed.append(piece)
             self._kept += 1
@@ -138,21 +121,17 @@ class LogTransactions:
         if batch.head.control:
             return
         for event in events([batch], Passed()):
-            record = decode_coordinator(catalog(), TRANSACTION_STATE, event.key, event.value)
-            if record:
-                self._add_record(_state_record(item.file, event, record))
-
-    def _add_record(self, record: StateRecord) -> None:
-        if len(self.records) < MOST_EVENTS:
-            self.records.setdefault(record._replace(file=""), record)
-        else:
-            self.dropped += 1
-        self._keep_latest(record)
-
-    def _keep_latest(self, record: StateRecord) -> None:
-        before = self.latest.get(record.transactional_id)
-        if (before is None and len(self.latest) < MOST_IDS) or (before and before.offset <= record.offset):
-            self.latest[record.transactional_id] = record
+            decoded = decode_coordinator(catalog(), TRANSACTION_STATE, event.key, event.value)
+            if decoded is None:
+                continue
+            record = _state_record(item.file, event, decoded)
+            if len(self.records) < MOST_EVENTS:
+                self.records.setdefault(record._replace(file=""), record)
+            else:
+                self.dropped += 1
+            before = self.latest.get(record.transactional_id)
+            if (before is None and len(self.latest) < MOST_IDS) or (before and before.offset <= record.offset):
+                self.latest[record.transactional_id] = record
 
     def pieces(self) -> dict[int, list[tuple[str, Piece]]]:
         """Return the parts of transactions by producer id, with their partition; those of copies once."""
@@ -168,8 +147,8 @@ class LogTransactions:
             by_producer.setdefault(producer, []).append((name, piece))
         return by_producer
 
-    def open(self, names: Mapping[int, str]) -> Iterator[tuple[PartitionLog, Piece, *Coordinated]]:
-        """Yield the open transactions of all partitions, the first of each partition first, with their logs.
+    def open(self, names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+        """Yield the rows of `open_in_logs`: the open transactions of all partitions, the first of each one first.
 
         `names` are transactional ids by producer id.
         """
@@ -180,8 +159,20 @@ class LogTransactions:
                 if piece.result or piece.first < 0:
                     continue
                 record = latest.get(piece.producer_id)
-                name = names.get(piece.producer_id) or (record.transactional_id if record else None)
-                yield log, piece, name, record.state if record else None, _is_hanging(record, log, piece, newest)
+                yield {
+                    "topic_partition": log.name,
+                    "producer_id": piece.producer_id,
+                    "epoch": piece.epoch,
+                    "transactional_id": names.get(piece.producer_id) or (record and record.transactional_id),
+                    "first_offset": piece.first,
+                    "end_offset": log.end,
+                    "since": piece.begin,
+                    "until": log.until,
+                    "open_s": between(piece.begin, log.until),
+                    "coordinator": record and record.state,
+                    "is_hanging": _is_hanging(record, log, piece, newest),
+                    "place": piece.place,
+                }
 
 
 def _is_hanging(record: StateRecord | None, log: PartitionLog, piece: Piece, newest: float | None) -> bool | None:
@@ -203,7 +194,7 @@ def _is_hanging(record: StateRecord | None, log: PartitionLog, piece: Piece, new
 
 
 def _piece(transaction: Transaction, file: str, ended: Ended | None = None) -> Piece:
-    written = Written(transaction.batches, transaction.records, transaction.bytes)
+    written = Written(batches=transaction.batches, records=transaction.records, bytes=transaction.bytes)
     began = _seconds(transaction.since)
     piece = Piece(transaction.producer_id, transaction.epoch, file, transaction.first_offset, began, written)
     if ended:
@@ -216,17 +207,6 @@ def _piece(transaction: Transaction, file: str, ended: Ended | None = None) -> P
 
 def _seconds(time: int) -> float | None:
     return time / 1000 if time >= 0 else None
-
-
-def _join(piece: Piece, later: Piece) -> None:
-    """Add the part that follows in the log."""
-    if piece.first < 0:
-        piece.first = later.first
-    if piece.begin is None:
-        piece.begin = later.begin
-    piece.written.add(later.written)
-    piece.result, piece.marker, piece.marked = later.result, later.marker, later.marked
-    piece.marker_epoch = later.marker_epoch
 
 
 def _state_record(file: str, event: Event, record: CoordinatorRecord) -> StateRecord:
@@ -248,10 +228,3 @@ def _state_record(file: str, event: Event, record: CoordinatorRecord) -> StateRe
         _seconds(timeout) if isinstance(timeout, int) else None,
         file,
     )
-
-
-def unfinished(record: StateRecord) -> str:
-    """Return the result that a state of a transactional id says its transaction has: `open` until it is decided."""
-    if record.state.endswith("Commit"):
-        return COMMITTED
-    return ABORTED if record.state.endswith("Abort") else OPEN

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from kwire_cli.analysis.call import between, later
+from kwire_cli.analysis.call import Evidence, between, instant, later
 
 if TYPE_CHECKING:
-    from kwire_cli.analysis.call import Evidence
+    from collections.abc import Mapping
 
 COMMITTED, ABORTED, OPEN, UNKNOWN = "committed", "aborted", "open", "unknown"
 """Results of transactions. It is unknown where the coordinator's side is not in the input."""
 MOST_EVENTS = 1 << 16
 """Events, and parts of transactions in logs, that are kept: some 40 MB of them. Others are counted."""
+MOST_PLACES = 4
+"""Events of a transaction whose places are kept."""
 NO_PRODUCER = -1
 
 What = Literal[
@@ -37,24 +40,13 @@ a record of `__transaction_state`; `records` and `marker` are those of a partiti
 """
 
 
-@dataclass(slots=True)
-class Written:
-    """Counts of what a transaction wrote to a partition."""
-
-    batches: int = 0
-    records: int = 0
-    bytes: int = 0
-
-    def add(self, other: Written) -> None:
-        """Add other counts."""
-        self.batches += other.batches
-        self.records += other.records
-        self.bytes += other.bytes
+Written = Counter[str]
+"""Counts of what was written to a partition: batches, records, bytes."""
 
 
 @dataclass(slots=True)
 class Event:
-    """An event of a transaction in traffic, or some of the same kind that follow each other.
+    """An event of a transaction in traffic or in a log, or some requests of the same kind that follow each other.
 
     `time` is when the first request was complete, `answered` when the last response was; both are seconds since 1970.
     `partitions` are those that the event is about, such as `orders-0`. `implicit` says that a broker adds the
@@ -103,7 +95,7 @@ class Event:
         self.groups = tuple(dict.fromkeys((*self.groups, *other.groups)))
         self.implicit = self.implicit or other.implicit
         for name, written in other.partitions.items():
-            self.partitions.setdefault(name, Written()).add(written)
+            self.partitions.setdefault(name, Written()).update(written)
 
 
 class StateRecord(NamedTuple):
@@ -122,6 +114,13 @@ class StateRecord(NamedTuple):
     start: float | None
     timeout: float | None
     file: str
+
+    @property
+    def result(self) -> str:
+        """The result of its transaction: open until it is decided."""
+        if self.state.endswith("Commit"):
+            return COMMITTED
+        return ABORTED if self.state.endswith("Abort") else OPEN
 
 
 @dataclass(slots=True)
@@ -147,58 +146,90 @@ class Piece:
         """The first offset."""
         return self.first if self.first >= 0 else self.marker
 
+    @property
+    def place(self) -> Evidence:
+        """The place of its first record."""
+        return Evidence("records", instant(self.begin), file=self.file, offset=self.first)
+
+    @property
+    def end(self) -> Evidence:
+        """The place of its marker, or of its first record if it has none."""
+        if not self.result:
+            return self.place
+        return Evidence("marker", instant(self.marked), file=self.file, offset=self.marker)
+
+    def extend(self, later: Piece) -> None:
+        """Add the part that follows in the log."""
+        self.first = self.first if self.first >= 0 else later.first
+        self.begin = self.begin if self.begin is not None else later.begin
+        self.written.update(later.written)
+        self.result, self.marker, self.marked = later.result, later.marker, later.marked
+        self.marker_epoch = later.marker_epoch
+
 
 @dataclass(slots=True)
 class Transaction:
-    """A transaction.
+    """A transaction. Its fields and properties have the names of the columns in `transactions/tables`.
 
-    `begin` is None if it began before the input. `decided` is when its end was asked for or written, which orders
-    transactions of one producer; `end` is when the client was told. `ended_by` says who ended it: `client`,
+    `began` is None if it began before the input. `decided` is when its end was asked for or written, which orders
+    transactions of one producer; `ended` is when the client was told. `ended_by` says who ended it: `client`,
     `coordinator` (a timeout or an operator) or `initProducerId` (another or a new instance).
     """
 
     transactional_id: str | None
     producer_id: int
     epoch: int
-    begin: float | None
+    began: float | None
     decided: float | None = None
-    end: float | None = None
+    ended: float | None = None
     result: str = OPEN
-    partitions: dict[str, Written] = field(default_factory=dict)
+    written: dict[str, Written] = field(default_factory=dict)
+    """What was written to each partition."""
     groups: dict[str, None] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=Counter)
     clients: dict[str, None] = field(default_factory=dict)
     ended_by: str = ""
-    timeout: float | None = None
+    timeout_s: float | None = None
     added: set[str] = field(default_factory=set)
     """Partitions that the coordinator was told of."""
     marked: set[str] = field(default_factory=set)
     """Partitions whose marker was seen."""
-    from_beginning: bool = False
+    is_from_beginning: bool = False
     """Whether the producer's InitProducerId was seen, and so all that it said to the coordinator."""
     coordinated: bool = True
     """Whether the input shows what the coordinator was told."""
     places: list[Evidence] = field(default_factory=list)
 
     @property
-    def duration(self) -> float | None:
-        """Seconds from begin to end."""
-        return None if self.begin is None or self.end is None else max(between(self.begin, self.end), 0.0)
+    def partitions(self) -> list[str]:
+        """The partitions."""
+        return sorted(self.written)
 
     @property
-    def written(self) -> Written:
-        """Counts over all partitions."""
-        total = Written()
-        for written in self.partitions.values():
-            total.add(written)
-        return total
+    def duration_s(self) -> float | None:
+        """Seconds from begin to end."""
+        return None if self.began is None or self.ended is None else max(between(self.began, self.ended), 0.0)
 
-    def close(self, result: str, decided: float | None, end: float | None, by: str) -> None:
+    def close(self, result: str, decided: float | None, ended: float | None, by: str) -> None:
         """End the transaction, unless that is so already."""
         if self.result == OPEN:
-            self.result, self.decided, self.end, self.ended_by = result, decided, end, by
+            self.result, self.decided, self.ended, self.ended_by = result, decided, ended, by
+
+    def write(self, partition: str, counts: Mapping[str, int] = MappingProxyType({})) -> None:
+        """Take a partition, and counts of what was written to it."""
+        self.written.setdefault(partition, Written()).update(counts)
+
+    def show(self, place: Evidence) -> None:
+        """Keep the place of an event, unless there are enough."""
+        if len(self.places) < MOST_PLACES:
+            self.places.append(place)
 
     @property
     def name(self) -> str:
         """The transactional id, or the producer id where that is not known."""
         return self.transactional_id or f"producer {self.producer_id}"
+
+
+def total(partitions: Mapping[str, Written]) -> Written:
+    """Return the counts of all partitions together."""
+    return sum(partitions.values(), Written())

@@ -1,26 +1,30 @@
-"""The replay of transactions: events of calls and records of logs, put together and given as rows of tables."""
+"""The replay of transactions: events of calls and records of logs, put together and given as rows of tables.
+
+A row has the values of the columns in `transactions/tables`: fields of a transaction or an event, or values that are
+computed here.
+"""
 
 from __future__ import annotations
 
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.call import Evidence, between, instant
-from kwire_cli.analysis.calls import place_row
+from kwire_cli.analysis.call import Evidence
+from kwire_cli.analysis.calls import ReplayedTables, place_row
 from kwire_cli.analysis.transactions.logs import LogTransactions
-from kwire_cli.analysis.transactions.model import COMMITTED, MOST_EVENTS, NO_PRODUCER, Written
-from kwire_cli.analysis.transactions.timeline import MOST_PLACES, transactions_of
-from kwire_cli.analysis.transactions.traffic import events_of
+from kwire_cli.analysis.transactions.model import COMMITTED, MOST_EVENTS, MOST_PLACES, NO_PRODUCER, Event, total
+from kwire_cli.analysis.transactions.tables import TABLES
+from kwire_cli.analysis.transactions.timeline import transactions_of
+from kwire_cli.analysis.transactions.traffic import QUERY, events_of
 from kwire_cli.errors import counted, few
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.subjects import LogItem
-    from kwire_cli.analysis.transactions.model import Event, Piece, StateRecord, Transaction
+    from kwire_cli.analysis.transactions.model import Piece, StateRecord, Transaction, Written
 
-    Row = Sequence[Any]
+    Values = Mapping[str, Any]
 
 _WITH_PARTITIONS = {"addPartitions", "verifyPartitions", "produce", "writeMarkers"}
 
@@ -50,12 +54,11 @@ class TransactionReplay:
     def call(self, call: Call) -> None:
         """Take one of the calls of QUERY, in the order of their requests."""
         for event in events_of(call):
-            if event.transactional_id is not None and event.producer_id >= 0 and len(self._named) < MOST_EVENTS:
-                self._name(event.producer_id, event.transactional_id)
+            name, producer = event.transactional_id, event.producer_id
+            if name is not None and producer >= 0 and len(self._named) < MOST_EVENTS:
+                # A producer id has two names only if clusters are mixed.
+                self._named[producer] = min(self._named.get(producer, name), name)
             self._keep(event)
-
-    def _name(self, producer: int, name: str) -> None:
-        self._named[producer] = min(self._named.get(producer, name), name)  # two of them only if clusters are mixed
 
     def _keep(self, event: Event) -> None:
         key = event.transactional_id or event.producer_id, event.client
@@ -76,166 +79,111 @@ class TransactionReplay:
         names.pop(NO_PRODUCER, None)
         return names
 
-    def rows(self) -> Iterator[tuple[str, Row]]:
+    def rows(self) -> Iterator[tuple[str, list[Any]]]:
         """Yield the rows of the tables, each with the name of its table."""
         names = self._names()
         pieces = self._logs.pieces()
         records = sorted(self._logs.records.values(), key=lambda record: (record.offset, record.file))
         transactions = transactions_of(self.events, records, pieces, names)
-        for ordinal, transaction in enumerate(transactions):
-            yield "transactions", (ordinal, *_transaction_row(transaction, ordinal))
-        events = [_of_event(event, names) for event in self.events]
-        events += [_of_record(record) for record in records]
-        for producer, own in pieces.items():
+        events = self.events + [_of_record(record) for record in records]
+        for own in pieces.values():
             for partition, piece in own:
-                events += _of_piece(partition, names.get(producer), piece)
-        events.sort(key=lambda event: event.order)
-        for ordinal, event in enumerate(events):
-            yield "transaction_events", (ordinal, *_event_row(event, ordinal))
-        for ordinal, (log, piece, name, state, is_hanging) in enumerate(self._logs.open(names)):
-            place = Evidence("records", instant(piece.begin), file=piece.file, offset=piece.first)
-            yield (
-                "open_in_logs",
-                (
-                    ordinal,
-                    log.name,
-                    piece.producer_id,
-                    piece.epoch,
-                    name,
-                    piece.first,
-                    log.end,
-                    _microseconds(piece.begin),
-                    _microseconds(log.until),
-                    between(piece.begin, log.until),
-                    state,
-                    is_hanging,
-                    place_row(place, ordinal),
-                ),
-            )
+                events += _of_piece(partition, piece)
+        events.sort(key=_order)
+        found: dict[str, Iterator[Values]] = {
+            "transactions": map(_of_transaction, transactions),
+            "transaction_events": (_of_event(event, names) for event in events),
+            "open_in_logs": self._logs.open(names),
+        }
+        for table, rows in found.items():
+            for ordinal, values in enumerate(rows):
+                yield table, [_cell(name, kind, values.get(name, ordinal), ordinal) for name, kind, _ in TABLES[table]]
 
 
-class _Event(NamedTuple):
-    """An event of traffic or of logs, as a row has it."""
-
-    time: float | None
-    name: str | None
-    producer_id: int
-    epoch: int
-    what: str
-    detail: str
-    place: Evidence
-    answered: float | None = None
-    requests: int = 1
-    errors: Mapping[str, int] = MappingProxyType({})
-    is_ok: bool = True
-    client: str | None = None
-
-    @property
-    def order(self) -> tuple[float, int]:
-        """The order of events: by time, and those without a time by their places."""
-        if self.time is None:
-            return -1.0, self.place.frame or self.place.line or self.place.offset or 0
-        return self.time, self.place.offset or 0
+REPLAYED = ReplayedTables(TABLES, QUERY, TransactionReplay)
 
 
-def _event_row(event: _Event, ordinal: int) -> Row:
-    return (
-        _microseconds(event.time),
-        _microseconds(event.answered),
-        event.name or f"producer {event.producer_id}",
-        event.name,
-        _known(event.producer_id),
-        _known(event.epoch),
-        event.what,
-        event.requests,
-        event.detail,
-        dict(event.errors),
-        event.is_ok,
-        event.client,
-        place_row(event.place, ordinal),
-    )
+def _cell(name: str, kind: Any, value: Any, ordinal: int) -> Any:
+    """Return a value as a column has it."""
+    if isinstance(value, Evidence):
+        return place_row(value, ordinal)
+    if name == "places":
+        return [place_row(place, ordinal * MOST_PLACES + at) for at, place in enumerate(value)]
+    if kind == "TIMESTAMPTZ" and value is not None:
+        return round(value * 1e6)
+    return None if name in {"producer_id", "epoch"} and value == NO_PRODUCER else value
 
 
-def _of_event(event: Event, names: Mapping[int, str]) -> _Event:
-    return _Event(
-        event.time,
-        event.transactional_id or names.get(event.producer_id),
-        event.producer_id,
-        event.epoch,
-        event.what,
-        _detail(event),
-        event.place,
-        event.answered,
-        event.count,
-        event.errors,
-        event.ok,
-        event.client,
-    )
+def _of_transaction(transaction: Transaction) -> Values:
+    names = (name for name, *_ in TABLES["transactions"] if hasattr(transaction, name))
+    return {name: getattr(transaction, name) for name in names} | {
+        "ended_by": transaction.ended_by or None,
+        "added": sorted(transaction.added),
+        "marked": sorted(transaction.marked),
+        "groups": [*transaction.groups],
+        **_amounts(total(transaction.written)),
+        "errors": dict(sorted(transaction.errors.items())),
+        "clients": [*transaction.clients],
+    }
 
 
-def _of_record(record: StateRecord) -> _Event:
+def _amounts(written: Written) -> Values:
+    return {name: written[name] for name in ("batches", "records", "bytes")}
+
+
+def _of_event(event: Event, names: Mapping[int, str]) -> Values:
+    name = event.transactional_id or names.get(event.producer_id)
+    return {
+        "time": event.time,
+        "answered": event.answered,
+        "name": name or f"producer {event.producer_id}",
+        "transactional_id": name,
+        "producer_id": event.producer_id,
+        "epoch": event.epoch,
+        "event": event.what,
+        "count": event.count,
+        "detail": _detail(event),
+        "errors": dict(event.errors),
+        "is_ok": event.ok,
+        "client": event.client or None,
+        "place": event.place,
+    }
+
+
+def _order(event: Event) -> tuple[float, int]:
+    """Return the order of an event: by time, and those without a time by their places."""
+    if event.time is None:
+        return -1.0, event.place.frame or event.place.line or event.place.offset or 0
+    return event.time, event.place.offset or 0
+
+
+def _of_record(record: StateRecord) -> Event:
     detail = record.state + (f": {few(record.partitions)}" if record.partitions else "")
     place = Evidence("", file=record.file, offset=record.offset)
-    return _Event(record.time, record.transactional_id, record.producer_id, record.epoch, "state", detail, place)
+    name, producer, epoch = record.transactional_id, record.producer_id, record.epoch
+    return Event("state", record.time, None, name, producer, epoch, place, detail=detail)
 
 
-def _of_piece(partition: str, name: str | None, piece: Piece) -> Iterator[_Event]:
+def _of_piece(partition: str, piece: Piece) -> Iterator[Event]:
+    producer = piece.producer_id
     if piece.first >= 0:
-        text = f"{partition}: {counted(piece.written.records, 'record')} in {_batches(piece.written.batches)}"
+        text = f"{partition}: {_written(piece.written)}"
         place = Evidence("", file=piece.file, offset=piece.first)
-        batches = piece.written.batches
-        yield _Event(piece.begin, name, piece.producer_id, piece.epoch, "records", text, place, requests=batches)
+        count = piece.written["batches"]
+        yield Event("records", piece.begin, None, None, producer, piece.epoch, place, detail=text, count=count)
     if piece.result:
         text = f"{partition}: {'COMMIT' if piece.result == COMMITTED else 'ABORT'}"
         place = Evidence("", file=piece.file, offset=piece.marker)
-        yield _Event(piece.marked, name, piece.producer_id, piece.marker_epoch, "marker", text, place)
-
-
-def _transaction_row(transaction: Transaction, ordinal: int) -> Row:
-    written = transaction.written
-    return (
-        transaction.name,
-        transaction.transactional_id,
-        _known(transaction.producer_id),
-        _known(transaction.epoch),
-        _microseconds(transaction.begin),
-        _microseconds(transaction.end),
-        _microseconds(transaction.decided),
-        transaction.duration,
-        transaction.timeout,
-        transaction.result,
-        transaction.ended_by or None,
-        sorted(transaction.partitions),
-        sorted(transaction.added),
-        sorted(transaction.marked),
-        transaction.from_beginning,
-        [*transaction.groups],
-        written.batches,
-        written.records,
-        written.bytes,
-        dict(sorted(transaction.errors.items())),
-        [*transaction.clients],
-        [place_row(place, ordinal * MOST_PLACES + at) for at, place in enumerate(transaction.places)],
-    )
-
-
-def _known(number: int) -> int | None:
-    return None if number == NO_PRODUCER else number
-
-
-def _microseconds(time: float | None) -> int | None:
-    return None if time is None else round(time * 1e6)
+        yield Event("marker", piece.marked, None, None, producer, piece.marker_epoch, place, detail=text)
 
 
 def _detail(event: Event) -> str:
     """Return what an event is about in a few words."""
     if event.what in _WITH_PARTITIONS:
-        counts = Written()
-        for written in event.partitions.values():
-            counts.add(written)
+        counts = total(event.partitions)
         text = few(sorted(event.partitions))
-        if counts.records:
-            text += f": {counted(counts.records, 'record')} in {_batches(counts.batches)}"
+        if counts["records"]:
+            text += f": {_written(counts)}"
         if event.implicit:
             text += ", added by the broker"
         if event.what == "writeMarkers":
@@ -248,5 +196,5 @@ def _detail(event: Event) -> str:
     return event.detail
 
 
-def _batches(count: int) -> str:
-    return "1 batch" if count == 1 else f"{count} batches"
+def _written(counts: Written) -> str:
+    return f"{counted(counts['records'], 'record')} in {counted(counts['batches'], 'batch', 'batches')}"

@@ -6,9 +6,6 @@ A column has a name, the type that DuckDB gives it, and its meaning for docs/tab
 
 from __future__ import annotations
 
-from kwire_cli.analysis.calls import ReplayedTables
-from kwire_cli.analysis.transactions.replay import TransactionReplay
-from kwire_cli.analysis.transactions.traffic import QUERY
 from kwire_cli.facts.buffers import PLACE
 
 AMOUNTS = "MAP(VARCHAR, BIGINT)"
@@ -69,6 +66,3 @@ OPEN_IN_LOGS = (
     ("place", PLACE, "the first record"),
 )
 TABLES = {"transactions": TRANSACTIONS, "transaction_events": EVENTS, "open_in_logs": OPEN_IN_LOGS}
-
-
-REPLAYED = ReplayedTables(TABLES, QUERY, TransactionReplay)

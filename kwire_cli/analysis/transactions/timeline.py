@@ -6,8 +6,8 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.call import Evidence, instant
-from kwire_cli.analysis.transactions.logs import REMOVED, unfinished
-from kwire_cli.analysis.transactions.model import ABORTED, NO_PRODUCER, OPEN, UNKNOWN, Transaction, Written
+from kwire_cli.analysis.transactions.logs import REMOVED
+from kwire_cli.analysis.transactions.model import ABORTED, NO_PRODUCER, OPEN, UNKNOWN, Transaction
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ MOST_LOOKED_AT = 64
 """Transactions of a producer that are looked at for the one that a record or a marker belongs to."""
 MOST_UNMARKED = 4
 """Transactions of a producer whose markers may be pending: more than one only where traffic was lost."""
-MOST_PLACES = 4
-"""Events of a transaction whose places are kept."""
 
 
 def transactions_of(
@@ -70,7 +68,7 @@ def _identity(name: str | None, producer: int, names: Mapping[int, str]) -> Iden
 
 def _order(transaction: Transaction) -> tuple[float, float, str, int]:
     decided = transaction.decided if transaction.decided is not None else float("inf")
-    begin = transaction.begin if transaction.begin is not None else min(decided, 1e18)
+    begin = transaction.began if transaction.began is not None else min(decided, 1e18)
     return begin, decided, transaction.name, transaction.epoch
 
 
@@ -140,7 +138,7 @@ class _Timeline:
             transaction.added.update(event.partitions)
         if event.ok or event.what == "produce":
             for name, written in event.partitions.items():
-                transaction.partitions.setdefault(name, Written()).add(written)
+                transaction.write(name, written)
             transaction.groups.update(dict.fromkeys(event.groups))
 
     def _is_old(self, event: Event) -> bool:
@@ -159,7 +157,7 @@ class _Timeline:
 
     def _begin(self, event: Event) -> Transaction:
         transaction = Transaction(event.transactional_id, event.producer_id, event.epoch, event.time)
-        transaction.from_beginning, transaction.timeout = self.from_beginning, self.timeout
+        transaction.is_from_beginning, transaction.timeout_s = self.from_beginning, self.timeout
         for failed in self.before:
             transaction.errors.update(failed.errors)
         self.before.clear()
@@ -182,13 +180,13 @@ class _Timeline:
             last = self.transactions[-1] if self.transactions else None
             if last is not None and last.ended_by == "coordinator" and last.result == event.result:
                 _keep(last, event)  # an operator wrote a marker before
-                last.ended_by, last.decided, last.end = "client", event.time, event.answered
+                last.ended_by, last.decided, last.ended = "client", event.time, event.answered
                 last.marked.clear()
                 return
             if last is not None or self.from_beginning:
                 return  # sent again, or of a transaction without records
             transaction = self._begin(event)
-            transaction.begin = None
+            transaction.began = None
         _keep(transaction, event)
         transaction.close(event.result, event.time, event.answered, "client")
         self.current = None
@@ -199,12 +197,12 @@ class _Timeline:
         transaction = next((own for own in ended if _waits_for(own, event)), self.current)
         if transaction is None:
             transaction = self._begin(event)
-            transaction.begin = None
+            transaction.began = None
         _keep(transaction, event)
         if event.ok:
             transaction.marked.update(event.partitions)
         for name in event.partitions:
-            transaction.partitions.setdefault(name, Written())
+            transaction.write(name)
         transaction.close(event.result, event.time, event.answered, "coordinator")
         if transaction is self.current:
             self.current = None
@@ -215,7 +213,7 @@ def _waits_for(transaction: Transaction, event: Event) -> bool:
     if transaction.marked & event.partitions.keys():
         return False
     return transaction.ended_by == "coordinator" or any(
-        name in transaction.partitions or (transaction.groups and name.startswith(CONSUMER_OFFSETS))
+        name in transaction.written or (transaction.groups and name.startswith(CONSUMER_OFFSETS))
         for name in event.partitions
     )
 
@@ -227,8 +225,7 @@ def _keep(transaction: Transaction, event: Event) -> None:
     if event.client and not event.by_broker:
         transaction.clients[event.client] = None
     transaction.errors.update(event.errors)
-    if len(transaction.places) < MOST_PLACES:
-        transaction.places.append(event.place)
+    transaction.show(event.place)
 
 
 # From the coordinator's records
@@ -239,24 +236,23 @@ def _of_records(records: Iterable[StateRecord]) -> list[Transaction]:
     transactions: list[Transaction] = []
     current: Transaction | None = None
     for record in records:
-        result = unfinished(record)
         if record.state in {"Empty", "Dead", REMOVED}:
             current = None
             continue
         start = record.start if record.start is not None else record.time
         if current is None or (record.state == "Ongoing" and current.result != OPEN):
             current = Transaction(record.transactional_id, record.producer_id, record.epoch, start)
-            current.timeout = record.timeout
+            current.timeout_s = record.timeout
             place = Evidence(f"{record.state} record", instant(record.time), file=record.file, offset=record.offset)
-            current.places.append(place)
+            current.show(place)
             transactions.append(current)
             if record.start is None:
-                current.begin = None
+                current.began = None
         for name in record.partitions:
-            current.partitions.setdefault(name, Written())
+            current.write(name)
             current.added.add(name)
-        if result != OPEN:
-            current.close(result, record.time, record.time, "")
+        if record.result != OPEN:
+            current.close(record.result, record.time, record.time, "")
         if record.state.startswith("Complete"):
             current = None
     return transactions
@@ -267,16 +263,16 @@ def _together(timeline: list[Transaction], others: list[Transaction]) -> list[Tr
     additional = []
     ended = _Ended(timeline)
     for other in others:
-        own = ended.match(other.decided, other.epoch, other.begin)
+        own = ended.match(other.decided, other.epoch, other.began)
         if own is None:
             additional.append(other)
             continue
         own.added |= other.added
-        for name in other.partitions:
-            own.partitions.setdefault(name, Written())
-        own.timeout = own.timeout if own.timeout is not None else other.timeout
+        for name in other.written:
+            own.write(name)
+        own.timeout_s = own.timeout_s if own.timeout_s is not None else other.timeout_s
         if own.result == OPEN and other.result != OPEN:
-            own.close(other.result, other.decided, other.end, "coordinator")
+            own.close(other.result, other.decided, other.ended, "coordinator")
     return sorted([*timeline, *additional], key=_order)
 
 
@@ -288,7 +284,7 @@ class _Ended:
         self._begins: list[float] = []
         last = float("-inf")
         for own in timeline:
-            last = max(last, own.begin if own.begin is not None else last)
+            last = max(last, own.began if own.began is not None else last)
             self._begins.append(last)
 
     def match(self, decided: float | None, epoch: int, begin: float | None) -> Transaction | None:
@@ -330,23 +326,15 @@ def _with_logs(timeline: list[Transaction], pieces: Sequence[tuple[str, Piece]],
             own = Transaction(name, piece.producer_id, piece.epoch, piece.begin)
             by_logs.append(own)
         if piece.begin is not None and by_logs and own is by_logs[-1]:
-            own.begin = piece.begin if own.begin is None else min(own.begin, piece.begin)
-        counts = own.partitions.setdefault(partition, Written())
-        if not counts.batches:  # traffic counted them already
-            counts.add(piece.written)
-        if len(own.places) < MOST_PLACES:
-            own.places.append(_place(piece))
+            own.began = piece.begin if own.began is None else min(own.began, piece.begin)
+        own.write(partition)
+        if not own.written[partition]["batches"]:  # else traffic counted them already
+            own.write(partition, piece.written)
+        own.show(piece.end)
         if piece.result:
             own.marked.add(partition)
             own.close(piece.result, piece.marked, piece.marked, "")
     return sorted([*timeline, *by_logs], key=_order)
-
-
-def _place(piece: Piece) -> Evidence:
-    """Return the end of a piece, or its beginning if it has none."""
-    if piece.result:
-        return Evidence("marker", instant(piece.marked), file=piece.file, offset=piece.marker)
-    return Evidence("records", instant(piece.begin), file=piece.file, offset=piece.first)
 
 
 def _by_end(pair: tuple[str, Piece]) -> tuple[float, float, str, int]:
@@ -358,12 +346,7 @@ def _by_end(pair: tuple[str, Piece]) -> tuple[float, float, str, int]:
 def _joined(by_logs: Sequence[Transaction], partition: str, piece: Piece) -> Transaction | None:
     """Return the transaction of other partitions that a piece belongs to: its records came before their markers."""
     last = by_logs[-1] if by_logs else None
-    if (
-        last is None
-        or last.epoch != piece.epoch
-        or last.result != (piece.result or OPEN)
-        or partition in last.partitions
-    ):
+    if last is None or last.epoch != piece.epoch or last.result != (piece.result or OPEN) or partition in last.written:
         return None
     if last.decided is not None and piece.begin is not None and piece.begin > last.decided + SLACK:
         return None

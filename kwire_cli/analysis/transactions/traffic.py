@@ -117,11 +117,11 @@ def _produce(call: Call) -> Iterator[Event]:
     for batch in call.batches:
         event.producer_id, event.epoch = batch["producer_id"], batch["producer_epoch"]
         written = event.partitions.setdefault(f"{batch['topic']}-{batch['partition']}", Written())
-        written.add(Written(1, batch["records"], batch["size"]))
+        written.update(batches=1, records=batch["records"], bytes=batch["size"])
     if not event.partitions:  # a request log, which has the sizes of records alone
         for topic, partition in parts(call.request, "topicData", "partitionData"):
             size = max(whole(partition.get("recordsSizeInBytes")), 0)
-            event.partitions[f"{call.topic(topic)}-{partition.get('index')}"] = Written(1, 0, size)
+            event.partitions[f"{call.topic(topic)}-{partition.get('index')}"] = Written(batches=1, bytes=size)
     yield event
 
 

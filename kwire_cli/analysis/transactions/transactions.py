@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.calls import TableFold
 from kwire_cli.analysis.transactions.model import OPEN
-from kwire_cli.analysis.transactions.replay import TransactionReplay
-from kwire_cli.analysis.transactions.tables import REPLAYED
+from kwire_cli.analysis.transactions.replay import REPLAYED, TransactionReplay
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
 from kwire_cli.questions.traffic import queries_in, rows_of

@@ -1,0 +1,93 @@
+"""Causes of rebalances: why members leave or come, what they subscribe to, and errors that fence them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from kwire_cli.analysis.groups.moves import lapse
+from kwire_cli.questions.sentence import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kwire_cli.analysis.groups.moves import Move
+
+Cause = Literal[
+    "join",
+    "restart",
+    "leave",
+    "closed",
+    "poll",
+    "session",
+    "resubscribed",
+    "fenced",
+    "subscription",
+    "metadata",
+    "unknown",
+]
+"""Causes of rebalances.
+
+restart: a client that left in good order is there again; poll: max.poll.interval.ms exceeded; session: the broker heard
+nothing of the member for its session timeout; resubscribed: left and came back at once; fenced: thrown out, and back;
+metadata: a member joins again by itself; unknown: the input does not show the cause.
+"""
+GRAVE: frozenset[Cause] = frozenset({"poll", "session", "fenced"})
+"""Causes that a healthy group does not have even once."""
+FENCED = frozenset({"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_MEMBER_EPOCH", "STALE_MEMBER_EPOCH"})
+"""Errors that tell a member that it is none, or not of this generation."""
+STATIC = frozenset({"FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"})
+"""Errors of two members with one group.instance.id."""
+INCONSISTENT = "INCONSISTENT_GROUP_PROTOCOL"
+"""The error of a member without an assignor that all others have."""
+REBALANCING = "REBALANCE_IN_PROGRESS"
+POLL = "max.poll.interval.ms exceeded"
+LATE = 0.9
+"""The part of a timeout behind which it counts as over: clients and brokers look at clocks at other moments."""
+LEFT_IN_LOG = "left, or its session timed out"
+"""The reason for which a record no longer names a member."""
+
+
+class Coming(NamedTuple):
+    """How a member comes into a group: the cause of the rebalance, its text, and what an event says of it."""
+
+    cause: Cause = "join"
+    text: str = "joins"
+    detail: str = ""
+
+
+def why_left(
+    move: Move, back: float | None, since: float | None, timeout: float | None, *, by_admin: bool
+) -> tuple[Cause, str]:
+    """Return the cause of a member's leaving, and its text.
+
+    `back` is the time at which it came back, `since` are the seconds since it got its assignment, `timeout` its
+    max.poll.interval.ms. `by_admin` says that it is taken out by somebody else (its request names other members).
+    """
+    reason = move.reason
+    if "poll timeout" in reason or "max.poll.interval" in reason:
+        return "poll", f"{POLL} (the client says: {reason})"
+    if reason:
+        return ("closed" if "clos" in reason else "resubscribed" if back is not None else "leave"), reason
+    if back is None:
+        return ("leave", "taken out by an admin client") if by_admin else ("closed", "leaves")
+    away = lapse(move.time, back)
+    if away is None:
+        return "unknown", "left and came back, without a restart"
+    if timeout is not None and since is not None and since >= LATE * timeout:
+        return "poll", f"{POLL}, probably ({duration(since)} of {duration(timeout)})"
+    return "resubscribed", f"left and came back after {duration(away)}, without a restart"
+
+
+def subscribes(topics: Sequence[str], before: Sequence[str]) -> str:
+    """Return a change of topics as text."""
+    return f"subscribes to {', '.join(topics[:3]) or 'nothing'}, before to {', '.join(before[:3]) or 'nothing'}"
+
+
+def refusal(move: Move) -> tuple[str, str, str]:
+    """Return an answer with an error as the kind of an event, its reason and its detail."""
+    detail = f"at {move.place.what.partition(' ')[0]}"
+    if move.silence is not None and move.error in FENCED:
+        detail += f", {duration(move.silence)} after its call before"
+    if move.error == INCONSISTENT and move.detail:
+        detail += f" with {move.detail}"
+    return ("fenced" if move.error in FENCED or move.error in STATIC else "error"), move.error, detail

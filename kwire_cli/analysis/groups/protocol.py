@@ -1,0 +1,149 @@
+"""What replays of all protocols of groups have in common: events, members that come and go, and their assignments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.groups.causes import FENCED, Coming, refusal
+from kwire_cli.analysis.groups.moves import lapse
+from kwire_cli.analysis.groups.timeline import Assigned, Event, Timeline, Trigger
+from kwire_cli.questions.sentence import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+    from kwire_cli.analysis.call import Evidence
+    from kwire_cli.analysis.groups.causes import Cause
+    from kwire_cli.analysis.groups.moves import Assignment, Move
+
+
+class ProtocolReplay:
+    """Replays the moves of a group into its timeline. A subclass knows the protocol."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.timeline = timeline
+        self._clients: dict[str, str] = {}
+        """Client ids by member."""
+        self._left: dict[tuple[str, str], tuple[float, Cause]] = {}
+        """When clients left, by client id and host, and why."""
+        self._fenced: dict[Hashable, str] = {}
+        """Errors of members that were fenced."""
+
+    def run(self, moves: Sequence[Move]) -> None:
+        """Replay moves, which are in the order of their times."""
+        for move, back in in_effect(moves):
+            if move.client and move.member:
+                self._clients[move.member] = move.client
+            self._take(move, back)
+        self._finish()
+
+    def _take(self, move: Move, back: float | None) -> None:
+        """Take a move. `back` is the time when a member that leaves came back."""
+        raise NotImplementedError
+
+    def _finish(self) -> None:
+        """End what is open after the last move."""
+        raise NotImplementedError
+
+    def _number(self, move: Move) -> int | None:
+        """Return the generation or the epoch that an event of a move has."""
+        raise NotImplementedError
+
+    def _event(
+        self,
+        move: Move,
+        kind: str,
+        reason: str = "",
+        detail: str = "",
+        *,
+        seconds: float | None = None,
+        count: int | None = None,
+        is_minor: bool = False,
+    ) -> None:
+        time = move.time if kind in {"join", "leave"} else move.at
+        number, member, client = self._number(move), move.member, move.client
+        self.timeline.events.append(
+            Event(time, kind, move.place, number, member, client, reason, detail, seconds, count, is_minor)
+        )
+
+    def _refuse(self, move: Move, key: Hashable) -> None:
+        """Take a call that was answered with an error. `key` finds the client again if it joins anew."""
+        if move.error in FENCED and move.kind != "leave":
+            self._fenced[key] = move.error
+        self._event(move, *refusal(move), seconds=move.silence)
+
+    def _coming(self, move: Move, began: float, key: Hashable = None) -> Coming:
+        """Return how a member comes that joins, which may have been fenced under a key."""
+        time, cause = self._left.pop((move.client, move.host), (None, "join"))
+        fenced = self._fenced.pop(key, "")
+        detail = ""
+        if time is not None and began >= time:
+            went = "was removed" if cause == "session" else "left"
+            after = lapse(time, began)
+            detail = f"comes back {'' if after is None else f'{duration(after)} '}after it {went}"
+        if fenced:
+            return Coming("fenced", f"joins anew, as it was fenced: {fenced}", detail)
+        if detail and cause in {"closed", "leave"}:
+            return Coming("restart", "joins again", detail)
+        return Coming("join", "joins", detail)
+
+    def _leaves(self, move: Move, cause: Cause, text: str) -> Trigger:
+        """End the member of a move, and return the trigger of a rebalance that this is."""
+        member = self.timeline.member(move.member)
+        member.ended, member.ending = move.time, text.partition(" (")[0]
+        self._left[move.client, member.host or move.host] = move.time, cause
+        self._event(move, "leave", text)
+        return Trigger(move.time, cause, text, move.place, move.member, move.client)
+
+    def _remove(
+        self,
+        name: str,
+        time: float,
+        cause: Cause,
+        text: str,
+        place: Evidence,
+        number: int | None,
+        silence: float | None,
+    ) -> None:
+        """End a member that the coordinator removed."""
+        member = self.timeline.member(name)
+        member.ended, member.ending = time, text
+        self._left[member.client, member.host] = time, cause
+        self.timeline.events.append(Event(time, "removed", place, number, name, member.label, text, seconds=silence))
+
+    def _assign(self, move: Move, number: int | None, assignment: Assignment, had: Assignment) -> None:
+        """Add the assignment of the member of a move."""
+        gained, lost = assignment - had, had - assignment
+        self.timeline.assigned.append(
+            Assigned(move.at, number, move.member, move.client, assignment, gained, lost, move.place)
+        )
+        member = self.timeline.member(move.member)
+        member.partitions, member.has_held = assignment, member.has_held or bool(assignment)
+        self._event(move, "assignment", count=len(assignment), is_minor=True)
+
+
+def in_effect(moves: Sequence[Move]) -> Iterator[tuple[Move, float | None]]:
+    """Yield moves by when they count, each with the time when the member came back, if it is one that left."""
+    back = _returns(moves)
+    points = sorted(enumerate(moves), key=lambda point: point[1].time if point[1].kind == "leave" else point[1].at)
+    for at, move in points:
+        yield move, back.get(at)
+
+
+def _returns(moves: Iterable[Move]) -> dict[int, float]:
+    """Return when members that left came back, by the number of the move: under their member id or on their connection.
+
+    The process of a member that comes back on the connection on which it left was not restarted.
+    """
+    back: dict[int, float] = {}
+    open_: dict[Hashable, list[int]] = {}
+    for at, move in enumerate(moves):
+        keys = [key for key in (move.member, move.connection) if key not in {None, ""}]
+        if move.kind == "leave":
+            for key in keys:
+                open_.setdefault(key, []).append(at)
+        elif move.kind == "join":
+            for key in keys:
+                for number in open_.pop(key, ()):
+                    back.setdefault(number, move.time)
+    return back
