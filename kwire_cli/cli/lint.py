@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,10 +14,10 @@ from kwire_cli.analysis.costs.definition_advice import advise, definition_advice
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
-from kwire_cli.cli.emit import arranged_subjects, emit
 from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.findings import format_option, write_findings
 from kwire_cli.cli.inputs import Terminal
-from kwire_cli.cli.options import REPORT_FORMATS, Decryption, Report
+from kwire_cli.cli.options import Decryption, Report
 from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError, SpecError, counted
 from kwire_cli.source.kinds import Kind
@@ -26,11 +27,9 @@ from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.evolution.sources import definition_texts
 from kwire_cli.spec.files import json_files
 from kwire_cli.spec.rules import BOOKS, DEFAULT_BOOK, check_folder, check_many
-from kwire_cli.view.marks import github_lines, lint_marks, sarif_text
+from kwire_cli.view.marks import lint_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kwire_cli.spec.files import Finding
 
 COLUMNS = (
@@ -42,24 +41,6 @@ COLUMNS = (
     Column("path", keep=1),
     Column("message"),
 )
-
-
-def _text(environment: Environment, findings: list[Finding]) -> None:
-    environment.write_lines(_line(finding) for finding in findings)
-
-
-def _github(environment: Environment, findings: list[Finding]) -> None:
-    for line in github_lines(lint_marks(findings)):
-        environment.write(line)
-
-
-def _sarif(environment: Environment, findings: list[Finding]) -> None:
-    environment.write(sarif_text(lint_marks(findings), "lint"))
-
-
-TEXTS: dict[str, Callable[[Environment, list[Finding]], None]] = {"text": _text, "github": _github, "sarif": _sarif}
-"""Formats beside those of Answers. In text, findings are as compilers and editors have them: file:line:column, then
-what is wrong."""
 
 
 EXAMPLES = (
@@ -92,13 +73,7 @@ class Options(Report, Decryption):
         show_default=True,
         help="Set the rule book; see docs/changes.md.",
     )
-    fmt: str | None = option(
-        "--format",
-        "-f",
-        section="Output",
-        type=click.Choice((*TEXTS, *REPORT_FORMATS)),
-        help="Set the output format.  [default: text]",
-    )
+    fmt: str | None = format_option()
     against: tuple[str, ...] = option(
         "--against",
         multiple=True,
@@ -143,11 +118,8 @@ def command(environment: Environment, options: Options) -> Exit:
         (finding.file, finding.line, finding.column, finding.severity, finding.rule, finding.path, finding.message)
         for finding in findings
     ]
-    table = Table("findings", COLUMNS, rows)
-    if write := TEXTS.get(options.format_for(environment, (*TEXTS, *REPORT_FORMATS), "text")):
-        write(environment, arranged_subjects(environment, findings, table, options))
-    else:
-        emit(environment, Answer("Definitions", [table]), options)
+    answer = Answer("Definitions", [Table("findings", COLUMNS, rows)])
+    write_findings(environment, options, findings, answer, partial(map, _line), lint_marks)
     summary = f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}"
     environment.note(f"{summary}, {counts['advice']} advice" if options.advice or options.traffic else summary)
     return Exit.FOUND if counts["error"] else Exit.DONE

@@ -116,7 +116,7 @@ def _upper_camel(definition: Definition) -> Judged:
         name = item.spec.name
         capital = _capital(name)
         yield (
-            item.spot.key("name"),
+            item.json.spot.key("name"),
             "" if name == capital else f"the name of a field begins with a capital letter: {capital}",
         )
 
@@ -126,7 +126,7 @@ def _plural(definition: Definition) -> Judged:
         if item.spec.is_array:
             words = _words(item.spec.name)
             yield (
-                item.spot.key("name"),
+                item.json.spot.key("name"),
                 "" if any(word.endswith("s") for word in words) else "the name of an array is a plural elsewhere",
             )
 
@@ -138,7 +138,7 @@ def _error_names(definition: Definition) -> Judged:
             wanted = ("ErrorMessage", "string") if field.type == "string" else ("ErrorCode", "int16")
             kept = _capital(field.name).endswith(wanted[0]) and field.type == wanted[1]
             yield (
-                item.spot,
+                item.json.spot,
                 ""
                 if kept
                 else (
@@ -153,7 +153,7 @@ def _unit_of_time(definition: Definition) -> Judged:
         field = item.spec
         if field.element_type in {"int32", "int64"} and _SPAN.search(field.name):
             yield (
-                item.spot.key("name"),
+                item.json.spot.key("name"),
                 "" if field.name.endswith("Ms") else f"the name of a span of time ends in its unit: {field.name}Ms",
             )
 
@@ -164,7 +164,7 @@ def _usual_type(definition: Definition) -> Judged:
         if usual and not item.spec.is_array and not item.spec.struct_name:
             wider = _wider(item.spec, usual)
             said = f"{item.spec.name} is {_article(usual)} elsewhere, not {_article(item.spec.type)}{wider}"
-            yield item.spot.key("type"), "" if item.spec.type == usual else said
+            yield item.json.spot.key("type"), "" if item.spec.type == usual else said
 
 
 def _entity(definition: Definition) -> Judged:
@@ -174,7 +174,7 @@ def _entity(definition: Definition) -> Judged:
         for entity, (names, kind) in ENTITIES.items():
             if names.fullmatch(item.spec.name) and item.spec.element_type == kind:
                 yield (
-                    item.spot,
+                    item.json.spot,
                     ""
                     if item.spec.entity_type == entity
                     else f"{item.spec.name} has the entityType {entity} elsewhere",
@@ -196,7 +196,8 @@ CONVENTIONS: dict[str, Callable[[Definition], Judged]] = {
 
 def conventions(definition: Definition) -> list[Finding]:
     """Return advice for each place where a definition does not keep a convention."""
-    report = Report(definition.report.file, definition.report.text)
+    of = definition.json.report
+    report = Report(of.file, of.text, of.base)
     for rule, judge in CONVENTIONS.items():
         for spot, wrong in judge(definition):
             if wrong:
@@ -259,7 +260,8 @@ def tag_advice(definition: Definition) -> list[Finding]:
     version = spec.valid_versions.high
     if not spec.valid_versions or version not in spec.flexible_versions:
         return []
-    report = Report(definition.report.file, definition.report.text)
+    of = definition.json.report
+    report = Report(of.file, of.text, of.base)
     for spot, items in _structs(definition):
         _judge(spec, version, spot, [item for item in items if version in item.spec.versions], report)
     return [finding._replace(severity="advice") for finding in report.findings]
@@ -267,8 +269,8 @@ def tag_advice(definition: Definition) -> list[Finding]:
 
 def _structs(definition: Definition) -> Iterator[tuple[Spot, Sequence[Item]]]:
     yield Spot().key("fields"), definition.items
-    yield from ((struct.spot, struct.items) for struct in definition.structs)
-    yield from ((item.spot, item.items) for item in definition.walk() if item.items)
+    yield from ((struct.json.spot, struct.items) for struct in definition.structs)
+    yield from ((item.json.spot, item.items) for item in definition.walk() if item.items)
 
 
 def _judge(spec: MessageSpec, version: int, spot: Spot, items: list[Item], report: Report) -> None:
@@ -285,7 +287,7 @@ def _judge(spec: MessageSpec, version: int, spot: Spot, items: list[Item], repor
             report.add(
                 "TAG_CHEAPER_AS_FIELD",
                 f"{sizes}: the tag saves bytes only if it is omitted in more than {left_out} cases",
-                item.spot.key("tag"),
+                item.json.spot.key("tag"),
             )
     spent, held = _SECTION + sum(cost.header for cost in costs), plain + sum(cost.value for cost in costs)
     if tagged and spent > held:
@@ -389,11 +391,10 @@ def traffic_findings(catalog: Catalog, lines: Iterable[Captured]) -> list[Findin
 def _placed(spec: MessageSpec, said: Sequence[tuple[str, str, str]]) -> Iterator[Finding]:
     """The findings of one definition, where it stands in its file if that can be read."""
     definition = _definition(spec)
-    spots = dict(_spots(definition, definition.items, "")) if definition else {}
+    items = dict(definition.by_path()) if definition else {}
     for path, rule, text in said:
-        if definition and path in spots:
-            definition.report.add(rule, text, spots[path])
-            yield definition.report.findings.pop()._replace(severity="advice")
+        if path in items:
+            yield items[path].json.add(rule, text)._replace(severity="advice")
         else:
             yield Finding(rule, "advice", text, spec.file, path=f"{spec.name}.{path}")
 
@@ -402,19 +403,7 @@ def _definition(spec: MessageSpec) -> Definition | None:
     if not spec.file:
         return None
     try:
-        text = parse(read_text(spec.file), file=spec.file, comments=True, trailing=True)
+        text = parse(read_text(spec.file), spec.file)
     except KwireError:
         return None
     return read_definition(text.value, Report(spec.file, text))
-
-
-def _spots(definition: Definition, items: Sequence[Item], above: str) -> Iterator[tuple[str, Spot]]:
-    """The places of all fields by the paths that `spec.changing` gives them; those of a common struct stand where that
-    is described.
-    """
-    common = {struct.spec.name: struct.items for struct in definition.structs}
-    for item in items:
-        path = above + item.spec.json_name
-        yield path, item.spot
-        inside = item.items or common.get(item.spec.struct_name or "", ())
-        yield from _spots(definition, inside, f"{path}[]." if item.spec.is_array else f"{path}.")
