@@ -10,20 +10,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from kwire_cli.analysis.costs.definition_advice import advise, definition_advice, traffic_findings
+from kwire_cli.analysis.costs.definition_advice import advise, definition_advice
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.findings import format_option, write_findings
-from kwire_cli.cli.inputs import Terminal
-from kwire_cli.cli.options import Decryption, Report
+from kwire_cli.cli.options import Report
 from kwire_cli.cli.typed_options import argument, flag, option, takes
-from kwire_cli.errors import InputError, SpecError, counted
-from kwire_cli.source.kinds import Kind
-from kwire_cli.source.opening import open_inputs
-from kwire_cli.source.reading import Reading
-from kwire_cli.spec.catalog import catalog
+from kwire_cli.errors import InputError, counted
 from kwire_cli.spec.evolution.sources import definition_texts
 from kwire_cli.spec.files import json_files
 from kwire_cli.spec.rules import BOOKS, DEFAULT_BOOK, check_folder, check_many
@@ -46,26 +41,17 @@ COLUMNS = (
 EXAMPLES = (
     ("kwire lint NewRequest.json", "which rules of Kafka's own generator it breaks"),
     ("kwire lint definitions/draft --rules kip482-draft", "a folder, by the rule book of KIP-482's draft"),
-    ("kwire lint specs/JoinGroupRequest.json --traffic after.pcapng", "advice from the values in real traffic"),
     ("kwire lint definitions/after --against definitions/before --advice", "only new findings, as for a pull request"),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Report, Decryption):
+class Options(Report):
     """Options of `kwire lint`."""
 
     PIPED: ClassVar[str] = "text"
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="[FILE|FOLDER]...", type=click.Path(exists=True))
-    specs: tuple[str, ...] = option(
-        "--specs",
-        rare=True,
-        multiple=True,
-        metavar="DIR",
-        type=click.Path(exists=True),
-        help="Check these definitions too.",
-    )
     rules: str = option(
         "--rules",
         type=click.Choice(BOOKS),
@@ -82,13 +68,6 @@ class Options(Report, Decryption):
         help="Skip findings that these old definitions have, such as HEAD~1:specs; repeatable.",
     )
     advice: bool = flag("--advice", help="Suggest better names and types, and name tags that waste bytes.")
-    traffic: tuple[str, ...] = option(
-        "--traffic",
-        multiple=True,
-        metavar="CAPTURE",
-        type=click.Path(exists=True, dir_okay=False),
-        help="Give advice from the values in this capture; repeatable.",
-    )
 
 
 @click.command(name="lint", cls=Command, examples=EXAMPLES)
@@ -99,7 +78,7 @@ def command(environment: Environment, options: Options) -> Exit:
     All violations are reported at once, each with its rule and place. In a folder, each request needs its response.
     Exits with 1 if a violation is an error; advice is not an error.
     """
-    paths = options.paths + options.specs
+    paths = options.paths
     if not paths:
         raise click.UsageError("no definitions to check: give files or folders")
     if not any(True for _ in json_files(paths)):
@@ -111,8 +90,6 @@ def command(environment: Environment, options: Options) -> Exit:
         findings += definition_advice(paths)
     if options.against:
         findings = _new(findings, options)
-    if options.traffic:
-        findings += _of_traffic(environment, paths, options)
     counts = Counter(finding.severity for finding in findings)
     rows = [
         (finding.file, finding.line, finding.column, finding.severity, finding.rule, finding.path, finding.message)
@@ -121,7 +98,7 @@ def command(environment: Environment, options: Options) -> Exit:
     answer = Answer("Definitions", [Table("findings", COLUMNS, rows)])
     write_findings(environment, options, findings, answer, partial(map, _line), lint_marks)
     summary = f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}"
-    environment.note(f"{summary}, {counts['advice']} advice" if options.advice or options.traffic else summary)
+    environment.note(f"{summary}, {counts['advice']} advice" if options.advice else summary)
     return Exit.FOUND if counts["error"] else Exit.DONE
 
 
@@ -143,22 +120,6 @@ def _new(findings: list[Finding], options: Options) -> list[Finding]:
         else:
             new.append(finding)
     return new
-
-
-def _of_traffic(environment: Environment, paths: tuple[str, ...], options: Options) -> list[Finding]:
-    """Return the findings of values in captures about the given definitions.
-
-    Return an empty list if one of the definitions has no usable meaning.
-    """
-    try:
-        specs = catalog(paths, None)
-    except SpecError:
-        return []
-    files = {str(path) for path in json_files(list(paths))}
-    how = Reading(catalog=specs, input_kind=Kind.CAPTURE, key_logs=options.tls_keylog)
-    inputs = open_inputs(options.traffic, how, Terminal(environment))
-    lines = (line for opened in inputs for line in opened.subjects())
-    return [finding for finding in traffic_findings(specs, lines) if finding.file in files]
 
 
 def _line(finding: Finding) -> list[tuple[str, str]]:

@@ -233,15 +233,6 @@ ADVICE: dict[str, str] = {
 }
 """Advice that is no rule of any book, shown with `kwire lint --advice`."""
 
-TRAFFIC_ADVICE: dict[str, str] = {
-    "TRAFFIC_MOSTLY_DEFAULT": "A mandatory field is at its default in 90 % of its values or more, and as a "
-    "tagged one it would have saved bytes.",
-    "TRAFFIC_INT_WOULD_SHRINK": "An integer would have taken fewer bytes as a varint of KAFKA-9927.",
-    "TRAFFIC_TAG_CHEAPER_AS_FIELD": "A tagged field is there so often that its tags and sizes cost more than the field "
-    "would where it is left out.",
-}
-"""Advice from the values in captures, shown with `kwire lint --traffic`; docs/compare.md has this list."""
-
 
 # Hold one definition against a rule book: every violation at once.
 

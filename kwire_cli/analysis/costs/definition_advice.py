@@ -1,4 +1,4 @@
-"""Advice on definitions, as findings of rules: what needs no traffic, and what traffic tells."""
+"""Advice on definitions, as findings of rules. What traffic says of fields is in `advice`."""
 
 from __future__ import annotations
 
@@ -6,23 +6,16 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.advice import integers, taggable, tagged
-from kwire_cli.analysis.costs.advice_probes import Observed
-from kwire_cli.analysis.costs.advice_values import in_lines
 from kwire_cli.analysis.costs.forms import Form, carried, written_form
-from kwire_cli.errors import KwireError, SpecError, counted
+from kwire_cli.errors import KwireError, SpecError
 from kwire_cli.spec.files import Finding, Report, Spot, json_files, read_text
-from kwire_cli.spec.jsontext import parse
 from kwire_cli.spec.model import INTEGER_RANGES, NONE, default_value
-from kwire_cli.spec.reading import read_definition
 from kwire_cli.spec.rules import FATAL, LOADING, examine
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import FieldSpec, MessageSpec
     from kwire_cli.spec.reading import Definition, Item
 
@@ -357,53 +350,3 @@ def advise(text: str, file: str | None = None) -> list[Finding]:
         return []
     advice = [*conventions(definition), *tag_advice(definition)]
     return sorted(advice, key=lambda finding: (finding.line or 0, finding.column or 0, finding.rule))
-
-
-def traffic_findings(catalog: Catalog, lines: Iterable[Captured]) -> list[Finding]:
-    """Return the advice from the lines of captures: files of definitions, places of fields, and what would be saved."""
-    observed = Observed(catalog)
-    for message in in_lines(lines):
-        observed.add(message)
-    fields = observed.seen().fields()
-    said: dict[str, list[tuple[str, str, str]]] = {}
-    for flag in taggable(fields):
-        text = f"at its default in {100 * flag.defaults:.1f} % of {counted(flag.count, 'value')}"
-        text += f"; as a tagged field it would have saved {counted(flag.saving, 'byte')}"
-        said.setdefault(flag.message, []).append((flag.path, "TRAFFIC_MOSTLY_DEFAULT", text))
-    for row in integers(fields):
-        name, size = min(((name, row.under[name]) for name in ("packed", "upacked")), key=lambda each: each[1])
-        if size < row.bytes:
-            text = (
-                f"{counted(row.count, 'value')}, {100 * row.negative:.1f} % negative: {counted(row.bytes, 'byte')}, "
-                f"and {size} as {name}{row.type[3:]}"
-            )
-            said.setdefault(row.message, []).append((row.path.removesuffix("[]"), "TRAFFIC_INT_WOULD_SHRINK", text))
-    for tag in tagged(fields):
-        text = f"there in {100 * tag.present:.1f} % of {counted(tag.count, 'structure')}"
-        text += f"; without a tag it would have saved {counted(tag.saving, 'byte')}"
-        said.setdefault(tag.message, []).append((tag.path, "TRAFFIC_TAG_CHEAPER_AS_FIELD", text))
-    findings = [finding for name in sorted(said) for finding in _placed(catalog.message(name), said[name])]
-    return sorted(
-        findings, key=lambda finding: (finding.file or "", finding.line or 0, finding.column or 0, finding.rule)
-    )
-
-
-def _placed(spec: MessageSpec, said: Sequence[tuple[str, str, str]]) -> Iterator[Finding]:
-    """The findings of one definition, where it stands in its file if that can be read."""
-    definition = _definition(spec)
-    items = dict(definition.by_path()) if definition else {}
-    for path, rule, text in said:
-        if path in items:
-            yield items[path].json.add(rule, text)._replace(severity="advice")
-        else:
-            yield Finding(rule, "advice", text, spec.file, path=f"{spec.name}.{path}")
-
-
-def _definition(spec: MessageSpec) -> Definition | None:
-    if not spec.file:
-        return None
-    try:
-        text = parse(read_text(spec.file), spec.file)
-    except KwireError:
-        return None
-    return read_definition(text.value, Report(spec.file, text))
