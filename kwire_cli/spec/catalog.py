@@ -333,15 +333,13 @@ def catalog(specs: Paths | None = None, kafka: str | None = None, overlays: Path
     or a missing file, SpecError (file, line, column) for a definition that can't be loaded or an overlay that does not
     fit.
     """
-    if not specs and not overlays:
-        return _bundled(kafka)
     files = tuple((str(file), *_stamp(file)) for file in json_files(_several(specs)))
-    if not overlays:
-        return _with_added(files, kafka)
-    from kwire_cli.spec.overlay import overlay_file  # noqa: PLC0415 - as in _with_overlays
+    laid: tuple[Stamped, ...] = ()
+    if overlays:
+        from kwire_cli.spec.overlay import overlay_file  # noqa: PLC0415 - as in _made
 
-    laid = [overlay_file(name) for name in _several(overlays)]
-    return _with_overlays(files, kafka, tuple((str(file), *_stamp(file)) for file in laid))
+        laid = tuple((str(file), *_stamp(file)) for file in map(overlay_file, _several(overlays)))
+    return _made(files, kafka, laid)
 
 
 def _several(paths: Paths | None) -> list[str | os.PathLike[str]]:
@@ -356,29 +354,20 @@ def _stamp(file: Path) -> tuple[int, int]:
     return status.st_mtime_ns, status.st_size
 
 
-@lru_cache(maxsize=16)
-def _with_overlays(files: tuple[Stamped, ...], kafka: str | None, laid: tuple[Stamped, ...]) -> Catalog:
+@lru_cache(maxsize=32)
+def _made(files: tuple[Stamped, ...], kafka: str | None, laid: tuple[Stamped, ...]) -> Catalog:
+    if not files and not laid:
+        return _make(kafka, ())
     from kwire_cli.spec.overlay import EVERY, load_overlay, load_paths  # noqa: PLC0415 - only who brings definitions or overlays pays for the parser that keeps positions
 
     overlays = [load_overlay(file) for file, _, _ in laid]
-    names = [entry.name for entry in (_with_added(files, kafka) if files else _bundled(kafka))]
+    made = _make(kafka, load_paths([file for file, _, _ in files]), overlays)
+    names = [entry.name for entry in made]
     for overlay in overlays:
         for name in overlay.messages:
             if name not in names and name != EVERY:
                 raise overlay.fail(_unknown("message", name, names).reason, ("messages", name))
-    return _make(kafka, load_paths([file for file, _, _ in files]), overlays)
-
-
-@lru_cache(maxsize=16)
-def _with_added(files: tuple[Stamped, ...], kafka: str | None) -> Catalog:
-    from kwire_cli.spec.overlay import load_paths  # noqa: PLC0415 - only who brings definitions pays for the parser that keeps positions
-
-    return _make(kafka, load_paths([file for file, _, _ in files]))
-
-
-@cache
-def _bundled(kafka: str | None) -> Catalog:
-    return _make(kafka, ())
+    return made
 
 
 @lru_cache(maxsize=16)
@@ -386,7 +375,7 @@ def _sent(kafka: str | None, pickled: bytes) -> Catalog:
     """The catalogue that came from another process: one object however often it comes."""
     import pickle  # noqa: PLC0415 - only tasks of Spark need it
 
-    return _make(kafka, *pickle.loads(pickled)) if pickled else _bundled(kafka)  # noqa: S301 - our own
+    return _make(kafka, *pickle.loads(pickled)) if pickled else _made((), kafka, ())  # noqa: S301 - our own
 
 
 def _make(kafka: str | None, added: Sequence[MessageSpec], overlays: Sequence[Overlay] = ()) -> Catalog:
