@@ -284,3 +284,16 @@ print(json.dumps([[name.rpartition("/")[2] for name in opened], sorted(name for 
     opened, modules = json.loads(done.stdout)
     assert opened == ["index.json", "MetadataResponse.json"]
     assert not {name for name in modules if "jsontext" in name or "rules" in name or "pathlib" in name}
+
+
+def test_a_decoded_frame_makes_few_entries():
+    script = """
+import gc
+from kwire_cli import read_frames
+from kwire_cli.spec.catalog import Entry
+[frame] = read_frames(bytes.fromhex("0000000d00120000000000070003617070"))
+assert frame.api == "ApiVersions"
+print(sum(isinstance(each, Entry) for each in gc.get_objects()))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert int(done.stdout) <= 4
