@@ -54,8 +54,6 @@ class Entry(NamedTuple):
     file: str
     aliases: tuple[str, ...] = ()
     module: str | None = None
-    successor: str | None = None
-    """The message that took over this one's api key; lookup by key finds that one."""
     header_versions: HeaderVersions = ()
 
 
@@ -409,7 +407,7 @@ def _entry(row: Row) -> Entry:
     return Entry(
         row["name"], row["type"], row.get("apiKey"), Versions.parse(row["validVersions"]),
         Versions.parse(row["flexibleVersions"]), row["file"],
-        tuple(row.get("aliases", ())), row.get("module"), row.get("successor"), headers,
+        tuple(row.get("aliases", ())), row.get("module"), headers,
     )  # fmt: skip
 
 

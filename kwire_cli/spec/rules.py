@@ -237,15 +237,11 @@ ADVICE: dict[str, str] = {
 # Hold one definition against a rule book: every violation at once.
 
 
-def check(text: str, file: str | None = None, rules: str = DEFAULT_BOOK) -> list[Finding]:
-    """Every violation of a rule book in a definition's text, in the order of the text; `rules` is one of BOOKS, else
-    InputError.
-    """
-    return examine(text, file, rules)[1]
-
-
 def examine(text: str, file: str | None, rules: str) -> tuple[Definition | None, list[Finding]]:
-    """A definition as far as it can be read, with every violation of a rule book in it."""
+    """A definition as far as it can be read, with every violation of a rule book in it, in the order of the text.
+
+    `rules` is one of BOOKS, else InputError.
+    """
     if rules not in GRAMMARS:
         raise InputError(f"no rule book is called {rules!a}; there are {', '.join(BOOKS)}")
     try:

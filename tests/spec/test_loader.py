@@ -1,5 +1,5 @@
 import pytest
-from bad_definitions import field, message, tagged, with_field
+from bad_definitions import check, field, message, tagged, with_field
 from hypothesis import given, strategies as st
 from kit.commands import examples
 
@@ -7,7 +7,6 @@ from kwire_cli.errors import InputError, KwireError, SpecError
 from kwire_cli.spec.model import NONE, Encoding, Versions
 from kwire_cli.spec.overlay import load_file, load_text, read_text_leniently
 from kwire_cli.spec.reading import element_encoding_at, encoding_at
-from kwire_cli.spec.rules import check
 
 
 def field_of(text):

@@ -1,12 +1,12 @@
 from pathlib import Path
 
 import pytest
-from bad_definitions import BAD, BOOK_OF, IGNORED_STRUCTS, MANY, MORE_BAD, field, message, tagged, with_field
+from bad_definitions import BAD, BOOK_OF, IGNORED_STRUCTS, MANY, MORE_BAD, check, field, message, tagged, with_field
 
 from kwire_cli.errors import InputError, SpecError
 from kwire_cli.spec.files import specs_folder
 from kwire_cli.spec.overlay import load_text, read_text_leniently
-from kwire_cli.spec.rules import ADVICE, BOOKS, FATAL, RULES, check, check_folder, check_many
+from kwire_cli.spec.rules import ADVICE, BOOKS, FATAL, RULES, check_folder, check_many
 
 ROOT = Path(__file__).parents[2]
 FOO_RESPONSE = (ROOT / "samples" / "definitions" / "kip482" / "FooResponse.json").read_text("utf-8")
