@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import click
@@ -12,20 +13,18 @@ import click
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
-from kwire_cli.cli.emit import arranged_subjects, emit
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import REPORT_FORMATS, Report
+from kwire_cli.cli.findings import format_option, write_findings
+from kwire_cli.cli.options import Report
 from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import did_you_mean
 from kwire_cli.spec.evolution.breaking import RULES, breaking
 from kwire_cli.spec.evolution.layout import message_pairs
 from kwire_cli.spec.evolution.sources import are_files, read_definitions
 from kwire_cli.view.definitions import break_lines, junit_text
-from kwire_cli.view.marks import break_marks, github_lines, sarif_text
+from kwire_cli.view.marks import break_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kwire_cli.spec.evolution.breaking import Break
     from kwire_cli.spec.evolution.sources import Given
 
@@ -43,32 +42,6 @@ COLUMNS = (
     Column("line", "id", wide=True),
     Column("column", "id", wide=True),
 )
-
-
-def _text(environment: Environment, breakages: list[Break], _: list[str]) -> None:
-    environment.write_lines(break_lines(breakages))
-
-
-def _junit(environment: Environment, breakages: list[Break], messages: list[str]) -> None:
-    environment.write(junit_text(breakages, messages))
-
-
-def _github(environment: Environment, breakages: list[Break], _: list[str]) -> None:
-    for line in github_lines(break_marks(breakages)):
-        environment.write(line)
-
-
-def _sarif(environment: Environment, breakages: list[Break], _: list[str]) -> None:
-    environment.write(sarif_text(break_marks(breakages), "breaking"))
-
-
-TEXTS: dict[str, Callable[[Environment, list[Break], list[str]], None]] = {
-    "text": _text,
-    "junit": _junit,
-    "github": _github,
-    "sarif": _sarif,
-}
-"""Formats beside those of Answers: they take what breaks, and the messages that were compared."""
 
 
 EXAMPLES = (
@@ -105,13 +78,7 @@ class Options(Report):
         metavar="RULE[:PATH]",
         help="Skip this rule, everywhere or below a message or field.",
     )
-    fmt: str | None = option(
-        "--format",
-        "-f",
-        section="Output",
-        type=click.Choice((*TEXTS, *REPORT_FORMATS)),
-        help="Set the output format.  [default: text]",
-    )
+    fmt: str | None = format_option("junit")
 
 
 @click.command(name="breaking", cls=Command, examples=EXAMPLES)
@@ -138,12 +105,10 @@ def command(environment: Environment, options: Options) -> Exit:
     ]
     wanted = LEVELS[: LEVELS.index(options.level) + 1]
     reported = [breakage for breakage in breakages if breakage.severity in wanted]
-    table = Table("breaks", COLUMNS, [_row(breakage) for breakage in reported])
-    if write := TEXTS.get(options.format_for(environment, (*TEXTS, *REPORT_FORMATS), "text")):
-        compared = [parsed.spec.name for parsed, _ in message_pairs(old, new, part=part) if parsed]
-        write(environment, arranged_subjects(environment, reported, table, options), compared)
-    else:
-        emit(environment, Answer("What breaks", [table]), options)
+    answer = Answer("What breaks", [Table("breaks", COLUMNS, [_row(breakage) for breakage in reported])])
+    compared = [parsed.spec.name for parsed, _ in message_pairs(old, new, part=part) if parsed]
+    junit = partial(junit_text, messages=compared)
+    write_findings(environment, options, reported, answer, break_lines, break_marks, junit=junit)
     environment.note(_summary(breakages, reported, wanted))
     return Exit.FOUND if reported else Exit.DONE
 

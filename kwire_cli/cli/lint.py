@@ -4,33 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from kwire_cli.analysis.costs.definition_advice import advise, definition_advice, traffic_findings
+from kwire_cli.analysis.costs.definition_advice import advise, definition_advice
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
-from kwire_cli.cli.emit import arranged_subjects, emit
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.inputs import Terminal
-from kwire_cli.cli.options import REPORT_FORMATS, Decryption, Report
+from kwire_cli.cli.findings import format_option, write_findings
+from kwire_cli.cli.options import Report
 from kwire_cli.cli.typed_options import argument, flag, option, takes
-from kwire_cli.errors import InputError, SpecError, counted
-from kwire_cli.source.kinds import Kind
-from kwire_cli.source.opening import open_inputs
-from kwire_cli.source.reading import Reading
-from kwire_cli.spec.catalog import catalog
+from kwire_cli.errors import InputError, counted
 from kwire_cli.spec.evolution.sources import definition_texts
 from kwire_cli.spec.files import json_files
 from kwire_cli.spec.rules import BOOKS, DEFAULT_BOOK, check_folder, check_many
-from kwire_cli.view.marks import github_lines, lint_marks, sarif_text
+from kwire_cli.view.marks import lint_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kwire_cli.spec.files import Finding
 
 COLUMNS = (
@@ -44,47 +38,20 @@ COLUMNS = (
 )
 
 
-def _text(environment: Environment, findings: list[Finding]) -> None:
-    environment.write_lines(_line(finding) for finding in findings)
-
-
-def _github(environment: Environment, findings: list[Finding]) -> None:
-    for line in github_lines(lint_marks(findings)):
-        environment.write(line)
-
-
-def _sarif(environment: Environment, findings: list[Finding]) -> None:
-    environment.write(sarif_text(lint_marks(findings), "lint"))
-
-
-TEXTS: dict[str, Callable[[Environment, list[Finding]], None]] = {"text": _text, "github": _github, "sarif": _sarif}
-"""Formats beside those of Answers. In text, findings are as compilers and editors have them: file:line:column, then
-what is wrong."""
-
-
 EXAMPLES = (
     ("kwire lint NewRequest.json", "which rules of Kafka's own generator it breaks"),
     ("kwire lint definitions/draft --rules kip482-draft", "a folder, by the rule book of KIP-482's draft"),
-    ("kwire lint specs/JoinGroupRequest.json --traffic after.pcapng", "advice from the values in real traffic"),
     ("kwire lint definitions/after --against definitions/before --advice", "only new findings, as for a pull request"),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Report, Decryption):
+class Options(Report):
     """Options of `kwire lint`."""
 
     PIPED: ClassVar[str] = "text"
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="[FILE|FOLDER]...", type=click.Path(exists=True))
-    specs: tuple[str, ...] = option(
-        "--specs",
-        rare=True,
-        multiple=True,
-        metavar="DIR",
-        type=click.Path(exists=True),
-        help="Check these definitions too.",
-    )
     rules: str = option(
         "--rules",
         type=click.Choice(BOOKS),
@@ -92,13 +59,7 @@ class Options(Report, Decryption):
         show_default=True,
         help="Set the rule book; see docs/changes.md.",
     )
-    fmt: str | None = option(
-        "--format",
-        "-f",
-        section="Output",
-        type=click.Choice((*TEXTS, *REPORT_FORMATS)),
-        help="Set the output format.  [default: text]",
-    )
+    fmt: str | None = format_option()
     against: tuple[str, ...] = option(
         "--against",
         multiple=True,
@@ -107,13 +68,6 @@ class Options(Report, Decryption):
         help="Skip findings that these old definitions have, such as HEAD~1:specs; repeatable.",
     )
     advice: bool = flag("--advice", help="Suggest better names and types, and name tags that waste bytes.")
-    traffic: tuple[str, ...] = option(
-        "--traffic",
-        multiple=True,
-        metavar="CAPTURE",
-        type=click.Path(exists=True, dir_okay=False),
-        help="Give advice from the values in this capture; repeatable.",
-    )
 
 
 @click.command(name="lint", cls=Command, examples=EXAMPLES)
@@ -124,7 +78,7 @@ def command(environment: Environment, options: Options) -> Exit:
     All violations are reported at once, each with its rule and place. In a folder, each request needs its response.
     Exits with 1 if a violation is an error; advice is not an error.
     """
-    paths = options.paths + options.specs
+    paths = options.paths
     if not paths:
         raise click.UsageError("no definitions to check: give files or folders")
     if not any(True for _ in json_files(paths)):
@@ -136,20 +90,15 @@ def command(environment: Environment, options: Options) -> Exit:
         findings += definition_advice(paths)
     if options.against:
         findings = _new(findings, options)
-    if options.traffic:
-        findings += _of_traffic(environment, paths, options)
     counts = Counter(finding.severity for finding in findings)
     rows = [
         (finding.file, finding.line, finding.column, finding.severity, finding.rule, finding.path, finding.message)
         for finding in findings
     ]
-    table = Table("findings", COLUMNS, rows)
-    if write := TEXTS.get(options.format_for(environment, (*TEXTS, *REPORT_FORMATS), "text")):
-        write(environment, arranged_subjects(environment, findings, table, options))
-    else:
-        emit(environment, Answer("Definitions", [table]), options)
+    answer = Answer("Definitions", [Table("findings", COLUMNS, rows)])
+    write_findings(environment, options, findings, answer, partial(map, _line), lint_marks)
     summary = f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}"
-    environment.note(f"{summary}, {counts['advice']} advice" if options.advice or options.traffic else summary)
+    environment.note(f"{summary}, {counts['advice']} advice" if options.advice else summary)
     return Exit.FOUND if counts["error"] else Exit.DONE
 
 
@@ -171,22 +120,6 @@ def _new(findings: list[Finding], options: Options) -> list[Finding]:
         else:
             new.append(finding)
     return new
-
-
-def _of_traffic(environment: Environment, paths: tuple[str, ...], options: Options) -> list[Finding]:
-    """Return the findings of values in captures about the given definitions.
-
-    Return an empty list if one of the definitions has no usable meaning.
-    """
-    try:
-        specs = catalog(paths, None)
-    except SpecError:
-        return []
-    files = {str(path) for path in json_files(list(paths))}
-    how = Reading(catalog=specs, input_kind=Kind.CAPTURE, key_logs=options.tls_keylog)
-    inputs = open_inputs(options.traffic, how, Terminal(environment))
-    lines = (line for opened in inputs for line in opened.subjects())
-    return [finding for finding in traffic_findings(specs, lines) if finding.file in files]
 
 
 def _line(finding: Finding) -> list[tuple[str, str]]:

@@ -11,34 +11,36 @@ from kwire_cli.spec.model import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
-    from kwire_cli.spec.model import FieldSpec, MessageSpec
-
-    Row = dict[str, dict[str, str]]
-    """Ranges by api key: `accepted`, and where there are any `deprecated`."""
+    from kwire_cli.spec.model import FieldSpec, MessageSpec, StructSpec
 
 
 # Write definitions and their index as JSON text: one field per line as Kafka's own files have it, stable from
 # run to run.
 
-TOP_KEYS = (
-    "apiKey", "type", "listeners", "name", "validVersions", "deprecatedVersions", "flexibleVersions",
-    "headerVersions", "latestVersionUnstable", "commonStructs", "fields",
-)  # fmt: skip
-
-
-FIELD_KEYS = (
-    "name", "type", "versions", "nullableVersions", "flexibleVersions", "tag", "taggedVersions", "mapKey", "zeroCopy",
-    "ignorable", "default", "entityType", "encoding", "elementEncoding", "fields",
-)  # fmt: skip
-STRUCT_KEYS = ("name", "versions", "deprecatedVersions", "fields")
+MESSAGE_KEYS = {
+    "apiKey": "api_key", "type": "type", "listeners": "listeners", "name": "name", "validVersions": "valid_versions",
+    "deprecatedVersions": "deprecated_versions", "flexibleVersions": "flexible_versions",
+    "headerVersions": "header_versions", "latestVersionUnstable": "latest_version_unstable",
+    "commonStructs": "common_structs", "fields": "fields",
+}  # fmt: skip
+"""The keys of a message in the order of Kafka's files, with the attributes of the model."""
+FIELD_KEYS = {
+    "name": "name", "type": "type", "versions": "versions", "nullableVersions": "nullable_versions",
+    "flexibleVersions": "flexible_versions", "tag": "tag", "taggedVersions": "tagged_versions", "mapKey": "map_key",
+    "zeroCopy": "zero_copy", "ignorable": "ignorable", "default": "default", "entityType": "entity_type",
+    "encoding": "encoding", "elementEncoding": "element_encoding", "fields": "fields",
+}  # fmt: skip
+STRUCT_KEYS = {
+    "name": "name", "versions": "versions", "deprecatedVersions": "deprecated_versions", "fields": "fields",
+}  # fmt: skip
+_ALWAYS = frozenset({"versions", "validVersions", "flexibleVersions"})
 
 
 def definition_text(definition: Mapping[str, Any]) -> str:
     """A definition as the text of its file. Keys outside Kafka's grammar (and so its prose, `about`) are left out."""
     lines = []
-    for key in TOP_KEYS:
+    for key in MESSAGE_KEYS:
         if key not in definition:
             continue
         value = definition[key]
@@ -79,7 +81,7 @@ def _fields(fields: Iterable[Mapping[str, Any]], indent: str) -> str:
     return _block((_object(field, FIELD_KEYS, indent + "  ") for field in fields), indent)
 
 
-def _object(keys: Mapping[str, Any], order: tuple[str, ...], indent: str) -> str:
+def _object(keys: Mapping[str, Any], order: Iterable[str], indent: str) -> str:
     parts = [
         f'"{key}": {_fields(keys[key], indent) if key == "fields" else _json(keys[key])}'
         for key in order
@@ -91,41 +93,27 @@ def _object(keys: Mapping[str, Any], order: tuple[str, ...], indent: str) -> str
 
 
 def definition_of(spec: MessageSpec) -> dict[str, Any]:
-    """A definition in Kafka's grammar, as `definition_text` takes it; keys at their defaults are left out."""
-    out: dict[str, Any] = {
-        "apiKey": spec.api_key,
-        "type": spec.type,
-        "listeners": list(spec.listeners),
-        "name": spec.name,
-    }
-    out |= {"validVersions": str(spec.valid_versions), "flexibleVersions": str(spec.flexible_versions)}
-    out["deprecatedVersions"] = str(spec.deprecated_versions) if spec.deprecated_versions else None
-    out["headerVersions"] = {str(versions): str(number) for versions, number in spec.header_versions}
-    out["latestVersionUnstable"] = spec.latest_version_unstable
-    out["commonStructs"] = [
-        {"name": struct.name, "versions": str(struct.versions), "fields": _fields_of(struct.fields)}
-        for struct in spec.common_structs
-    ]
-    return {key: value for key, value in out.items() if value not in (None, [], {}, False)} | {
-        "fields": _fields_of(spec.fields)
-    }
+    """Return a definition in Kafka's grammar, as `definition_text` takes it, without keys at their defaults."""
+    return {"fields": [], **_keys_of(spec, MESSAGE_KEYS)}
 
 
-def _fields_of(fields: tuple[FieldSpec, ...]) -> list[dict[str, Any]]:
-    return [_field_of(field) for field in fields]
-
-
-def _field_of(field: FieldSpec) -> dict[str, Any]:
-    out: dict[str, Any] = {"name": field.name, "type": field.type, "versions": str(field.versions)}
-    out["nullableVersions"] = str(field.nullable_versions) if field.nullable_versions else None
-    out["flexibleVersions"] = None if field.flexible_versions is None else str(field.flexible_versions)
-    out |= {"tag": field.tag, "taggedVersions": str(field.tagged_versions) if field.tagged_versions else None}
-    out |= {"mapKey": field.map_key or None, "zeroCopy": field.zero_copy or None, "ignorable": field.ignorable or None}
-    out |= {"default": field.default, "entityType": field.entity_type}
-    out["encoding"] = {str(row.versions): row.name for row in field.encoding} or None
-    out["elementEncoding"] = {str(row.versions): row.name for row in field.element_encoding} or None
-    out["fields"] = _fields_of(field.fields) or None
-    return {key: value for key, value in out.items() if value is not None}
+def _keys_of(spec: MessageSpec | StructSpec | FieldSpec, keys: Mapping[str, str]) -> dict[str, Any]:
+    out = {}
+    for key, attribute in keys.items():
+        value = getattr(spec, attribute)
+        if key == "fields":
+            value = [_keys_of(field, FIELD_KEYS) for field in value]
+        elif key == "commonStructs":
+            value = [{"fields": [], **_keys_of(struct, STRUCT_KEYS)} for struct in value]
+        elif key in {"headerVersions", "encoding", "elementEncoding"}:
+            value = {str(versions): str(name) for versions, name in value}
+        elif isinstance(value, Versions):
+            value = str(value) if value or key in _ALWAYS else None
+        elif isinstance(value, tuple):
+            value = list(value)
+        if value is not None and value is not False and value not in ([], {}):
+            out[key] = value
+    return out
 
 
 # Which versions of which apis each release of Kafka accepts: `specs/releases.json`, one row a release, made
@@ -171,49 +159,3 @@ def minor(release: str) -> str:
 
 def _ranges(texts: Mapping[str, str]) -> dict[int, Versions]:
     return {int(key): Versions.parse(text) for key, text in texts.items()}
-
-
-def accepted_row(
-    definitions: Iterable[Mapping[str, Any]], *, base: str | None = None, specs: Path | None = None
-) -> Row:
-    """The row of a release, of the definitions in its jars; with `base`, the row of that release in a specs folder with
-    these in it.
-    """
-    row = _rows(specs).get(base, {}) if base and specs else {}
-    accepted, deprecated = dict(row.get("accepted", {})), dict(row.get("deprecated", {}))
-    for definition in definitions:
-        if definition["type"] != "request" or "apiKey" not in definition:
-            continue
-        key, valid = str(int(definition["apiKey"])), Versions.parse(str(definition["validVersions"]))
-        if definition.get("latestVersionUnstable"):
-            valid = Versions(valid.low, valid.high - 1)
-        accepted.pop(key, None)
-        deprecated.pop(key, None)
-        if valid:
-            accepted[key] = str(valid)
-            if old := valid & Versions.parse(str(definition.get("deprecatedVersions", "none"))):
-                deprecated[key] = str(old)
-    return {
-        name: dict(sorted(ranges.items(), key=_number))
-        for name, ranges in (("accepted", accepted), ("deprecated", deprecated))
-        if ranges
-    }
-
-
-def _number(item: tuple[str, str]) -> int:
-    return int(item[0])
-
-
-def _rows(specs: Path) -> dict[str, Row]:
-    file = specs / FILE
-    rows: dict[str, Row] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-    return rows
-
-
-def write_row(specs: Path, release: str, row: Row) -> None:
-    """Write the row of a release into a specs folder's file, beside those of others that it has already."""
-    rows = _rows(specs) | {minor(release): row}
-    text = rows_text(
-        {name: rows[name] for name in sorted(rows, key=lambda name: [int(part) for part in name.split(".")])}
-    )
-    (specs / FILE).write_text(text, "utf-8")

@@ -1,5 +1,9 @@
 """Every message definition, looked up by name, api key or alias; header versions, error names and named values beside
 them.
+
+A catalogue begins with the rows of `specs/index.json`, which say of each definition what is known before its file is
+read. Entries and definitions are made of rows and files when they are first asked for: most commands need a few of some
+hundred.
 """
 
 from __future__ import annotations
@@ -10,22 +14,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError, SpecError, close_to, did_you_mean
 from kwire_cli.spec.field_names import FieldNames
-from kwire_cli.spec.files import Finding, Report, json_files, layout_file, read_bundled, specs_folder
+from kwire_cli.spec.files import Report, json_files, layout_file, read_bundled, specs_folder
 from kwire_cli.spec.model import Enums, Versions, field_at, header_version_of
 from kwire_cli.spec.reading import read_definition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from kwire_cli.spec.model import MessageSpec
-    from kwire_cli.spec.overlay import Loaded, Overlay
+    from kwire_cli.spec.model import HeaderVersions, MessageSpec
+    from kwire_cli.spec.overlay import Overlay
     from kwire_cli.spec.serdes import Serdes
 
     Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
-HeaderVersions = tuple[tuple[Versions, int], ...]
-
+Row = dict[str, Any]
+"""What is known of a definition before its file is read, as in the index."""
 EarlyVersions = dict[str, dict[str, str]]
 """Messages whose layouts were replaced under the same version, with these versions, by the last release that had them.
 The oldest release comes first.
@@ -50,8 +54,6 @@ class Entry(NamedTuple):
     file: str
     aliases: tuple[str, ...] = ()
     module: str | None = None
-    successor: str | None = None
-    """The message that took over this one's api key; lookup by key finds that one."""
     header_versions: HeaderVersions = ()
 
 
@@ -88,29 +90,31 @@ class Catalog:
 
     def __init__(
         self,
-        entries: Sequence[Entry],
-        added: Sequence[Loaded],
+        rows: Mapping[str, Row],
+        added: Sequence[MessageSpec],
         early: EarlyVersions,
-        folder: str,
         overlays: Sequence[Overlay] = (),
         kafka: str | None = None,
     ) -> None:
-        self._folder = folder
-        self._kafka, self._brought = kafka, tuple(added)
-        self._overlays = tuple(overlays)
-        self._added = {loaded.spec.name: loaded.spec for loaded in added}
+        self._kafka, self._overlays, self._early = kafka, tuple(overlays), early
+        self._added = {spec.name: spec for spec in added}
         self._read: dict[str, MessageSpec] = {}
-        self._early = early
-        self.findings: tuple[Finding, ...] = tuple(finding for loaded in added for finding in loaded.findings)
-        self.entries = _merge(entries, [loaded.spec for loaded in added])
-        if overlays:
-            self.entries = tuple(self._overlaid(entry) for entry in self.entries)
+        self._entries: dict[str, Entry] = {}
+        self._rows = _with_specs(rows, added)
+        overlaid = {name for overlay in overlays for name in overlay.messages}
+        for name in [name for name in self._rows if name in overlaid]:
+            self._rows[name] |= _versions_row(self._definition(name))  # what overlays say about it is checked at once
 
     def __len__(self) -> int:
-        return len(self.entries)
+        return len(self._rows)
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """The entries of all definitions, in the order of the index."""
+        return tuple(map(self._entry, self._rows))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send a catalogue with the definitions and overlays that people brought: their files need not be there."""
@@ -129,7 +133,8 @@ class Catalog:
     def _pickled(self) -> bytes:
         import pickle  # noqa: PLC0415 - as in _sent
 
-        return pickle.dumps((self._brought, self._overlays)) if self._brought or self._overlays else b""
+        brought = (*self._added.values(),)
+        return pickle.dumps((brought, self._overlays)) if brought or self._overlays else b""
 
     def __getitem__(self, key: str | int) -> MessageSpec | Api:
         """A message by its full name, or an api by its key (3) or name ("metadata"); InputError if there is neither."""
@@ -138,59 +143,61 @@ class Catalog:
         try:
             return self.api(key)
         except InputError:
-            names = [*(entry.name for entry in self.entries), *(api.name for api in self.apis)]
+            names = [*self._rows, *(api.name for api in self.apis)]
             raise _unknown("message or api", str(key), names) from None
 
     @cached_property
-    def _by_name(self) -> dict[str, Entry]:
-        names = {alias.lower(): entry for entry in self.entries for alias in entry.aliases}
-        return names | {entry.name.lower(): entry for entry in self.entries}
+    def _by_name(self) -> dict[str, str]:
+        names = {alias.lower(): name for name, row in self._rows.items() for alias in row.get("aliases", ())}
+        return names | {name.lower(): name for name in self._rows}
+
+    def _name(self, text: str) -> str:
+        name = self._by_name.get(text.strip().lower())
+        if not name:
+            raise _unknown("message", text, [*self._rows])
+        return name
+
+    def _entry(self, name: str) -> Entry:
+        if name not in self._entries:
+            self._entries[name] = _entry(self._rows[name])
+        return self._entries[name]
 
     def entry(self, name: str) -> Entry:
         """The entry of a message by its full name or an alias, in any case; InputError names close matches."""
-        message_entry = self._by_name.get(name.strip().lower())
-        if not message_entry:
-            raise _unknown("message", name, [entry.name for entry in self.entries])
-        return message_entry
+        return self._entry(self._name(name))
 
     def message(self, name: str) -> MessageSpec:
         """The definition of a message by its full name or an alias, in any case; InputError names close matches."""
-        entry = self.entry(name)
-        return self._read.get(entry.name) or self._definition(entry)
+        full = self._name(name)
+        return self._read.get(full) or self._definition(full)
 
-    def _definition(self, entry: Entry) -> MessageSpec:
-        spec = self._added.get(entry.name) or _read_bundled_definition(self._folder, entry)
+    def _definition(self, name: str) -> MessageSpec:
+        spec = self._added.get(name) or _bundled_definition(self._rows[name]["file"])
         for overlay in self._overlays:
             spec = overlay.laid(spec)
-        self._read[entry.name] = spec
+        self._read[name] = spec
         return spec
-
-    def _overlaid(self, entry: Entry) -> Entry:
-        """The entry with the versions that overlays give it; what they say about it is checked at once."""
-        if not any(entry.name in overlay.messages for overlay in self._overlays):
-            return entry
-        spec = self._definition(entry)
-        return entry._replace(valid_versions=spec.valid_versions, flexible_versions=spec.flexible_versions)
 
     @cached_property
     def field_names(self) -> FieldNames:
         """The names of the fields in all definitions."""
-        names = FieldNames(((entry.type, entry.name) for entry in self), self.message)
+        names = FieldNames(((row["type"], name) for name, row in self._rows.items()), self.message)
         names.any_in_records = self.serdes is not None
         return names
 
     @cached_property
     def apis(self) -> tuple[Api, ...]:
         """Every api, by ascending key."""
-        pairs: dict[int, dict[str, Entry]] = {}
+        pairs: dict[int, dict[str, Row]] = {}
         old: dict[int, list[str]] = {}
-        for entry in self.entries:
-            if entry.type not in {"request", "response"} or entry.api_key is None:
+        for name, row in self._rows.items():
+            key = row.get("apiKey")
+            if row["type"] not in {"request", "response"} or key is None:
                 continue
-            if entry.successor and entry.successor.lower() in self._by_name:
-                old.setdefault(entry.api_key, []).append(_stem(entry.name))
+            if row.get("successor", "").lower() in self._by_name:
+                old.setdefault(key, []).append(_stem(name))
             else:
-                pairs.setdefault(entry.api_key, {})[entry.type] = entry
+                pairs.setdefault(key, {})[row["type"]] = row
         return tuple(_api(key, pair, old.get(key, [])) for key, pair in sorted(pairs.items()))
 
     @cached_property
@@ -207,7 +214,7 @@ class Catalog:
         return {
             api.key: api
             for api in self.apis
-            if all(self.entry(half).valid_versions for half in (api.request, api.response) if half)
+            if all(self._rows[half]["validVersions"] != "none" for half in (api.request, api.response) if half)
         }
 
     def api_by_key(self, key: int) -> Api | None:
@@ -261,7 +268,7 @@ class Catalog:
 
     def early_layout(self, name: str, release: str) -> MessageSpec:
         """Return the definition with the layout that a message had last in one of `early_releases`."""
-        return _of_release(self.entry(name), release)[1]
+        return _bundled_definition(layout_file(release, self._name(name)))
 
     @cached_property
     def errors(self) -> tuple[ErrorCode, ...]:
@@ -303,13 +310,13 @@ class Catalog:
 
         A path has no indexes: Topics.ErrorCode. Record batches, and what Kafka writes by hand, have no names.
         """
-        entry = self._by_name.get(message.lower())
-        if entry is None:
+        name = self._by_name.get(message.lower())
+        if name is None:
             return None
         if field_path[-9:].lower() == "errorcode" and isinstance(value, int):
-            field = field_at(self.message(entry.name), field_path)
+            field = field_at(self.message(name), field_path)
             return self.error_name(value) if field and field.type == "int16" else None
-        return self._enums.name(f"{entry.name}.{field_path}", value)
+        return self._enums.name(f"{name}.{field_path}", value)
 
 
 def catalog(specs: Paths | None = None, kafka: str | None = None, overlays: Paths | None = None) -> Catalog:
@@ -322,17 +329,15 @@ def catalog(specs: Paths | None = None, kafka: str | None = None, overlays: Path
     chooses the release ("3.9") whose layouts count where releases differ under one version number. `overlays` are
     files, or names of bundled ones, that are laid over the definitions in this order. InputError for an unknown release
     or a missing file, SpecError (file, line, column) for a definition that can't be loaded or an overlay that does not
-    fit; lesser problems are in `.findings`.
+    fit.
     """
-    if not specs and not overlays:
-        return _bundled(kafka)
     files = tuple((str(file), *_stamp(file)) for file in json_files(_several(specs)))
-    if not overlays:
-        return _with_added(files, kafka)
-    from kwire_cli.spec.overlay import overlay_file  # noqa: PLC0415 - as in _with_overlays
+    laid: tuple[Stamped, ...] = ()
+    if overlays:
+        from kwire_cli.spec.overlay import overlay_file  # noqa: PLC0415 - as in _made
 
-    laid = [overlay_file(name) for name in _several(overlays)]
-    return _with_overlays(files, kafka, tuple((str(file), *_stamp(file)) for file in laid))
+        laid = tuple((str(file), *_stamp(file)) for file in map(overlay_file, _several(overlays)))
+    return _made(files, kafka, laid)
 
 
 def _several(paths: Paths | None) -> list[str | os.PathLike[str]]:
@@ -347,29 +352,20 @@ def _stamp(file: Path) -> tuple[int, int]:
     return status.st_mtime_ns, status.st_size
 
 
-@lru_cache(maxsize=16)
-def _with_overlays(files: tuple[Stamped, ...], kafka: str | None, laid: tuple[Stamped, ...]) -> Catalog:
+@lru_cache(maxsize=32)
+def _made(files: tuple[Stamped, ...], kafka: str | None, laid: tuple[Stamped, ...]) -> Catalog:
+    if not files and not laid:
+        return _make(kafka, ())
     from kwire_cli.spec.overlay import EVERY, load_overlay, load_paths  # noqa: PLC0415 - only who brings definitions or overlays pays for the parser that keeps positions
 
     overlays = [load_overlay(file) for file, _, _ in laid]
-    names = [entry.name for entry in (_with_added(files, kafka) if files else _bundled(kafka))]
+    made = _make(kafka, load_paths([file for file, _, _ in files]), overlays)
+    names = [entry.name for entry in made]
     for overlay in overlays:
         for name in overlay.messages:
             if name not in names and name != EVERY:
                 raise overlay.fail(_unknown("message", name, names).reason, ("messages", name))
-    return _make(kafka, load_paths([file for file, _, _ in files]), overlays)
-
-
-@lru_cache(maxsize=16)
-def _with_added(files: tuple[Stamped, ...], kafka: str | None) -> Catalog:
-    from kwire_cli.spec.overlay import load_paths  # noqa: PLC0415 - only who brings definitions pays for the parser that keeps positions
-
-    return _make(kafka, load_paths([file for file, _, _ in files]))
-
-
-@cache
-def _bundled(kafka: str | None) -> Catalog:
-    return _make(kafka, ())
+    return made
 
 
 @lru_cache(maxsize=16)
@@ -377,18 +373,17 @@ def _sent(kafka: str | None, pickled: bytes) -> Catalog:
     """The catalogue that came from another process: one object however often it comes."""
     import pickle  # noqa: PLC0415 - only tasks of Spark need it
 
-    return _make(kafka, *pickle.loads(pickled)) if pickled else _bundled(kafka)  # noqa: S301 - our own
+    return _make(kafka, *pickle.loads(pickled)) if pickled else _made((), kafka, ())  # noqa: S301 - our own
 
 
-def _make(kafka: str | None, added: Sequence[Loaded], overlays: Sequence[Overlay] = ()) -> Catalog:
+def _make(kafka: str | None, added: Sequence[MessageSpec], overlays: Sequence[Overlay] = ()) -> Catalog:
     index = read_bundled("index.json")
-    memo: dict[str, Versions] = {}
-    entries = [_entry(row, memo) for row in index["messages"]]
+    rows: dict[str, Row] = {row["name"]: row for row in index["messages"]}
     early: EarlyVersions = index["releases"]
-    if kafka:
-        layouts = _layouts_at(kafka, early)
-        entries = [_of_release(entry, layouts[entry.name])[0] if entry.name in layouts else entry for entry in entries]
-    return Catalog(entries, added, {} if kafka or overlays else early, specs_folder(), overlays, kafka)
+    for name, release in _layouts_at(kafka, early).items() if kafka else ():
+        file = layout_file(release, name)
+        rows[name] |= {"file": file} | _versions_row(_bundled_definition(file))
+    return Catalog(rows, added, {} if kafka or overlays else early, overlays, kafka)
 
 
 def _layouts_at(kafka: str, early: EarlyVersions) -> dict[str, str]:
@@ -407,48 +402,45 @@ def _layouts_at(kafka: str, early: EarlyVersions) -> dict[str, str]:
     return layouts
 
 
-@cache
-def _of_release(entry: Entry, release: str) -> tuple[Entry, MessageSpec]:
-    """Return the entry and the definition of the layout that a message had up to a release."""
-    file = layout_file(release, entry.name)
-    spec = _read_bundled_definition(specs_folder(), entry._replace(file=file))
-    early = entry._replace(file=file, valid_versions=spec.valid_versions, flexible_versions=spec.flexible_versions)
-    return early, spec
-
-
-def _entry(row: dict[str, Any], memo: dict[str, Versions]) -> Entry:
-    def versions(text: str) -> Versions:
-        # The index has few different ranges: reading each once is most of a millisecond saved.
-        return memo.get(text) or memo.setdefault(text, Versions.parse(text))
-
+def _entry(row: Row) -> Entry:
     headers = tuple((Versions.parse(span), int(number)) for span, number in row.get("headerVersions", {}).items())
     return Entry(
-        row["name"], row["type"], row.get("apiKey"), versions(row["validVersions"]), versions(row["flexibleVersions"]),
-        row["file"],
-        tuple(row.get("aliases", ())), row.get("module"), row.get("successor"), headers,
+        row["name"], row["type"], row.get("apiKey"), Versions.parse(row["validVersions"]),
+        Versions.parse(row["flexibleVersions"]), row["file"],
+        tuple(row.get("aliases", ())), row.get("module"), headers,
     )  # fmt: skip
 
 
-def _merge(entries: Sequence[Entry], added: Sequence[MessageSpec]) -> tuple[Entry, ...]:
-    """The entries with those of added definitions: of the same name in place of the old, the rest at the end."""
-    merged = {entry.name: entry for entry in entries}
+def _with_specs(rows: Mapping[str, Row], added: Sequence[MessageSpec]) -> dict[str, Row]:
+    """Return the rows with those of added definitions: of the same name in place of the old, the rest at the end."""
+    merged = {**rows}
     for spec in added:
-        old = merged.get(spec.name)
-        merged[spec.name] = Entry(
-            spec.name, spec.type, spec.api_key, spec.valid_versions, spec.flexible_versions, spec.file or "",
-            old.aliases if old else (), old.module if old else None, None, spec.header_versions,
-        )  # fmt: skip
-        if spec.type in {"request", "response"}:
-            # A definition brought by the user is the one that its key means.
-            for entry in list(merged.values()):
-                if entry.name != spec.name and (entry.type, entry.api_key) == (spec.type, spec.api_key):
-                    merged[entry.name] = entry._replace(successor=spec.name)
-    return tuple(merged.values())
+        old = merged.get(spec.name, {})
+        merged[spec.name] = {
+            "name": spec.name,
+            "type": spec.type,
+            "apiKey": spec.api_key,
+            **_versions_row(spec),
+            "file": spec.file or "",
+            "aliases": old.get("aliases", ()),
+            "module": old.get("module"),
+            "headerVersions": {str(versions): number for versions, number in spec.header_versions},
+        }
+        # A definition brought by the user is the one that its key means.
+        for name, row in merged.items() if spec.type in {"request", "response"} else ():
+            if name != spec.name and (row["type"], row.get("apiKey")) == (spec.type, spec.api_key):
+                merged[name] = row | {"successor": spec.name}
+    return merged
 
 
-def _read_bundled_definition(folder: str, entry: Entry) -> MessageSpec:
-    report = Report(f"{folder}/{entry.file}")
-    definition = read_definition(read_bundled(entry.file), report)
+def _versions_row(spec: MessageSpec) -> Row:
+    return {"validVersions": str(spec.valid_versions), "flexibleVersions": str(spec.flexible_versions)}
+
+
+@cache
+def _bundled_definition(file: str) -> MessageSpec:
+    report = Report(f"{specs_folder()}/{file}")
+    definition = read_definition(read_bundled(file), report)
     if not definition or report.findings:
         raise SpecError("a definition of kwire's installation is damaged", file=report.file)
     return definition.spec
@@ -462,12 +454,11 @@ def _stem(name: str, of: str | None = None) -> str:
     return name
 
 
-def _api(key: int, pair: dict[str, Entry], old: list[str]) -> Api:
-    request, response = pair.get("request"), pair.get("response")
-    named = request or response
-    assert named  # noqa: S101 - a pair holds at least the entry it was made for
-    names = dict.fromkeys([_stem(alias) for alias in named.aliases] + old)
-    return Api(key, _stem(named.name), request and request.name, response and response.name, tuple(names))
+def _api(key: int, pair: dict[str, Row], old: list[str]) -> Api:
+    request, response = (pair[half]["name"] if half in pair else None for half in ("request", "response"))
+    named = pair.get("request") or pair["response"]
+    names = dict.fromkeys([_stem(alias) for alias in named.get("aliases", ())] + old)
+    return Api(key, _stem(named["name"]), request, response, tuple(names))
 
 
 def _unknown(what: str, name: str, names: list[str]) -> InputError:

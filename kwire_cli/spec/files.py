@@ -14,7 +14,7 @@ from kwire_cli.errors import InputError, SpecError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.spec.jsontext import JsonText
+    from kwire_cli.spec.jsontext import JsonText, Keys, Place
 
 
 # Where the bundled specs lie, and how their bytes are read.
@@ -190,19 +190,26 @@ class Spot(NamedTuple):
 
 
 class Report:
-    """Collects findings of one definition; `text` gives their lines and columns where the definition was read from
-    text.
-    """
+    """The findings of one definition. `text` gives their lines and columns; `base` leads to the definition in it."""
 
-    def __init__(self, file: str | None = None, text: JsonText | None = None) -> None:
-        self.file, self.text = file, text
+    def __init__(self, file: str | None = None, text: JsonText | None = None, base: Keys = ()) -> None:
+        self.file, self.text, self.base = file, text, base
         self.findings: list[Finding] = []
 
-    def add(self, rule: str, message: str, spot: Spot, *, warning: bool = False) -> None:
-        """Note a violation at `spot`; its line and column are those of the nearest thing that is really there."""
-        line = column = None
-        if self.text:
-            line, column = self.text.nearest(spot.keys)
-        self.findings.append(
-            Finding(rule, "warning" if warning else "error", message, self.file, line, column, spot.path or None)
-        )
+    def place(self, keys: Keys) -> Place | None:
+        """Return the place of a key in the definition, or of the closest thing around it; None without a text."""
+        return self.text.nearest((*self.base, *keys)) if self.text else None
+
+    @property
+    def duplicates(self) -> list[tuple[Keys, Place]]:
+        """The keys in the definition that occur twice in one object, with their places."""
+        size = len(self.base)
+        pairs = self.text.duplicates if self.text else ()
+        return [(keys[size:], place) for keys, place in pairs if keys[:size] == self.base]
+
+    def add(self, rule: str, message: str, spot: Spot) -> Finding:
+        """Add a violation at a place, and return it."""
+        line, column = self.place(spot.keys) or (None, None)
+        finding = Finding(rule, "error", message, self.file, line, column, spot.path or None)
+        self.findings.append(finding)
+        return finding

@@ -26,9 +26,7 @@ def generated_structs(definition: Definition) -> None:
     walk = _Walk(definition)
     for struct in definition.structs:
         if not struct.spec.versions:
-            definition.report.add(
-                "STRUCT_NO_COMMON_VERSIONS", "the struct has no versions", struct.spot.key("versions")
-            )
+            struct.json.add("STRUCT_NO_COMMON_VERSIONS", "the struct has no versions", "versions")
         walk.classes(struct.items, struct.spec.versions)
     walk.classes(definition.items, valid)
     for name in sorted(walk.common):
@@ -40,7 +38,6 @@ class _Walk:
     """The walk over the structs of one definition. The message itself is the struct with an empty name."""
 
     def __init__(self, definition: Definition) -> None:
-        self.report = definition.report
         self.common = {struct.spec.name: struct.items for struct in definition.structs}
         self.versions = {struct.spec.name: struct.spec.versions for struct in definition.structs}
         self.items: dict[str, Sequence[Item]] = {**self.common, "": definition.items}
@@ -57,18 +54,14 @@ class _Walk:
             field = item.spec
             if field.struct_name and field.struct_name not in self.common:
                 if not parent & field.versions:
-                    self._disjoint("STRUCT_NO_COMMON_VERSIONS", item, parent)
+                    _disjoint("STRUCT_NO_COMMON_VERSIONS", item, parent)
                 self.classes(item.items, parent & field.versions)
             elif field.versions and parent and not parent & field.versions:
-                self._disjoint("FIELD_NO_COMMON_VERSIONS", item, parent)
+                _disjoint("FIELD_NO_COMMON_VERSIONS", item, parent)
             elif field.type == "records" and field.tag is not None and parent & field.tagged_versions:
-                self.report.add("TAGGED_RECORDS", "records cannot be tagged", item.spot.key("type"))
+                item.json.add("TAGGED_RECORDS", "records cannot be tagged", "type")
             elif field.type == "[]records" and parent & field.versions:
-                self.report.add("RECORDS_ARRAY", "records cannot be the elements of an array", item.spot.key("type"))
-
-    def _disjoint(self, rule: str, item: Item, parent: Versions) -> None:
-        text = f"{item.spec.versions} and {parent}, of what it is in, have no version in common"
-        self.report.add(rule, text, item.spot)
+                item.json.add("RECORDS_ARRAY", "records cannot be the elements of an array", "type")
 
     def schemas(self, name: str, parent: Versions, depth: int = 0) -> None:
         """Set the first version that has a schema, for a struct and the structs of its fields."""
@@ -92,4 +85,8 @@ class _Walk:
         if used and (first is None or first > used.low):
             begins = "has no version here" if first is None else f"begins with version {first}"
             text = f"the field begins with version {used.low}, but {name} {begins}"
-            self.report.add("STRUCT_USED_EARLY", text, item.spot)
+            item.json.add("STRUCT_USED_EARLY", text)
+
+
+def _disjoint(rule: str, item: Item, parent: Versions) -> None:
+    item.json.add(rule, f"{item.spec.versions} and {parent}, of what it is in, have no version in common")

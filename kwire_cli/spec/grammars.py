@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.spec.files import Spot
-
 if TYPE_CHECKING:
-    from kwire_cli.spec.reading import Definition
+    from kwire_cli.spec.reading import Definition, Item, Struct
 
 
 class Grammar(NamedTuple):
@@ -25,14 +23,12 @@ class Grammar(NamedTuple):
 
     def unknown_keys(self, definition: Definition) -> None:
         """Report the keys that the grammar does not have."""
-        places = [
-            (Spot(), definition.keys, self.message),
-            *((struct.spot, struct.keys, self.struct) for struct in definition.structs),
-            *((item.spot, item.keys, self.field) for item in definition.walk()),
-        ]
-        for spot, keys, known in places:
-            for key in keys.keys() - known:
-                definition.report.add("UNKNOWN_KEY", f"{key!a} is not a key of this rule book", spot.key(key))
+        places: list[tuple[Definition | Struct | Item, frozenset[str]]] = [(definition, self.message)]
+        places += [(struct, self.struct) for struct in definition.structs]
+        places += [(item, self.field) for item in definition.walk()]
+        for place, known in places:
+            for key in place.json.values.keys() - known:
+                place.json.add("UNKNOWN_KEY", f"{key!a} is not a key of this rule book", key)
 
 
 KAFKA = Grammar(frozenset(), frozenset(), frozenset()).with_keys(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError, SpecError, did_you_mean
 from kwire_cli.spec.accepted import definition_of
@@ -24,29 +24,30 @@ if TYPE_CHECKING:
     from kwire_cli.spec.reading import Definition
 
 
-# Load message definitions that people bring: from text or files, leniently, with what is odd about them as
-# findings.
+# Load message definitions that people bring: from text or files, leniently.
 
 
-class Loaded(NamedTuple):
-    """A definition with what was noticed while loading it; none of it stands in the way of using it."""
-
-    spec: MessageSpec
-    findings: tuple[Finding, ...] = ()
-
-
-def load_text(text: str, file: str | None = None) -> Loaded:
+def load_text(text: str, file: str | None = None) -> MessageSpec:
     """Load a definition from JSON text: any of Kafka's own, KIP-482's and its draft's, with KAFKA-9927's keys.
 
     SpecError with file, line, column and path, and nothing else, where the text has no usable meaning.
     """
-    definition, findings = read_text_leniently(text, file)
-    return Loaded(definition.spec, tuple(finding._replace(severity="warning") for finding in findings))
+    return read_text_leniently(text, file)[0].spec
 
 
 def read_text_leniently(text: str, file: str | None = None) -> tuple[Definition, list[Finding]]:
     """As `load_text`, but with where in the text everything is, for those who point at it."""
-    definition, findings = examine(text, file, LOADING)
+    return _usable(*examine(text, file, LOADING), file)
+
+
+def read_value_leniently(value: object, report: Report) -> tuple[Definition, list[Finding]]:
+    """As `read_text_leniently`, from parsed JSON."""
+    return _usable(*examine_value(value, report, LOADING), report.file)
+
+
+def _usable(
+    definition: Definition | None, findings: list[Finding], file: str | None
+) -> tuple[Definition, list[Finding]]:
     fatal = next((finding for finding in findings if finding.rule in FATAL), None)
     if fatal:
         raise SpecError(fatal.message, file=file, line=fatal.line, column=fatal.column, path=fatal.path)
@@ -54,12 +55,12 @@ def read_text_leniently(text: str, file: str | None = None) -> tuple[Definition,
     return definition, findings
 
 
-def load_file(path: str | os.PathLike[str]) -> Loaded:
+def load_file(path: str | os.PathLike[str]) -> MessageSpec:
     """Load the definition in a file, as `load_text` does; InputError where the file cannot be read."""
     return load_text(read_text(path), str(path))
 
 
-def load_paths(paths: Sequence[str | os.PathLike[str]]) -> list[Loaded]:
+def load_paths(paths: Sequence[str | os.PathLike[str]]) -> list[MessageSpec]:
     """Load files, and the *.json files of folders (in the order of their names)."""
     return [load_file(path) for path in json_files(paths)]
 
@@ -120,7 +121,7 @@ class Overlay:
             laying.lay(name)
         if not laying.places:
             return spec
-        report = Report(self.file, JsonText(plain, key_places=laying.places, duplicates=laying.duplicates()))
+        report = Report(self.file, JsonText(plain, laying.places))
         definition, findings = examine_value(plain, report, LOADING)
         wrong = [
             finding
@@ -160,7 +161,6 @@ class _Laying:
     def __init__(self, overlay: Overlay, spec: MessageSpec, plain: dict[str, Any]) -> None:
         self.overlay, self.spec, self.plain = overlay, spec, plain
         self.places: dict[Keys, Place] = {}
-        self.origins: dict[Keys, Keys] = {}
         self.removed = self._remove(overlay.text.value["messages"].get(spec.name, {}).get("fields", {}))
         self.fields = {path: (field, keys) for path, field, keys in _walk(plain, (), "")}
 
@@ -247,14 +247,8 @@ class _Laying:
         else:
             owner[key] = value
         self.places[*keys, key] = self.overlay.text.nearest(where)
-        self.origins[where] = (*keys, key)
         for inner in value if isinstance(value, dict) else ():
             self.places[*keys, key, inner] = self.overlay.text.nearest((*where, inner))
-
-    def duplicates(self) -> list[tuple[Keys, Place]]:
-        """Keys that the overlay's text has twice, as they would stand in the definition's."""
-        pairs = self.overlay.text.duplicates
-        return [((*self.origins[keys[:-1]], keys[-1]), place) for keys, place in pairs if keys[:-1] in self.origins]
 
     def _hint(self, path: str, known: Collection[str]) -> str:
         from difflib import get_close_matches  # noqa: PLC0415 - for an error message only
@@ -337,11 +331,11 @@ def load_overlay(name: str | os.PathLike[str]) -> Overlay:
 
 def read_overlay(text: str, file: str = "overlay") -> Overlay:
     """The overlay in a text, as `load_overlay` reads it; `file` is what errors call it."""
-    overlay = Overlay(file, parse(text, file=file, comments=True))
+    overlay = Overlay(file, parse(text, file))
+    if after := overlay.text.trailing:
+        raise SpecError("nothing may follow an overlay", file=file, line=after.line, column=after.column)
     for keys, place in overlay.text.duplicates:
-        # Two version ranges of one encoding that are the same get the message that overlapping ones get.
-        if len(keys) < 2 or keys[-2] not in ENCODINGS:
-            raise SpecError(f"the key {keys[-1]!a} occurs twice", file=file, line=place.line, column=place.column)
+        raise SpecError(f"the key {keys[-1]!a} occurs twice", file=file, line=place.line, column=place.column)
     _object(overlay, overlay.text.value, (), TOP_KEYS)
     messages = _object(overlay, overlay.text.value.get("messages"), ("messages",))
     for name, layer in messages.items():

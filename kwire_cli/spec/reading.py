@@ -11,6 +11,8 @@ from kwire_cli.spec.model import NONE, Encoding, FieldSpec, MessageSpec, StructS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from kwire_cli.spec.files import Finding
+
 
 # The values of a definition's keys, coerced as Kafka's parser (Jackson) coerces them: "0" for 0, "false" for
 # false, 1 for "1".
@@ -25,91 +27,107 @@ _NUMBER_DIGITS = 20
 """No number of a definition is longer."""
 
 
-def stated(keys: Mapping[str, Any], key: str) -> bool:
-    """Return whether a key has a value. To Kafka a blank text and null are the same as an absent key."""
-    value = keys.get(key)
-    return value is not None and not (isinstance(value, str) and not trim(value))
+class JsonObject(NamedTuple):
+    """An object of a definition. Each key is read as what it takes, and what cannot be read is reported."""
 
+    values: Mapping[str, Any]
+    spot: Spot
+    report: Report
 
-def text(keys: Mapping[str, Any], key: str, spot: Spot, report: Report) -> str | None:
-    """The text under a key; None where it is absent or JSON's null."""
-    value = keys.get(key)
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return str(value)
-    report.add("KEY_TYPE", f"{key} takes a text, not {_kind(value)}", spot.key(key))
-    return None
+    def add(self, rule: str, message: str, key: str = "") -> Finding:
+        """Report a violation in the object, or in one of its keys."""
+        return self.report.add(rule, message, self.spot.key(key) if key else self.spot)
 
+    def has(self, key: str) -> bool:
+        """Return whether a key has a value. To Kafka a blank text and null are the same as an absent key."""
+        value = self.values.get(key)
+        return value is not None and not (isinstance(value, str) and not trim(value))
 
-def versions(keys: Mapping[str, Any], key: str, spot: Spot, report: Report) -> Versions | None:
-    """The version range under a key; None where it is absent or unreadable. An empty text is the same as an absent one,
-    as for Kafka.
-    """
-    value = text(keys, key, spot, report)
-    if not value or not trim(value):
+    def refuse(self, key: str, takes: str, value: object) -> None:
+        """Report a value that is not what a key takes."""
+        self.add("KEY_TYPE", f"{key} takes {takes}, not {_kind(value)}", key)
+
+    def text(self, key: str, names: Sequence[str] = ()) -> str | None:
+        """Return the text of a key, or one of the names for its index; None if the key is absent or JSON's null."""
+        value = _choice(self.values.get(key), names) if names else self.values.get(key)
+        if value is None or isinstance(value, str):
+            return value
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, (int, float)):
+            return str(value)
+        self.refuse(key, "a text", value)
         return None
-    try:
-        return Versions.parse(value)
-    except ValueError as error:
-        report.add("VERSIONS_SYNTAX", str(error), spot.key(key))
-        return None
 
+    def versions(self, key: str) -> Versions | None:
+        """Return the version range of a key; None if it is absent, empty or unreadable."""
+        value = self.text(key)
+        return self.span(value, self.spot.key(key)) if value and trim(value) else None
 
-def integer(keys: Mapping[str, Any], key: str, spot: Spot, report: Report) -> int | None:
-    """The integer under a key; None where it is absent or none."""
-    value = keys.get(key)
-    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
-        return value
-    if isinstance(value, float) and isfinite(value):
-        return int(value)
-    if isinstance(value, str):
-        number = trim(value)
-        digits = number[1:] if number[:1] in {"+", "-"} else number
-        if digits.isdecimal() and len(digits) <= _NUMBER_DIGITS:
-            return int(number)
-        if number in _ABSENT:
+    def span(self, text: str, spot: Spot) -> Versions | None:
+        """Return the version range in a text; None if it is unreadable."""
+        try:
+            return Versions.parse(text)
+        except ValueError as error:
+            self.report.add("VERSIONS_SYNTAX", str(error), spot)
             return None
-    report.add("KEY_TYPE", f"{key} takes an integer, not {_kind(value)}", spot.key(key))
-    return None
+
+    def integer(self, key: str) -> int | None:
+        """Return the integer of a key; None if it is absent or unreadable."""
+        value = self.values.get(key)
+        if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+            return value
+        if isinstance(value, float) and isfinite(value):
+            return int(value)
+        if isinstance(value, str):
+            number = trim(value)
+            digits = number[1:] if number[:1] in {"+", "-"} else number
+            if digits.isdecimal() and len(digits) <= _NUMBER_DIGITS:
+                return int(number)
+            if number in _ABSENT:
+                return None
+        self.refuse(key, "an integer", value)
+        return None
+
+    def boolean(self, key: str) -> bool:
+        """Return the truth value of a key; False if it is absent or unreadable."""
+        value = self.values.get(key)
+        if value is None or isinstance(value, int):
+            return bool(value)
+        if isinstance(value, str) and trim(value) in _BOOLEANS:
+            return _BOOLEANS[trim(value)]
+        self.refuse(key, "true or false", value)
+        return False
+
+    def items(self, key: str) -> Iterator[JsonObject]:
+        """Yield the objects in the list of a key; a single object may stand for a list of one."""
+        value = self.values.get(key)
+        if value is None:
+            return
+        single = not isinstance(value, list)
+        for index, item in enumerate([value] if single else value):
+            if not isinstance(item, dict):
+                self.refuse(key, "a list of objects", item)
+                continue
+            name = item.get("name")
+            at = self.spot.item(key, index, name if isinstance(name, str) else "")
+            yield JsonObject(item, at._replace(keys=(*self.spot.keys, key)) if single else at, self.report)
+
+    def spans(self, key: str) -> Iterator[tuple[Versions, str]]:
+        """Yield the version ranges that are the keys of the object of a key, each with its text."""
+        for text in self.values[key]:
+            span = self.span(text, self.spot.key(key).key(text))
+            if span is not None:
+                yield span, text
 
 
-def boolean(keys: Mapping[str, Any], key: str, spot: Spot, report: Report) -> bool:
-    """The truth value under a key; False where it is absent or none."""
-    value = keys.get(key)
-    if value is None or isinstance(value, int):
-        return bool(value)
-    if isinstance(value, str) and trim(value) in _BOOLEANS:
-        return _BOOLEANS[trim(value)]
-    report.add("KEY_TYPE", f"{key} takes true or false, not {_kind(value)}", spot.key(key))
-    return False
-
-
-def choice(value: Any, names: Sequence[str]) -> Any:
+def _choice(value: Any, names: Sequence[str]) -> Any:
     """Return one of the names for its index, which Jackson accepts, or for its text; any other value as it is."""
-    if isinstance(value, str):
-        value = trim(value)
-    number = value if type(value) is int else None
-    if isinstance(value, str) and value in _INDEXES:
-        number = int(value)
-    return names[number] if number is not None and 0 <= number < len(names) else value
-
-
-def items(keys: Mapping[str, Any], key: str, spot: Spot, report: Report) -> Iterator[tuple[Mapping[str, Any], Spot]]:
-    """The objects in the list under a key with their places; a single object may stand for a list of one."""
-    value = keys.get(key)
-    if value is None:
-        return
-    single = not isinstance(value, list)
-    for index, item in enumerate([value] if single else value):
-        if not isinstance(item, dict):
-            report.add("KEY_TYPE", f"{key} takes a list of objects, not {_kind(item)}", spot.key(key))
-            continue
-        name = item.get("name")
-        at = spot.item(key, index, name if isinstance(name, str) else "")
-        yield item, at._replace(keys=(*spot.keys, key)) if single else at
+    plain = trim(value) if isinstance(value, str) else value
+    number = plain if type(plain) is int else None
+    if isinstance(plain, str) and plain in _INDEXES:
+        number = int(plain)
+    return names[number] if number is not None and 0 <= number < len(names) else plain
 
 
 def _kind(value: object) -> str:
@@ -141,25 +159,19 @@ def element_encoding_at(field: FieldSpec, version: int) -> str | None:
     return _at(field.element_encoding, version)
 
 
-def read_encoding(
-    keys: Mapping[str, Any], key: str, versions: Versions, spot: Spot, report: Report
-) -> tuple[Encoding, ...]:
-    """The encodings under a key: a name for all of the field's versions, or an object of version ranges with names."""
-    value = keys.get(key)
+def _encoding(json: JsonObject, key: str, versions: Versions) -> tuple[Encoding, ...]:
+    """Return the encodings of a key: a name for all of the field's versions, or an object of version ranges with
+    names.
+    """
+    value = json.values.get(key)
     if value is None:
         return ()
     if isinstance(value, str):
         return (Encoding(versions, value),)
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value.values()):
-        report.add("KEY_TYPE", f"{key} takes a name, or an object of version ranges with names", spot.key(key))
+        json.add("KEY_TYPE", f"{key} takes a name, or an object of version ranges with names", key)
         return ()
-    rows = []
-    for span, name in value.items():
-        try:
-            rows.append(Encoding(Versions.parse(span), name))
-        except ValueError as error:
-            report.add("VERSIONS_SYNTAX", str(error), spot.key(key).key(span))
-    return tuple(rows)
+    return tuple(Encoding(span, value[text]) for span, text in json.spans(key))
 
 
 def _at(rows: tuple[Encoding, ...], version: int) -> str | None:
@@ -174,16 +186,13 @@ TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key",
 
 
 class Item(NamedTuple):
-    """A field as read: the model's field, the JSON object it came from, where that lies, and the sub-fields
-    likewise.
-    """
+    """A field as read: the model's field, its JSON object, and the sub-fields likewise."""
 
     spec: FieldSpec
-    keys: Mapping[str, Any]
-    spot: Spot
+    json: JsonObject
     items: tuple[Item, ...] = ()
     optional: bool = False
-    """True if it stood under `optionalFields`, the key of KIP-482's earlier draft."""
+    """True if it is in `optionalFields`, the key of KIP-482's earlier draft."""
 
     def walk(self) -> Iterator[Item]:
         """Yield this field and every one below it."""
@@ -202,139 +211,137 @@ class Struct(NamedTuple):
     """A common struct as read."""
 
     spec: StructSpec
-    keys: Mapping[str, Any]
-    spot: Spot
+    json: JsonObject
     items: tuple[Item, ...]
 
 
 class Definition(NamedTuple):
-    """A message definition as read; `report` holds the problems that reading met."""
+    """A message definition as read."""
 
     spec: MessageSpec
-    keys: Mapping[str, Any]
+    json: JsonObject
     items: tuple[Item, ...]
     structs: tuple[Struct, ...]
-    report: Report
+
+    @property
+    def top(self) -> tuple[Item, ...]:
+        """The fields of the message and of its common structs."""
+        return (*self.items, *(item for struct in self.structs for item in struct.items))
+
+    def by_path(self) -> Iterator[tuple[str, Item]]:
+        """Yield every field with its path, as `fields_by_path`; the fields of a common struct wherever it is used."""
+        common = {struct.spec.name: struct.items for struct in self.structs}
+        waiting = [("", item) for item in reversed(self.items)]
+        while waiting:
+            above, item = waiting.pop()
+            path = above + item.spec.json_name
+            yield path, item
+            inner = item.items or common.get(item.spec.struct_name or "", ())
+            waiting += [(f"{path}[]." if item.spec.is_array else f"{path}.", each) for each in reversed(inner)]
 
     def walk(self) -> Iterator[Item]:
         """Every field of the message and of its common structs, at any depth."""
-        for item in self._top():
+        for item in self.top:
             yield from item.walk()
 
     def walk_generated(self) -> Iterator[Item]:
         """Every field for which Kafka's generator may write a class, at any depth."""
-        for item in self._top():
+        for item in self.top:
             yield from item.walk_generated()
-
-    def _top(self) -> Iterator[Item]:
-        yield from self.items
-        for struct in self.structs:
-            yield from struct.items
 
 
 def read_definition(value: object, report: Report) -> Definition | None:
     """Read parsed JSON as a definition; None where it is no JSON object."""
-    top = Spot()
     if not isinstance(value, dict):
-        report.add("NOT_AN_OBJECT", "a definition is a JSON object", top)
+        report.add("NOT_AN_OBJECT", "a definition is a JSON object", Spot())
         return None
-    valid = versions(value, "validVersions", top, report)
-    flexible = versions(value, "flexibleVersions", top, report) or NONE
-    fields = _fields(value, flexible, top, report)
-    structs = tuple(_struct(keys, flexible, spot, report) for keys, spot in items(value, "commonStructs", top, report))
+    json = JsonObject(value, Spot(), report)
+    valid = json.versions("validVersions")
+    flexible = json.versions("flexibleVersions") or NONE
+    fields = _fields(json, flexible)
+    structs = tuple(_struct(each, flexible) for each in json.items("commonStructs"))
     spec = MessageSpec(
-        name=text(value, "name", top, report) or "",
-        type=text({"type": choice(value.get("type"), TYPES)}, "type", top, report) or "",
+        name=json.text("name") or "",
+        type=json.text("type", TYPES) or "",
         valid_versions=valid if valid is not None else NONE,
         flexible_versions=flexible,
         fields=tuple(item.spec for item in fields),
-        api_key=integer(value, "apiKey", top, report),
-        deprecated_versions=versions(value, "deprecatedVersions", top, report) or NONE,
+        api_key=json.integer("apiKey"),
+        deprecated_versions=json.versions("deprecatedVersions") or NONE,
         common_structs=tuple(struct.spec for struct in structs),
-        listeners=_listeners(value, top, report),
-        latest_version_unstable=boolean(value, "latestVersionUnstable", top, report),
-        header_versions=_header_versions(value, top, report),
+        listeners=_listeners(json),
+        latest_version_unstable=json.boolean("latestVersionUnstable"),
+        header_versions=_header_versions(json),
         file=report.file,
     )
-    return Definition(spec, value, fields, structs, report)
+    return Definition(spec, json, fields, structs)
 
 
-def _struct(keys: Mapping[str, Any], flexible: Versions, spot: Spot, report: Report) -> Struct:
-    fields = _fields(keys, flexible, spot, report)
+def _struct(json: JsonObject, flexible: Versions) -> Struct:
+    fields = _fields(json, flexible)
     spec = StructSpec(
-        name=text(keys, "name", spot, report) or "",
-        versions=versions(keys, "versions", spot, report) or NONE,
+        name=json.text("name") or "",
+        versions=json.versions("versions") or NONE,
         fields=tuple(item.spec for item in fields),
-        deprecated_versions=versions(keys, "deprecatedVersions", spot, report) or NONE,
+        deprecated_versions=json.versions("deprecatedVersions") or NONE,
     )
-    return Struct(spec, keys, spot, fields)
+    return Struct(spec, json, fields)
 
 
-def _fields(keys: Mapping[str, Any], flexible: Versions, spot: Spot, report: Report) -> tuple[Item, ...]:
-    plain = [_field(field, flexible, at, report) for field, at in items(keys, "fields", spot, report)]
-    optional = [
-        _field(field, flexible, at, report, optional=True) for field, at in items(keys, "optionalFields", spot, report)
-    ]
+def _fields(json: JsonObject, flexible: Versions) -> tuple[Item, ...]:
+    plain = [_field(field, flexible) for field in json.items("fields")]
+    optional = [_field(field, flexible, optional=True) for field in json.items("optionalFields")]
     return (*plain, *optional)
 
 
-def _field(keys: Mapping[str, Any], flexible: Versions, spot: Spot, report: Report, *, optional: bool = False) -> Item:
-    subfields = _fields(keys, flexible, spot, report) if "fields" in keys or "optionalFields" in keys else ()
-    tag = integer(keys, "tag", spot, report)
-    present = versions(keys, "versions", spot, report)
-    tagged = versions(keys, "taggedVersions", spot, report)
+def _field(json: JsonObject, flexible: Versions, *, optional: bool = False) -> Item:
+    items = _fields(json, flexible)
+    tag = json.integer("tag")
+    present = json.versions("versions")
+    tagged = json.versions("taggedVersions")
     if tagged is None:
         # KIP-482: a tag alone stands for all flexible versions of the message (of the field, if it says which it has).
         tagged = NONE if tag is None else flexible if present is None else flexible & present
     if present is None:
         present = tagged
-    text(keys, "about", spot, report)
-    kind = trim(text(keys, "type", spot, report) or "")
+    json.text("about")
+    kind = trim(json.text("type") or "")
     spec = FieldSpec(
-        name=text(keys, "name", spot, report) or "",
+        name=json.text("name") or "",
         type=f"[]{trim(kind[2:])}" if kind.startswith("[]") else kind,
         versions=present,
-        nullable_versions=versions(keys, "nullableVersions", spot, report) or NONE,
+        nullable_versions=json.versions("nullableVersions") or NONE,
         tagged_versions=tagged,
         tag=tag,
-        flexible_versions=versions(keys, "flexibleVersions", spot, report),
-        default=text(keys, "default", spot, report),
-        ignorable=boolean(keys, "ignorable", spot, report),
-        map_key=boolean(keys, "mapKey", spot, report),
-        zero_copy=boolean(keys, "zeroCopy", spot, report),
-        entity_type=text({"entityType": choice(keys.get("entityType"), ENTITIES)}, "entityType", spot, report),
-        fields=tuple(item.spec for item in subfields),
-        encoding=read_encoding(keys, "encoding", present, spot, report),
-        element_encoding=read_encoding(keys, "elementEncoding", present, spot, report),
+        flexible_versions=json.versions("flexibleVersions"),
+        default=json.text("default"),
+        ignorable=json.boolean("ignorable"),
+        map_key=json.boolean("mapKey"),
+        zero_copy=json.boolean("zeroCopy"),
+        entity_type=json.text("entityType", ENTITIES),
+        fields=tuple(item.spec for item in items),
+        encoding=_encoding(json, "encoding", present),
+        element_encoding=_encoding(json, "elementEncoding", present),
     )
-    return Item(spec, keys, spot, subfields, optional)
+    return Item(spec, json, items, optional)
 
 
-def _listeners(keys: Mapping[str, Any], spot: Spot, report: Report) -> tuple[str, ...]:
-    value = keys.get("listeners")
+def _listeners(json: JsonObject) -> tuple[str, ...]:
+    value = json.values.get("listeners")
     given = value if isinstance(value, list) else [] if value is None else [value]
-    names = [choice(name, ("broker", "controller")) for name in given]
+    names = [_choice(name, ("broker", "controller")) for name in given]
     if not all(isinstance(name, str) for name in names):
-        report.add("KEY_TYPE", "listeners is a list of names", spot.key("listeners"))
+        json.add("KEY_TYPE", "listeners is a list of names", "listeners")
     return tuple(name for name in names if isinstance(name, str))
 
 
-def _header_versions(keys: Mapping[str, Any], spot: Spot, report: Report) -> tuple[tuple[Versions, int], ...]:
-    value = keys.get("headerVersions")
+def _header_versions(json: JsonObject) -> tuple[tuple[Versions, int], ...]:
+    value = json.values.get("headerVersions")
     if value is None:
         return ()
-    at = spot.key("headerVersions")
     if not isinstance(value, dict):
-        report.add("KEY_TYPE", "headerVersions is an object of version ranges", at)
+        json.add("KEY_TYPE", "headerVersions is an object of version ranges", "headerVersions")
         return ()
-    rows = []
-    for key in value:
-        number = integer(value, key, at, report)
-        try:
-            span = Versions.parse(key)
-        except ValueError as error:
-            report.add("VERSIONS_SYNTAX", str(error), at.key(key))
-            continue
-        if number is not None:
-            rows.append((span, number))
-    return tuple(rows)
+    numbers = JsonObject(value, json.spot.key("headerVersions"), json.report)
+    rows = ((span, numbers.integer(text)) for span, text in json.spans("headerVersions"))
+    return tuple((span, number) for span, number in rows if number is not None)

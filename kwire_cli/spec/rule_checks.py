@@ -6,7 +6,6 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from kwire_cli.spec.files import Spot
 from kwire_cli.spec.kafka import API_VERSIONS
 from kwire_cli.spec.model import (
     FIXED_TYPES,
@@ -19,12 +18,11 @@ from kwire_cli.spec.model import (
     is_java_literal,
     parse_default,
 )
-from kwire_cli.spec.reading import ENCODABLE_TYPES, ENCODING_NAMES, ENTITIES, TYPES, stated
+from kwire_cli.spec.reading import ENCODABLE_TYPES, ENCODING_NAMES, ENTITIES, TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kwire_cli.spec.files import Report
     from kwire_cli.spec.model import Encoding, FieldSpec
     from kwire_cli.spec.reading import Definition, Item, Struct
 
@@ -43,27 +41,25 @@ def encoding_rules(definition: Definition) -> None:
                 item.spec.is_array and item.spec.element_type in ENCODABLE_TYPES,
             ),
         ):
-            if stated(item.keys, key):
-                _encoding(key, rows, item, definition, fits=fits)
+            if item.json.has(key):
+                _encoding(key, rows, item, fits=fits)
 
 
-def _encoding(key: str, rows: tuple[Encoding, ...], item: Item, definition: Definition, *, fits: bool) -> None:
-    report, spot = definition.report, item.spot.key(key)
+def _encoding(key: str, rows: tuple[Encoding, ...], item: Item, *, fits: bool) -> None:
     if not fits:
         array = "an array of " if key == "elementEncoding" else ""
-        report.add("ENCODING_TYPE", f"{key} needs {array}{', '.join(ENCODABLE_TYPES)}, not {item.spec.type}", spot)
+        item.json.add("ENCODING_TYPE", f"{key} needs {array}{', '.join(ENCODABLE_TYPES)}, not {item.spec.type}", key)
     for row in rows:
         if row.name not in ENCODING_NAMES:
-            report.add("ENCODING_NAME", f"{row.name!a} is none of {', '.join(ENCODING_NAMES)}", spot)
+            item.json.add("ENCODING_NAME", f"{row.name!a} is none of {', '.join(ENCODING_NAMES)}", key)
     # A range that occurs twice is one key of a parsed object: only the text shows that there were two.
-    twice = report.text is not None and any(keys[:-1] == spot.keys for keys, _ in report.text.duplicates)
+    twice = any(keys[:-1] == (*item.json.spot.keys, key) for keys, _ in item.json.report.duplicates)
     spans = sorted(row.versions for row in rows if row.versions)
     if twice or any(left.high >= right.low for left, right in pairwise(spans)):
-        report.add("ENCODING_OVERLAP", "two version ranges overlap", spot)
+        item.json.add("ENCODING_OVERLAP", "two version ranges overlap", key)
     if _union(spans) != [item.spec.versions]:
-        report.add(
-            "ENCODING_RANGES", f"the ranges are together not exactly the field's versions, {item.spec.versions}", spot
-        )
+        text = f"the ranges are together not exactly the field's versions, {item.spec.versions}"
+        item.json.add("ENCODING_RANGES", text, key)
 
 
 def _union(spans: list[Versions]) -> list[Versions]:
@@ -83,117 +79,112 @@ ENTITY_TYPES = dict(zip(ENTITIES, (None, "string", "int64", "string", "string", 
 
 def field_rules(definition: Definition) -> None:
     """Report what is wrong with fields taken by themselves, and with names that two share."""
-    report = definition.report
     for item in definition.walk():
-        _presence(item, report)
-        _type(item, report)
-        _default(item, report)
-        _flexible(item, definition)
-        _distinct_names(item.items, report)
-    _distinct_names(definition.items, report)
+        _presence(item)
+        _type(item)
+        _default(item)
+        _flexible(item, definition.spec.flexible_versions)
+        _distinct_names(item.items)
+    _distinct_names(definition.items)
     for struct in definition.structs:
-        _distinct_names(struct.items, report)
+        _distinct_names(struct.items)
     for item in definition.items:
         if item.spec.map_key:
-            report.add("MAP_KEY_TOP_LEVEL", "a field of the message itself cannot be a mapKey", item.spot.key("mapKey"))
+            item.json.add("MAP_KEY_TOP_LEVEL", "a field of the message itself cannot be a mapKey", "mapKey")
 
 
-def _presence(item: Item, report: Report) -> None:
+def _presence(item: Item) -> None:
     field = item.spec
     if not field.name:
-        report.add("FIELD_NAME_MISSING", "the field has no name", item.spot)
+        item.json.add("FIELD_NAME_MISSING", "the field has no name")
     elif not (field.name.isascii() and field.name.isalnum() and field.name[0].isalpha()):
-        report.add(
-            "FIELD_NAME_INVALID", f"{field.name!a} is not letters and digits, a letter first", item.spot.key("name")
-        )
-    if not stated(item.keys, "versions") and not field.versions:
-        report.add("FIELD_VERSIONS_MISSING", "the field has no versions", item.spot)
+        item.json.add("FIELD_NAME_INVALID", f"{field.name!a} is not letters and digits, a letter first", "name")
+    if not item.json.has("versions") and not field.versions:
+        item.json.add("FIELD_VERSIONS_MISSING", "the field has no versions")
     for key, versions in (
         ("versions", field.versions),
         ("nullableVersions", field.nullable_versions),
         ("taggedVersions", field.tagged_versions),
     ):
-        if not versions and versions != NONE and key in item.keys:
-            report.add("VERSIONS_REVERSED", "this range runs backwards and is taken as none", item.spot.key(key))
+        if not versions and versions != NONE and key in item.json.values:
+            item.json.add("VERSIONS_REVERSED", "this range runs backwards and is taken as none", key)
 
 
-def _type(item: Item, report: Report) -> None:
-    field, spot = item.spec, item.spot
+def _type(item: Item) -> None:
+    field = item.spec
     element = field.element_type
     if not field.type:
-        report.add("FIELD_TYPE_MISSING", "the field has no type", spot)
+        item.json.add("FIELD_TYPE_MISSING", "the field has no type")
     elif field.is_array and (not element or element.startswith("[]")):
-        report.add("FIELD_TYPE_ARRAY", "an array has elements of one type, which cannot be an array", spot.key("type"))
+        item.json.add("FIELD_TYPE_ARRAY", "an array has elements of one type, which cannot be an array", "type")
     elif element not in PRIMITIVE_TYPES and not field.struct_name:
-        report.add("FIELD_TYPE_UNKNOWN", f"{element!a} is neither a type nor the name of a struct", spot.key("type"))
+        item.json.add("FIELD_TYPE_UNKNOWN", f"{element!a} is neither a type nor the name of a struct", "type")
     elif field.struct_name and not _IDENTIFIER.fullmatch(element):
-        report.add("STRUCT_NAME_INVALID", f"{element!a} is not {_LETTERS}", spot.key("type"))
+        item.json.add("STRUCT_NAME_INVALID", f"{element!a} is not {_LETTERS}", "type")
     if field.nullable_versions and field.type in FIXED_TYPES:
-        report.add("NULLABLE_TYPE", f"the type {field.type} cannot be null", spot.key("nullableVersions"))
+        item.json.add("NULLABLE_TYPE", f"the type {field.type} cannot be null", "nullableVersions")
     if item.items and not field.struct_name:
         rule = "SUBFIELDS_IGNORED" if field.is_array else "SUBFIELDS_ON_NON_STRUCT"
-        report.add(rule, f"the type {field.type} has no sub-fields", spot.key("fields"))
+        item.json.add(rule, f"the type {field.type} has no sub-fields", "fields")
     if field.zero_copy and field.type != "bytes":
-        report.add("ZERO_COPY_TYPE", "only bytes can be zeroCopy", spot.key("zeroCopy"))
+        item.json.add("ZERO_COPY_TYPE", "only bytes can be zeroCopy", "zeroCopy")
     if field.zero_copy and field.tag is not None:
-        report.add("ZERO_COPY_TAGGED", "a tagged field cannot be zeroCopy", spot.key("zeroCopy"))
+        item.json.add("ZERO_COPY_TAGGED", "a tagged field cannot be zeroCopy", "zeroCopy")
     if field.entity_type is not None:
-        _entity_type(field, item, report)
+        _entity_type(field, item)
 
 
-def _entity_type(field: FieldSpec, item: Item, report: Report) -> None:
-    spot = item.spot.key("entityType")
+def _entity_type(field: FieldSpec, item: Item) -> None:
     if field.entity_type not in ENTITY_TYPES:
-        report.add("ENTITY_TYPE_UNKNOWN", f"{field.entity_type!a} is none of {', '.join(ENTITY_TYPES)}", spot)
+        item.json.add(
+            "ENTITY_TYPE_UNKNOWN", f"{field.entity_type!a} is none of {', '.join(ENTITY_TYPES)}", "entityType"
+        )
         return
     expected = ENTITY_TYPES[field.entity_type]
     if expected and expected != field.element_type:
-        report.add("ENTITY_TYPE_MISMATCH", f"{field.entity_type} is a {expected}, not {field.element_type}", spot)
+        text = f"{field.entity_type} is a {expected}, not {field.element_type}"
+        item.json.add("ENTITY_TYPE_MISMATCH", text, "entityType")
 
 
-def _default(item: Item, report: Report) -> None:
-    field, spot = item.spec, item.spot.key("default")
+def _default(item: Item) -> None:
+    field = item.spec
     if not field.default:
         return
     if field.type == "records" and field.default != "null":
-        report.add("DEFAULT_IGNORED", f"{field.default!a} is not a default of records", spot)
+        item.json.add("DEFAULT_IGNORED", f"{field.default!a} is not a default of records", "default")
         return
     try:
         value = parse_default(field)
     except ValueError as error:
-        report.add("DEFAULT_INVALID", str(error), spot)
+        item.json.add("DEFAULT_INVALID", str(error), "default")
         return
     if value is None and field.type != "records" and not field.nullable_versions.covers(field.versions):
-        report.add("DEFAULT_NULL_NOT_NULLABLE", "the field is not nullable in all its versions", spot)
+        item.json.add("DEFAULT_NULL_NOT_NULLABLE", "the field is not nullable in all its versions", "default")
     if type(value) is int and not is_java_literal(field.default):
-        report.add("DEFAULT_IN_JAVA", f"{field.default!a} is another number in Java, or does not compile", spot)
+        item.json.add("DEFAULT_IN_JAVA", f"{field.default!a} is another number in Java, or does not compile", "default")
 
 
-def _flexible(item: Item, definition: Definition) -> None:
-    flexible, spot = item.spec.flexible_versions, item.spot.key("flexibleVersions")
+def _flexible(item: Item, of_message: Versions) -> None:
+    key, flexible = "flexibleVersions", item.spec.flexible_versions
     if flexible is None:
-        if item.keys.get("flexibleVersions"):
-            definition.report.add("VERSIONS_SYNTAX", "a blank text is not a version range", spot)
+        if item.json.values.get(key):
+            item.json.add("VERSIONS_SYNTAX", "a blank text is not a version range", key)
         return
     if item.spec.type not in {"string", "bytes"}:
-        definition.report.add("FIELD_FLEXIBLE_TYPE", "only string and bytes have flexibleVersions of their own", spot)
+        item.json.add("FIELD_FLEXIBLE_TYPE", "only string and bytes have flexibleVersions of their own", key)
     reversed_range = not flexible and flexible != NONE
-    if reversed_range or not definition.spec.flexible_versions.covers(flexible):
-        definition.report.add(
-            "FIELD_FLEXIBLE_NOT_SUBSET",
-            f"{flexible} is not within the message's {definition.spec.flexible_versions}",
-            spot,
-        )
+    if reversed_range or not of_message.covers(flexible):
+        item.json.add("FIELD_FLEXIBLE_NOT_SUBSET", f"{flexible} is not within the message's {of_message}", key)
 
 
-def _distinct_names(items: Iterable[Item], report: Report) -> None:
+def _distinct_names(items: Iterable[Item]) -> None:
     names: dict[str, set[str]] = {}
     for item in items:
         same = names.setdefault(item.spec.json_name, set())
         if item.spec.name in same:
-            report.add("FIELD_NAME_DUPLICATE", f"another field here has the name {item.spec.name!a}", item.spot)
+            item.json.add("FIELD_NAME_DUPLICATE", f"another field here has the name {item.spec.name!a}")
         elif same:
-            report.add("FIELD_NAME_CASE", f"another field here has the name {', '.join(sorted(same))!a}", item.spot)
+            item.json.add("FIELD_NAME_CASE", f"another field here has the name {', '.join(sorted(same))!a}")
         same.add(item.spec.name)
 
 
@@ -205,80 +196,79 @@ _MAX_TAG = 2**31 - 1
 
 def tag_rules(definition: Definition) -> None:
     """Report what is wrong with tagged fields, and with the tags of each struct."""
-    report = definition.report
     groups = [definition.items, *(struct.items for struct in definition.structs)]
     for item in definition.walk():
-        _keys(item, report)
+        _keys(item)
         if item.spec.tag is not None:
-            _tagged(item, definition)
+            _tagged(item, definition.spec.flexible_versions)
         elif not item.spec.tagged_versions and item.spec.tagged_versions != NONE:
-            report.add("TAGGED_NOT_FLEXIBLE", "a range that runs backwards", item.spot.key("taggedVersions"))
+            item.json.add("TAGGED_NOT_FLEXIBLE", "a range that runs backwards", "taggedVersions")
         groups.append(item.items)
     for group in groups:
-        _numbers(group, report)
+        _numbers(group)
 
 
-def _keys(item: Item, report: Report) -> None:
-    field, spot = item.spec, item.spot
-    has_versions = stated(item.keys, "taggedVersions")
+def _keys(item: Item) -> None:
+    field = item.spec
+    has_versions = item.json.has("taggedVersions")
     if field.tag is None:
         if field.tagged_versions:
-            report.add("TAGGED_VERSIONS_WITHOUT_TAG", "taggedVersions needs a tag", spot.key("taggedVersions"))
+            item.json.add("TAGGED_VERSIONS_WITHOUT_TAG", "taggedVersions needs a tag", "taggedVersions")
         if item.optional:
-            report.add("DRAFT_TAG_MISSING", "a field in optionalFields has a tag", spot)
+            item.json.add("DRAFT_TAG_MISSING", "a field in optionalFields has a tag")
         return
     if not 0 <= field.tag <= _MAX_TAG:
-        report.add("TAG_RANGE", f"{field.tag} is not from 0 to {_MAX_TAG}", spot.key("tag"))
+        item.json.add("TAG_RANGE", f"{field.tag} is not from 0 to {_MAX_TAG}", "tag")
     if not has_versions or not field.tagged_versions:
-        report.add("TAG_WITHOUT_TAGGED_VERSIONS", "a tag needs taggedVersions", spot.key("tag"))
-    elif not stated(item.keys, "versions"):
-        report.add(
+        item.json.add("TAG_WITHOUT_TAGGED_VERSIONS", "a tag needs taggedVersions", "tag")
+    elif not item.json.has("versions"):
+        item.json.add(
             "KIP482_VERSIONS_MISSING",
             "KIP-482 requires versions where taggedVersions appears",
-            spot.key("taggedVersions"),
+            "taggedVersions",
         )
     if not item.optional:
-        report.add("DRAFT_TAG_OUTSIDE", "the draft has tagged fields in optionalFields", spot.key("tag"))
+        item.json.add("DRAFT_TAG_OUTSIDE", "the draft has tagged fields in optionalFields", "tag")
 
 
-def _tagged(item: Item, definition: Definition) -> None:
-    field, report, spot = item.spec, definition.report, item.spot.key("taggedVersions")
+def _tagged(item: Item, of_message: Versions) -> None:
+    field, key = item.spec, "taggedVersions"
     tagged = field.tagged_versions
     if field.map_key:
-        report.add("TAG_MAP_KEY", "a tagged field cannot be a mapKey", item.spot.key("mapKey"))
+        item.json.add("TAG_MAP_KEY", "a tagged field cannot be a mapKey", "mapKey")
     if field.is_array:
-        report.add("DRAFT_TAGGED_ARRAY", "the draft forbids tagged arrays", item.spot.key("type"))
+        item.json.add("DRAFT_TAGGED_ARRAY", "the draft forbids tagged arrays", "type")
     if tagged and tagged.high != MAX:
-        report.add("TAGGED_VERSIONS_CLOSED", "taggedVersions is not open-ended", spot)
+        item.json.add("TAGGED_VERSIONS_CLOSED", "taggedVersions is not open-ended", key)
     if not field.versions.covers(tagged):
-        report.add("TAGGED_NOT_IN_VERSIONS", f"{tagged} is not within the field's {field.versions}", spot)
-    flexible = definition.spec.flexible_versions if field.flexible_versions is None else field.flexible_versions
+        item.json.add("TAGGED_NOT_IN_VERSIONS", f"{tagged} is not within the field's {field.versions}", key)
+    flexible = of_message if field.flexible_versions is None else field.flexible_versions
     if not flexible.covers(tagged):
-        report.add("TAGGED_NOT_FLEXIBLE", f"{tagged} is not within the flexible versions, {flexible}", spot)
+        item.json.add("TAGGED_NOT_FLEXIBLE", f"{tagged} is not within the flexible versions, {flexible}", key)
     both = field.nullable_versions & tagged
     if both and both != tagged:
-        report.add(
+        item.json.add(
             "TAGGED_PARTLY_NULLABLE",
             "a tagged field is nullable in all its tagged versions or in none",
-            item.spot.key("nullableVersions"),
+            "nullableVersions",
         )
 
 
-def _numbers(items: Sequence[Item], report: Report) -> None:
+def _numbers(items: Sequence[Item]) -> None:
     tags: set[int] = set()
     for item in items:
         tag = item.spec.tag
         if tag is None:
             continue
         if tag in tags:
-            report.add("TAG_DUPLICATE", f"another field here has the tag {tag}", item.spot.key("tag"))
+            item.json.add("TAG_DUPLICATE", f"another field here has the tag {tag}", "tag")
         tags.add(tag)
     for item in items:
         if item.spec.tag is not None and item.spec.tag >= len(tags):
-            report.add(
+            item.json.add(
                 "TAG_NOT_CONTIGUOUS",
                 f"{len(tags)} tags run from 0 to {len(tags) - 1}, but this is {item.spec.tag}",
-                item.spot.key("tag"),
+                "tag",
             )
 
 
@@ -289,7 +279,6 @@ _KEYED = frozenset({"request", "response", "metadata", "coordinator-key", "coord
 _HEADERS = {"request": 3, "response": 1}
 """The newest header version: 3 is KIP-1313's."""
 _FLEXIBLE_HEADERS = {"request": 2, "response": 1}
-_TOP = Spot()
 _IDENTIFIER = re.compile("[A-Za-z][A-Za-z0-9_]*")
 _LETTERS = "letters, digits and underscores, a letter first"
 
@@ -299,110 +288,116 @@ def message_rules(definition: Definition) -> None:
     _name_and_type(definition)
     _message_versions(definition)
     _request_keys(definition)
-    if stated(definition.keys, "headerVersions"):
+    if definition.json.has("headerVersions"):
         _header_versions(definition)
 
 
 def _name_and_type(definition: Definition) -> None:
-    spec, report = definition.spec, definition.report
-    if definition.keys.get("name") is None:
-        report.add("NAME_MISSING", "the message has no name", _TOP)
+    spec = definition.spec
+    if definition.json.values.get("name") is None:
+        definition.json.add("NAME_MISSING", "the message has no name")
     elif not _IDENTIFIER.fullmatch(spec.name):
-        report.add("MESSAGE_NAME_INVALID", f"{spec.name!a} is not {_LETTERS}", _TOP.key("name"))
+        definition.json.add("MESSAGE_NAME_INVALID", f"{spec.name!a} is not {_LETTERS}", "name")
     elif spec.type in {"request", "response"} and not spec.name.endswith(spec.type.capitalize()):
-        report.add(
+        definition.json.add(
             f"NAME_{spec.type.upper()}_SUFFIX",
             f"the name of a {spec.type} ends in {spec.type.capitalize()}",
-            _TOP.key("name"),
+            "name",
         )
     if not spec.type:
-        report.add("TYPE_MISSING", "the message has no type", _TOP)
+        definition.json.add("TYPE_MISSING", "the message has no type")
     elif spec.type not in TYPES:
-        report.add("TYPE_UNKNOWN", f"{spec.type!a} is none of {', '.join(TYPES)}", _TOP.key("type"))
+        definition.json.add("TYPE_UNKNOWN", f"{spec.type!a} is none of {', '.join(TYPES)}", "type")
     if spec.api_key is None and spec.type in _KEYED:
-        report.add("API_KEY_MISSING", f"a {spec.type} message has an apiKey", _TOP)
+        definition.json.add("API_KEY_MISSING", f"a {spec.type} message has an apiKey")
     elif spec.api_key is not None and not -MAX - 1 <= spec.api_key <= MAX:
-        report.add("API_KEY_RANGE", f"{spec.api_key} is not an int16", _TOP.key("apiKey"))
+        definition.json.add("API_KEY_RANGE", f"{spec.api_key} is not an int16", "apiKey")
 
 
 def _message_versions(definition: Definition) -> None:
-    spec, report = definition.spec, definition.report
-    if not stated(definition.keys, "validVersions"):
-        report.add("VALID_VERSIONS_MISSING", "the message has no validVersions", _TOP)
+    spec = definition.spec
+    if not definition.json.has("validVersions"):
+        definition.json.add("VALID_VERSIONS_MISSING", "the message has no validVersions")
     elif spec.valid_versions and spec.valid_versions.high == MAX:
-        report.add("VALID_VERSIONS_OPEN", "validVersions has no upper end", _TOP.key("validVersions"))
-    if definition.keys.get("flexibleVersions") is None:
+        definition.json.add("VALID_VERSIONS_OPEN", "validVersions has no upper end", "validVersions")
+    if definition.json.values.get("flexibleVersions") is None:
         if spec.valid_versions:
-            report.add("FLEXIBLE_VERSIONS_MISSING", "the message has no flexibleVersions", _TOP)
+            definition.json.add("FLEXIBLE_VERSIONS_MISSING", "the message has no flexibleVersions")
     elif spec.flexible_versions and spec.flexible_versions.high != MAX:
-        report.add(
-            "FLEXIBLE_VERSIONS_CLOSED", "flexibleVersions is neither none nor open-ended", _TOP.key("flexibleVersions")
+        definition.json.add(
+            "FLEXIBLE_VERSIONS_CLOSED", "flexibleVersions is neither none nor open-ended", "flexibleVersions"
         )
     for key, versions in (("validVersions", spec.valid_versions), ("flexibleVersions", spec.flexible_versions)):
         if not versions and versions != NONE:
-            report.add("VERSIONS_REVERSED", "this range runs backwards and is taken as none", _TOP.key(key))
+            definition.json.add("VERSIONS_REVERSED", "this range runs backwards and is taken as none", key)
     if spec.type == "coordinator-key":
         if spec.valid_versions != Versions(0, 0):
-            report.add(
+            definition.json.add(
                 "COORDINATOR_KEY_VERSIONS",
                 "a coordinator-key has the version 0 and no other",
-                _TOP.key("validVersions"),
+                "validVersions",
             )
         if spec.flexible_versions:
-            report.add(
-                "COORDINATOR_KEY_FLEXIBLE", "a coordinator-key has no flexible versions", _TOP.key("flexibleVersions")
+            definition.json.add(
+                "COORDINATOR_KEY_FLEXIBLE", "a coordinator-key has no flexible versions", "flexibleVersions"
             )
 
 
 def _request_keys(definition: Definition) -> None:
-    spec, report = definition.spec, definition.report
+    spec = definition.spec
     for name in spec.listeners:
         if name not in LISTENERS:
-            report.add("LISTENER_UNKNOWN", f"{name!a} is none of {', '.join(sorted(LISTENERS))}", _TOP.key("listeners"))
+            definition.json.add("LISTENER_UNKNOWN", f"{name!a} is none of {', '.join(sorted(LISTENERS))}", "listeners")
         elif name == "zkBroker":
-            report.add("LISTENER_REMOVED", "Kafka has no listener zkBroker since 4.0", _TOP.key("listeners"))
+            definition.json.add("LISTENER_REMOVED", "Kafka has no listener zkBroker since 4.0", "listeners")
     if spec.type == "request":
         return
     if spec.listeners:
-        report.add("LISTENERS_ON_NON_REQUEST", "only requests have listeners", _TOP.key("listeners"))
+        definition.json.add("LISTENERS_ON_NON_REQUEST", "only requests have listeners", "listeners")
     if spec.latest_version_unstable:
-        report.add(
+        definition.json.add(
             "UNSTABLE_ON_NON_REQUEST",
             "only requests have an unstable latest version",
-            _TOP.key("latestVersionUnstable"),
+            "latestVersionUnstable",
         )
 
 
 def _header_versions(definition: Definition) -> None:
-    spec, report, at = definition.spec, definition.report, _TOP.key("headerVersions")
+    spec, at = definition.spec, "headerVersions"
     if spec.type not in _HEADERS or not spec.valid_versions:
-        report.add("HEADER_VERSIONS_TYPE", "only requests and responses with valid versions have headerVersions", at)
+        definition.json.add(
+            "HEADER_VERSIONS_TYPE", "only requests and responses with valid versions have headerVersions", at
+        )
         return
     expected, before = 0, 0
     for versions, header in spec.header_versions:
         if versions.low != expected:
-            report.add("HEADER_VERSIONS_RANGE", f"{versions} does not start at {expected}", at)
+            definition.json.add("HEADER_VERSIONS_RANGE", f"{versions} does not start at {expected}", at)
         expected = versions.high + 1
         if not 0 <= header <= _HEADERS[spec.type]:
-            report.add("HEADER_VERSIONS_VALUE", f"there is no {spec.type} header of version {header}", at)
+            definition.json.add("HEADER_VERSIONS_VALUE", f"there is no {spec.type} header of version {header}", at)
         if versions.low > spec.valid_versions.high:
-            report.add("HEADER_VERSIONS_BEYOND_VALID", f"{versions} starts above the highest valid version", at)
+            definition.json.add(
+                "HEADER_VERSIONS_BEYOND_VALID", f"{versions} starts above the highest valid version", at
+            )
         if header < before:
-            report.add("HEADER_VERSIONS_DECREASING", f"{header} comes after {before}", at)
+            definition.json.add("HEADER_VERSIONS_DECREASING", f"{header} comes after {before}", at)
         before = header
         _header_kind(definition, versions, header)
     if expected != MAX + 1:
-        report.add("HEADER_VERSIONS_RANGE", "the last range must be open-ended", at)
+        definition.json.add("HEADER_VERSIONS_RANGE", "the last range must be open-ended", at)
 
 
 def _header_kind(definition: Definition, versions: Versions, header: int) -> None:
-    spec, report, at = definition.spec, definition.report, _TOP.key("headerVersions")
+    spec, at = definition.spec, "headerVersions"
     if (spec.type, spec.api_key) == ("response", API_VERSIONS):
         # KIP-511: a client must be able to read this response whatever version the broker answers with.
         if header:
-            report.add("HEADER_VERSIONS_API_VERSIONS", "the response of api key 18 always has header version 0", at)
+            definition.json.add(
+                "HEADER_VERSIONS_API_VERSIONS", "the response of api key 18 always has header version 0", at
+            )
     elif header < _FLEXIBLE_HEADERS[spec.type] and versions & spec.flexible_versions & spec.valid_versions:
-        report.add(
+        definition.json.add(
             "HEADER_VERSIONS_NOT_FLEXIBLE",
             f"header version {header} is not flexible, but versions in {versions} are",
             at,
@@ -421,49 +416,43 @@ def struct_rules(definition: Definition) -> None:
 
 
 def _common_structs(definition: Definition) -> None:
-    report = definition.report
     names: set[str] = set()
     for struct in definition.structs:
         name = struct.spec.name
         if name and not _IDENTIFIER.fullmatch(name):
-            report.add("STRUCT_NAME_INVALID", f"{name!a} is not {_LETTERS}", struct.spot.key("name"))
+            struct.json.add("STRUCT_NAME_INVALID", f"{name!a} is not {_LETTERS}", "name")
         elif not name[:1].isupper():
-            report.add("STRUCT_NAME", "a common struct's name starts with a capital letter", struct.spot)
-        if not stated(struct.keys, "versions"):
-            report.add("STRUCT_VERSIONS_MISSING", "a common struct has versions", struct.spot)
+            struct.json.add("STRUCT_NAME", "a common struct's name starts with a capital letter")
+        if not struct.json.has("versions"):
+            struct.json.add("STRUCT_VERSIONS_MISSING", "a common struct has versions")
         if name in names:
-            report.add("STRUCT_DUPLICATE", f"another struct is called {name!a}", struct.spot.key("name"))
+            struct.json.add("STRUCT_DUPLICATE", f"another struct is called {name!a}", "name")
         names.add(name)
 
 
 def _inline_structs(definition: Definition, common: dict[str, Struct]) -> None:
-    report = definition.report
-    in_common = {item.spot.keys for struct in definition.structs for top in struct.items for item in top.walk()}
+    in_common = {item.json.spot.keys for struct in definition.structs for top in struct.items for item in top.walk()}
     names: set[str] = set()
     for item in definition.walk_generated():
         name = item.spec.struct_name
         if not name:
             continue
-        if item.items and not stated(item.keys, "versions"):
-            report.add(
-                "STRUCT_VERSIONS_MISSING", "a field with sub-fields has versions, even beside taggedVersions", item.spot
-            )
+        if item.items and not item.json.has("versions"):
+            item.json.add("STRUCT_VERSIONS_MISSING", "a field with sub-fields has versions, even beside taggedVersions")
         if name in common:
             if item.items:
-                report.add("STRUCT_INLINE_AND_COMMON", f"{name} is a common struct", item.spot.key("fields"))
+                item.json.add("STRUCT_INLINE_AND_COMMON", f"{name} is a common struct", "fields")
             continue
-        if item.spot.keys in in_common:
-            report.add(
-                "STRUCT_NOT_COMMON", f"a common struct uses {name}, so that must be common too", item.spot.key("type")
-            )
+        if item.json.spot.keys in in_common:
+            item.json.add("STRUCT_NOT_COMMON", f"a common struct uses {name}, so that must be common too", "type")
         elif name in names:
-            report.add(
+            item.json.add(
                 "STRUCT_DUPLICATE",
                 f"the struct {name} is described or used before; only a common one may be shared",
-                item.spot.key("type"),
+                "type",
             )
         elif not item.items:
-            report.add("STRUCT_EMPTY", f"the struct {name} is described nowhere", item.spot.key("type"))
+            item.json.add("STRUCT_EMPTY", f"the struct {name} is described nowhere", "type")
         names.add(name)
 
 
@@ -478,9 +467,9 @@ def _size(definition: Definition, common: dict[str, Struct]) -> None:
             name = item.spec.struct_name
             inner, rise = 0, 0
             if depth >= MAX_NESTING:
-                definition.report.add("STRUCT_TOO_LARGE", f"structs nest deeper than {MAX_NESTING} levels", item.spot)
+                item.json.add("STRUCT_TOO_LARGE", f"structs nest deeper than {MAX_NESTING} levels")
             elif name in above:
-                definition.report.add("STRUCT_RECURSIVE", f"the struct {name} contains itself", item.spot)
+                item.json.add("STRUCT_RECURSIVE", f"the struct {name} contains itself")
             elif item.items:
                 inner, rise = measure(item.items, above, depth + 1)
             elif name in common:
@@ -488,9 +477,7 @@ def _size(definition: Definition, common: dict[str, Struct]) -> None:
                     counts[name], heights[name] = measure(common[name].items, (*above, name), depth + 1)
                 inner, rise = counts[name], heights[name]
                 if depth + 1 + rise > MAX_NESTING:
-                    definition.report.add(
-                        "STRUCT_TOO_LARGE", f"structs nest deeper than {MAX_NESTING} levels", item.spot
-                    )
+                    item.json.add("STRUCT_TOO_LARGE", f"structs nest deeper than {MAX_NESTING} levels")
             count, height = min(count + 1 + inner, MAX_FIELDS + 1), max(height, rise + 1)
         return count, height
 
@@ -499,6 +486,4 @@ def _size(definition: Definition, common: dict[str, Struct]) -> None:
         if struct.spec.name not in counts:
             total += measure(struct.items, (struct.spec.name,), 1)[0]
     if total > MAX_FIELDS:
-        definition.report.add(
-            "STRUCT_TOO_LARGE", f"the layout has more than {MAX_FIELDS} fields", definition.items[0].spot
-        )
+        definition.items[0].json.add("STRUCT_TOO_LARGE", f"the layout has more than {MAX_FIELDS} fields")

@@ -233,37 +233,22 @@ ADVICE: dict[str, str] = {
 }
 """Advice that is no rule of any book, shown with `kwire lint --advice`."""
 
-TRAFFIC_ADVICE: dict[str, str] = {
-    "TRAFFIC_MOSTLY_DEFAULT": "A mandatory field is at its default in 90 % of its values or more, and as a "
-    "tagged one it would have saved bytes.",
-    "TRAFFIC_INT_WOULD_SHRINK": "An integer would have taken fewer bytes as a varint of KAFKA-9927.",
-    "TRAFFIC_TAG_CHEAPER_AS_FIELD": "A tagged field is there so often that its tags and sizes cost more than the field "
-    "would where it is left out.",
-}
-"""Advice from the values in captures, shown with `kwire lint --traffic`; docs/compare.md has this list."""
-
 
 # Hold one definition against a rule book: every violation at once.
 
 
-def check(text: str, file: str | None = None, rules: str = DEFAULT_BOOK) -> list[Finding]:
-    """Every violation of a rule book in a definition's text, in the order of the text; `rules` is one of BOOKS, else
-    InputError.
-    """
-    return examine(text, file, rules)[1]
-
-
 def examine(text: str, file: str | None, rules: str) -> tuple[Definition | None, list[Finding]]:
-    """A definition as far as it can be read, with every violation of a rule book in it."""
+    """A definition as far as it can be read, with every violation of a rule book in it, in the order of the text.
+
+    `rules` is one of BOOKS, else InputError.
+    """
     if rules not in GRAMMARS:
         raise InputError(f"no rule book is called {rules!a}; there are {', '.join(BOOKS)}")
     try:
-        parsed = parse(text, file=file, comments=True, trailing=True)
+        parsed = parse(text, file)
     except SpecError as error:
         return None, [Finding("JSON_SYNTAX", "error", error.reason, file, error.line, error.column)]
     report = Report(file, parsed)
-    for keys, place in parsed.duplicates:
-        report.findings.append(Finding("DUPLICATE_KEY", "error", f"the key {keys[-1]!a} occurs twice", file, *place))
     if parsed.trailing:
         report.findings.append(
             Finding("TRAILING_TOKENS", "error", "nothing may follow the definition", file, *parsed.trailing)
@@ -272,7 +257,11 @@ def examine(text: str, file: str | None, rules: str) -> tuple[Definition | None,
 
 
 def examine_value(value: object, report: Report, rules: str) -> tuple[Definition | None, list[Finding]]:
-    """As `examine`, from the parsed JSON; `report` holds what was found before and knows where things stand."""
+    """As `examine`, from the parsed JSON."""
+    report.findings += [
+        Finding("DUPLICATE_KEY", "error", f"the key {keys[-1]!a} occurs twice", report.file, *place)
+        for keys, place in report.duplicates
+    ]
     definition = read_definition(value, report)
     if definition:
         GRAMMARS[rules].unknown_keys(definition)
@@ -328,28 +317,22 @@ def _between(definitions: list[Definition]) -> list[Finding]:
     names: dict[str, Definition] = {}
     keys: dict[tuple[str, str | None, int], str] = {}
     for definition in definitions:
-        spec = definition.spec
+        spec, add = definition.spec, definition.json.add
         if spec.name in names:
-            findings.append(
-                _finding(
-                    "NAME_DUPLICATE", f"{spec.name} is defined in {names[spec.name].spec.file} too", definition, "name"
-                )
-            )
+            text = f"{spec.name} is defined in {names[spec.name].spec.file} too"
+            findings.append(add("NAME_DUPLICATE", text, "name"))
         names.setdefault(spec.name, definition)
         # An api that another one took over has that one's key by right.
         if spec.api_key is None or successor_of(spec.name):
             continue
         key = (spec.type, module_of(spec.name, spec.type), spec.api_key)
         if keys.setdefault(key, spec.name) != spec.name:
-            findings.append(
-                _finding(
-                    "API_KEY_DUPLICATE", f"{keys[key]} has the {spec.type} key {spec.api_key} too", definition, "apiKey"
-                )
-            )
+            text = f"{keys[key]} has the {spec.type} key {spec.api_key} too"
+            findings.append(add("API_KEY_DUPLICATE", text, "apiKey"))
     for name, definition in names.items():
         other = _other_half(name, definition.spec.type)
         if other and other not in names:
-            findings.append(_finding("PAIR_MISSING", f"there is no {other}", definition, "name"))
+            findings.append(definition.json.add("PAIR_MISSING", f"there is no {other}", "name"))
     return findings
 
 
@@ -357,9 +340,3 @@ def _other_half(name: str, kind: str) -> str | None:
     if kind == "request" and name.endswith("Request"):
         return name.removesuffix("Request") + "Response"
     return name.removesuffix("Response") + "Request" if kind == "response" and name.endswith("Response") else None
-
-
-def _finding(rule: str, message: str, definition: Definition, key: str) -> Finding:
-    text = definition.report.text
-    line, column = text.nearest((key,)) if text else (None, None)
-    return Finding(rule, "error", message, definition.spec.file, line, column, key)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from kwire_cli.spec.evolution.breaking import RULES as BREAKING, SEVERITIES
 from kwire_cli.spec.evolution.sources import is_revision
 from kwire_cli.spec.kafka import VERSION
-from kwire_cli.spec.rules import ADVICE, RULES, TRAFFIC_ADVICE
+from kwire_cli.spec.rules import ADVICE, RULES
 from kwire_cli.view.definitions import explained
 from kwire_cli.view.lines import escaped_lines
 
@@ -142,7 +142,7 @@ def explanation(rule: str) -> Explanation:
     if rule in RULES:
         books = ", ".join(RULES[rule].books)
         return Explanation(RULES[rule].summary, (f"A rule of {books}.",))
-    return Explanation((ADVICE | TRAFFIC_ADVICE)[rule], ("Advice, not a rule of a rule book.",))
+    return Explanation(ADVICE[rule], ("Advice, not a rule of a rule book.",))
 
 
 def _rule(rule: str, level: Level) -> dict[str, Any]:

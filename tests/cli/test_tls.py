@@ -60,7 +60,6 @@ def test_overhead_has_every_byte_of_the_streams():
         ("compare", "--format", "json", "--filter", "api == Metadata and kind == response", "--versions", "8-12"),
         ("stats", "--format", "json"),
         ("diff", "--frames", "7,19"),
-        ("lint", "specs", "--rules", "kafka9927", "--format", "json", "--traffic"),
     ],
 )
 def test_other_commands(arguments):

@@ -284,7 +284,7 @@ def definition(*fields, common=(), **keys):
     document = {"name": "Test", "type": "data", "validVersions": "0-1", "flexibleVersions": "1+"}
     document["fields"] = [_field(f) for f in fields]
     document["commonStructs"] = [struct | {"fields": [_field(f) for f in struct["fields"]]} for struct in common]
-    return load_text(json.dumps(document | keys)).spec
+    return load_text(json.dumps(document | keys))
 
 
 def _field(keys):

@@ -2,6 +2,13 @@
 
 import json
 
+from kwire_cli.spec.rules import DEFAULT_BOOK, examine
+
+
+def check(text, file=None, rules=DEFAULT_BOOK):
+    """The findings in one definition."""
+    return examine(text, file, rules)[1]
+
 
 def message(**keys):
     base = {"name": "M", "type": "data", "validVersions": "0-3", "flexibleVersions": "1+", "fields": []}

@@ -51,7 +51,7 @@ def test_each_use_of_a_common_struct_is_changed_by_itself() -> None:
 
 def test_a_struct_that_holds_itself_is_refused() -> None:
     text = '{"name": "AData", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": ['
-    spec = load_text(text + '{"name": "A", "type": "int8", "versions": "0"}]}').spec
+    spec = load_text(text + '{"name": "A", "type": "int8", "versions": "0"}]}')
     field = replace(spec.fields[0], type="S")
     loop = replace(spec, fields=(field,), common_structs=(StructSpec("S", spec.valid_versions, (field,)),))
     with pytest.raises(SpecError, match="nest deeper"):

@@ -4,13 +4,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from bad_definitions import IGNORED_STRUCTS
+from bad_definitions import IGNORED_STRUCTS, check
 from definition_mutations import mutations
 from kit.peers import jars, java
 
 from kwire_cli.errors import SpecError
 from kwire_cli.spec.files import read_text
-from kwire_cli.spec.rules import check, check_folder
+from kwire_cli.spec.rules import check_folder
 
 GENERATOR = {
     "org/apache/kafka/generator/4.3.1/generator-4.3.1.jar": "4c4b408a5c6d",

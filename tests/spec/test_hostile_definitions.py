@@ -63,7 +63,7 @@ def test_any_changed_definition_has_findings_with_places(text):
         assert all(finding.line and finding.column and finding.file in {"M.json", "N.json"} for finding in findings)
     advise(text, "M.json")
     try:
-        spec = load_text(text, "M.json").spec
+        spec = load_text(text, "M.json")
     except SpecError as error:
         place = (error.file, error.line)
     else:

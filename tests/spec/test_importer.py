@@ -1,3 +1,4 @@
+import csv
 import json
 import shutil
 import zipfile
@@ -6,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from kwire_cli.spec.accepted import definition_text
+from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.files import specs_folder
-from kwire_cli.spec.importer import main
+from kwire_cli.spec.importer import index_row, main
 
 FACTS = Path(__file__).parents[3] / "shared" / "facts"
 NEW_FETCH = """// a licence
@@ -40,16 +42,26 @@ def test_the_writer_is_stable():
 
 
 @pytest.mark.shared
-def test_the_shipped_files_are_what_the_facts_give(tmp_path):
-    for name in ("releases.json", "index.json"):  # releases and early layouts that the facts don't hold are kept
-        shutil.copy(Path(specs_folder()) / name, tmp_path)
-    assert main(["--specs", str(tmp_path), "facts", str(FACTS)]) == 0
-    shipped = files(Path(specs_folder()))
-    assert {name: shipped.get(name) for name in files(tmp_path)} == files(tmp_path)
-    union = {row["name"]: row for row in json.loads((FACTS / "kafka-union.json").read_text("utf-8"))}
-    assert {name: json.loads(text) for name, text in shipped.items() if name[0].isupper()} == {
-        f"{name}.json": row for name, row in union.items()
+def test_the_shipped_files_are_what_kafkas_releases_have():
+    union = json.loads((FACTS / "kafka-union.json").read_text("utf-8"))
+    shipped = {path.name: json.loads(path.read_text("utf-8")) for path in Path(specs_folder()).glob("*.json")}
+    assert {name: row for name, row in shipped.items() if name[0].isupper()} == {
+        f"{row['name']}.json": row for row in union
     }
+    assert shipped["index.json"]["messages"] == [index_row(definition) for definition in union]
+    errors = [line.split("\t") for line in (FACTS / "error-codes.tsv").read_text("utf-8").splitlines()[1:]]
+    assert [(str(row["code"]), row["name"]) for row in shipped["errors.json"]["errors"]] == [
+        (code, name) for code, name, *_ in errors
+    ]
+
+
+@pytest.mark.shared
+def test_header_versions_are_those_of_kafka():
+    with (FACTS / "header-versions.tsv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            key, version = int(row["apiKey"]), int(row["version"])
+            headers = catalog().request_header_version(key, version), catalog().response_header_version(key, version)
+            assert headers == (int(row["requestHeaderVersion"]), int(row["responseHeaderVersion"]))
 
 
 def test_a_release_replaces_by_name_and_tells_what_it_dropped(specs, tmp_path, capsys):
@@ -70,7 +82,7 @@ def test_a_release_replaces_by_name_and_tells_what_it_dropped(specs, tmp_path, c
         "new: FooRequest",
         "replaced: FetchRequest",
         "dropped: FetchRequest: versions 0-18 are now 4-19",
-        "dropped: FetchRequest: field MinBytes is gone",
+        "dropped: FetchRequest: field minBytes is gone",
     } <= set(told)
     after = files(specs)
     assert changed(before, after) == {
@@ -78,6 +90,7 @@ def test_a_release_replaces_by_name_and_tells_what_it_dropped(specs, tmp_path, c
         "FooRequest.json",
         "index.json",
         "releases.json",
+        "kafka-4.4/FetchRequest.json",
     }
     fetch = json.loads(after["FetchRequest.json"])
     assert fetch["fields"] == [
@@ -98,46 +111,40 @@ def test_a_release_replaces_by_name_and_tells_what_it_dropped(specs, tmp_path, c
     assert "0" not in releases["4.5"]["accepted"]
 
 
-def test_what_a_release_accepts_is_written_down_alone(specs, tmp_path, capsys):
-    folder = tmp_path / "json"
-    folder.mkdir()
-    (folder / "FooRequest.json").write_text(
+def test_what_a_release_accepts_and_deprecates(specs, tmp_path):
+    (tmp_path / "FooRequest.json").write_text(
         FOO.replace('"0",', '"0-3", "deprecatedVersions": "0-1", "latestVersionUnstable": true,', 1)
     )
-    (folder / "BarRequest.json").write_text(
+    (tmp_path / "BarRequest.json").write_text(
         FOO.replace("Foo", "Bar").replace("99", "98").replace('"0",', '"0", "latestVersionUnstable": true,', 1)
     )
-    before = files(specs)
-    assert main(["--specs", str(specs), "accepted", "10.1.2", str(folder)]) == 0
-    assert capsys.readouterr().out == "10.1.2 accepts 1 apis\n"
-    after = files(specs)
-    assert changed(before, after) == {"releases.json"}
-    assert json.loads(after["releases.json"])["10.1"] == {"accepted": {"99": "0-2"}, "deprecated": {"99": "0-1"}}
-    assert main(["--specs", str(specs), "accepted", "10.2", str(tmp_path / "json" / ".." / "specs" / "kafka-4.0")]) == 2
-    assert "there is no request of Kafka 10.2" in capsys.readouterr().err
+    names = [str(tmp_path / f"{name}Request.json") for name in ("Foo", "Bar")]
+    assert main(["--specs", str(specs), "release", "10.1.2", *names]) == 0
+    releases = json.loads(files(specs)["releases.json"])
+    row = releases["10.1"]
+    assert row["accepted"] == releases["4.4"]["accepted"] | {"99": "0-2"}
+    assert row["deprecated"] == {**releases["4.4"].get("deprecated", {}), "99": "0-1"}
 
 
-def test_layouts_are_kept_that_the_next_newer_one_does_not_read(specs, tmp_path, capsys):
+def test_layouts_are_kept_that_a_release_does_not_read(specs, tmp_path):
     def release(name, *fields):
-        folder = tmp_path / name
-        folder.mkdir()
         rows = [{"name": field, "type": "int32", "versions": "0+", "about": "prose"} for field in fields]
         definition = json.loads((specs / "ShareGroupMetadataValue.json").read_text("utf-8")) | {"fields": rows}
-        (folder / "a.json").write_text(json.dumps(definition))
-        (folder / "b.json").write_text(FOO)
-        assert main(["--specs", str(specs), "layouts", f"{name}.1", str(folder)]) == 0
-        return capsys.readouterr().out
+        (tmp_path / "a.json").write_text(json.dumps(definition))
+        assert main(["--specs", str(specs), "release", name, str(tmp_path / "a.json")]) == 0
 
     before = files(specs)
-    assert release("4.2", "Epoch", "Other") == "ShareGroupMetadataValue 0\n"
-    assert release("4.1", "Epoch", "Renamed") == ""
-    assert release("3.8", "Epoch") == ""  # as 4.0
-    assert release("3.5", "Epoch", "Other", "More") == "ShareGroupMetadataValue 0\n"
+    release("4.5", "Epoch", "Other")
+    release("4.6", "Epoch", "Renamed")
+    release("4.7", "Epoch")
     after = files(specs)
-    written = {f"kafka-{name}/ShareGroupMetadataValue.json" for name in ("3.5", "4.2")}
-    assert changed(before, after) == {*written, "index.json"}
+    written = {f"kafka-{name}/ShareGroupMetadataValue.json" for name in ("4.4", "4.6")}
+    assert changed(before, after) == {*written, "ShareGroupMetadataValue.json", "index.json", "releases.json"}
+    assert after["kafka-4.4/ShareGroupMetadataValue.json"] == before["ShareGroupMetadataValue.json"]
     assert not [name for name in written if "prose" in after[name]]
-    assert [*json.loads(after["index.json"])["releases"]] == ["3.5", "3.6", "3.7", "3.9", "4.0", "4.2"]
+    index = json.loads(after["index.json"])
+    assert [*index["releases"]] == ["3.6", "3.7", "3.9", "4.0", "4.4", "4.6"]
+    assert index["releases"]["4.6"] == {"ShareGroupMetadataValue": "0"}
 
 
 def test_definitions_are_added_with_their_lines_in_the_index(specs, tmp_path, capsys):
@@ -168,7 +175,7 @@ def test_definitions_are_added_with_their_lines_in_the_index(specs, tmp_path, ca
     ("text", "said"),
     [
         (FOO.replace('"fields": []', '"fields": [{"name": "A", "type": "nosuch", "versions": "0+"}]'), "Foo.json:1:"),
-        ("{}", "no message definition"),
+        ("{}", "the message has no name"),
         ("{", "Foo.json"),
     ],
 )

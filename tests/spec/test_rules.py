@@ -1,12 +1,12 @@
 from pathlib import Path
 
 import pytest
-from bad_definitions import BAD, BOOK_OF, IGNORED_STRUCTS, MANY, MORE_BAD, field, message, tagged, with_field
+from bad_definitions import BAD, BOOK_OF, IGNORED_STRUCTS, MANY, MORE_BAD, check, field, message, tagged, with_field
 
 from kwire_cli.errors import InputError, SpecError
 from kwire_cli.spec.files import specs_folder
-from kwire_cli.spec.overlay import load_text
-from kwire_cli.spec.rules import ADVICE, BOOKS, FATAL, RULES, check, check_folder, check_many
+from kwire_cli.spec.overlay import load_text, read_text_leniently
+from kwire_cli.spec.rules import ADVICE, BOOKS, FATAL, RULES, check_folder, check_many
 
 ROOT = Path(__file__).parents[2]
 FOO_RESPONSE = (ROOT / "samples" / "definitions" / "kip482" / "FooResponse.json").read_text("utf-8")
@@ -32,8 +32,7 @@ def test_each_rule_finds_its_minimal_bad_definition(rule, text):
         assert error.value.line
         assert error.value.column
     else:
-        loaded = load_text(text)
-        assert all(finding.severity == "warning" for finding in loaded.findings)
+        load_text(text)
 
 
 @pytest.mark.parametrize("rule", MANY)
@@ -119,7 +118,7 @@ def test_a_tagged_array_is_nothing_but_the_drafts_business():
 
 def test_element_encoding_is_kwires_and_encoding_is_kafka_9927s():
     elements = with_field(type="[]int32", elementEncoding="packed32")
-    assert load_text(elements).findings == ()
+    assert read_text_leniently(elements)[1] == []
     assert ids(check(elements, rules="kafka9927")) == ["UNKNOWN_KEY"]
     encoded = with_field(encoding={"0-1": "fixed32", "2+": "upacked32"})
     assert check(encoded, rules="kafka9927") == []
@@ -134,9 +133,9 @@ def test_comments_and_coercions_are_legal_for_kafka():
     )
     assert check(text) == []
     loaded = load_text(text)
-    assert loaded.spec.fields[0].default == "-1"
-    assert loaded.spec.fields[0].tag == 0
-    assert loaded.spec.fields[0].ignorable
+    assert loaded.fields[0].default == "-1"
+    assert loaded.fields[0].tag == 0
+    assert loaded.fields[0].ignorable
 
 
 @pytest.mark.parametrize("text", IGNORED_STRUCTS)

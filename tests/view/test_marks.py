@@ -9,10 +9,10 @@ from kit.commands import examples
 
 from kwire_cli.spec.evolution.breaking import RULES as BREAKING, Break
 from kwire_cli.spec.files import Finding
-from kwire_cli.spec.rules import ADVICE, RULES, TRAFFIC_ADVICE
+from kwire_cli.spec.rules import ADVICE, RULES
 from kwire_cli.view.marks import break_marks, explanation, github_lines, lint_marks, sarif_text
 
-EVERY_RULE = [*BREAKING, *RULES, *ADVICE, *TRAFFIC_ADVICE]
+EVERY_RULE = [*BREAKING, *RULES, *ADVICE]
 TEXTS = st.text(st.characters(), max_size=40)
 NAMES = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters=":"), max_size=40),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
     from kwire_cli.engine.values import Body
 
 
-# Which elements of two lists belong together: by a key, or in order by a longest common subsequence.
+# Which elements of two lists belong together: by a key, or in order.
 
 MOST_CELLS = 4_000_000
-"""Comparisons of elements in all that the subsequences of two messages may take; beyond them elements belong together
-by position."""
+"""Comparisons of elements that aligning the lists of two messages may take. Beyond them, elements belong together by
+position.
+"""
 
 
 class Pair(NamedTuple):
@@ -53,43 +55,22 @@ class InOrder:
         self._cells = cells
 
     def pairs(self, a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
-        """A longest common subsequence; what lies between its elements belongs together by position, as far as there is
+        """Return the pairs of equal runs. What is between the runs belongs together by position, as far as there is
         some on both sides.
         """
         head = _same(zip(a, b, strict=False))
         tail = _same(zip(reversed(a[head:]), reversed(b[head:]), strict=False))
         ends = len(a) - tail, len(b) - tail
-        out = [Pair(i, i) for i in range(head)]
-        i, j = head, head
-        for x, y in [*self._subsequence(a[head : ends[0]], b[head : ends[1]]), (ends[0] - head, ends[1] - head)]:
-            out += _between(i, head + x, j, head + y)
-            if head + x < ends[0] and head + y < ends[1]:
-                out.append(Pair(head + x, head + y))
-            i, j = head + x + 1, head + y + 1
-        return out + [Pair(ends[0] + k, ends[1] + k) for k in range(tail)]
-
-    def _subsequence(self, a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
-        if not a or not b or len(a) * len(b) > self._cells:
-            return []
-        self._cells -= len(a) * len(b)
-        # longest[i][j]: how long the longest one of a[i:] and b[j:] is
-        longest = [[0] * (len(b) + 1)]
-        for x in reversed(a):
-            below, row = longest[-1], [0] * (len(b) + 1)
-            for j in range(len(b) - 1, -1, -1):
-                row[j] = below[j + 1] + 1 if x == b[j] else max(below[j], row[j + 1])
-            longest.append(row)
-        longest.reverse()
-        pairs, i, j = [], 0, 0
-        while longest[i][j] if i < len(a) and j < len(b) else 0:
-            if a[i] == b[j]:
-                pairs.append((i, j))
-                i, j = i + 1, j + 1
-            elif longest[i + 1][j] >= longest[i][j + 1]:
-                i += 1
-            else:
-                j += 1
-        return pairs
+        mine, other = a[head : ends[0]], b[head : ends[1]]
+        cells = len(mine) * len(other)
+        out = _between(0, head, 0, head)
+        if cells > self._cells:
+            out += _between(head, ends[0], head, ends[1])
+        else:
+            self._cells -= cells
+            for _, *run in SequenceMatcher(None, mine, other, autojunk=False).get_opcodes():
+                out += _between(*(head + bound for bound in run))
+        return out + _between(ends[0], len(a), ends[1], len(b))
 
 
 def _same(pairs: Iterable[tuple[Hashable, Hashable]]) -> int:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.roles import RecordsAs
-    from kwire_cli.records.payload_model import Payload
     from kwire_cli.spec.catalog import Catalog
 
     Hide = Callable[[Body], frozenset[int]]
@@ -218,35 +217,34 @@ def look_inside(catalog: Catalog, a: Body, b: Body, out: Comparison, hide: Hide)
     mine, other = (
         {entry.path: entry for entry in payloads_of(catalog, body.spec, body.version, body.tree)} for body in (a, b)
     )
+
+    def inside(each: Difference, one: Side, two: Side) -> Comparison | None:
+        p, q = mine.get(one.path), other.get(two.path)
+        if p is None or q is None or p.type != q.type or not p.body or not q.body:
+            return None
+        found = compare(Operand(p.body, hide(p.body)), Operand(q.body, hide(q.body)), at=each.at)
+        _replace(found, inside)
+        if p.version != q.version:
+            at, detail = each.at.below("version"), f"the version of the {p.type} in the bytes"
+            version = Difference("changed", at, Side(at.a, p.version), Side(at.b, q.version), detail)
+            found.differences.insert(0, version)
+        elif not found.differences:  # the bytes before the message differ
+            found.differences.append(each)
+        return found
+
     if mine and other:
-        out.differences = [inner for entry in out.differences for inner in _inside(entry, mine, other, out, hide)]
+        _replace(out, inside)
 
 
-def _inside(
-    each: Difference, mine: dict[str, Payload], other: dict[str, Payload], out: Comparison, hide: Hide
-) -> Iterator[Difference]:
-    comparable = each.kind == "changed" and each.a and each.b and each.a.item and each.b.item  # no secret
-    p = mine.get(each.a.path) if comparable and each.a else None
-    q = other.get(each.b.path) if comparable and each.b else None
-    if p is None or q is None or p.type != q.type or not p.body or not q.body:
-        yield each
-        return
-    comparison = Comparison()
-    compare(Operand(p.body, hide(p.body)), Operand(q.body, hide(q.body)), comparison, each.at)
-    out.other_layout = out.other_layout or comparison.other_layout
-    if p.version != q.version:
-        place = each.at.below("version")
-        yield _version(place, p, q)
-    elif not comparison.differences:  # the bytes before the message differ
-        yield each
-    for inner in comparison.differences:
-        yield from _inside(inner, mine, other, out, hide)
-
-
-def _version(at: At, p: Payload, q: Payload) -> Difference:
-    return Difference(
-        "changed", at, Side(at.a, p.version), Side(at.b, q.version), f"the version of the {p.type} in the bytes"
-    )
+def _replace(out: Comparison, inside: Callable[[Difference, Side, Side], Comparison | None]) -> None:
+    """Replace differences of bytes that are no secret by those of the messages in the bytes, if there are some."""
+    differences: list[Difference] = []
+    for each in out.differences:
+        shown = each.kind == "changed" and each.a and each.b and each.a.item and each.b.item
+        found = inside(each, each.a, each.b) if shown and each.a and each.b else None
+        out.other_layout = out.other_layout or (found is not None and found.other_layout)
+        differences += found.differences if found else [each]
+    out.differences = differences
 
 
 # Two requests, or two responses, of one api: size prefix, header and body compared.
@@ -305,22 +303,13 @@ def _forwarded(a: Frame, b: Frame, out: Comparison, reading: tuple[RecordsAs, Re
     carried = [entry.frame for frame in (a, b) if path for entry in frame.inside() if isinstance(entry, Forwarded)]
     if len(carried) != 2 or not all(frame.body for frame in carried) or carried[0].api != carried[1].api:
         return
-    differences: list[Difference] = []
-    for entry in out.differences:
-        if (
-            entry.kind == "changed"
-            and entry.a
-            and entry.b
-            and entry.a.item
-            and entry.b.item
-            and entry.a.item.node.name == path
-        ):
-            comparison = compare_frames(carried[0], carried[1], ({}, {}), reading, hide, entry.at)
-            out.other_layout = out.other_layout or comparison.other_layout
-            differences += comparison.differences
-        else:
-            differences.append(entry)
-    out.differences = differences
+
+    def inside(each: Difference, one: Side, _: Side) -> Comparison | None:
+        if not one.item or one.item.node.name != path:
+            return None
+        return compare_frames(carried[0], carried[1], ({}, {}), reading, hide, each.at)
+
+    _replace(out, inside)
 
 
 def _what(frame: Frame) -> str:

@@ -285,23 +285,37 @@ def _kind(a: list[Batch], b: list[Batch], last: int) -> tuple[str, int, str]:
     offset = max(x.base_offset, y.base_offset)
     if damage := _damage_or_epoch(a, b):
         return damage[0], offset, damage[1]
-    found = compare_records(a, b, last)
     is_one = len(a) == len(b) == 1 and (x.base_offset, x.last_offset) == (y.base_offset, y.last_offset)
     batches = "" if is_one else f"{len(a)} and {len(b)} batches for offsets {offset} to {last}; "
-    at = offset if is_one or found.first is None else found.first
-    if found.unread and found.changed is None:
-        return "UNREAD", offset, f"{batches}not all records of {' and '.join(found.unread)} can be read"
-    if found.changed is not None or (found.only_a and found.only_b):
-        fields = f": {found.fields}" if found.fields else ""
-        detail = f"the record at offset {found.first} is the first that differs{fields}"
+    notes: dict[str, list[Anomaly]] = {"a": [], "b": []}
+    mine, other = (_records(some, offset, last, notes[name]) for name, some in (("a", a), ("b", b)))
+    same, fields, is_keyless = 0, "", False
+    changed: int | None = None
+    lacking: int | None = None
+    lacks = Counter[str]()
+    for one, two in _by_offset(mine, other):
+        if one and two:
+            if (one.timestamp, one.key, one.value, one.headers) == (two.timestamp, two.key, two.value, two.headers):
+                same += 1
+            elif changed is None:
+                changed = one.offset
+                fields = differing_fields(a[0].source, one, two)
+        elif record := one or two:
+            lacks["b" if one else "a"] += 1
+            lacking = record.offset if lacking is None else min(lacking, record.offset)
+            is_keyless = is_keyless or record.key is None
+    unread = [name for name, found in notes.items() if _is_unread(found)]
+    if unread and changed is None:
+        return "UNREAD", offset, f"{batches}not all records of {' and '.join(unread)} can be read"
+    first = min((each for each in (changed, lacking) if each is not None), default=None)
+    at = offset if is_one or first is None else first
+    if changed is not None or len(lacks) > 1:
+        detail = f"the record at offset {first} is the first that differs{f': {fields}' if fields else ''}"
         return "RECORDS" if is_one else "BOUNDARIES", at, batches + detail
-    if found.first is not None:
-        lacks, count = ("b", found.only_a) if found.only_a else ("a", found.only_b)
-        detail = f"{lacks} lacks {count} of {found.same + count} records, the first at offset {found.lacking}"
-        return "MISSING" if found.is_keyless else "COMPACTED", at, batches + detail
-    if not is_one:
-        return "RECOMPRESSED", offset, f"{batches}{found.same} records are the same"
-    return _kind_of_header(a[0], b[0])
+    for name, count in lacks.items():
+        detail = f"{name} lacks {count} of {same + count} records, the first at offset {lacking}"
+        return "MISSING" if is_keyless else "COMPACTED", at, batches + detail
+    return _kind_of_header(a[0], b[0]) if is_one else ("RECOMPRESSED", offset, f"{batches}{same} records are the same")
 
 
 def _damage_or_epoch(a: list[Batch], b: list[Batch]) -> tuple[str, str] | None:
@@ -351,53 +365,6 @@ def _add_rest(out: Comparison, has: _Cursor, ended: _Cursor) -> None:
 
 
 # Records of the same offsets in two copies.
-
-
-@dataclass
-class RecordComparison:
-    """The records of two copies: how many are the same, and which ones differ.
-
-    `changed` is the offset of the first record that differs, and `fields` says in what. `only_a` and `only_b` count the
-    records that only one copy has, and `lacking` is the first offset of these. `is_keyless` is set if one of these has
-    no key, so that compaction cannot have removed it from the other copy. `unread` names the copies with records that
-    cannot be read.
-    """
-
-    same: int = 0
-    changed: int | None = None
-    only_a: int = 0
-    only_b: int = 0
-    lacking: int | None = None
-    is_keyless: bool = False
-    fields: str = ""
-    unread: tuple[str, ...] = ()
-
-    @property
-    def first(self) -> int | None:
-        """The first offset at which the copies differ; None if they do not."""
-        return min((offset for offset in (self.changed, self.lacking) if offset is not None), default=None)
-
-
-def compare_records(a: Sequence[Batch], b: Sequence[Batch], last: int) -> RecordComparison:
-    """Compare the records of two copies, from the first offset that both cover to `last`."""
-    out = RecordComparison()
-    first = max(a[0].head.base_offset, b[0].head.base_offset)
-    notes: dict[str, list[Anomaly]] = {"a": [], "b": []}
-    for one, two in _by_offset(_records(a, first, last, notes["a"]), _records(b, first, last, notes["b"])):
-        if one and two:
-            if (one.timestamp, one.key, one.value, one.headers) == (two.timestamp, two.key, two.value, two.headers):
-                out.same += 1
-            elif out.changed is None:
-                out.changed = one.offset
-                out.fields = differing_fields(a[0].source, one, two)
-            continue
-        out.only_a += one is not None
-        out.only_b += two is not None
-        if record := one or two:
-            out.lacking = record.offset if out.lacking is None else min(out.lacking, record.offset)
-            out.is_keyless = out.is_keyless or record.key is None
-    out.unread = tuple(name for name, found in notes.items() if _is_unread(found))
-    return out
 
 
 def _records(batches: Sequence[Batch], first: int, last: int, notes: list[Anomaly]) -> Iterator[Record]:

@@ -1,4 +1,4 @@
-"""Advice on definitions, as findings of rules: what needs no traffic, and what traffic tells."""
+"""Advice on definitions, as findings of rules. What traffic says of fields is in `advice`."""
 
 from __future__ import annotations
 
@@ -6,23 +6,16 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.advice import integers, taggable, tagged
-from kwire_cli.analysis.costs.advice_probes import Observed
-from kwire_cli.analysis.costs.advice_values import in_lines
 from kwire_cli.analysis.costs.forms import Form, carried, written_form
-from kwire_cli.errors import KwireError, SpecError, counted
+from kwire_cli.errors import KwireError, SpecError
 from kwire_cli.spec.files import Finding, Report, Spot, json_files, read_text
-from kwire_cli.spec.jsontext import parse
 from kwire_cli.spec.model import INTEGER_RANGES, NONE, default_value
-from kwire_cli.spec.reading import read_definition
 from kwire_cli.spec.rules import FATAL, LOADING, examine
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import FieldSpec, MessageSpec
     from kwire_cli.spec.reading import Definition, Item
 
@@ -116,7 +109,7 @@ def _upper_camel(definition: Definition) -> Judged:
         name = item.spec.name
         capital = _capital(name)
         yield (
-            item.spot.key("name"),
+            item.json.spot.key("name"),
             "" if name == capital else f"the name of a field begins with a capital letter: {capital}",
         )
 
@@ -126,7 +119,7 @@ def _plural(definition: Definition) -> Judged:
         if item.spec.is_array:
             words = _words(item.spec.name)
             yield (
-                item.spot.key("name"),
+                item.json.spot.key("name"),
                 "" if any(word.endswith("s") for word in words) else "the name of an array is a plural elsewhere",
             )
 
@@ -138,7 +131,7 @@ def _error_names(definition: Definition) -> Judged:
             wanted = ("ErrorMessage", "string") if field.type == "string" else ("ErrorCode", "int16")
             kept = _capital(field.name).endswith(wanted[0]) and field.type == wanted[1]
             yield (
-                item.spot,
+                item.json.spot,
                 ""
                 if kept
                 else (
@@ -153,7 +146,7 @@ def _unit_of_time(definition: Definition) -> Judged:
         field = item.spec
         if field.element_type in {"int32", "int64"} and _SPAN.search(field.name):
             yield (
-                item.spot.key("name"),
+                item.json.spot.key("name"),
                 "" if field.name.endswith("Ms") else f"the name of a span of time ends in its unit: {field.name}Ms",
             )
 
@@ -164,7 +157,7 @@ def _usual_type(definition: Definition) -> Judged:
         if usual and not item.spec.is_array and not item.spec.struct_name:
             wider = _wider(item.spec, usual)
             said = f"{item.spec.name} is {_article(usual)} elsewhere, not {_article(item.spec.type)}{wider}"
-            yield item.spot.key("type"), "" if item.spec.type == usual else said
+            yield item.json.spot.key("type"), "" if item.spec.type == usual else said
 
 
 def _entity(definition: Definition) -> Judged:
@@ -174,7 +167,7 @@ def _entity(definition: Definition) -> Judged:
         for entity, (names, kind) in ENTITIES.items():
             if names.fullmatch(item.spec.name) and item.spec.element_type == kind:
                 yield (
-                    item.spot,
+                    item.json.spot,
                     ""
                     if item.spec.entity_type == entity
                     else f"{item.spec.name} has the entityType {entity} elsewhere",
@@ -196,7 +189,8 @@ CONVENTIONS: dict[str, Callable[[Definition], Judged]] = {
 
 def conventions(definition: Definition) -> list[Finding]:
     """Return advice for each place where a definition does not keep a convention."""
-    report = Report(definition.report.file, definition.report.text)
+    of = definition.json.report
+    report = Report(of.file, of.text, of.base)
     for rule, judge in CONVENTIONS.items():
         for spot, wrong in judge(definition):
             if wrong:
@@ -259,7 +253,8 @@ def tag_advice(definition: Definition) -> list[Finding]:
     version = spec.valid_versions.high
     if not spec.valid_versions or version not in spec.flexible_versions:
         return []
-    report = Report(definition.report.file, definition.report.text)
+    of = definition.json.report
+    report = Report(of.file, of.text, of.base)
     for spot, items in _structs(definition):
         _judge(spec, version, spot, [item for item in items if version in item.spec.versions], report)
     return [finding._replace(severity="advice") for finding in report.findings]
@@ -267,8 +262,8 @@ def tag_advice(definition: Definition) -> list[Finding]:
 
 def _structs(definition: Definition) -> Iterator[tuple[Spot, Sequence[Item]]]:
     yield Spot().key("fields"), definition.items
-    yield from ((struct.spot, struct.items) for struct in definition.structs)
-    yield from ((item.spot, item.items) for item in definition.walk() if item.items)
+    yield from ((struct.json.spot, struct.items) for struct in definition.structs)
+    yield from ((item.json.spot, item.items) for item in definition.walk() if item.items)
 
 
 def _judge(spec: MessageSpec, version: int, spot: Spot, items: list[Item], report: Report) -> None:
@@ -285,7 +280,7 @@ def _judge(spec: MessageSpec, version: int, spot: Spot, items: list[Item], repor
             report.add(
                 "TAG_CHEAPER_AS_FIELD",
                 f"{sizes}: the tag saves bytes only if it is omitted in more than {left_out} cases",
-                item.spot.key("tag"),
+                item.json.spot.key("tag"),
             )
     spent, held = _SECTION + sum(cost.header for cost in costs), plain + sum(cost.value for cost in costs)
     if tagged and spent > held:
@@ -355,66 +350,3 @@ def advise(text: str, file: str | None = None) -> list[Finding]:
         return []
     advice = [*conventions(definition), *tag_advice(definition)]
     return sorted(advice, key=lambda finding: (finding.line or 0, finding.column or 0, finding.rule))
-
-
-def traffic_findings(catalog: Catalog, lines: Iterable[Captured]) -> list[Finding]:
-    """Return the advice from the lines of captures: files of definitions, places of fields, and what would be saved."""
-    observed = Observed(catalog)
-    for message in in_lines(lines):
-        observed.add(message)
-    fields = observed.seen().fields()
-    said: dict[str, list[tuple[str, str, str]]] = {}
-    for flag in taggable(fields):
-        text = f"at its default in {100 * flag.defaults:.1f} % of {counted(flag.count, 'value')}"
-        text += f"; as a tagged field it would have saved {counted(flag.saving, 'byte')}"
-        said.setdefault(flag.message, []).append((flag.path, "TRAFFIC_MOSTLY_DEFAULT", text))
-    for row in integers(fields):
-        name, size = min(((name, row.under[name]) for name in ("packed", "upacked")), key=lambda each: each[1])
-        if size < row.bytes:
-            text = (
-                f"{counted(row.count, 'value')}, {100 * row.negative:.1f} % negative: {counted(row.bytes, 'byte')}, "
-                f"and {size} as {name}{row.type[3:]}"
-            )
-            said.setdefault(row.message, []).append((row.path.removesuffix("[]"), "TRAFFIC_INT_WOULD_SHRINK", text))
-    for tag in tagged(fields):
-        text = f"there in {100 * tag.present:.1f} % of {counted(tag.count, 'structure')}"
-        text += f"; without a tag it would have saved {counted(tag.saving, 'byte')}"
-        said.setdefault(tag.message, []).append((tag.path, "TRAFFIC_TAG_CHEAPER_AS_FIELD", text))
-    findings = [finding for name in sorted(said) for finding in _placed(catalog.message(name), said[name])]
-    return sorted(
-        findings, key=lambda finding: (finding.file or "", finding.line or 0, finding.column or 0, finding.rule)
-    )
-
-
-def _placed(spec: MessageSpec, said: Sequence[tuple[str, str, str]]) -> Iterator[Finding]:
-    """The findings of one definition, where it stands in its file if that can be read."""
-    definition = _definition(spec)
-    spots = dict(_spots(definition, definition.items, "")) if definition else {}
-    for path, rule, text in said:
-        if definition and path in spots:
-            definition.report.add(rule, text, spots[path])
-            yield definition.report.findings.pop()._replace(severity="advice")
-        else:
-            yield Finding(rule, "advice", text, spec.file, path=f"{spec.name}.{path}")
-
-
-def _definition(spec: MessageSpec) -> Definition | None:
-    if not spec.file:
-        return None
-    try:
-        text = parse(read_text(spec.file), file=spec.file, comments=True, trailing=True)
-    except KwireError:
-        return None
-    return read_definition(text.value, Report(spec.file, text))
-
-
-def _spots(definition: Definition, items: Sequence[Item], above: str) -> Iterator[tuple[str, Spot]]:
-    """The places of all fields by the paths that `spec.changing` gives them; those of a common struct stand where that
-    is described.
-    """
-    common = {struct.spec.name: struct.items for struct in definition.structs}
-    for item in items:
-        path = above + item.spec.json_name
-        yield path, item.spot
-        inside = item.items or common.get(item.spec.struct_name or "", ())
-        yield from _spots(definition, inside, f"{path}[]." if item.spec.is_array else f"{path}.")

@@ -99,10 +99,10 @@ class Proposals:
         self._overlays: list[Overlay] = []
         self._known: dict[str, Proposed | None] = {}
         for file in files:
-            if "messages" in parse(read_text(file), file=file, comments=True).value:
+            if "messages" in parse(read_text(file), file).value:
                 self._overlays.append(load_overlay(file))
             else:
-                spec = load_file(file).spec
+                spec = load_file(file)
                 self._definitions[spec.name] = spec
         named = {name for overlay in self._overlays for name in overlay.messages if name != EVERY}
         for name in (*self._definitions, *named):

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 FILE = "meanings.json"
-UNSAID = "none"
-"""The value of `comment` if Kafka's definitions have no comment."""
 
 
 class Meaning(NamedTuple):

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError, SpecError
-from kwire_cli.spec.files import jar_texts, read_text
-from kwire_cli.spec.jsontext import Place
-from kwire_cli.spec.overlay import read_text_leniently
+from kwire_cli.spec.files import Report, jar_texts, read_text
+from kwire_cli.spec.jsontext import Place, parse
+from kwire_cli.spec.overlay import read_text_leniently, read_value_leniently
 from kwire_cli.stores import exists
 
 if TYPE_CHECKING:
@@ -27,22 +27,14 @@ if TYPE_CHECKING:
 # A definition as somebody gave it: what it says, and where in its file everything stands. A file holds one,
 # or a list of them.
 
-TOP = Place(1, 1)
-
 _RELEASE = re.compile(r"\d{1,2}\.\d{1,3}")
-
-
-_BLANK = " \t\r\n"
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """A definition; `start` is where its text begins in the file, `faults` are the rules of Kafka's generator that it
-    breaks by itself.
-    """
+    """A definition; `faults` are the rules of Kafka's generator that it breaks by itself."""
 
     definition: Definition
-    start: Place = TOP
     faults: tuple[Finding, ...] = ()
 
     @property
@@ -54,87 +46,29 @@ class Given:
         """The line and column of a field by its path in JSON names, or of a key of it; of the message itself without a
         path.
         """
-        keys = self._keys(path)
-        text = self.definition.report.text
-        return _from(self.start, text.nearest((*keys, key) if key else keys)) if text else self.start
-
-    def _keys(self, path: str) -> tuple[str | int, ...]:
-        """Return the keys of a field in the JSON, or of the last part of its path that exists."""
-        items = self.definition.items
-        keys: tuple[str | int, ...] = ()
-        for name in path.replace("[]", "").split(".") if path else ():
-            item = self._named(items).get(name)
-            if not item:
-                break
-            keys, items = item.spot.keys, item.items or self._common_structs.get(item.spec.struct_name or "", ())
-        return keys
-
-    def _named(self, items: tuple[Item, ...]) -> dict[str, Item]:
-        """The items of a struct by their names in JSON; many findings ask for those of one struct."""
-        if id(items) not in self._names:
-            self._names[id(items)] = {item.spec.json_name: item for item in items}
-        return self._names[id(items)]
+        at = path
+        while at and at not in self._items:
+            at = at.rpartition(".")[0].removesuffix("[]")
+        keys = self._items[at].json.spot.keys if at else ()
+        return self.definition.json.report.place((*keys, key) if key else keys) or Place(1, 1)
 
     @cached_property
-    def _names(self) -> dict[int, dict[str, Item]]:
-        return {}
-
-    @cached_property
-    def _common_structs(self) -> dict[str, tuple[Item, ...]]:
-        return {struct.spec.name: struct.items for struct in self.definition.structs}
+    def _items(self) -> dict[str, Item]:
+        return dict(self.definition.by_path())
 
 
 def definitions_in(text: str, file: str) -> Iterator[Given]:
     """The definition in a file's text, or those of a list; SpecError for one that can't be loaded."""
-    parts = _items(text)
-    if parts is None:
+    if not _is_list(text):
         definition, faults = read_text_leniently(text, file)
-        yield Given(definition, TOP, tuple(faults))
+        yield Given(definition, tuple(faults))
         return
-    for start, part in parts:
-        try:
-            definition, faults = read_text_leniently(part, file)
-        except SpecError as error:
-            place = _from(start, Place(error.line or 1, error.column or 1))
-            raise SpecError(error.reason, file=file, line=place.line, column=place.column, path=error.path) from None
-        yield Given(definition, start, tuple(faults))
-
-
-def _items(text: str) -> list[tuple[Place, str]] | None:
-    """The texts of a list's items with where each begins; None for what is no list, or is one that has to be read to
-    say what is wrong with it.
-    """
-    at = _blank(text, 0)
-    if not text.startswith("[", at):
-        return None
-    items: list[tuple[Place, str]] = []
-    line, line_start, counted = 1, 0, 0
-    decoder = json.JSONDecoder()
-    at = _blank(text, at + 1)
-    try:
-        while not text.startswith("]", at):
-            _, end = decoder.raw_decode(text, at)
-            if newlines := text.count("\n", counted, at):
-                line, line_start = line + newlines, text.rindex("\n", counted, at) + 1
-            items.append((Place(line, at - line_start + 1), text[at:end]))
-            counted, at = at, _blank(text, end)
-            if not text.startswith((",", "]"), at):
-                return None
-            at = _blank(text, at + 1) if text.startswith(",", at) else at
-    except (ValueError, RecursionError):
-        return None
-    return items if not text[at + 1 :].strip() else None
-
-
-def _blank(text: str, at: int) -> int:
-    while at < len(text) and text[at] in _BLANK:
-        at += 1
-    return at
-
-
-def _from(start: Place, place: Place) -> Place:
-    """A place in a file, of one in a part of it."""
-    return Place(start.line + place.line - 1, place.column + (start.column - 1 if place.line == 1 else 0))
+    parsed = parse(text, file)
+    if after := parsed.trailing:
+        raise SpecError("nothing may follow a list of definitions", file=file, line=after.line, column=after.column)
+    for index, value in enumerate(parsed.value):
+        definition, faults = read_value_leniently(value, Report(file, parsed, (index,)))
+        yield Given(definition, tuple(faults))
 
 
 # Files of a git revision, read by the git command without touching the working tree.

@@ -197,7 +197,7 @@ def test_the_best_way_is_the_one_of_the_fewest_bytes(values):
 def test_a_field_that_is_encoded_already_can_get_another_encoding(value, best_encoding):
     field = {"name": "Number", "type": "int32", "versions": "0+", "encoding": "upacked32"}
     text = {"name": "OneData", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": [field]}
-    spec = load_text(json.dumps(text)).spec
+    spec = load_text(json.dumps(text))
     catalog = SimpleNamespace(message=lambda _: spec)
     messages = [in_body(decode_spec(spec, build(spec, {"number": value}, 0), 0))] * 3
     plan = choose(catalog, seen(messages, catalog).fields())

@@ -9,7 +9,7 @@ from kit.peers import jars
 from test_generator import KAFKA
 
 import kwire_cli as kwire
-from kwire_cli.spec.evolution.history import FILE, UNSAID, Releases, history, layout_changes, meanings, releases_of
+from kwire_cli.spec.evolution.history import FILE, Releases, history, layout_changes, meanings, releases_of
 from kwire_cli.spec.files import read_bundled
 
 CATALOG = kwire.catalog()
@@ -28,9 +28,9 @@ def source_problem(row):
     """Return what is missing in the source of a row, or None."""
     if row["why"] is not None and not re.fullmatch(r"(KIP|KAFKA)-\d+(, KIP-\d+)*", row["why"]):
         return "the reason is not a KIP or an issue"
-    if row["comment"] == UNSAID and row["why"] is None and row["text"] != UNKNOWN:
+    if row["comment"] == "none" and row["why"] is None and row["text"] != UNKNOWN:
         return "neither Kafka's definitions nor a KIP"
-    if row["comment"] not in {"own", UNSAID, *HALVES} and not any(e.name == row["comment"] for e in CATALOG):
+    if row["comment"] not in {"own", "none", *HALVES} and not any(e.name == row["comment"] for e in CATALOG):
         return "no such definition"
     return None
 
@@ -99,7 +99,7 @@ def test_the_comments_are_in_kafkas_definitions_and_not_copied(pytestconfig):
                     comments[name.rpartition("/")[2].removesuffix(".json")] = text
     copied = [" ".join(words(text)) for text in comments.values()]
     for row in ROWS:
-        if row["comment"] == UNSAID:
+        if row["comment"] == "none":
             continue
         for name, version in places(row):
             if not name.startswith(REMOVED):
