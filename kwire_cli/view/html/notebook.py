@@ -1,25 +1,24 @@
-"""Answers, frames, messages and batches as pieces of HTML for notebooks: without scripts, and with secrets redacted.
-
-An answer is the text that a terminal shows. Frames, messages and batches are panes of such lines beside their costs.
-"""
+"""Answers, frames, messages and batches as pieces of HTML for notebooks: without scripts, and with secrets redacted."""
 
 from __future__ import annotations
 
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from kwire_cli.answer import MOST_ROWS, Answer
+from kwire_cli.answer import MOST_ROWS, Chart, Facts, Note, Outline, Table
 from kwire_cli.facts.costs.ledger import ledger, rows_of
 from kwire_cli.records.batch import deep_anomalies
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.view import hex as hex_view, tree
+from kwire_cli.view.ladder import ladder_lines
 from kwire_cli.view.markup import markup_text
-from kwire_cli.view.terminal import answer_text
+from kwire_cli.view.tables import text_of
+from kwire_cli.view.terminal import column_texts, fact_text, heading_text, lines_up, shown_facts, shown_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from kwire_cli.answer import Table
+    from kwire_cli.answer import Answer, Block
     from kwire_cli.facts.costs.ledger import Row as Cost
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
@@ -43,26 +42,21 @@ _STYLES = {
     "secret": "background:#ffe066;color:#000",
 }
 """Styles of lines; the colours have contrast on light and on dark pages."""
-_PRE = "max-height:30em;overflow:auto;margin:0;padding:.3em"
-_PANE = f"flex:1 1 20em;{_PRE}"
+_LEVELS = {"": "", "good": "text", "info": "meaning", "warning": "bytes", "error": "warning"}
+_PANE = "flex:1 1 20em;max-height:30em;overflow:auto;margin:0;padding:.3em"
 _ROW = "display:flex;flex-wrap:wrap;gap:.6em;font-size:.85em"
 
 
 def answer_html(answer: Answer) -> str:
-    """Return an answer: its title, and the text that a terminal shows."""
-    return f"<div><h4>{markup_text(answer.title)}</h4>{_text(answer)}</div>"
+    """Return an answer: its title, facts, tables, outlines and notes. Tables show the rows that a person is shown."""
+    parts = [part for block in answer.blocks for part in _parts(block)]
+    return f"<div><h4>{markup_text(answer.title)}</h4>{''.join(parts)}</div>"
 
 
 def table_html(table: Table) -> str:
     """Return a table, its first rows and the number of further ones."""
     rows = [*table.rows]
-    shown = MOST_ROWS if table.shown is None else table.shown
-    return _text(Answer("", [table._replace(rows=rows, shown=shown)]))
-
-
-def _text(answer: Answer) -> str:
-    lines = map(markup_text, answer_text(answer).splitlines())
-    return f'<pre style="{_PRE}">{chr(10).join(lines)}</pre>'
+    return "".join(_table(table._replace(rows=rows, shown=MOST_ROWS if table.shown is None else table.shown)))
 
 
 def frame_html(frame: Frame) -> str:
@@ -133,3 +127,54 @@ def _line(line: Line) -> str:
 
 def _number(value: int) -> str:
     return f'<td style="text-align:right">{value}</td>'
+
+
+def _parts(block: Block) -> Iterator[str]:
+    match block:
+        case Table():
+            yield from _table(block)
+        case Facts():
+            rows = [
+                f"<tr><td>{markup_text(fact.heading)}</td><td>{markup_text(fact_text(fact))}</td></tr>"
+                for fact in shown_facts(block)
+            ]
+            yield f"{_heading(block.title)}<table>{''.join(rows)}</table>" if rows else ""
+        case Note():
+            yield f"<p>{_line([(text_of(block.text), _LEVELS[block.level])])}</p>"
+        case Outline():
+            lines: list[Line] = [
+                [
+                    ("  " * item.depth + item.text, _LEVELS[item.level]),
+                    (f"  {item.detail}" if item.detail else "", "dim"),
+                ]
+                for item in block.items
+            ]
+            yield f"{_heading(block.title)}{_lines(lines)}"
+        case Chart(kind="ladder"):
+            yield f"{_heading(block.title)}{_lines(ladder_lines(block, None))}"
+        case Chart():
+            pass  # its numbers stand in a table
+
+
+def _table(table: Table) -> Iterator[str]:
+    if (shown := shown_table(table)) is None:
+        return
+    columns = [(at, column) for at, column in shown.columns if not column.wide and column.kind != "bar"]
+    heads, cells = [], []
+    for at, column in columns:
+        values = [row[at] for row in shown.everything]
+        side = "right" if lines_up(values[: len(shown.rows)], column) else "left"
+        heads.append(f'<th style="text-align:{side}">{markup_text(heading_text(column, values))}</th>')
+        cells.append(
+            [f'<td style="text-align:{side}">{markup_text(text)}</td>' for text in column_texts(values, column)]
+        )
+    rows = [f"<tr>{''.join(row)}</tr>" for row in zip(*cells, strict=True)]
+    yield f"{_heading(table.title)}<table><tr>{''.join(heads)}</tr>{''.join(rows)}</table>"
+    if shown.hidden:
+        yield f"<p>… and {shown.hidden} more</p>"
+    if table.note:
+        yield f"<p>{markup_text(table.note)}</p>"
+
+
+def _heading(title: str) -> str:
+    return f"<h5>{markup_text(title)}</h5>" if title else ""

@@ -63,7 +63,7 @@ def test_every_block_is_shown_and_nothing_acts():
         Chart("histogram", evil),
     ])  # fmt: skip
     text = read(answer._repr_html_())
-    assert text.count("<script>") == 11
+    assert text.count("<script>") == 12
     assert "… and 1 more" in text
 
 
