@@ -17,6 +17,7 @@ from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option
 from kwire_cli.errors import InputError
 from kwire_cli.filter.rows import BatchRow, filter_of, record_rows
+from kwire_cli.message.frames import Frame
 from kwire_cli.message.redaction import Redaction, note_of_guess
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import Reader
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
     from kwire_cli.filter import Filter
     from kwire_cli.message.decoded import Decoded
-    from kwire_cli.message.frames import Frame
     from kwire_cli.records.batch import Source
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.reading import Opened
@@ -103,10 +103,8 @@ class Explanations:
                     yield self._of_capture(opened, number)
                 elif opened.kind is Kind.BATCHES:
                     yield from self._of_batches(opened, number)
-                elif opened.kind is Kind.BODY:
-                    yield from self._of_bodies(opened, number)
                 else:
-                    yield from self._of_frames(opened, number)
+                    yield from self._of_messages(opened, number)
 
     def _places(self) -> Iterator[tuple[tuple[str, ...], int | None]]:
         """Yield the arguments one by one with the number that goes with each if any of them is a file.
@@ -162,19 +160,17 @@ class Explanations:
         events = explain_frame(frame, hidden, look, asked=asked)
         return Explanation(frame_title(frame), document, events, frame.kind != "unknown")
 
-    def _of_frames(self, opened: Opened, number: int | None) -> Iterator[Explanation]:
-        count, frame = 0, None
-        for frame in opened.subjects():
-            count += 1
-            if number in {None, frame.number}:
-                yield self._of_frame(frame, self._redaction.frame(frame), self._look())
+    def _of_messages(self, opened: Opened, number: int | None) -> Iterator[Explanation]:
+        count = 0
+        for count, subject in enumerate(opened.subjects(), 1):
+            if number not in {None, count}:
+                continue
+            if isinstance(subject, Frame):
+                yield self._of_frame(subject, self._redaction.frame(subject), self._look())
+            else:
+                yield self._of_body(subject)
         if number is not None and not 1 <= number <= count:
             raise InputError(f"there is no frame {number}: it has {count}", file=opened.label)
-
-    def _of_bodies(self, opened: Opened, number: int | None) -> Iterator[Explanation]:
-        for index, body in enumerate(opened.subjects(), 1):
-            if number in {None, index}:
-                yield self._of_body(body)
 
     def _of_body(self, body: Decoded) -> Explanation:
         document = {

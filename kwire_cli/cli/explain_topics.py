@@ -1,4 +1,4 @@
-"""Topics of `kwire explain`."""
+"""Topics of `kwire explain`: types with values, checksums, headers, apis, and codes of errors, anomalies, findings."""
 
 from __future__ import annotations
 
@@ -32,84 +32,56 @@ from kwire_cli.records.reading import source_of
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import open_inputs
+from kwire_cli.view.explain import topics
 from kwire_cli.view.explain.lines import Shown, explanation_lines, explanation_objects
 from kwire_cli.view.explain.messages import Look
 from kwire_cli.view.explain.model import Remark
-from kwire_cli.view.explain.topics import (
-    TAG_EXAMPLE,
-    TAGS,
-    TYPES,
-    explain_anomaly,
-    explain_api,
-    explain_bytes,
-    explain_crc,
-    explain_error,
-    explain_finding,
-    explain_header,
-    explain_headers,
-    explain_size,
-    explain_unsigned,
-    explain_value,
-    value_of,
-)
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import without_control
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.spec.catalog import Api, Catalog
     from kwire_cli.view.explain.model import Event
-    from kwire_cli.view.explain.topics import Type
     from kwire_cli.view.lines import Line
 
 
-# How `kwire explain` prints: lines for eyes, long or short, or JSON.
+class Printer:
+    """Prints explanations as text, JSON or JSON lines. In text and JSON lines, a rule is printed once in a run."""
 
-
-class Text:
-    """Prints explanations as lines for eyes. Rules are said once in a run."""
-
-    def __init__(self, environment: Environment, catalog: Catalog, *, short: bool) -> None:
-        self.environment, self.catalog, self.short = environment, catalog, short
+    def __init__(self, environment: Environment, catalog: Catalog, fmt: str, *, short: bool) -> None:
+        self.environment, self.catalog, self.fmt, self.short = environment, catalog, fmt, short
         self.rules: set[str] = set()
         self._shown: Shown | None = None
 
     def show(self, events: Iterable[Event], title: Line | None = None, document: dict[str, Any] | None = None) -> None:
         """Print one explanation; `title` stands above it, `document` has the same for programs."""
+        if self.fmt == "text":
+            self._show_text(events, title)
+        elif self.fmt == "jsonl":
+            for row in (*([document] if document else []), *explanation_objects(self.catalog, events, self.rules)):
+                self.environment.write(dumps(row, indent=False))
+        else:
+            rows = [*explanation_objects(self.catalog, events, set())]
+            steps, rules = ([row for row in rows if ("rule" in row) is said] for said in (False, True))
+            self.environment.write(dumps({**(document or {}), "explanation": steps, "rules": rules}, indent=True))
+
+    def _show_text(self, events: Iterable[Event], title: Line | None) -> None:
         environment = self.environment
         if self._shown is not None:
             environment.write("")
         self._shown = self._shown or Shown(environment.width)
+        lines = explanation_lines(self.catalog, events, short=self.short, shown=self._shown)
         if title:
             environment.write_lines([without_control(title)])
-        lines = explanation_lines(self.catalog, events, short=self.short, shown=self._shown)
-        environment.write_lines(lines if title else _without_blank(lines))
+        elif first := next(lines, None):
+            environment.write_lines([first])
+        environment.write_lines(lines)
 
 
-class JsonLines(Text):
-    """Prints explanations as JSON, a step a line."""
-
-    def show(self, events: Iterable[Event], title: Line | None = None, document: dict[str, Any] | None = None) -> None:
-        """Print one explanation."""
-        if document:
-            self.environment.write(dumps(document, indent=False))
-        for row in explanation_objects(self.catalog, events, self.rules):
-            self.environment.write(dumps(row, indent=False))
-
-
-class Json(Text):
-    """Prints each explanation as one JSON document, with its rules."""
-
-    def show(self, events: Iterable[Event], title: Line | None = None, document: dict[str, Any] | None = None) -> None:
-        """Print one explanation."""
-        rows = [*explanation_objects(self.catalog, events, set())]
-        steps, rules = ([row for row in rows if ("rule" in row) is said] for said in (False, True))
-        self.environment.write(dumps({**(document or {}), "explanation": steps, "rules": rules}, indent=True))
-
-
-OUTPUTS: dict[str, type[Text]] = {"text": Text, "json": Json, "jsonl": JsonLines}
+FORMATS = ("text", "json", "jsonl")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -120,82 +92,76 @@ class Explaining(Output, Definitions):
         "--format",
         "-f",
         section="Output",
-        type=click.Choice([*OUTPUTS]),
+        type=click.Choice(FORMATS),
         help="Set the output format.  [default: text, or the file's suffix]",
     )
     short: bool = flag("--short", section="Output", help="Show one line per field, without the rules.")
 
-    def printer(self, environment: Environment) -> Text:
-        """Return what prints explanations. UsageError for --short in a format that has no short form."""
-        fmt = self.fmt or self.suffix_among(OUTPUTS) or "text"
+    def printer(self, environment: Environment) -> Printer:
+        """Return what prints explanations. Raises UsageError for --short in a format that has no short form."""
+        fmt = self.fmt or self.suffix_among(FORMATS) or "text"
         if self.short and fmt != "text":
             raise click.UsageError(f"--short is for text, and --format {fmt} shows everything")
-        return OUTPUTS[fmt](environment, self.catalog, short=self.short)
+        return Printer(environment, self.catalog, fmt, short=self.short)
 
 
-def _without_blank(lines: Iterable[Line]) -> Iterable[Line]:
-    """Yield lines without the empty line before the first one."""
-    rest = iter(lines)
-    for line in rest:
-        if line:
-            yield line
-        yield from rest
+NUMBERS = {"ignore_unknown_options": True}
+"""Context settings for numbers below 0, which look like options."""
 
 
-# The topics of `kwire explain`: types with values of the reader's own, checksums, headers, apis, error codes,
-# anomalies.
+def _topic(
+    name: str,
+    short_help: str,
+    explain: Callable[[Catalog, tuple[str, ...]], Iterator[Iterable[Event]]],
+    **settings: Any,
+) -> click.Command:
+    """Return the command of a topic that takes words. `explain` yields explanations, and its docstring is the help."""
 
-ANY = {"ignore_unknown_options": True}
-"""For numbers below 0, which look like options."""
+    @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+    class Words(Explaining):
+        words: tuple[str, ...] = argument(nargs=-1, **settings)
+
+    @takes(Words)
+    def run(environment: Environment, options: Words) -> None:
+        output = options.printer(environment)
+        for events in explain(options.catalog, options.words):
+            output.show(events)
+
+    return click.command(name=name, cls=Command, context_settings=NUMBERS, short_help=short_help, help=explain.__doc__)(
+        run
+    )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class VarintOptions(Explaining):
-    """Options of `kwire explain varint`."""
-
-    value: tuple[str, ...] = argument(nargs=-1, required=True)
-
-
-@click.command(
-    name="varint",
-    cls=Command,
-    context_settings=ANY,
-    short_help="A number as varints, or bytes as such: varint -3, varint 0xac02.",
-)
-@takes(VarintOptions)
-def varint(environment: Environment, options: VarintOptions) -> None:
+def _varint(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
     """Explain how a number is written as a varint, or how bytes are read as one.
 
     VALUE is a number (300, -3), or bytes in hex (0xac02, ac 02).
     """
-    output = options.printer(environment)
-    value = options.value
-    data = _bytes_of(value)
+    data = _bytes_of(words)
     if data is None:
         try:
-            number = int("".join(value).replace("_", ""))
+            number = int("".join(words).replace("_", ""))
         except ValueError:
-            text = " ".join(value)
-            raise InputError(f"{text!a} is neither a number nor bytes in hex, such as 0xac02") from None
-        long = not -(1 << 31) <= number < 1 << 31
+            raise InputError(f"{' '.join(words)!a} is neither a number nor bytes in hex, such as 0xac02") from None
+        is_long = not -(1 << 31) <= number < 1 << 31
     else:
-        long = len(data) > TYPES["varint"].decl.max_bytes
-    for name in ("unsigned-varint", "varlong" if long else "varint"):
-        kind = TYPES[name]
+        is_long = len(data) > topics.TYPES["varint"].decl.max_bytes
+    for name in ("unsigned-varint", "varlong" if is_long else "varint"):
+        decl = topics.TYPES[name].decl
         try:
             if data is not None:
-                events = [*explain_bytes(name, kind.decl, data)]
+                events = [*topics.explain_bytes(name, decl, data)]
             elif name == "unsigned-varint" and 0 <= number < 1 << 32:
-                events = [*explain_unsigned(number)]
+                events = [*topics.explain_unsigned(number)]
             else:
-                events = [*explain_value(name, kind.decl, number)]
+                events = [*topics.explain_value(name, decl, number)]
         except EncodeError as unfit:
             events = [Remark(f"{name}: {unfit.reason}")]
-        output.show(events)
+        yield events
 
 
 def _bytes_of(words: tuple[str, ...]) -> bytes | None:
-    """Bytes in hex: after 0x, or in words of which one is no number; None for anything else."""
+    """Return bytes in hex, after 0x or in words of which one is not a number. Return None for anything else."""
     text = "".join(word.removeprefix("0x") for word in words)
     if not any(word.startswith("0x") for word in words) and text.lstrip("-").isdecimal() and len(words) == 1:
         return None
@@ -216,7 +182,7 @@ class TypeOptions(Explaining):
 @click.command(
     name="type",
     cls=Command,
-    context_settings=ANY,
+    context_settings=NUMBERS,
     short_help="A type of the protocol with a value: type compact-string orders.",
 )
 @takes(TypeOptions)
@@ -226,23 +192,21 @@ def type_(environment: Environment, options: TypeOptions) -> None:
     NAME is the name in the protocol guide (compact-string, int32, uuid). VALUE is JSON, a bare string, or bytes
     as 0x….
     """
-    output = options.printer(environment)
+    output, types = options.printer(environment), topics.TYPES
     name, value = options.name, options.value
     if name is None:
-        for type_name, kind in TYPES.items():
-            output.show(explain_value(type_name, kind.decl, kind.example))
+        for type_name, kind in types.items():
+            output.show(topics.explain_value(type_name, kind.decl, kind.example))
         return
     key = name.lower().replace("_", "-")
-    if key not in TYPES:
-        raise InputError(
-            f"{name!a} is not a type that can be explained{did_you_mean(get_close_matches(key, TYPES))}: "
-            f"{', '.join(TYPES)}"
-        )
-    chosen: Type = TYPES[key]
+    if key not in types:
+        close = did_you_mean(get_close_matches(key, types))
+        raise InputError(f"{name!a} is not a type that can be explained{close}: {', '.join(types)}")
+    chosen = types[key]
     if value is not None and value.startswith("0x"):
-        output.show(explain_bytes(key, chosen.decl, _hex(value)))
+        output.show(topics.explain_bytes(key, chosen.decl, _hex(value)))
     else:
-        output.show(explain_value(key, chosen.decl, value_of(chosen, value)))
+        output.show(topics.explain_value(key, chosen.decl, topics.value_of(chosen, value)))
 
 
 def _hex(text: str) -> bytes:
@@ -252,24 +216,12 @@ def _hex(text: str) -> bytes:
         raise InputError(f"{text!a} is not bytes in hex") from None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class TagOptions(Explaining):
-    """Options of `kwire explain tag`."""
-
-    data: tuple[str, ...] = argument(nargs=-1, metavar="[BYTES]")
-
-
-@click.command(name="tag", cls=Command, short_help="Tagged fields: an example, or the bytes of a tag section.")
-@takes(TagOptions)
-def tag(environment: Environment, options: TagOptions) -> None:
+def _tag(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
     """Explain tagged fields: an example section that knows tag 0, or BYTES in hex as a section."""
-    output = options.printer(environment)
-    data = options.data
-    if data:
-        events = explain_bytes("tag section", TAGS, _hex("".join(word.removeprefix("0x") for word in data)))
+    if words:
+        yield topics.explain_bytes("tag section", topics.TAGS, _hex("".join(word.removeprefix("0x") for word in words)))
     else:
-        events = explain_value("tag section", TAGS, TAG_EXAMPLE)
-    output.show(events)
+        yield topics.explain_value("tag section", topics.TAGS, topics.TAG_EXAMPLE)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -303,7 +255,7 @@ def crc(environment: Environment, options: CrcOptions) -> int:
             if not isinstance(item, Batch):
                 where = f"byte {position or 0} is in no batch ({item.code}, {item.size} bytes from {item.position})"
                 raise InputError(f"{where}; kwire explain shows those in messages", file=file.label)
-            output.show(explain_crc(item))
+            output.show(topics.explain_crc(item))
             right = right and item.crc_valid
     return Exit.DONE if right else Exit.FOUND
 
@@ -320,26 +272,23 @@ class HeaderOptions(Explaining):
 @takes(HeaderOptions)
 def header(environment: Environment, options: HeaderOptions) -> None:
     """Explain the headers of requests and responses, or those of an API at a VERSION (default: its newest), and why."""
-    output = options.printer(environment)
-    api, catalog = options.api, options.catalog
-    if api is None:
-        output.show(explain_headers())
+    output, catalog = options.printer(environment), options.catalog
+    if options.api is None:
+        output.show(topics.explain_headers())
         return
-    resolved_api, number = _version(catalog, api, options.version)
-    output.show(
-        explain_header(catalog, resolved_api, number, Look(every=False, reading=RecordsAs(catalog))),
-    )
+    api, number = _version(catalog, options.api, options.version)
+    output.show(topics.explain_header(catalog, api, number, Look(every=False, reading=RecordsAs(catalog))))
 
 
-def _version(catalog: Catalog, api: str, version: int | None) -> tuple[Api, int]:
-    """An api and a version that it has, the newest where none is said."""
-    resolved_api = catalog.api(api)
-    versions = catalog.entry(resolved_api.request or resolved_api.response or "").valid_versions
+def _version(catalog: Catalog, name: str, version: int | None) -> tuple[Api, int]:
+    """Return an api and a version that it has, by default the newest one."""
+    api = catalog.api(name)
+    versions = catalog.entry(api.request or api.response or "").valid_versions
     if not versions:
-        raise InputError(f"{resolved_api.name} has no valid version any more")
+        raise InputError(f"{api.name} has no valid version any more")
     if version is not None and version not in versions:
-        raise InputError(f"{resolved_api.name} has versions {versions}, not {version}")
-    return resolved_api, versions.high if version is None else version
+        raise InputError(f"{api.name} has versions {versions}, not {version}")
+    return api, versions.high if version is None else version
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -354,72 +303,40 @@ class ApiOptions(Explaining):
 @takes(ApiOptions)
 def api_(environment: Environment, options: ApiOptions) -> None:
     """Explain an API, given its name or key: its versions, its headers, and the first fields of its messages."""
-    output = options.printer(environment)
-    catalog, version = options.catalog, options.version
-    resolved_api = catalog.api(options.api)
-    if version is not None:
-        _version(catalog, options.api, version)
-    output.show(explain_api(catalog, resolved_api, version))
+    output, catalog, version = options.printer(environment), options.catalog, options.version
+    api = catalog.api(options.api) if version is None else _version(catalog, options.api, version)[0]
+    output.show(topics.explain_api(catalog, api, version))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ErrorOptions(Explaining):
-    """Options of `kwire explain error`."""
-
-    code: tuple[str, ...] = argument(nargs=-1, required=True, shell_complete=complete_error)
-
-
-@click.command(name="error", cls=Command, context_settings=ANY, short_help="Kafka's error codes: error 35.")
-@takes(ErrorOptions)
-def error(environment: Environment, options: ErrorOptions) -> None:
+def _error(catalog: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
     """Explain error codes: what they mean, who returns them, and how clients react.
 
     CODE is a number or part of a name; `kwire spec errors` lists all codes.
     """
-    output = options.printer(environment)
-    catalog = options.catalog
-    for row in matching_codes(catalog, options.code):
-        output.show(explain_error(row, catalog.error_meanings[row.name]))
+    for row in matching_codes(catalog, words):
+        yield topics.explain_error(row, catalog.error_meanings[row.name])
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SizeOptions(Explaining):
-    """Options of `kwire explain size`."""
-
-    size: tuple[int, ...] = argument(nargs=-1, required=True, type=click.IntRange(0, (1 << 31) - 1))
-
-
-@click.command(name="size", cls=Command, short_help="An invalid size in a log: size 1195725856 is HTTP.")
-@takes(SizeOptions)
-def size(environment: Environment, options: SizeOptions) -> None:
+def _size(_: Catalog, sizes: tuple[Any, ...]) -> Iterator[Iterable[Event]]:
     """Explain sizes of frames that brokers and clients report as invalid.
 
     SIZE is the decimal number in a message such as `Invalid receive (size = 369295616 larger than 104857600)`. Most
     such numbers are the first bytes of another protocol.
     """
-    output = options.printer(environment)
-    for number in options.size:
-        output.show(explain_size(number))
+    return map(topics.explain_size, sizes)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class AnomalyOptions(Explaining):
-    """Options of `kwire explain anomaly`."""
-
-    code: tuple[str, ...] = argument(nargs=-1, shell_complete=complete_anomaly)
-
-
-@click.command(name="anomaly", cls=Command, short_help="A code of anomalous or malformed bytes: anomaly TAG_ORDER.")
-@takes(AnomalyOptions)
-def anomaly(environment: Environment, options: AnomalyOptions) -> None:
+def _anomaly(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
     """Explain anomaly codes; all of them without CODE."""
-    output = options.printer(environment)
+    codes = [_known_code(code, MEANING, "an anomaly code", "kwire explain anomaly") for code in words]
+    yield [event for code in codes or MEANING for event in topics.explain_anomaly(code)]
 
-    def events() -> Iterator[Event]:
-        for code in options.code or MEANING:
-            yield from explain_anomaly(_known_code(code, MEANING, "an anomaly code", "kwire explain anomaly"))
 
-    output.show(events())
+def _finding(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
+    """Explain findings of `kwire diagnose`; all of them without CODE."""
+    kinds = finding_kinds()
+    codes = [_known_code(code, kinds, "a finding", "kwire explain finding") for code in words]
+    yield [event for code in codes or kinds for event in topics.explain_finding(kinds[code])]
 
 
 def _known_code(text: str, codes: Collection[str], what: str, listing: str) -> str:
@@ -430,25 +347,48 @@ def _known_code(text: str, codes: Collection[str], what: str, listing: str) -> s
     return code
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class FindingOptions(Explaining):
-    """Options of `kwire explain finding`."""
-
-    code: tuple[str, ...] = argument(nargs=-1, shell_complete=complete_finding)
-
-
-@click.command(name="finding", cls=Command, short_help="A finding of kwire diagnose: finding UNREACHABLE_LISTENER.")
-@takes(FindingOptions)
-def finding(environment: Environment, options: FindingOptions) -> None:
-    """Explain findings of `kwire diagnose`; all of them without CODE."""
-    output = options.printer(environment)
-    kinds = finding_kinds()
-
-    def events() -> Iterator[Event]:
-        for code in options.code or kinds:
-            yield from explain_finding(kinds[_known_code(code, kinds, "a finding", "kwire explain finding")])
-
-    output.show(events())
-
-
-TOPICS: tuple[Any, ...] = (varint, type_, tag, crc, header, api_, error, size, anomaly, finding)
+_CODES = {"metavar": "[CODE]..."}
+TOPICS: tuple[click.Command, ...] = (
+    _topic(
+        "varint",
+        "A number as varints, or bytes as such: varint -3, varint 0xac02.",
+        _varint,
+        required=True,
+        metavar="VALUE...",
+    ),
+    type_,
+    _topic("tag", "Tagged fields: an example, or the bytes of a tag section.", _tag, metavar="[BYTES]"),
+    crc,
+    header,
+    api_,
+    _topic(
+        "error",
+        "Kafka's error codes: error 35.",
+        _error,
+        required=True,
+        metavar="CODE...",
+        shell_complete=complete_error,
+    ),
+    _topic(
+        "size",
+        "An invalid size in a log: size 1195725856 is HTTP.",
+        _size,
+        required=True,
+        metavar="SIZE...",
+        type=click.IntRange(0, (1 << 31) - 1),
+    ),
+    _topic(
+        "anomaly",
+        "A code of anomalous or malformed bytes: anomaly TAG_ORDER.",
+        _anomaly,
+        shell_complete=complete_anomaly,
+        **_CODES,
+    ),
+    _topic(
+        "finding",
+        "A finding of kwire diagnose: finding UNREACHABLE_LISTENER.",
+        _finding,
+        shell_complete=complete_finding,
+        **_CODES,
+    ),
+)

@@ -264,7 +264,6 @@ class Table(Columns):
         self._columns = frame_table.columns_of(settings.fields)
         self._room = None if settings.wide else environment.width
         self._held: list[list[str]] | None = None
-        self._plain: Callable[[Captured], str] | None = None
 
     def begin_capture(self, *, whole: bool) -> None:
         """Begin a capture. The first rows wait for the others if they say how wide columns are."""
@@ -277,15 +276,10 @@ class Table(Columns):
         rows, self._held = self._held or [], None
         whole = whole and bool(rows) and not self.settings.fields
         self._layout = self._widths.layout(self._columns, rows, self._room, whole=whole)
-        unbounded = self._room is None and not self.environment.in_colour
-        self._plain = self._frames.plain_rows(self._layout, self._counts) if unbounded else None
         self.environment.write_lines([self._layout.heading(), *map(self._layout.row, rows)], folded=False)
 
     def line(self, line: Captured) -> None:
         """Show a line of a capture."""
-        if self._plain and not self.remark:
-            self.environment.write(self._plain(line))
-            return
         cells = self._frames.cells(self._row(line, self.redaction), self._columns, self._counts, self.remark)
         if self._held is None:
             self.environment.write_lines([self._layout.row(cells)], folded=False)

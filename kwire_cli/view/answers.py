@@ -38,7 +38,7 @@ def _tables(answer: Answer) -> dict[str, Iterator[dict[str, Any]]]:
 
 def _facts_and_notes(answer: Answer) -> dict[str, Any]:
     return {
-        "facts": {fact.name: _json(fact.value) for fact in _facts(answer)},
+        "facts": {fact.name: json_value(fact.value) for fact in _facts(answer)},
         "notes": [block.text for block in answer.blocks if isinstance(block, Note)],
     }
 
@@ -48,7 +48,7 @@ def table_documents(table: Table) -> Iterator[dict[str, Any]]:
     columns = _data_columns(table)
     names = [column.name for _, column in columns]
     for row in table.rows:
-        yield dict(zip(names, [_json(row[at]) for at, _ in columns], strict=True))
+        yield dict(zip(names, [json_value(row[at]) for at, _ in columns], strict=True))
 
 
 def answer_json(answer: Answer) -> Iterator[str]:
@@ -82,7 +82,7 @@ def answer_jsonl(answer: Answer) -> Iterator[str]:
     for table in answer.tables:
         for document in table_documents(table):
             yield dumps({"table": table.name, **document}, indent=False)
-    if facts := {fact.name: _json(fact.value) for fact in _facts(answer)}:
+    if facts := {fact.name: json_value(fact.value) for fact in _facts(answer)}:
         yield dumps({"table": "facts", **facts}, indent=False)
 
 
@@ -117,17 +117,8 @@ def _data_columns(table: Table) -> list[tuple[int, Column]]:
     return [(at, column) for at, column in enumerate(table.columns) if column.kind != "bar"]
 
 
-def _json(value: Any) -> Any:
-    """Return a value as JSON has it. Lists and maps are taken member by member."""
-    if isinstance(value, dict):
-        return {str(key): _json(member) for key, member in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_json(member) for member in (sorted(value, key=str) if isinstance(value, set | frozenset) else value)]
-    return json_value(value)
-
-
 def _csv_cell(value: Any, column: Column) -> Any:
     """Return a cell of csv; a map is a list of `name count`."""
     if column.kind == "map" and isinstance(value, dict):
         return [f"{name} {count}" for name, count in value.items()]
-    return _json(value)
+    return json_value(value)

@@ -185,16 +185,7 @@ def _elements(value: Any) -> Iterable[Any]:
 
 
 def _text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else dumps(_plain(value), indent=False)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it. Lists and maps are taken member by member."""
-    if isinstance(value, dict):
-        return {str(key): _plain(member) for key, member in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(member) for member in _elements(value)]
-    return json_value(value)
+    return value if value is None or isinstance(value, str) else dumps(json_value(value), indent=False)
 
 
 def _int(value: Any) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import getincrementaldecoder
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -70,10 +71,12 @@ def compact(document: Any) -> str:
     return text_of(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
 
 
-def text_in(data: bytes) -> str | None:
-    """Bytes as text, where they are UTF-8 that can be read: no control characters but those of lines."""
+def text_in(data: bytes, *, is_cut: bool = False) -> str | None:
+    """Return bytes as text if they are UTF-8 without control characters but those of lines. Bytes that are cut may end
+    within a character, which is left out.
+    """
     try:
-        text = data.decode()
+        text = getincrementaldecoder("utf-8")().decode(data, final=not is_cut)
     except UnicodeDecodeError:
         return None
     return text if text.isprintable() or all(char.isprintable() or char in "\n\r\t" for char in text) else None

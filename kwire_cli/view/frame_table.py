@@ -7,13 +7,11 @@ value in fewer characters. With --fields, the table has these columns and fields
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kwire_cli.facts.columns import BY_NAME
 from kwire_cli.source.kafka.captured import time_text
 from kwire_cli.source.kafka.line_records import anomaly_codes
-from kwire_cli.view.lines import escaped
 from kwire_cli.view.tables import text_of
 from kwire_cli.view.widths import Column
 
@@ -21,10 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kwire_cli.filter.rows import FrameRow
-    from kwire_cli.message.known_layout import Layout as MessageLayout
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.view.anomaly_counts import AnomalyCounts
-    from kwire_cli.view.widths import Layout
 
 COLUMNS = (
     Column("frame", width=6, right=True, style="dim"),
@@ -86,8 +82,10 @@ def cells(row: FrameRow, columns: Sequence[Column], counts: AnomalyCounts, remar
 def _cell(row: FrameRow, name: str, counts: AnomalyCounts) -> str:
     if name == "faults":
         return _faults(row.line, counts)
-    maker = _maker(name)
-    return text_of(row.shown(name)) if maker is None else str(maker(row.line))
+    if name in _MADE:
+        return _MADE[name](row.line)
+    value = row.shown(name)
+    return text_of_names(value) if name in BY_NAME and BY_NAME[name].type == "texts" else text_of(value)
 
 
 def _call(line: Captured) -> str:
@@ -115,61 +113,7 @@ def _other(line: Captured) -> str:
 
 def text_of_names(values: Sequence[str]) -> str:
     """Return names in one cell."""
-    return escaped(values[0]) if len(values) == 1 else ", ".join([text_of(value) for value in values])
-
-
-def plain_rows(table: Layout, counts: AnomalyCounts) -> Callable[[Captured], str] | None:
-    """Return a function that makes a row of a table without a limit from a line of the capture, without colours.
-
-    The function counts the anomalies of the lines. Return None if a column is the path of a field.
-    """
-    names = [column.name for column in table.columns]
-    made = [partial(_faults, counts=counts) if name == "faults" else _maker(name) for name in names]
-    makers = [maker for maker in made if maker is not None]
-    if len(makers) < len(names):
-        return None
-    others = [maker for name, maker in zip(names, makers, strict=True) if name not in {"direction", "call"}]
-    form = "".join(table.forms)
-
-    def row_of(line: Captured) -> str:
-        return (form % tuple([cell(line) for cell in makers])).rstrip()
-
-    @cache
-    def form_of(message: MessageLayout) -> str:
-        """Return the form of rows of a message, whose arrow, api and version are in place."""
-        in_place = {"direction": _ARROWS[message.kind], "call": f"{message.api} v{message.version}"}
-        return "".join(
-            (cell % in_place[name]).replace("%", "%%") if name in in_place else cell
-            for name, cell in zip(names, table.forms, strict=True)
-        )
-
-    def usual(line: Captured) -> str:
-        plain = line.seen.plain
-        if plain is None:
-            return row_of(line)
-        return (form_of(plain.layout) % tuple([cell(line) for cell in others])).rstrip()
-
-    return usual
-
-
-@cache
-def _maker(name: str) -> Callable[[Captured], Any] | None:
-    """Return the function that makes a cell of a line; None if the name is the path of a field."""
-    if name in _MADE:
-        return _MADE[name]
-    column = BY_NAME.get(name)
-    if column is None:
-        return None
-    of_line = column.of_line
-    if column.form == "end":
-        return of_line
-    if column.is_number:
-        return lambda line: "" if (value := of_line(line)) is None else value
-    if column.type == "texts":
-        return lambda line: text_of_names(values) if (values := of_line(line)) else ""
-    if column.type in {"word", "text"}:
-        return lambda line: escaped(value) if (value := of_line(line)) else ""
-    return lambda line: text_of(of_line(line))
+    return ", ".join(map(text_of, values))
 
 
 _time_of = BY_NAME["time"].of_line

@@ -1,9 +1,9 @@
-"""Ladders drawn: as lines of a terminal, as shapes of a picture, and as the text of Mermaid."""
+"""Ladders drawn: as lines of a terminal, as a picture in SVG, and as the text of Mermaid."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kwire_cli.view.lines import escaped, plain
 from kwire_cli.view.markup import markup_text
@@ -157,71 +157,10 @@ def _cut(text: str, width: int | None, taken: int) -> str:
     return text if width is None else cut(text, max(width - taken, 1), "end")
 
 
-# A picture: shapes that SVG has, for a file of its own and for pages.
+# A picture in SVG, for a file of its own and for pages.
 
 _LETTER, _ROW, _TOP, _RIGHT = 6.7, 30, 64, 24
 _LEAST_SPAN, _MOST_SPAN = 150, 330
-
-
-class Shape(NamedTuple):
-    """A line or a text of a picture. `look` is its class; `title` says more when a pointer is over it."""
-
-    kind: str
-    places: tuple[float, ...]
-    look: str
-    text: str = ""
-    title: str = ""
-
-
-class Picture(NamedTuple):
-    """Shapes on a canvas."""
-
-    width: float
-    height: float
-    shapes: tuple[Shape, ...]
-
-
-def picture(chart: Chart) -> Picture:
-    """Return the picture of a ladder: a lifeline for each participant, an arrow and its label in each row."""
-    people, arrows = chart.participants, chart.arrows
-    at_of = {person.name: at for at, person in enumerate(people)}
-    span = _span(chart, at_of)
-    left = _left(chart, span)
-    height = _TOP + _ROW * len(arrows) + 16
-    width = left + span * max(len(people) - 1, 0) + span / 2 + _RIGHT
-    shapes = []
-    for at, person in enumerate(people):
-        x = left + span * at
-        shapes.append(Shape("line", (x, _TOP - 18, x, height - 8), "life"))
-        shapes.append(Shape("text", (x, 20), "name", _fit(person.name, span), _whole(person.name, span)))
-        shapes.append(Shape("text", (x, 36), "detail", _fit(person.detail, span), _whole(person.detail, span)))
-    for row, arrow in enumerate(arrows):
-        y = _TOP + _ROW * row + 12
-        first, last = at_of[arrow.source], at_of[arrow.target]
-        x, to = left + span * first, left + span * last
-        look = " ".join(filter(None, ("arrow", "reply" if arrow.reply else "", arrow.level)))
-        head = 7 if to > x else -7
-        reach = span * max(abs(last - first), 1)
-        shapes.append(Shape("text", (8, y + 4), "time", _moment(arrow)))
-        shapes.append(Shape("line", (x, y, to, y), look))
-        shapes.append(Shape("line", (to - head, y - 4, to, y), look.replace("reply", "").strip()))
-        shapes.append(Shape("line", (to - head, y + 4, to, y), look.replace("reply", "").strip()))
-        middle = (x + to) / 2 if to != x else x + span / 2
-        shapes.append(
-            Shape(
-                "text",
-                (middle, y - 5),
-                f"label {arrow.level}".strip(),
-                _fit(arrow.label, reach),
-                _whole(arrow.label, reach),
-            )
-        )
-    if chart.note:
-        shapes.append(Shape("text", (8, height + 8), "note", escaped(chart.note)))
-        height += 20
-    shapes = [shape for shape in shapes if shape.kind == "line" or shape.text]
-    longest = max((len(shape.text) * _LETTER + shape.places[0] for shape in shapes if shape.look == "note"), default=0)
-    return Picture(round(max(width, longest), 1), height, tuple(shapes))
 
 
 def _moment(arrow: Arrow) -> str:
@@ -251,10 +190,6 @@ def _fit(text: str, room: float) -> str:
     return cut(escaped(text), int((room - 10) / _LETTER), "end")
 
 
-def _whole(text: str, room: float) -> str:
-    return escaped(text) if _fit(text, room) != escaped(text) else ""
-
-
 _STYLE = """
 :root { --ink: #22252a; --dim: #6b7078; --line: #c9c8c4; --warn: #a8321d; --late: #8a5a00; --back: #ffffff; }
 @media (prefers-color-scheme: dark) {
@@ -276,21 +211,55 @@ line.warning { stroke: var(--late); }
 
 
 def ladder_svg(chart: Chart) -> Iterator[str]:
-    """Yield the lines of an SVG file. Nothing in it is loaded from elsewhere or runs."""
-    drawn = picture(chart)
-    size = f'width="{drawn.width:g}" height="{drawn.height:g}" viewBox="0 0 {drawn.width:g} {drawn.height:g}"'
+    """Yield the lines of an SVG file: a lifeline for each participant, an arrow and its label in each row.
+
+    Nothing in the file is loaded from elsewhere or runs.
+    """
+    people, arrows = chart.participants, chart.arrows
+    at_of = {person.name: at for at, person in enumerate(people)}
+    span = _span(chart, at_of)
+    left = _left(chart, span)
+    bottom = _TOP + _ROW * len(arrows) + 16
+    width = left + span * max(len(people) - 1, 0) + span / 2 + _RIGHT
+    width = round(max(width, len(escaped(chart.note)) * _LETTER + 8 if chart.note else 0), 1)
+    height = bottom + (20 if chart.note else 0)
+    size = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
     yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">'
     yield f"<title>{markup_text(chart.title or 'sequence of requests and responses')}</title>"
     yield f"<style>{_STYLE}</style>"
-    for shape in drawn.shapes:
-        if shape.kind == "line":
-            x, y, to_x, to_y = shape.places
-            yield f'<line class="{shape.look}" x1="{x:g}" y1="{y:g}" x2="{to_x:g}" y2="{to_y:g}"/>'
-        else:
-            x, y = shape.places
-            title = f"<title>{markup_text(shape.title)}</title>" if shape.title else ""
-            yield f'<text class="{shape.look}" x="{x:g}" y="{y:g}">{title}{markup_text(shape.text)}</text>'
+    for at, person in enumerate(people):
+        x = left + span * at
+        yield _svg_line("life", x, _TOP - 18, x, bottom - 8)
+        yield from _svg_text("name", x, 20, person.name, span)
+        yield from _svg_text("detail", x, 36, person.detail, span)
+    for row, arrow in enumerate(arrows):
+        y = _TOP + _ROW * row + 12
+        first, last = at_of[arrow.source], at_of[arrow.target]
+        x, to = left + span * first, left + span * last
+        solid = f"arrow {arrow.level}".strip()
+        head = 7 if to > x else -7
+        yield from _svg_text("time", 8, y + 4, _moment(arrow))
+        yield _svg_line(solid.replace("arrow", "arrow reply") if arrow.reply else solid, x, y, to, y)
+        yield _svg_line(solid, to - head, y - 4, to, y)
+        yield _svg_line(solid, to - head, y + 4, to, y)
+        middle = (x + to) / 2 if to != x else x + span / 2
+        reach = span * max(abs(last - first), 1)
+        yield from _svg_text(f"label {arrow.level}".strip(), middle, y - 5, arrow.label, reach)
+    yield from _svg_text("note", 8, bottom + 8, chart.note)
     yield "</svg>"
+
+
+def _svg_line(look: str, x: float, y: float, to_x: float, to_y: float) -> str:
+    return f'<line class="{look}" x1="{x:g}" y1="{y:g}" x2="{to_x:g}" y2="{to_y:g}"/>'
+
+
+def _svg_text(look: str, x: float, y: float, text: str, room: float | None = None) -> Iterator[str]:
+    """Yield a text that fits a room, with the whole of a longer one as its title. Yield nothing for an empty text."""
+    whole = escaped(text)
+    shown = whole if room is None else _fit(text, room)
+    title = f"<title>{markup_text(whole)}</title>" if shown != whole else ""
+    if shown:
+        yield f'<text class="{look}" x="{x:g}" y="{y:g}">{title}{markup_text(shown)}</text>'
 
 
 # Mermaid, which GitHub, GitLab and wikis draw.

@@ -144,8 +144,9 @@ def json_value(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, dict):
         return {str(name): json_value(element) for name, element in value.items()}
-    if isinstance(value, list | tuple):
-        return [json_value(element) for element in value]
+    if isinstance(value, list | tuple | set | frozenset):
+        elements = value if isinstance(value, list | tuple) else sorted(value, key=str)
+        return [json_value(element) for element in elements]
     from decimal import Decimal  # noqa: PLC0415 - start-up counts, and hardly any value gets here
 
     if isinstance(value, Decimal):

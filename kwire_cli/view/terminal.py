@@ -266,35 +266,37 @@ def _fitted(
     `_NARROW`, or to words of up to `_WORD`, the long ones first. Then texts are folded within words, then names are
     cut, and maps, errors, numbers and times last. Times of one day do without the date if there is no room for it.
     """
-    if width is None:
+    if width is None or not columns:
         return [(at, column, None) for at, column in columns]
-    wanted, needs, long, least, in_words, last = [], [], [], [], [], []
-    for at, column in columns:
-        unit = len(" ms") if column.kind == "duration" else 0
-        longest = max([cell_width(escaped(column.heading)) + unit, *map(cell_width, texts[at])])
-        folds = column.kind in {"text", "json", "list", "map"} or at == columns[-1][0]
-        wanted.append(longest)
-        has_entries = column.kind == "map" or column.level == "error"
-        entries = [part for text in texts[at] for part in text.split(", ")] if has_entries else []
-        entry = min(max(map(cell_width, entries), default=0) + 1, _ENTRY)
-        if column.kind == "instant" and _is_one_day(texts[at]):
-            needs.append(_CLOCK)
-        else:
-            needs.append(min(longest, max(_FOLDED, len(column.heading), entry)) if folds else longest)
-        word = max((cell_width(word) for text in texts[at] for word in text.split()), default=0)
-        if has_entries or column.kind == "instant":
-            least.append(needs[-1])
-        else:
-            least.append(min(longest, max(_NARROW, min(word, _WORD))) if folds else longest)
-        last.append(min(longest, _NARROW) if folds else least[-1])
-        is_long = _folds(column, texts[at], last=False)
-        long.append(least[-1] if is_long else needs[-1])
-        in_words.append(last[-1] if is_long else least[-1])
-    stay = kept([column.keep for _, column in columns], [need + _GAP for need in needs], width + _GAP)
-    room = width - _GAP * (len(stay) - 1)
-    floors = [[sizes[place] for place in stay] for sizes in (needs, long, least, in_words, last)]
-    widths = shrunk([wanted[place] for place in stay], floors, room)
+    sizes = [_sizes(column, texts[at], last=at == columns[-1][0]) for at, column in columns]
+    stay = kept([column.keep for _, column in columns], [size[1] + _GAP for size in sizes], width + _GAP)
+    wanted, *floors = zip(*[sizes[place] for place in stay], strict=True)
+    widths = shrunk(wanted, floors, width - _GAP * (len(stay) - 1))
     return [(*columns[place], size) for place, size in zip(stay, widths, strict=True)]
+
+
+def _sizes(column: Column, texts: Sequence[str], *, last: bool) -> tuple[int, ...]:
+    """Return the width that a column wants, and the widths down to which it gives, one after the other."""
+    unit = len(" ms") if column.kind == "duration" else 0
+    wanted = max(cell_width(escaped(column.heading)) + unit, *map(cell_width, texts))
+    folds = column.kind in {"text", "json", "list", "map"} or last
+    has_entries = column.kind == "map" or column.level == "error"
+    entries = [part for text in texts for part in text.split(", ")] if has_entries else []
+    needs = least = wanted
+    if column.kind == "instant" and _is_one_day(texts):
+        needs = _CLOCK
+    elif folds:
+        entry = min(max(map(cell_width, entries), default=0) + 1, _ENTRY)
+        needs = min(wanted, max(_FOLDED, len(column.heading), entry))
+    if has_entries or column.kind == "instant":
+        least = needs
+    elif folds:
+        word = max((cell_width(word) for text in texts for word in text.split()), default=0)
+        least = min(wanted, max(_NARROW, min(word, _WORD)))
+    narrow = min(wanted, _NARROW) if folds else least
+    if _folds(column, texts, last=False):
+        return wanted, needs, least, least, narrow, narrow
+    return wanted, needs, needs, least, least, narrow
 
 
 def lines_up(values: Sequence[Any], column: Column) -> bool:

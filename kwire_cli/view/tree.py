@@ -374,23 +374,10 @@ def _segments(data: bytes | None, *, hidden: bool, full: bool) -> Line:
         return [("null", "null")]
     if hidden:
         return [(redacted(len(data)), "secret")]
-    text = (
-        text_in(data if full else data[: 4 * SHOWN_TEXT + 4])
-        if full or len(data) <= 4 * SHOWN_TEXT
-        else text_in(_whole(data[: 4 * SHOWN_TEXT]))
-    )
+    excerpt = data if full else data[: 4 * SHOWN_TEXT]
+    text = text_in(excerpt, is_cut=len(excerpt) < len(data))
     if text is None or not data:
         return byte_segments(data, full=full)
     cut = len(text) > SHOWN_TEXT and not full
     more = f"… {counted(len(data), 'byte')}" if cut else ""
     return [(quoted(text[:SHOWN_TEXT] if cut else text), "text"), (more, "dim")]
-
-
-def _whole(data: bytes) -> bytes:
-    """Cut text without the part of a character at its end."""
-    for size in range(len(data), max(len(data) - 4, 0), -1):
-        if size == len(data) and data[-1] < 0x80:
-            return data
-        if data[size - 1] >= 0xC0:
-            return data[: size - 1]
-    return data

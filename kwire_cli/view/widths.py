@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from kwire_cli.view.lines import escaped, plain, without_control
@@ -239,14 +239,6 @@ class Layout:
     widths: tuple[int, ...]
     room: int | None = None
     late: tuple[int, ...] = ()
-
-    @cached_property
-    def forms(self) -> tuple[str, ...]:
-        """The forms of the cells of a row without a limit, for the operator %, each with the gap behind it."""
-        return tuple(
-            f"%{'' if column.right else '-'}{width}s{' ' * column.gap}"
-            for column, width in zip(self.columns, self.widths, strict=True)
-        )
 
     def heading(self) -> Line:
         """Return the first line of the table."""

@@ -6,16 +6,11 @@ import pytest
 from kit.commands import ROOT
 
 import kwire_cli as kwire
-from kwire_cli.filter.rows import FrameRow
 from kwire_cli.message.roles import RecordsAs
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.view.anomaly_counts import AnomalyCounts
 from kwire_cli.view.batch_json import field_text
-from kwire_cli.view.frame_table import cells, columns_of, plain_rows
 from kwire_cli.view.json import dumps, line_dumps, many_dumps
-from kwire_cli.view.lines import plain
-from kwire_cli.view.widths import layout
 
 CATALOG = kwire.catalog()
 CAPTURES = sorted((ROOT / "samples" / "captures").glob("*.pcap*"))
@@ -23,28 +18,9 @@ CAPTURES = sorted((ROOT / "samples" / "captures").glob("*.pcap*"))
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_lines_are_printed_the_same_quickly(path):
-    fields = (
-        "kind",
-        "api",
-        "version",
-        "time",
-        "topics",
-        "inFlight",
-        "throttle",
-        "software",
-        "anomaly",
-        "packet",
-        "apiKey",
-    )
-    columns = columns_of(fields)
-    every, any_layout, items = layout(columns_of(())), layout(columns), field_text(RecordsAs(CATALOG))
-    counts = [AnomalyCounts("frame") for _ in range(2)]
-    usual, any_row = plain_rows(every, counts[0]), plain_rows(any_layout, counts[0])
+    items = field_text(RecordsAs(CATALOG))
     # Twice: the second time every message has a shape, and a text is made for it.
     for line in (line for _ in range(2) for line in traffic(CATALOG, Capture(path))):
-        row = FrameRow(line)
-        assert usual(line) == plain(every.row(cells(row, columns_of(()), counts[1]))).rstrip()
-        assert any_row(line) == plain(any_layout.row(cells(row, columns, counts[1]))).rstrip()
         document = line.to_json()
         assert (
             json.loads(many_dumps(document))
@@ -56,7 +32,6 @@ def test_lines_are_printed_the_same_quickly(path):
                 shown = line_dumps(line, records, None, items)
                 assert shown.count(b"\n") == 1
                 assert repr(json.loads(shown)) == repr(json.loads(many_dumps(line.to_json(records=records))))
-    assert (counts[0].rows, counts[0].codes) == (counts[1].rows, counts[1].codes)
 
 
 def test_short_latencies_are_shown_as_decimals(wire):
@@ -79,9 +54,3 @@ def test_lines_hold_whatever_their_messages_say(wire):
     for line in wire.lines(*said):
         assert line.message == "HeartbeatRequest"
         assert repr(json.loads(line_dumps(line, "base64"))) == repr(line.to_json())
-
-
-def test_fields_of_a_table_are_columns_or_paths():
-    counts = AnomalyCounts("frame")
-    assert plain_rows(layout(columns_of(["frame", "version"])), counts) is not None
-    assert plain_rows(layout(columns_of(["frame", "topics.name"])), counts) is None

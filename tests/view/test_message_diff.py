@@ -6,8 +6,7 @@ import kwire_cli as kwire
 from kwire_cli.analysis.comparison.messages import compare
 from kwire_cli.analysis.comparison.nodes import Operand
 from kwire_cli.message.decoded import decode
-from kwire_cli.view.differences import comparison_lines
-from kwire_cli.view.lines import STYLES, plain
+from kwire_cli.view.differences import comparison_items
 
 CATALOG = kwire.catalog()
 
@@ -25,9 +24,7 @@ def body(*ids, version=12, host="h"):
 
 
 def lines(a, b, **options):
-    found = list(comparison_lines(CATALOG, compare(Operand(a), Operand(b)), **options))
-    assert {style for line in found for _, style in line} <= {*STYLES, ""}
-    return [plain(line).rstrip() for line in found]
+    return [item.text.rstrip() for item in comparison_items(CATALOG, compare(Operand(a), Operand(b)), **options)]
 
 
 def test_no_difference():

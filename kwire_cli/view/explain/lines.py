@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.values import ABSENT, Form, leaf_value
 from kwire_cli.errors import counted
-from kwire_cli.view.explain.model import Event, Heading, Piece, Remark, Skipped, Step, layout_of
+from kwire_cli.view.explain.model import Event, Heading, Piece, Remark, Skipped, Step
+from kwire_cli.view.explain.notes import layout_of
 from kwire_cli.view.explain.rules import RULES
 from kwire_cli.view.lines import Line, meaning, plain, without_control
 from kwire_cli.view.rows import NOUNS, value_segments
@@ -85,10 +86,8 @@ def _event_lines(catalog: Catalog, event: Event, shown: Shown, *, short: bool) -
             yield [(event.text, "title")]
     elif isinstance(event, Skipped):
         yield _skipped(catalog, event)
-    elif short:
-        yield from _short(catalog, event)
     else:
-        yield from _long(catalog, event, shown)
+        yield from _step_lines(catalog, event, shown, short=short)
 
 
 def _skipped(catalog: Catalog, event: Skipped) -> Line:
@@ -103,13 +102,6 @@ def _skipped(catalog: Catalog, event: Skipped) -> Line:
         if event.count > len(event.items):
             line.append((", …", "dim"))
     return [*line, (f"  ({counted(event.end - event.start, 'byte')})", "dim")]
-
-
-def _head(catalog: Catalog, step: Step) -> Line:
-    line: Line = [(f"{step.start:08x}  ", "dim"), (f"{cells(step, step.start, step.end):<{BYTES_WIDTH}}", "bytes")]
-    if step.path:
-        line.append((step.path, "name"))
-    return line + _value(catalog, step)
 
 
 def cells(step: Step, start: int, end: int) -> str:
@@ -138,30 +130,23 @@ def _value(catalog: Catalog, step: Step) -> Line:
     return [(" = ", "dim"), *value_segments(row.item, part.tree, catalog, part.message, part.form)]
 
 
-def _short(catalog: Catalog, step: Step) -> Iterator[Line]:
-    line = [*_head(catalog, step), (f"  {step.type}", "dim")]
-    if step.type == "gap":
-        line = [
-            *_head(catalog, step),
-            (f"  {RULES[step.pieces[0].rule].name}: {' '.join(step.pieces[0].working)}", "warning"),
-        ]
+def _step_lines(catalog: Catalog, step: Step, shown: Shown, *, short: bool) -> Iterator[Line]:
+    line: Line = [(f"{step.start:08x}  ", "dim"), (f"{cells(step, step.start, step.end):<{BYTES_WIDTH}}", "bytes")]
+    line += [(step.path, "name"), *_value(catalog, step)]
+    if short and step.type == "gap":
+        first = step.pieces[0]
+        line.append((f"  {RULES[first.rule].name}: {' '.join(first.working)}", "warning"))
+    else:
+        line.append((f"  {step.type}", "dim"))
     yield line
-    yield from _odd(step)
-
-
-def _odd(step: Step) -> Iterator[Line]:
+    if not short:
+        if step.note and shown.first(shown.notes, step.note_key):
+            yield from _below(step, shown, "", step.note)
+        for piece in step.pieces:
+            yield from _piece(step, piece, shown)
     for anomaly in step.anomalies:
         yield [(f"{'':10}! ", "warning"), (anomaly.code, "warning"), (f" {anomaly.detail}", "dim")]
-
-
-def _long(catalog: Catalog, step: Step, shown: Shown) -> Iterator[Line]:
-    yield [*_head(catalog, step), (f"  {step.type}", "dim")]
-    if step.note and shown.first(shown.notes, f"{layout_of(step.part) if step.part else ''} {step.path}"):
-        yield from _below(step, shown, "", step.note)
-    for piece in step.pieces:
-        yield from _piece(step, piece, shown)
-    yield from _odd(step)
-    if step.then:
+    if step.then and not short:
         yield from _below(step, shown, "→ ", step.then, style="meaning")
 
 
@@ -216,21 +201,12 @@ def explanation_objects(catalog: Catalog, events: Iterable[Event], rules: set[st
         elif isinstance(event, Heading):
             part = event.part
             places = {"start": part.tree.root.start, "level": event.level, "ownOffsets": part.buffer.own}
-            yield {"part": part.name, "title": event.title, "layout": event.layout, **places}
+            yield {"part": part.name, "title": event.title, "layout": layout_of(part), **places}
         elif isinstance(event, Skipped):
-            yield {
-                "skipped": event.count,
-                "first": event.first,
-                "last": event.last,
-                "start": event.start,
-                "end": event.end,
-            }
+            places = {"start": event.start, "end": event.end}
+            yield {"skipped": event.count, "first": event.first, "last": event.last, **places}
         else:
-            yield _remark(event)
-
-
-def _remark(event: Remark) -> dict[str, Any]:
-    return {"anomaly": event.anomaly._asdict()} if event.anomaly else {"remark": event.text}
+            yield {"anomaly": event.anomaly._asdict()} if event.anomaly else {"remark": event.text}
 
 
 def _step(catalog: Catalog, step: Step) -> dict[str, Any]:

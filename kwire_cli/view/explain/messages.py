@@ -1,9 +1,12 @@
-"""Messages and batches explained."""
+"""Messages and batches explained: the rows of the outline as headings, steps and remarks.
+
+Batches and messages of a kind that was shown are only counted, unless every one is wanted or it has an anomaly.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import in_payload
@@ -12,38 +15,28 @@ from kwire_cli.engine.values import anomalies
 from kwire_cli.errors import counted
 from kwire_cli.message.frames import Forwarded
 from kwire_cli.records.batch import Batch, has_payloads, visible_payload
+from kwire_cli.records.formats import RECORD_FORMATS
 from kwire_cli.records.schemas.record import ReadPart
 from kwire_cli.structs import messages
-from kwire_cli.view.explain.model import FORMATS, Event, Facts, Heading, Piece, Remark, Skipped, Step, specials
-from kwire_cli.view.explain.walk import steps
+from kwire_cli.view.explain.model import Event, Heading, Piece, Remark, Skipped, Step
+from kwire_cli.view.explain.walk import Walk
 from kwire_cli.view.lines import plain
-from kwire_cli.view.outline import (
-    PACKED_RECORDS,
-    batch_parts,
-    body_part,
-    declared,
-    frame_rows,
-    item_row,
-    offsets,
-    read_as,
-)
+from kwire_cli.view.outline import batch_parts, body_part, declared, frame_rows, item_row, offsets, read_as
 from kwire_cli.view.rows import NOTHING, Buffer, Extent, Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.values import Body
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.roles import RecordsAs
-    from kwire_cli.records.batch import Hide, Source
+    from kwire_cli.records.batch import Source
     from kwire_cli.records.gaps import Gap
-    from kwire_cli.records.payload_model import Payload
     from kwire_cli.records.registers import Register
-    from kwire_cli.view.rows import Row, Title
+    from kwire_cli.view.rows import Row
 
     Hidden = dict[str, frozenset[int]]
-    Type = tuple[str, str, int | None]
-    """The kind of a payload: its path without indexes, its type and its version."""
 
 INDEX = re.compile(r"\[\d+\]")
 
@@ -64,56 +57,94 @@ class Look:
         """The extent of the outline that is explained."""
         return Extent(self.reading.catalog, self.reading, full=self.every, messages="behind")
 
+    def steps(self, part: Part, level: int, prefix: str = "", last: str = "") -> Iterator[Step | Skipped]:
+        """Yield the steps of a part; `prefix` and `last` as in Walk."""
+        return Walk(part, self.every, placed_anomalies(part, level), level, prefix, self.register).steps(last)
 
-# Frames and bodies explained: their parts, what stands between these, the records and messages in their fields.
+
+def placed_anomalies(part: Part, level: int = 0) -> list[tuple[int, Anomaly]]:
+    """Return the anomalies of a part, each with the offset of the byte at which to show it."""
+    body, batch = part.body, part.batch
+    if part.name == "size":
+        return []
+    if batch and part.name == "batch":
+        places = {item.node.name: item.start for item in part.tree.root.parts}
+        notes = batch.notes if batch.head.codec else batch.anomalies
+        return [
+            (places.get(note.path, note.offset) if note.offset == batch.position else note.offset, note)
+            for note in notes
+        ]
+    if not body:
+        found = anomalies(part.tree)
+    else:
+        found = (in_payload(body.anomalies) if level else body.anomalies)[len(body.notes) :]
+    return [(anomaly.offset, anomaly) for anomaly in found]
 
 
 def explain_frame(frame: Frame, hidden: Hidden, look: Look, *, asked: Frame | None = None) -> Iterator[Event]:
-    """A frame from its first byte to its last; `hidden` has the secret spans by part, `asked` is a response's
+    """Yield a frame from its first byte to its last; `hidden` has the secret spans by part, `asked` is a response's
     request.
     """
     yield from _frame(frame, frame_rows(look.extent, frame, hidden, asked=asked), look, 0)
 
 
 def _frame(frame: Frame, outline: Iterable[Row], look: Look, level: int) -> Iterator[Event]:
-    for note in (*frame.notes, *frame.fits):
-        yield Remark(f"{note.code}: {note.detail}", level, note)
-    types: set[Type] = set()
+    yield from _remarks((*frame.notes, *frame.fits), level)
+    shown: set[Any] = set()
     left = 0
     for row in outline:
         part = row.subject
         if row.kind == "gap":
             yield _bare(row, "gap.outside", level)
-        elif isinstance(part, Part) and part.body and not part.payload:
+        elif isinstance(part, Part) and not part.payload:
             prefix = "header." if part.name == "header" else ""
-            yield from _message(part, part.body, look, level, _end(frame, part.name), prefix)
+            yield from _message(part, look, level, _end(frame, part.name), prefix)
+        elif _is_shown(row, look, shown):
+            left += 1
         else:
-            message: Any = part.payload if isinstance(part, Part) else part
-            if look.every or _type(message) not in types or message.anomalies:
-                types.add(_type(message))
-                yield from _inside(row, look, level + 1)
-            else:
-                left += 1
+            yield from _inside(row, look, level + 1)
     if left:
         yield Remark(f"… {left} more messages in fields, of kinds that were shown", level + 1)
+
+
+def _remarks(notes: Iterable[Anomaly], level: int) -> Iterator[Remark]:
+    return (Remark(f"{note.code}: {note.detail}", level, note) for note in notes)
+
+
+def _payload(row: Row) -> Any:
+    """Return the message in a field that a row is about."""
+    return row.subject.payload if isinstance(row.subject, Part) else row.subject
+
+
+def _is_shown(row: Row, look: Look, shown: set[Any]) -> bool:
+    """Return whether a message of this kind was shown and has nothing new, and note the kind."""
+    message = _payload(row)
+    kind = _type(message)
+    is_known = kind in shown and not look.every and not message.anomalies
+    shown.add(kind)
+    return is_known
+
+
+def _type(message: Any) -> tuple[str, str, int | None]:
+    """Return the kind of a message in a field: its path without indexes, its type and its version."""
+    return INDEX.sub("", message.path), message.type, message.version
 
 
 def _end(frame: Frame, name: str) -> str:
     """Return what follows because a part has ended."""
     if name == "body":
-        return "the message ends here, and the frame with it" + (
-            ": the next one on the connection begins with its own size" * frame.prefixed
-        )
+        further = ": the next one on the connection begins with its own size" * frame.prefixed
+        return f"the message ends here, and the frame with it{further}"
     names = [name for name, _ in frame.parts]
-    following = names[names.index(name) + 1] if name != names[-1] else ""
-    if not following:
+    if name == names[-1]:
         return ""
+    following = names[names.index(name) + 1]
     ends = "" if name == "size" else f"the {name} ends here: "
     return f"{ends}next comes the {following}" + (f" of the {frame.api} {frame.kind}" * (following == "body"))
 
 
 def _bare(row: Row, rule: str, level: int) -> Step:
-    """Bytes without a layout."""
+    """Return the step of bytes without a layout."""
     start, _, end = row.place
     piece = Piece(start, end, "gap", rule, (counted(end - start, "byte"),), row.secret is not None)
     return Step(None, row.buffer.data, level, "", start, end, "gap", (piece,))
@@ -127,26 +158,25 @@ def explain_body(
     name: str = "body",
     last: str = "the message ends here",
 ) -> Iterator[Event]:
-    """The steps of a message, and below its records their batches; `last` is what follows its last field."""
-    yield from _message(body_part(look.extent, name, body, hidden), body, look, 0, last)
+    """Yield the steps of a message, and below its records their batches; `last` is what follows its last field."""
+    yield from _message(body_part(look.extent, name, body, hidden), look, 0, last)
 
 
-def _message(part: Part, body: Body, look: Look, level: int, last: str, prefix: str = "") -> Iterator[Event]:
-    version = f"{body.message} version {body.layout_version}"
+def _message(part: Part, look: Look, level: int, last: str, prefix: str = "") -> Iterator[Event]:
+    body = part.body
+    assert body  # noqa: S101 - for the type checker
     guess = f", by which {body.version} is read as a guess" if body.guess else ""
-    yield Heading(part, "the size of the frame" if part.name == "size" else version + guess, level)
-    for note in body.notes:
-        yield Remark(f"{note.code}: {note.detail}", level, note)
-    odd = (in_payload(body.anomalies) if level else body.anomalies)[len(body.notes) :]
-    facts = Facts(Facts.where_they_are(odd if part.name != "size" else ()))
-    for step in steps(part, facts, every=look.every, level=level, prefix=prefix, last=last):
+    title = f"{body.message} version {body.layout_version}{guess}"
+    yield Heading(part, "the size of the frame" if part.name == "size" else title, level)
+    yield from _remarks(body.notes, level)
+    for step in look.steps(part, level, prefix, last):
         yield step
         if isinstance(step, Step) and step.row and step.row.records:
             yield from _items(step.row.below(), look, level + 1)
 
 
 def _inside(row: Row, look: Look, level: int) -> Iterator[Event]:
-    """A message in a field, whose bytes were shown there as they are."""
+    """Yield a message in a field, whose bytes were shown there as they are."""
     part = row.subject
     if isinstance(part, ReadPart):
         schema = "" if part.schema_id is None else f", by schema {part.schema_id}"
@@ -158,44 +188,30 @@ def _inside(row: Row, look: Look, level: int) -> Iterator[Event]:
         yield from _frame(part.frame, row.below(), look, level)
     elif isinstance(part, Part) and part.payload and part.body:
         if part.body.start:
-            yield from _prefix(part, part.payload, level)
-        yield from _message(part, part.body, look, level, "the message ends here")
+            yield from _prefix(part, look, level)
+        yield from _message(part, look, level, "the message ends here")
 
 
-def _prefix(part: Part, payload: Payload, level: int) -> Iterator[Event]:
+def _prefix(part: Part, look: Look, level: int) -> Iterator[Event]:
     """Yield the prefix before the message in a payload, which says which message it is."""
     assert part.body  # noqa: S101 - for the type checker
-    first = "the type of the record" if payload.type.isdecimal() else "the version of what follows"
+    assert part.payload  # noqa: S101 - as above
+    first = "the type of the record" if part.payload.type.isdecimal() else "the version of what follows"
     for decl, title in ((messages.VERSION, first), (messages.METADATA_FRAME, "the frame of a metadata record")):
-        tree, exact = declared(records_entry(decl), payload.data, 0, part.body.start)
+        tree, exact = declared(records_entry(decl), part.payload.data, 0, part.body.start)
         if exact:
             prefix = Part(part.extent, f"{part.name} prefix", "prefix", tree, exact, NOTHING, part.buffer)
             yield Heading(prefix, title, level)
-            yield from steps(prefix, every=True, level=level)
+            yield from replace(look, every=True).steps(prefix, level)
             return
 
 
-# Record sets explained: batches and messages of all formats byte by byte, what is packed in them, and what Kafka's own
-# records mean.
-
-
-@dataclass
-class _Shown:
-    """The parts of a record set that were shown.
-
-    These are kinds of batches, and the types and versions of records of Kafka's own topics.
-    """
-
-    batches: set[tuple[str, int, bool]] = field(default_factory=set)
-    payloads: set[Type] = field(default_factory=set)
+# Record sets: batches and messages of all formats byte by byte, what is packed in them, and what Kafka's own records
+# mean.
 
 
 def explain_items(items: Iterable[Batch | Gap], look: Look, source: Source) -> Iterator[Event]:
-    """The batches and gaps of a record set, one after the other. Batches of a kind that was shown are only counted,
-    unless something is odd.
-
-    `source` is what they were read from.
-    """
+    """Yield the batches and gaps of a record set that was read from a source, one after the other."""
     yield from _items((_item_row(look, item, source) for item in items), look, 0)
 
 
@@ -205,103 +221,65 @@ def _item_row(look: Look, item: Batch | Gap, source: Source) -> Row:
 
 
 def _items(outline: Iterable[Row], look: Look, level: int) -> Iterator[Event]:
-    shown = _Shown()
+    shown: set[Any] = set()
+    """Kinds of batches, and kinds of records of Kafka's own topics."""
     run: list[Batch] = []  # the first and the last of those that are left out
     count = 0
     for row in outline:
         item = row.subject
-        if isinstance(item, Batch) and not look.every and _is_like_those(item, shown, look.extent.hide):
-            run = [run[0] if run else item, item]
+        if isinstance(item, Batch) and not look.every and _is_like_those(item, shown, look):
+            run = [*run[:1], item]
             count += 1
             continue
         if run:
             yield _left_out(run, count, level)
             run, count = [], 0
         if isinstance(item, Batch):
-            shown.batches.add(_kind(item))
+            shown.add(_batch_kind(item))
             yield from _batch(item, row, look, shown, level)
-        elif item.batch:
-            text = f"{item.size} bytes of a batch of {item.batch.whole_size}"
-            yield Remark(f"{item.code} at byte {item.position}: {text}", level)
+            continue
+        what = f"of a batch of {item.batch.whole_size}" if item.batch else "that are no batch"
+        yield Remark(f"{item.code} at byte {item.position}: {item.size} bytes {what}", level)
+        if item.batch:
             yield from _batch(item.batch, row, look, shown, level)
         else:
-            yield Remark(f"{item.code} at byte {item.position}: {item.size} bytes that are no batch", level)
             yield _bare(row, "gap.batch", level)
     if run:
         yield _left_out(run, count, level)
 
 
-def _is_like_those(batch: Batch, shown: _Shown, hide: Hide | None) -> bool:
+def _is_like_those(batch: Batch, shown: set[Any], look: Look) -> bool:
     """Return whether a batch has nothing that was not shown before, and no anomaly."""
-    if _kind(batch) not in shown.batches or not batch.crc_valid or batch.notes:
+    if _batch_kind(batch) not in shown or not batch.crc_valid or batch.notes:
         return False
     if not has_payloads(batch):
         return True
-    payloads = (visible_payload(batch, record, hide)[0] for record in batch.records())
-    return all(_type(message) in shown.payloads for payload in payloads if payload for message in payload.messages)
+    payloads = (visible_payload(batch, record, look.extent.hide)[0] for record in batch.records())
+    return all(_type(message) in shown for payload in payloads if payload for message in payload.messages)
 
 
-def _kind(batch: Batch) -> tuple[str, int, bool]:
+def _batch_kind(batch: Batch) -> tuple[str, int, bool]:
     return batch.layout.name, batch.head.attributes, bool(batch.head.records_count)
 
 
-def _type(message: Payload | Forwarded) -> Type:
-    return INDEX.sub("", message.path), message.type, message.version
-
-
 def _left_out(run: list[Batch], count: int, level: int) -> Skipped:
-    first, last = run
+    first, last = run[0], run[-1]
     names = f"batch at byte {first.position}", f"batch at byte {last.position}"
     return Skipped(None, *names, count, first.position, last.end, level=level)
 
 
-def _batch(batch: Batch, row: Row, look: Look, shown: _Shown, level: int) -> Iterator[Event]:
-    extent = replace(look.extent, deep=not row.buffer.own)
-    part, behind = batch_parts(extent, batch, row.buffer)
-    yield Heading(part, f"{FORMATS[batch.layout.name]}, {offsets(batch)}, {batch.size} bytes", level)
-    yield from steps(part, batch_facts(batch, part, look.register), every=look.every, level=level)
+def _batch(batch: Batch, row: Row, look: Look, shown: set[Any], level: int) -> Iterator[Event]:
+    part, behind = batch_parts(replace(look.extent, deep=not row.buffer.own), batch, row.buffer)
+    yield Heading(part, f"{RECORD_FORMATS[batch.layout.name].about}, {offsets(batch)}, {batch.size} bytes", level)
+    yield from look.steps(part, level)
     for title in behind:
-        subject = title.subject
-        payload = subject if isinstance(subject, ReadPart) else subject.payload if subject else None
-        if payload is None:
-            yield from _packed(batch, title, look, level + 1)
-        elif look.every or payload.anomalies or _type(payload) not in shown.payloads:
-            shown.payloads.add(_type(payload))
+        packed = title.subject
+        if packed is None:
+            yield Remark(f"what {batch.compression} packed in the value; from here on offsets count in that", level + 1)
+            yield from _items(title.below(), look, level + 1)
+        elif isinstance(packed, Part) and not packed.payload:
+            text = f"{len(packed.data)} bytes that {batch.compression} packed; from here on offsets count in these"
+            yield Heading(packed, text, level + 1)
+            yield from look.steps(packed, level + 1)
+        elif not _is_shown(title, look, shown):
             yield from _inside(title, look, level + 1)
-
-
-def batch_facts(batch: Batch, part: Part, register: Register | None = None) -> Facts:
-    """Return the facts of a batch: anomalies at their fields, special fields, and bases of differences."""
-    places = {item.node.name: item.start for item in part.tree.root.parts}
-    odd = tuple(
-        (places.get(note.path, note.offset) if note.offset == batch.position else note.offset, note)
-        for note in (batch.notes if batch.head.codec else batch.anomalies)
-    )
-    return Facts(odd, specials(batch.layout.decl), _bases(batch), register)
-
-
-def _bases(batch: Batch) -> dict[str, int]:
-    """Return the values that differences in records count from.
-
-    With LogAppendTime timestamps do not count from a base.
-    """
-    head = batch.head
-    return {"baseOffset": head.base_offset} | (
-        {"baseTimestamp": head.base_timestamp} if not head.timestamp_type else {}
-    )
-
-
-def _packed(batch: Batch, title: Title, look: Look, level: int) -> Iterator[Event]:
-    """The records that a batch's codec packed, or the messages in a wrapper message."""
-    part = title.subject
-    if part is None:
-        yield Remark(f"what {batch.compression} packed in the value; from here on offsets count in that", level)
-        yield from _items(title.below(), look, level)
-        return
-    size = len(part.data)
-    text = f"{size} bytes that {batch.compression} packed; from here on offsets count in these"
-    yield Heading(part, text, level)
-    facts = Facts(
-        Facts.where_they_are(anomalies(part.tree)), specials(PACKED_RECORDS[batch.layout.name]), _bases(batch)
-    )
-    yield from steps(part, facts, every=look.every, level=level)

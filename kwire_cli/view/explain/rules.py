@@ -34,14 +34,16 @@ class Rule(NamedTuple):
 
 _TYPES = "protocol guide, Protocol Primitive Types"
 _BATCH = "KIP-98; Kafka documentation, Message Format"
-
+POLYNOMIALS = {"crc32": 0x04C11DB7, "crc32c": 0x1EDC6F41}
+"""Highest power first, x^32 left out, as they are usually written."""
 
 _INTEGER = (
     "An integer of as many bits as its name says, the highest byte first (network byte order). An INT is two's "
     "complement: with the highest bit set it is negative. A UINT never is."
 )
 
-NUMBERS = {
+RULES: dict[str, Rule] = {
+    # numbers, booleans and uuids
     **{kind: Rule(kind.upper(), _INTEGER, _TYPES) for kind in INTEGER_RANGES},
     "bool": Rule("BOOLEAN", "1 byte: 0 is false, any other is true; writers write 0 or 1.", _TYPES),
     "float64": Rule(
@@ -88,10 +90,7 @@ NUMBERS = {
         "encoding, in no release.",
         "KAFKA-9927",
     ),
-}
-"""The rules of numbers, booleans and uuids."""
-
-LENGTHS = {
+    # lengths, counts and presence
     "length.int16": Rule(
         "INT16 length",
         "An INT16 says how many bytes follow; -1 is null. So in versions that are not flexible, and for "
@@ -179,10 +178,7 @@ LENGTHS = {
         "KIP-893",
         ("uvarint",),
     ),
-}
-"""The rules of lengths, counts and presence."""
-
-TAGS = {
+    # tagged fields
     "tags.count": Rule(
         "tag section",
         "In flexible versions each struct ends in its tagged fields: an UNSIGNED_VARINT says how many, mostly 0. "
@@ -202,13 +198,7 @@ TAGS = {
         "A field that this version's definition does not have: its bytes are kept as they are.",
         "KIP-482",
     ),
-}
-"""The rules of tagged fields."""
-
-POLYNOMIALS = {"crc32": 0x04C11DB7, "crc32c": 0x1EDC6F41}
-"""Highest power first, x^32 left out, as they are usually written."""
-
-CONTENTS = {
+    # values that are not numbers
     "utf8": Rule("text", "UTF-8.", _TYPES),
     "bytes": Rule("bytes", "Bytes as they are: what they mean is not this message's business.", _TYPES),
     "records": Rule(
@@ -239,10 +229,7 @@ CONTENTS = {
         f"have an instruction.",
         "RFC 3720; KIP-98",
     ),
-}
-"""The rules of values that are no number."""
-
-GAPS = {
+    # bytes that have no field
     "gap.cut": Rule("cut", "The bytes end before the field does.", "Kafka's readers throw here"),
     "gap.unreadable": Rule(
         "unreadable",
@@ -262,9 +249,6 @@ GAPS = {
         "org.apache.kafka.common.record.ByteBufferLogInputStream",
     ),
 }
-"""Bytes that have no field."""
-
-RULES: dict[str, Rule] = {**NUMBERS, **LENGTHS, **TAGS, **CONTENTS, **GAPS}
 """All rules by their key."""
 
 
@@ -315,6 +299,15 @@ def presence_rule(decl: NullableStruct) -> str:
     return "presence.uvarint" if decl.tagged else "presence.int8"
 
 
+_MARKERS = {
+    "presence": "presence",
+    "tag-count": "tag section",
+    "tag-header": "tag",
+    "unknown-tag": "unknown tag",
+    "gap": "gap",
+}
+
+
 def leaf_type(leaf: Leaf) -> str:
     """The type of a leaf as the protocol guide calls it: COMPACT_NULLABLE_STRING; what is a part of something says
     which.
@@ -322,14 +315,8 @@ def leaf_type(leaf: Leaf) -> str:
     decl = leaf.decl
     if leaf.kind == "count":
         return f"{'COMPACT_' * decl.compact}ARRAY"
-    if leaf.kind in {"presence", "tag-count", "tag-header", "unknown-tag", "gap"}:
-        return {
-            "presence": "presence",
-            "tag-count": "tag section",
-            "tag-header": "tag",
-            "unknown-tag": "unknown tag",
-            "gap": "gap",
-        }[leaf.kind]
+    if leaf.kind in _MARKERS:
+        return _MARKERS[leaf.kind]
     if isinstance(decl, Rest):
         return f"{leaf.kind.upper()} without length"
     if isinstance(decl, Sized) and isinstance(decl.prefix, Varint) and not decl.compact:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.engine.lower import entry_for, lower
-from kwire_cli.engine.values import anomalies
 from kwire_cli.errors import counted
 from kwire_cli.message.encode import decode_header, header_spec, header_version
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES
+from kwire_cli.records.formats import RECORD_FORMATS
 from kwire_cli.source.first_bytes import spoken
 from kwire_cli.structs.composites import UNKNOWN_KEY, MessageStruct
 from kwire_cli.structs.headers import HEADERS
@@ -19,10 +19,11 @@ from kwire_cli.structs.lengths import ArrayOf, Sized
 from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import FIXED, INTS, UVARINT, ZIGZAG, ZIGZAG_LONG, encoded_int, unsigned_varint
 from kwire_cli.structs.tags import TaggedField, TagSection
-from kwire_cli.view.explain.messages import batch_facts, explain_body
-from kwire_cli.view.explain.model import FORMATS, Event, Facts, Heading, Remark, Step
+from kwire_cli.view.explain.messages import explain_body, placed_anomalies
+from kwire_cli.view.explain.model import Event, Heading, Remark, Step
+from kwire_cli.view.explain.notes import CHECKSUMS
 from kwire_cli.view.explain.rules import POLYNOMIALS, RULES, fields_text, node_type
-from kwire_cli.view.explain.walk import steps
+from kwire_cli.view.explain.walk import Walk
 from kwire_cli.view.lines import quoted
 from kwire_cli.view.outline import batch_parts, declared
 from kwire_cli.view.rows import NOTHING, Buffer, Extent, Part
@@ -117,7 +118,7 @@ def explain_bytes(name: str, decl: Any, data: bytes) -> Iterator[Event]:
     tree, exact = declared(lower(_wrapped(decl)), data, 0, len(data))
     part = Part(Extent(None), name, "", tree, exact, NOTHING, Buffer(name, data, 0, len(data)))
     yield Heading(part, counted(len(data), "byte"))
-    yield from steps(part, Facts(Facts.where_they_are(anomalies(tree))), every=True)
+    yield from Walk(part, every=True, odd=placed_anomalies(part)).steps()
 
 
 def _wrapped(decl: Any) -> MessageStruct:
@@ -269,20 +270,17 @@ def explain_crc(batch: Batch) -> Iterator[Event]:
     """The checksum of a batch or message: its bytes, those that it covers, and those that it does not."""
     layout = batch.layout
     part, _ = batch_parts(Extent(None), batch)
-    facts = batch_facts(batch, part)._replace(odd=())  # what is wrong is said last
-    crc = facts.specials["crc"]
+    rule, covers_from = CHECKSUMS[layout.name, "crc"]
     first, last = batch.position + layout.crc_from, batch.end - 1
-    yield Remark(f"{FORMATS[layout.name]}, at byte {batch.position}, {batch.size} bytes")
-    covered = f"the field {crc.covers_from} to the end: {batch.end - first} bytes, {first} to {last}"
-    yield say(f"Its checksum is a {RULES[crc.crc or ''].name} of the bytes from {covered}.")
+    yield Remark(f"{RECORD_FORMATS[layout.name].about}, at byte {batch.position}, {batch.size} bytes")
+    covered = f"the field {covers_from} to the end: {batch.end - first} bytes, {first} to {last}"
+    yield say(f"Its checksum is a {RULES[rule].name} of the bytes from {covered}.")
     before = [item.node for item in part.tree.root.parts if item.start < first and item.node.name != "crc"]
-    yield say(
-        f"Not covered are the checksum itself and what stands before: "
-        f"{', '.join(f'{node.name} {node_type(node)}' for node in before)}."
-    )
-    yield from (step for step in steps(part, facts, every=False) if isinstance(step, Step) and step.path == "crc")
+    fields = ", ".join(f"{node.name} {node_type(node)}" for node in before)
+    yield say(f"Not covered are the checksum itself and what stands before: {fields}.")
+    yield from (step for step in Walk(part, every=False).steps() if isinstance(step, Step) and step.path == "crc")
     if not batch.crc_valid:
-        yield say(_blame(batch, first, POLYNOMIALS[crc.crc or ""]))
+        yield say(_blame(batch, first, POLYNOMIALS[rule]))
 
 
 def _blame(batch: Batch, first: int, polynomial: int) -> str:

@@ -29,7 +29,7 @@ const BLOCKS = {
 };
 
 function lineOf([depth, text, more, level]) {
-  return el(`div.line.in${Math.min(6, depth)}.${levelOf(level)}`, text, more ? el("span.dim", `  ${more}`) : null);
+  return indent(el(`div.line.${levelOf(level)}`, text, more ? el("span.dim", `  ${more}`) : null), depth);
 }
 
 function barsOf(block) {
@@ -42,11 +42,7 @@ function barsOf(block) {
   return grid(["", "", "", ""], rows);
 }
 
-function barOf(part) {
-  const bar = el("i");
-  bar.style.width = `${Math.min(100, 100 * part)}%`;
-  return el("span.share", bar);
-}
+const barOf = (part) => el("span.share", place(el("i"), 0, Math.min(1, part)));
 
 /** A line of columns as high as the numbers. @param {(number | null)[]} numbers */
 function sparkOf(numbers) {

@@ -64,10 +64,10 @@ function ownBins() {
     series.set(API[i], counts);
     counts[at]++;
     if (isFailed(i)) made.errors[at]++;
-    if (SERVED[i] !== null && !WAITS[i]) taken[at].push(SERVED[i]);
+    taken[at].push(i);
   }
-  taken.forEach((list, at) => {
-    list.sort(ascending);
+  taken.forEach((rows, at) => {
+    const list = takenBy(rows);
     [made.p50[at], made.p99[at]] = [quantile(list, 0.5), quantile(list, 0.99)];
   });
   for (const [api, counts] of series) addSeries(made, APIS[api], [...counts.entries()]);
@@ -176,13 +176,19 @@ function drawTicks(track, ticks, at) {
   }
 }
 
+/** The shares of the axis that a span takes; null if it is elsewhere. */
+function sharesOf(from, to) {
+  return to < state.from || from > state.to ? null : [Math.max(0, toX(from)), Math.min(1, toX(to))];
+}
+
 /** A lane of spans; those on the same pixels are one. @param {string} name @param {any[]} spans [from, to, style] */
 function lane(name, spans) {
   const inside = el("div.room");
   const shown = [];
   for (const [from, to, style] of spans.sort((a, b) => a[0] - b[0])) {
-    if (to < state.from || from > state.to) continue;
-    const [left, right] = [Math.max(0, toX(from)), Math.min(1, toX(to))];
+    const shares = sharesOf(from, to);
+    if (!shares) continue;
+    const [left, right] = shares;
     const last = shown[shown.length - 1];
     if (last && last[2] === style && left <= last[1] + 1 / room.width) last[1] = Math.max(last[1], right);
     else shown.push([left, right, style]);

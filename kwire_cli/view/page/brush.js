@@ -25,11 +25,10 @@ function measured() {
     const [calls, errors, , p99] = D.axis.total;
     return { calls, errors, p99: p99 === null ? null : p99 / 1e6 };
   }
-  const taken = chosen.filter((i) => SERVED[i] !== null && !WAITS[i]).map((i) => SERVED[i]);
   return {
     calls: chosen.filter(isCall).length,
     errors: chosen.filter(isFailed).length,
-    p99: quantile(taken.sort(ascending), 0.99),
+    p99: quantile(takenBy(chosen), 0.99),
   };
 }
 

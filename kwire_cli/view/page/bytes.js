@@ -104,7 +104,7 @@ function sides(found, path) {
     const isBad = (name === "errorCode" && node[7] !== "0") || node[8] === "warning";
     const value = el(`span.val.${isBad ? "bad" : ""}`, textOf(node));
     const label = el(`span.${kind ? "dim" : ""}`, name);
-    const row = el(`div.field.in${Math.min(6, depth)}`, label, el("span.type", kind), value);
+    const row = indent(el("div.field", label, el("span.type", kind), value), depth);
     row.spot = spots.length;
     spots.push({ row, pane: panes[buffer], start, end, path: trail.join(".").replace(/\.\[/g, "[") });
     panes[buffer].own(start, end, row.spot);

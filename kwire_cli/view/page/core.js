@@ -41,6 +41,12 @@ function place(node, left, right) {
   return node;
 }
 
+/** Set how deep a line stands, up to six steps. @param {any} node @param {number} depth */
+function indent(node, depth) {
+  node.style.setProperty("--depth", Math.min(6, depth));
+  return node;
+}
+
 /** A value of the style sheet. @param {string} name */
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const number = (value) => value.toLocaleString("en");
@@ -67,11 +73,10 @@ function bytes(count) {
   return count < 1e7 ? `${(count / 1024).toFixed(1)} KiB` : `${(count / 1048576).toFixed(1)} MiB`;
 }
 
-/** The value at a share of sorted numbers, the nearest rank. @param {number[]} sorted @param {number} part */
-const quantile = (sorted, part) =>
-  sorted.length ? sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * part) - 1)] : null;
+/** The value at a share of numbers in order, the nearest rank. @param {number[]} numbers @param {number} part */
+const quantile = (numbers, part) =>
+  [...numbers].sort((a, b) => a - b)[Math.min(numbers.length - 1, Math.ceil(numbers.length * part) - 1)] ?? null;
 
-const ascending = (a, b) => a - b;
 const byName = (a, b) => a.localeCompare(b, "en", { numeric: true });
 
 /** Compare two values of a column; rows without a value come last. */
@@ -95,27 +100,7 @@ function copier(text, make) {
 function grid(heads, rows) {
   const cell = (tag, one) =>
     Array.isArray(one) ? el(`${tag}.${one[1]}`, tag === "th" ? { scope: "col" } : {}, one[0]) : el(tag, {}, one);
-  const head = el(
-    "thead",
-    el(
-      "tr",
-      heads.map((one) => cell("th", one)),
-    ),
-  );
-  return el(
-    "div.wide",
-    el(
-      "table",
-      head,
-      el(
-        "tbody",
-        rows.map((row) =>
-          el(
-            "tr",
-            row.map((one) => cell("td", one)),
-          ),
-        ),
-      ),
-    ),
-  );
+  const line = (tag, cells) => el("tr", ...cells.map((one) => cell(tag, one)));
+  const body = rows.map((row) => line("td", row));
+  return el("div.wide", el("table", el("thead", line("th", heads)), el("tbody", body)));
 }

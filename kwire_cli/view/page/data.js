@@ -51,7 +51,6 @@ const noun = COLUMNS.has("base_offset") ? "batch" : "row";
 const isCall = (i) => !isCalls || REQUEST[i] !== null;
 const isFailed = (i) => ERRORS.read(i).length > 0;
 const isSilent = (i) => RESPONSE[i] === null && REQUEST[i] !== null && R.values.expects_answer?.[i] !== false;
-const frameOf = (i) => REQUEST[i] ?? RESPONSE[i];
 
 const FAMILIES = {
   produce: "Produce",
@@ -65,10 +64,13 @@ const FAMILIES = {
 const familyOf = (api) => Object.entries(FAMILIES).find(([, apis]) => apis.split(" ").includes(api))?.[0] || "meta";
 const FAMILY = APIS.map(familyOf);
 
+/** What brokers took to serve rows, without calls that wait by design. @param {number[]} rows */
+const takenBy = (rows) => rows.filter((i) => SERVED[i] !== null && !WAITS[i]).map((i) => SERVED[i]);
+
 /** What each api usually takes: the median. */
 const USUAL = APIS.map((_, api) => {
   const taken = SERVED.filter((one, i) => one !== null && API[i] === api);
-  return quantile(taken.sort(ascending), 0.5) || 0;
+  return quantile(taken, 0.5) || 0;
 });
 const isSlow = (i) => !WAITS[i] && SERVED[i] > Math.max(0.2, 8 * USUAL[API[i]]);
 

@@ -80,32 +80,27 @@ function people() {
 /** @param {string} title @param {string} key */
 function countsOf(title, key) {
   const isErrors = key === "errors";
-  /** @type {Map<string, {calls: number, errors: number, taken: number[]}>} */
+  /** @type {Map<string, number[]>} */
   const all = new Map();
   for (const i of chosen) {
     const value = column(key).read(i);
-    for (const word of isErrors ? value : [value]) {
-      const one = all.get(word) || { calls: 0, errors: 0, taken: [] };
-      all.set(word, one);
-      one.calls++;
-      if (isFailed(i)) one.errors++;
-      if (SERVED[i] !== null && !WAITS[i]) one.taken.push(SERVED[i]);
-    }
+    for (const word of isErrors ? value : [value]) (all.get(word) || all.set(word, []).get(word)).push(i);
   }
   if (!all.size) return null;
   const rows = [...all]
-    .sort((a, b) => b[1].calls - a[1].calls)
+    .sort((a, b) => b[1].length - a[1].length)
     .slice(0, 12)
-    .map(([word, { calls, errors, taken }]) => {
+    .map(([word, rows]) => {
       const click = (event) => {
         event.preventDefault();
         state.tab = "frames";
         setFilter(`${key} == "${word.replace(/["\\]/g, "\\$&")}"`);
       };
       const name = el("a.cut", { href: "#tab=frames", title: word, click }, word || "(none)");
-      const p99 = span(quantile(taken.sort(ascending), 0.99)) || "–";
+      const errors = rows.filter(isFailed).length;
+      const p99 = span(quantile(takenBy(rows), 0.99)) || "–";
       const numbers = [
-        [number(calls), "num"],
+        [number(rows.length), "num"],
         [errors, `num.${errors ? "bad" : "dim"}`],
         [p99, "num"],
       ];

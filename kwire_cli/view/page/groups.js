@@ -3,6 +3,9 @@
 
 const MOST_PARTITIONS = 24;
 const MOST_LANES = 40;
+/** Colours of members. */
+const TONES = ["produce", "fetch", "group", "txn", "other", "meta"];
+const toneOf = (at) => `t-${TONES[at % TONES.length]}`;
 /** Events after which a member of an eager group has no partitions. */
 const GIVES_UP = new Set(["rejoin", "leave", "expired", "fenced", "removed"]);
 
@@ -46,8 +49,9 @@ function namesOf(partitions) {
 
 /** Add a bar on the scale of the axis; a click opens the frame that shows it. */
 function addBar(inside, { from, to, frame, capture }, style, text, title) {
-  if (to < state.from || from > state.to) return;
-  const [left, right] = [Math.max(0, toX(from)), Math.min(1, toX(to))];
+  const shares = sharesOf(from, to);
+  if (!shares) return;
+  const [left, right] = shares;
   const numbers = text.match(/\d+(, \d+)*$/)?.[0] ?? "";
   const fitting = [text, numbers].find((one) => one.length * 6.4 + 14 < (right - left) * room.width);
   const click = () => goto(rowOf(frame, capture));
@@ -107,7 +111,7 @@ function memberLane(client, at, members, owned, events, moves) {
       if (one.partitions) {
         const text = namesOf(one.partitions);
         const about = `${client}: ${text}, generation ${one.generation}, ${span(one.to - one.from)}`;
-        addBar(inside, one, one.partitions.length ? `k${at % 6}` : "wait", text, about);
+        addBar(inside, one, one.partitions.length ? toneOf(at) : "wait", text, about);
       }
       since = one.to;
     }
@@ -130,12 +134,12 @@ function partitionLane(partition, owned, clients, members, moves, missing) {
     if (one.from - since > 0.0005) {
       missing.set(partition, (missing.get(partition) || 0) + one.from - since);
       const title = `nobody has ${partition} for ${span(one.from - since)}`;
-      if (since <= state.to && one.from >= state.from)
-        inside.append(place(el("div.gapp", { title }), Math.max(0, toX(since)), Math.min(1, toX(one.from))));
+      const shares = sharesOf(since, one.from);
+      if (shares) inside.append(place(el("div.gapp", { title }), shares[0], shares[1]));
     }
     if (one.owner) {
       const title = `${partition}: ${one.owner.client}, ${span(one.to - one.from)}`;
-      addBar(inside, one, `k${clients.indexOf(one.owner.client) % 6}`, "", title);
+      addBar(inside, one, toneOf(clients.indexOf(one.owner.client)), "", title);
     }
     since = Math.max(since, one.to);
   }
@@ -165,7 +169,13 @@ function showTransactions(view, answer) {
     const inside = laneRoom([]);
     for (const one of rows.filter((each) => each.id === id)) {
       const text = `${one.result}, ${span(one.to - one.from)}`;
-      addBar(inside, one, `txn.${one.result}`, text, `${id}: ${text}, ${namesOf(one.partitions)}`);
+      addBar(
+        inside,
+        one,
+        `t-${one.result === "aborted" ? "bad" : "txn"}.${one.result}`,
+        text,
+        `${id}: ${text}, ${namesOf(one.partitions)}`,
+      );
     }
     lanes.append(laneOf("", id, inside));
   }

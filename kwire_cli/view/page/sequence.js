@@ -50,39 +50,20 @@ function showSequence(view) {
   const isShort = phone || step < 50;
   const names = ends.map((end) => {
     const name = end.slice(1);
-    return px(
-      el(
-        `span.lname.${isShort ? "short" : step < 100 ? "tight" : ""}`,
-        { title: name },
-        isShort ? shortName(name) : name,
-      ),
-      xOf(end),
-    );
+    const style = isShort ? "short" : step < 100 ? "tight" : "";
+    return px(el(`span.lname.${style}`, { title: name }, isShort ? shortName(name) : name), xOf(end));
   });
-  const head = el("div.thead.seq", { role: "row" }, [
-    el("span", { role: "columnheader" }, "Time"),
-    el("span.lanes", { role: "columnheader" }, names),
-    el("span", { role: "columnheader" }, `${plural(chosen.length, "call")} in ${plural(rows.length, "row")}`),
-    el("span.num", { role: "columnheader" }, "Latency"),
-  ]);
+  const title = (style, inside) => el(`span.${style}`, { role: "columnheader" }, inside);
+  const many = `${plural(chosen.length, "call")} in ${plural(rows.length, "row")}`;
+  const titles = [title("", "Time"), title("lanes", names), title("", many), title("num", "Latency")];
+  const head = el("div.thead.seq", { role: "row" }, titles);
   const holder = scrolled(view, "Sequence of calls", head, rows.length);
+  const cell = (style, ...inside) => el(`span.${style}`, { role: "cell" }, ...inside);
   const make = () => {
-    const lanes = el(
-      "span.lanes",
-      { role: "cell" },
-      ends.map((end) => px(el("i.rail"), xOf(end))),
-      el("i.arrow"),
-      el("i.tipp"),
-    );
-    const text = el("span.txt", { role: "cell" }, el("span"), el("span.times"), el("span.bad"), el("span.dim"));
-    return el(
-      "div.row.seq",
-      { role: "row" },
-      el("span.dim", { role: "cell" }),
-      lanes,
-      text,
-      el("span.num", { role: "cell" }),
-    );
+    const rails = ends.map((end) => px(el("i.rail"), xOf(end)));
+    const text = cell("txt", el("span"), el("span.times"), el("span.bad"), el("span.dim"));
+    const cells = [cell("dim"), cell("lanes", rails, el("i.arrow"), el("i.tipp")), text, cell("num")];
+    return el("div.row.seq", { role: "row" }, cells);
   };
   const fill = (row, index, isCurrent) => {
     const { calls, first, isLate } = rows[index];
@@ -104,7 +85,7 @@ function showSequence(view) {
     px(tip, to);
     taken.classList.toggle("warn", isLate);
     const latencies = calls.map((i) => LATENCY[i]).filter((one) => one !== null);
-    put(taken, span(quantile(latencies.sort(ascending), 0.5)));
+    put(taken, span(quantile(latencies, 0.5)));
   };
   order = rows.map((one) => one.first);
   list = new List(holder, make, fill);

@@ -39,9 +39,8 @@ function K.reads_as_request(data, at, stop)
   if version > message.high + NEWER and api[1] ~= "ApiVersions" then
     return false
   end
-  local known = math.min(math.max(version, message.low), message.high) - message.low + 1
-  local header = message.headers:sub(known, known)
-  if header == "0" then
+  local header = K.header_version(message, version)
+  if header == 0 then
     return true, false
   end
   if stop - at < 14 then
@@ -49,7 +48,7 @@ function K.reads_as_request(data, at, stop)
   end
   local length = K.signed(data, at + 12, 2)
   local past = at + 14 + math.max(length, 0)
-  if length < -1 or past + (header == "2" and 1 or 0) > at + 4 + size then
+  if length < -1 or past + (header == 2 and 1 or 0) > at + 4 + size then
     return false
   end
   local text = data:sub(at + 15, math.min(past, stop))
@@ -59,23 +58,21 @@ function K.reads_as_request(data, at, stop)
   return true, length > 0 and past <= stop
 end
 
+-- Walk the request in a whole frame without a tree. Whether it is well-formed, and the walk over its body.
+local function read_ahead(data, at, stop)
+  local message, version = K.messages[K.apis[K.signed(data, at + 4, 2)][2]], K.signed(data, at + 6, 2)
+  local trial = {room = {left = 0}, topics = {}, errors = {}, trial = true}
+  local header = K.walker(trial, nil, 0, data, at + 4, stop)
+  local good = K.walk(header, K.layout(K.messages.RequestHeader, K.header_version(message, version)), nil, true)
+  local body = K.walker(trial, nil, 0, data, header.pos, stop)
+  body.trial = true
+  return K.walk(body, K.layout(message, version), nil) and good, body
+end
+
 -- Whether a whole frame is surely a request: it names its client, and its body fits.
 function K.surely_request(data, at, stop)
   local reads, named = K.reads_as_request(data, at, stop)
-  if not reads or not named or K.signed(data, at, 4) ~= stop - at - 4 then
-    return false
-  end
-  local message = K.messages[K.apis[K.signed(data, at + 4, 2)][2]]
-  local version = K.signed(data, at + 6, 2)
-  local known = math.min(math.max(version, message.low), message.high) - message.low + 1
-  local trial = {room = {left = 0}, topics = {}, errors = {}, trial = true}
-  local header = K.walker(trial, nil, 0, data, at + 4, stop)
-  if not K.walk(header, K.layout(K.messages.RequestHeader, tonumber(message.headers:sub(known, known))), nil, true) then
-    return false
-  end
-  local body = K.walker(trial, nil, 0, data, header.pos, stop)
-  body.trial = true
-  return (K.walk(body, K.layout(message, version), nil))
+  return reads and named and K.signed(data, at, 4) == stop - at - 4 and (read_ahead(data, at, stop))
 end
 
 -- Learn from a frame which end of a stream is the client.
@@ -126,18 +123,8 @@ local function is_pending(stream, correlation_id)
 end
 
 -- The acks of a Produce request; nil where they can't be read.
-local function acks_of(frame, data, at, stop)
-  local message = K.messages[frame.api[2]]
-  local trial = {room = {left = 0}, topics = {}, errors = {}, trial = true}
-  local known = math.min(math.max(frame.version, message.low), message.high) - message.low + 1
-  local header = K.walker(trial, nil, 0, data, at + 4, stop)
-  K.walk(header, K.layout(K.messages.RequestHeader, tonumber(message.headers:sub(known, known))), nil, true)
-  if header.gap then
-    return nil
-  end
-  local body = K.walker(trial, nil, 0, data, header.pos, stop)
-  body.trial = true
-  K.walk(body, K.layout(message, frame.version), nil)
+local function acks_of(data, at, stop)
+  local _, body = read_ahead(data, at, stop)
   return body.kept.acks
 end
 
@@ -177,7 +164,7 @@ function K.classify(stream, from, data, at, stop, number, time)
     frame.correlation_id = K.signed(data, at + 8, 4)
     frame.api = K.apis[frame.key]
     stream.served = true
-    if not (frame.key == 0 and frame.api and acks_of(frame, data, at, stop) == 0) then
+    if not (frame.key == 0 and frame.api and acks_of(data, at, stop) == 0) then
       wait_for(stream, frame)
     end
     return frame

@@ -46,7 +46,6 @@ CHAPTERS = (
     "values",
     "walk",
     "payloads",
-    "compression",
     "records",
     "connections",
     "frames",
@@ -129,24 +128,11 @@ def _message(catalog: Catalog, entry: Definition) -> str:
         row.append(f'headers = "{"".join(str(header_version_of(spec, version)) for version in versions)}"')
     if can_hold_secrets(spec.name):
         row.append(f'secret = "{"always" if spec.name in SECRET_FIELDS else "some"}"')
-    if early := [*_early_layouts(catalog, spec, fields)]:
-        row.append(f"early = {{{', '.join(early)}}}")
     rows = (
         _field(path, kind, flags, catalog.value_names(spec.name, path) if kind in _NAMED else {})
         for path, kind, flags in fields
     )
     return f"[{lua_text(spec.name)}] = {{{', '.join(row)},\nfields = {{{', '.join(rows)}}},\n{_runs(layouts)}}}"
-
-
-def _early_layouts(catalog: Catalog, spec: MessageSpec, fields: FieldTable) -> Iterator[str]:
-    """Yield the earlier layouts of each version that has some, with their releases, and add their fields."""
-    for version in spec.valid_versions.each():
-        runs = []
-        for release in catalog.early_releases(spec.name, version):
-            layout = fields.layout(entry_for(catalog.early_layout(spec.name, release), version))
-            runs.append(f'{{{version}, {version}, "{layout}", {lua_text(release)}}}')
-        if runs:
-            yield f"[{version}] = {{{', '.join(runs)}}}"
 
 
 _NAMED = frozenset("bhil")

@@ -4,7 +4,7 @@ K.proto = Proto("kwire", "Kafka (kwire)")
 K.proto.prefs.secrets = Pref.bool("Show secrets", false,
   "Show SASL tokens, keys and sensitive configs as fields. The bytes of a packet are in the file in any case.")
 K.proto.prefs.ports = Pref.range("Ports of brokers", "9092-9099", "TCP ports whose data are taken for Kafka's.", 65535)
-K.proto.prefs.records = Pref.bool("Dissect records", true, "Dissect record batches, compressed ones if Wireshark can decompress them.")
+K.proto.prefs.records = Pref.bool("Dissect records", true, "Dissect record batches that are not compressed.")
 
 local all = {}
 
@@ -68,8 +68,11 @@ experts[#experts + 1] = K.failed
 
 local MAKE = {
   b = ProtoField.int8, h = ProtoField.int16, H = ProtoField.uint16, i = ProtoField.int32, I = ProtoField.uint32,
-  l = ProtoField.int64, d = ProtoField.double, a = ProtoField.int32,
+  l = ProtoField.int64, d = ProtoField.double, a = ProtoField.int32, o = ProtoField.bool, u = ProtoField.string,
+  y = ProtoField.bytes, r = ProtoField.bytes, n = ProtoField.none,
 }
+local FLAGS = {t = "is_topic", u = "is_topic_id", e = "is_error", x = "is_secret", c = "is_config", f = "carries",
+  k = "is_kept"}
 local SHARED = {
   RequestHeader = {requestApiKey = "api_key", requestApiVersion = "api_version", correlationId = "correlation_id",
     clientId = "client_id"},
@@ -86,18 +89,8 @@ local function make(abbreviation, name, kind, names)
     return known
   end
   local field
-  if kind == "o" then
-    field = ProtoField.bool(abbreviation, name)
-  elseif kind == "u" then
-    field = ProtoField.string(abbreviation, name)
-  elseif kind == "s" then
+  if kind == "s" then
     field = ProtoField.string(abbreviation, name, base.UNICODE)
-  elseif kind == "y" or kind == "r" then
-    field = ProtoField.bytes(abbreviation, name)
-  elseif kind == "n" then
-    field = ProtoField.none(abbreviation, name)
-  elseif kind == "d" then
-    field = ProtoField.double(abbreviation, name)
   elseif names then
     field = MAKE[kind](abbreviation, name, base.DEC, names)
   else
@@ -120,14 +113,11 @@ local function declare(title, message, keeps)
     local path, kind, flags = text:match("^(%S+) (.)(.*)$")
     local name = path:match("[^.]+$")
     local field = {name = name, path = path, kind = kind, flags = flags}
-    field.is_topic = flags:find("t", 1, true) ~= nil
-    field.is_topic_id = flags:find("u", 1, true) ~= nil
-    field.is_error = flags:find("e", 1, true) ~= nil
-    field.is_secret = flags:find("x", 1, true) ~= nil
-    field.is_config = flags:find("c", 1, true) ~= nil
+    for letter, flag in pairs(FLAGS) do
+      field[flag] = flags:find(letter, 1, true) ~= nil
+    end
     field.held = K.held[flags:match("[mgp]") or ""]
-    field.carries = flags:find("f", 1, true) ~= nil
-    field.is_kept = keeps or flags:find("k", 1, true) ~= nil
+    field.is_kept = keeps or field.is_kept
     if field.is_error then
       names = K.errors
     elseif name == "apiKey" and kind == "h" then

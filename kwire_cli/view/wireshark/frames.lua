@@ -78,11 +78,7 @@ function K.frame(tvb, data, at, stop, frame, root, budget, show_secrets)
   w.pos = at + 4
   if frame.kind == "sasl-token" or frame.kind == "unknown" then
     if stop > w.pos then
-      if show_secrets then
-        K.item(w, tree, K.f.gap, w.pos, stop)
-      else
-        K.redact(w, tree, frame.kind == "unknown" and "gap" or "token", w.pos, stop)
-      end
+      K.guarded(w, tree, K.f.gap, frame.kind == "unknown" and "gap" or "token", w.pos, stop, not show_secrets)
     end
     return title, w
   end
@@ -101,16 +97,11 @@ function K.frame(tvb, data, at, stop, frame, root, budget, show_secrets)
       header_of(w, tree, frame, 0)
     end
     if stop > w.pos then
-      if w.hides_gap then
-        K.redact(w, tree, "gap", w.pos, stop)
-      else
-        K.item(w, tree, K.f.gap, w.pos, stop)
-      end
+      K.guarded(w, tree, K.f.gap, "gap", w.pos, stop, w.hides_gap)
     end
     return title, w
   end
-  local known = math.min(math.max(frame.version, message.low), message.high) - message.low + 1
-  if not header_of(w, tree, frame, tonumber(message.headers:sub(known, known))) then
+  if not header_of(w, tree, frame, K.header_version(message, frame.version)) then
     return title, w
   end
   local version = frame.version

@@ -120,24 +120,25 @@ function Parser:node()
   return node
 end
 
--- The layout of a run of versions of a message.
-function K.layout_of(message, run)
-  if type(run[3]) == "string" then
-    local tokens = {}
-    for token in run[3]:gmatch("%S+") do
-      tokens[#tokens + 1] = token
-    end
-    run[3] = setmetatable({tokens = tokens, at = 1, message = message}, Parser):struct(nil)
-  end
-  return run[3]
-end
-
 -- The layout of a version of a message, and whether it is that of another version, as none is known.
 function K.layout(message, version)
   local known = math.min(math.max(version, message.low), message.high)
   for _, run in ipairs(message) do
     if known >= run[1] and known <= run[2] then
-      return K.layout_of(message, run), known ~= version
+      if type(run[3]) == "string" then
+        local tokens = {}
+        for token in run[3]:gmatch("%S+") do
+          tokens[#tokens + 1] = token
+        end
+        run[3] = setmetatable({tokens = tokens, at = 1, message = message}, Parser):struct(nil)
+      end
+      return run[3], known ~= version
     end
   end
+end
+
+-- The version of the header before a version of a message.
+function K.header_version(message, version)
+  local number = math.min(math.max(version, message.low), message.high) - message.low + 1
+  return tonumber(message.headers:sub(number, number))
 end

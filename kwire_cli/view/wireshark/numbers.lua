@@ -96,40 +96,21 @@ function K.uuid(data, at)
   return table.concat(out)
 end
 
--- Whether a text is UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
+-- The well-formed sequences of more than one byte: no overlong forms, no surrogates, nothing above U+10FFFF.
+local SEQUENCES = {
+  "\240[\144-\191][\128-\191][\128-\191]", "[\241-\243][\128-\191][\128-\191][\128-\191]",
+  "\244[\128-\143][\128-\191][\128-\191]", "\224[\160-\191][\128-\191]", "\237[\128-\159][\128-\191]",
+  "[\225-\236\238\239][\128-\191][\128-\191]", "[\194-\223][\128-\191]",
+}
+
 function K.is_utf8(text)
   if not text:find("[\128-\255]") then
     return true
   end
-  local at, size = 1, #text
-  while at <= size do
-    local first = byte(text, at)
-    local more, least, most = 0, 128, 191
-    if first < 128 then
-      more = 0
-    elseif first >= 194 and first <= 223 then
-      more = 1
-    elseif first >= 224 and first <= 239 then
-      more = 2
-      least = first == 224 and 160 or 128
-      most = first == 237 and 159 or 191
-    elseif first >= 240 and first <= 244 then
-      more = 3
-      least = first == 240 and 144 or 128
-      most = first == 244 and 143 or 191
-    else
-      return false
-    end
-    for i = 1, more do
-      local next_byte = byte(text, at + i)
-      if not next_byte or next_byte < least or next_byte > most then
-        return false
-      end
-      least, most = 128, 191
-    end
-    at = at + more + 1
+  for _, sequence in ipairs(SEQUENCES) do
+    text = text:gsub(sequence, ".")
   end
-  return true
+  return not text:find("[\128-\255]")
 end
 
 -- A name or a short text for titles: its beginning, with nothing that would break a line.

@@ -15,10 +15,8 @@ local function whole(w, api, version, kind, tree, from, to, trial)
   local message = K.messages[api[kind == "request" and 2 or 3]]
   local outer = inner(w, trial)
   local header_message = K.messages[kind == "request" and "RequestHeader" or "ResponseHeader"]
-  local known = math.min(math.max(version, message.low), message.high)
-  local header_version = tonumber(message.headers:sub(known - message.low + 1, known - message.low + 1))
   local header = K.walker(outer, w.tvb, w.base, w.data, from, to)
-  local good = K.walk(header, K.layout(header_message, header_version), tree, true)
+  local good = K.walk(header, K.layout(header_message, K.header_version(message, version)), tree, true)
   if header.gap then
     return false, 0
   end
@@ -36,20 +34,13 @@ function payloads.forwarded_request(w, node, tree, from, to)
     if api and not api[2] then
       api = nil
     end
-    if api and not w.trial and not w.ahead and w.frame then
-      w.frame.forwarded = {api = api, version = version}
-    end
   end
   local good, redactions = false, 0
   if api then
     good, redactions = whole(w, api, version, "request", nil, from, to, true)
   end
-  local made
-  if to > from and not w.show_secrets and (not good or redactions > 0) then
-    made = K.redact(w, tree, node.field.name, from, to)
-  else
-    made = K.item(w, tree, node.field.proto, from, to)
-  end
+  local hides = not w.show_secrets and (not good or redactions > 0)
+  local made = K.guarded(w, tree, node.field.proto, node.field.name, from, to, hides)
   if made and good then
     whole(w, api, version, "request", made, from, to, false)
   end
@@ -130,12 +121,8 @@ function payloads.of_record(w, node, tree, from, to)
     local body, fine = K.body(outer, message, version, nil, start, to)
     good, redactions = fine, body.redactions
   end
-  local made
-  if to > from and not w.show_secrets and (not good or redactions > 0) then
-    made = K.redact(w, tree, part, from, to)
-  else
-    made = K.item(w, tree, node.field.proto, from, to)
-  end
+  local hides = not w.show_secrets and (not good or redactions > 0)
+  local made = K.guarded(w, tree, node.field.proto, part, from, to, hides)
   if made and message and (good or w.show_secrets) then
     K.body(inner(w, false), message, version, made, start, to)
   end

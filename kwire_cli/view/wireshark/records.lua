@@ -87,13 +87,6 @@ local function batch(w, tree, magic, from, to)
     if made then
       made:append_text(string.format(" of format %d", magic))
     end
-    -- The value of a compressed message is a set of messages, none of which is compressed again.
-    local inner = made and compression ~= "none" and header.bytes_from and not w.is_inner
-      and K.opened(w, compression, header.bytes_from, header.bytes_to)
-    if inner then
-      inner.is_inner = true
-      K.record_set(inner, made, 0, #inner.data)
-    end
     return header
   end
   if made then
@@ -103,13 +96,8 @@ local function batch(w, tree, magic, from, to)
   if compression == "none" then
     return records(w, made, header, header.pos, to)
   end
-  local opened = made and header.pos < to and K.opened(w, compression, header.pos, to)
-  if opened then
-    return records(opened, made, header, 0, #opened.data)
-  elseif header.pos < to and w.own_topic then
-    K.redact(w, made, "compressed records", header.pos, to)
-  elseif header.pos < to then
-    K.item(w, made, K.f.compressed, header.pos, to)
+  if header.pos < to then
+    K.guarded(w, made, K.f.compressed, "compressed records", header.pos, to, w.own_topic)
   end
   return header
 end
@@ -125,12 +113,7 @@ function K.record_set(w, tree, from, to)
     local magic = size and data:byte(pos + MAGIC_AT + 1)
     local stop = size and pos + OVERHEAD + size
     if not size or stop > to or not LEAST[magic] or size < LEAST[magic] then
-      local made
-      if w.own_topic and not w.show_secrets then
-        made = K.redact(w, tree, "gap", pos, to)
-      else
-        made = K.item(w, tree, K.f.gap, pos, to)
-      end
+      local made = K.guarded(w, tree, K.f.gap, "gap", pos, to, w.own_topic and not w.show_secrets)
       if made and size and stop <= to then
         K.note(w, made, "CORRUPT")
       elseif made then

@@ -165,6 +165,14 @@ function K.redact(w, tree, name, from, to)
   return made
 end
 
+-- Bytes as a field, or by their size alone if they may hold a secret.
+function K.guarded(w, tree, field, name, from, to, hides)
+  if hides and to > from then
+    return K.redact(w, tree, name, from, to)
+  end
+  return item(w, tree, field, from, to)
+end
+
 local function hides(w, field)
   return not w.show_secrets and (field.is_secret or (field.is_config and w.hides_configs))
 end
@@ -328,7 +336,6 @@ end
 
 function read.bytes(w, node, tree)
   local from, to = sized(w, node, tree)
-  w.bytes_from, w.bytes_to = from, to
   if not from then
     return
   end

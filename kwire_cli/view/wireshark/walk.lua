@@ -254,12 +254,7 @@ function K.walk(w, layout, tree, open)
     error(fault, 0)
   end
   local detail = w.lost and string.format(" in %s", w.lost) or ""
-  local made
-  if w.hides_gap and w.stop > w.gap then
-    made = K.redact(w, tree, "gap", w.gap, w.stop)
-  else
-    made = item(w, tree, K.f.gap, w.gap, w.stop)
-  end
+  local made = K.guarded(w, tree, K.f.gap, "gap", w.gap, w.stop, w.hides_gap)
   if made then
     made:append_text(detail)
   end
@@ -274,26 +269,10 @@ local function trial(w, message, version, from, to)
   return ahead
 end
 
--- The layout of a version that the bytes [from, to) have: an earlier one, with its release, if they are well-formed in
--- that one only. Also whether no layout of the version is known.
-local function best_layout(w, message, version, from, to)
-  local layout, guess = K.layout(message, version)
-  local early = message.early and message.early[version]
-  if early and not K.walk(trial(w, message, version, from, to), layout, nil) then
-    for _, run in ipairs(early) do
-      local older = K.layout_of(message, run)
-      if K.walk(trial(w, message, version, from, to), older, nil) then
-        return older, false, run[4]
-      end
-    end
-  end
-  return layout, guess
-end
-
 -- Walk the bytes [from, to) as a message of a version. A message that can hold secrets is shown only if it is
 -- well-formed, as any field of a malformed one may have bytes of a secret. The walk, and whether all was well-formed.
 function K.body(outer, message, version, tree, from, to)
-  local layout, guess, release = best_layout(outer, message, version, from, to)
+  local layout, guess = K.layout(message, version)
   local w = K.walker(outer, outer.tvb, outer.base, outer.data, from, to)
   w.trial, w.message, w.version = outer.trial, message, version
   local made = tree and item(w, tree, message.proto, from, to)
@@ -323,8 +302,6 @@ function K.body(outer, message, version, tree, from, to)
     note(w, made, "UNKNOWN_VERSION",
       string.format("%s has versions %d-%d; %d was decoded by the layout of the nearest one", message.name, message.low,
         message.high, version))
-  elseif release then
-    note(w, made, "EARLY_LAYOUT", string.format("read with the layout of Kafka %s", release))
   end
   return w, good and not guess
 end

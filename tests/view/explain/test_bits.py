@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from kwire_cli.structs.numbers import FLOAT64, INTS, UUID, UVARINT, ZIGZAG, ZIGZAG_LONG, Varint
 from kwire_cli.structs.records import v2
-from kwire_cli.view.explain import pieces
+from kwire_cli.view.explain import workings
 
 
 def last(text):
@@ -18,12 +18,14 @@ def last(text):
 
 @given(st.binary(min_size=1, max_size=8), st.booleans())
 def test_integers_of_fixed_size(raw, signed):
-    assert last(pieces.fixed_working(raw, signed=signed)) == int.from_bytes(raw, "big", signed=signed)
+    assert last(workings.fixed_working(raw, signed=signed)) == int.from_bytes(raw, "big", signed=signed)
 
 
 def test_an_integer_with_its_highest_bit_set():
-    assert pieces.fixed_working(b"\xff\xff", signed=True) == "0xffff = 65535; less 65536, as the highest bit is set: -1"
-    assert pieces.fixed_working(b"\xff\xff", signed=False) == "0xffff = 65535"
+    assert (
+        workings.fixed_working(b"\xff\xff", signed=True) == "0xffff = 65535; less 65536, as the highest bit is set: -1"
+    )
+    assert workings.fixed_working(b"\xff\xff", signed=False) == "0xffff = 65535"
 
 
 def varints(most):
@@ -35,34 +37,34 @@ def varints(most):
 @given(varints(5))
 def test_unsigned_varints(raw):
     value = UVARINT.read(raw)
-    assert last(pieces.varint_working(raw)) == value % (1 << 32)
-    assert pieces.groups(raw).count("1|") == len(raw) - 1
+    assert last(workings.varint_working(raw)) == value % (1 << 32)
+    assert workings.varint_working(raw).count("1|") == len(raw) - 1
 
 
 @given(varints(5))
 def test_zigzag_varints(raw):
-    assert last(pieces.zigzag_working(raw, 32)) == ZIGZAG.read(raw)
+    assert last(workings.zigzag_working(raw, 32)) == ZIGZAG.read(raw)
 
 
 @given(varints(10))
 def test_zigzag_varlongs(raw):
-    assert last(pieces.zigzag_working(raw, 64)) == ZIGZAG_LONG.read(raw)
+    assert last(workings.zigzag_working(raw, 64)) == ZIGZAG_LONG.read(raw)
 
 
 @given(varints(3))
 def test_upacked_varints(raw):
-    assert last(pieces.upacked_working(raw, 16)) == Varint("int16", 16, zigzag=False).read(raw)
+    assert last(workings.upacked_working(raw, 16)) == Varint("int16", 16, zigzag=False).read(raw)
 
 
 def test_a_varint_of_two_bytes():
-    assert pieces.varint_working(b"\xac\x02") == "1|0101100 0|0000010: last group first, 0000010 0101100 = 300"
-    assert pieces.zigzag_working(b"\x05", 32) == "0|0000101 = 5; odd: -(5 + 1) / 2 = -3"
-    assert pieces.varint_working(b"\xff\xff\xff\xff\x7f").endswith("of which 32 bits are kept = 4294967295")
+    assert workings.varint_working(b"\xac\x02") == "1|0101100 0|0000010: last group first, 0000010 0101100 = 300"
+    assert workings.zigzag_working(b"\x05", 32) == "0|0000101 = 5; odd: -(5 + 1) / 2 = -3"
+    assert workings.varint_working(b"\xff\xff\xff\xff\x7f").endswith("of which 32 bits are kept = 4294967295")
 
 
 @given(st.binary(min_size=8, max_size=8))
 def test_floats(raw):
-    text = pieces.float_working(raw)
+    text = workings.float_working(raw)
     (value,) = struct.unpack(">d", raw)
     if not math.isfinite(value):
         assert text.endswith("not a number" if math.isnan(value) else "infinity")
@@ -74,7 +76,7 @@ def test_floats(raw):
 
 @given(st.binary(min_size=16, max_size=16))
 def test_uuids(raw):
-    usual, kafka = pieces.uuid_working(raw).split(", in Kafka's text ")
+    usual, kafka = workings.uuid_working(raw).split(", in Kafka's text ")
     assert bytes.fromhex(usual.replace("-", "")) == raw
     assert kafka == UUID.read(raw)
 
@@ -82,7 +84,7 @@ def test_uuids(raw):
 @pytest.mark.parametrize("attributes", [0, 0x33, 0x7FFF, -1])
 def test_attribute_bits(attributes):
     raw = INTS["int16"].build(attributes)
-    first, *lines = pieces.bits_working(raw, v2.ATTRIBUTES)
+    first, *lines = workings.bits_working(raw, v2.ATTRIBUTES)
     assert int(first.partition("= ")[2].replace(" ", ""), 2) == attributes % 65536
     assert len(lines) == len(v2.ATTRIBUTES) + bool(attributes & 0xFF80)
     for part, line in zip(v2.ATTRIBUTES, lines, strict=False):

@@ -6,7 +6,7 @@ import kwire_cli as kwire
 from kwire_cli.engine.lower import entry_for, records_entry
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.structs.messages import SIZE_PREFIX
-from kwire_cli.view.explain.model import NOTES, specials
+from kwire_cli.view.explain.notes import BITS, CHECKSUMS, NOTES
 from kwire_cli.view.explain.rules import RULES
 from kwire_cli.view.explain.topics import TYPES, explain_value
 
@@ -36,12 +36,11 @@ def test_a_note_is_on_a_field(layout):
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_special_fields_are_fields(name):
-    decl = LAYOUTS[name].decl
-    found = specials(decl)
-    assert found.keys() <= paths(name)
-    assert found["crc"].covers_from in paths(name)
-    assert found["attributes"].bits == LAYOUTS[name].attributes
-    assert sum(each.size for each in found.values()) >= 1
+    layout = LAYOUTS[name]
+    for form, path in (*BITS, *CHECKSUMS):
+        assert form != name or path in paths(name)
+    assert CHECKSUMS[name, "crc"][1] in paths(name)
+    assert BITS[name, "attributes"] == layout.attributes
 
 
 @pytest.mark.parametrize("name", TYPES)

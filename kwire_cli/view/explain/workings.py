@@ -1,0 +1,115 @@
+"""How bytes become a value, as text: what a reader would do with pencil and paper."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.errors import counted
+from kwire_cli.structs.numbers import FixedInt, Varint, uuid_text
+from kwire_cli.view.explain.rules import number_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.structs.records.parts import Bits
+
+
+def fixed_working(raw: bytes, *, signed: bool) -> str:
+    """`0xffff = 65535; less 65536, as the highest bit is set: -1`."""
+    number = int.from_bytes(raw, "big")
+    equation = f"0x{raw.hex()} = {number}"
+    if not signed or not raw or raw[0] < 0x80:
+        return equation
+    return f"{equation}; less {1 << 8 * len(raw)}, as the highest bit is set: {int.from_bytes(raw, 'big', signed=True)}"
+
+
+def unsigned(raw: bytes, bits: int) -> int:
+    """Return the number in the groups of 7 bits, lowest first. Bits from `bits` on are dropped, as Kafka drops them."""
+    return sum((byte & 0x7F) << (7 * i) for i, byte in enumerate(raw)) & ((1 << bits) - 1)
+
+
+def varint_working(raw: bytes, bits: int = 32) -> str:
+    """`1|0101100 0|0000010: last group first, 0000010 0101100 = 300`."""
+    groups, number = " ".join(f"{byte >> 7}|{byte & 0x7F:07b}" for byte in raw), unsigned(raw, bits)
+    if len(raw) == 1:
+        return f"{groups} = {number}"
+    dropped = "" if unsigned(raw, 7 * len(raw)) == number else f", of which {bits} bits are kept"
+    reverse = " ".join(f"{byte & 0x7F:07b}" for byte in reversed(raw))
+    return f"{groups}: last group first, {reverse}{dropped} = {number}"
+
+
+def zigzag_working(raw: bytes, bits: int) -> str:
+    """Return the working of the unsigned varint, and how zig-zag is undone: `…; even: 300 / 2 = 150`."""
+    number = unsigned(raw, bits)
+    undone = f"odd: -({number} + 1) / 2 = {-(number + 1 >> 1)}" if number & 1 else f"even: {number} / 2 = {number >> 1}"
+    return f"{varint_working(raw, bits)}; {undone}"
+
+
+def upacked_working(raw: bytes, bits: int) -> str:
+    """Return the working of the unsigned varint, and the sign of its highest bit."""
+    number = unsigned(raw, bits)
+    signed = f"; less {1 << bits}, as bit {bits - 1} is set: {number - (1 << bits)}" if number >> (bits - 1) else ""
+    return varint_working(raw, bits) + signed
+
+
+def float_working(raw: bytes) -> str:
+    """`sign 0, exponent 10000000000 = 1024, fraction 0x8000000000000: 1.5 * 2^(1024 - 1023)`."""
+    number = int.from_bytes(raw, "big")
+    sign, exponent, fraction = number >> 63, number >> 52 & 0x7FF, number & ((1 << 52) - 1)
+    components = f"sign {sign}, exponent {exponent:011b} = {exponent}, fraction 0x{fraction:013x}"
+    if exponent == 0x7FF:
+        return f"{components}: {'not a number' if fraction else 'infinity'}"
+    (value,) = struct.unpack(">d", raw)
+    scaled = fraction / (1 << 52) + (exponent > 0)
+    power = f"({exponent} - 1023)" if exponent else "-1022"
+    return f"{components}: {'-' if sign else ''}{scaled!r} * 2^{power} = {value!r}"
+
+
+def uuid_working(raw: bytes) -> str:
+    """Return the 16 bytes as other tools print uuids, and as Kafka does."""
+    text = raw.hex()
+    usual = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+    return f"{usual}, in Kafka's text {uuid_text(raw)}"
+
+
+def bits_working(raw: bytes, parts: Sequence[Bits]) -> Iterator[str]:
+    """Yield a line for all bits, and one for each part: `bits 0-2 = 100: compression zstd`. Set bits that no part knows
+    come last.
+    """
+    number = int.from_bytes(raw, "big")
+    octets = " ".join(f"{byte:08b}" for byte in raw)
+    yield f"0x{raw.hex()} = {octets}{'' if parts else ': no bit has a meaning here yet'}"
+    for part in parts:
+        value = part.read(number)
+        which = f"bit {part.shift}" if part.width == 1 else f"bits {part.shift}-{part.shift + part.width - 1}"
+        yield f"{which} = {value:0{part.width}b}: {part.name} {part.names.get(value, 'unknown')}"
+    if strange := number & ~sum(part.mask for part in parts):
+        yield f"besides 0x{strange:x}, which means nothing in this format"
+
+
+def number_working(decl: Any, raw: bytes) -> str:
+    """Return how the bytes of a number, boolean or uuid become its value."""
+    rule = number_rule(decl)
+    if isinstance(decl, Varint):  # Kafka reads both of the unsigned ones into a signed int
+        return (upacked_working if rule in {"uvarint", "upacked"} else zigzag_working)(raw, decl.bits)
+    if rule == "float64":
+        return float_working(raw)
+    if rule == "uuid":
+        return uuid_working(raw) if any(raw) else "zeros: no uuid"
+    if rule == "bool":
+        return f"0x{raw.hex()} = {'true' if raw[0] else 'false'}"
+    return fixed_working(raw, signed=not isinstance(decl, FixedInt) or decl.wire[0] == "i")
+
+
+def prefix_working(decl: Any, raw: bytes, one: str, null: str) -> tuple[str, int]:
+    """Return how a length or count is read, and the number.
+
+    The text ends in `17 bytes` if `one` is byte, and in `null` for a number below 0.
+    """
+    number = int(decl.prefix.read(raw)) - decl.compact
+    working = number_working(decl.prefix, raw)
+    if number < 0:
+        return f"{working}: {null}", number
+    what = counted(number, one)
+    return (f"{working}; less 1: {what}" if decl.compact else f"{working}{what.removeprefix(str(number))}"), number
