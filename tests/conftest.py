@@ -72,6 +72,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if not SLOW.isdisjoint(item.keywords) or "spark" in item.fixturenames:
             item.add_marker("slow")
+    # Side by side, so that one process starts the session that they share; and first, as they take longest.
+    items.sort(key=lambda item: not any(item.iter_markers("spark")))
     if (ROOT.parent / "shared" / "golden").is_dir():
         return
     absent = pytest.mark.skip(reason="no reference data beside the checkout")

@@ -5,7 +5,7 @@ import json
 
 import pytest
 from kit.commands import ROOT, json_of, kwire
-from kit.pages import page_data
+from kit.views import page_data
 
 SEGMENTS = ROOT / "samples" / "segments"
 FORMATS = ("tree", "hex", "json", "jsonl", "table", "csv", "html")

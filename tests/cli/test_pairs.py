@@ -5,9 +5,8 @@ import json
 import pytest
 from kit.captures import spoken_capture
 from kit.commands import ROOT, kwire, lines_of
-from kit.pages import column, page_data
 from kit.traffic import MILLISECOND, Wire
-from kit.views import validator
+from kit.views import column, page_data, validator
 
 from kwire_cli.cli.capture_inputs import Choice, Pair
 from kwire_cli.cli.options import Choosing

@@ -5,7 +5,7 @@ import json
 
 import pytest
 from kit.commands import ROOT, json_of, kwire, lines_of, refusal_of
-from kit.pages import page_data
+from kit.views import page_data
 
 import kwire_cli as library
 

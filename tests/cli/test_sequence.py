@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from kit.commands import ROOT, json_of, kwire, refusal_of
-from kit.pages import data_of
+from kit.views import data_of
 
 GROUP = ROOT / "samples/incidents/rebalancing.pcap"
 TRANSACTION = ROOT / "samples/incidents/hanging-transaction.pcap"

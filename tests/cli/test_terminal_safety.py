@@ -13,7 +13,7 @@ from kit import logs as records
 from kit.captures import hostile_capture, hostile_frames, named_traffic
 from kit.commands import Terminal, kwire
 from kit.logs import line as log_line
-from kit.pages import data_of, elements_of
+from kit.views import data_of, elements_of
 
 from kwire_cli.cli import progress as progress_module
 from kwire_cli.cli.environment import Environment

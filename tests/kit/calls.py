@@ -1,7 +1,7 @@
 """Requests and responses that a test makes up, and what folds and rules find in them."""
 
 import copy
-import functools
+from functools import cache, lru_cache
 from pathlib import Path
 
 import kwire_cli
@@ -10,8 +10,13 @@ from kit.logs import batch, document, keyed, record
 from kit.traffic import pcap_file
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.subjects import LogItem, subjects_of
+from kwire_cli.facts.batches import BATCHES
+from kwire_cli.facts.bodies import table_of
+from kwire_cli.facts.columns import FRAMES, IN_MEMORY
+from kwire_cli.facts.memory import Tables
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.questions.rule_files import SEVERITIES
+from kwire_cli.questions.diagnose import findings as query_findings
+from kwire_cli.questions.rule_files import SEVERITIES, rules
 from kwire_cli.records.reading import read_items, source_of
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.opening import open_inputs
@@ -55,7 +60,7 @@ class MadeCall:
         self.errors, self.throttle, self.delayed = [*errors], throttle, api in WAITING
 
 
-@functools.lru_cache(maxsize=256)
+@lru_cache(maxsize=256)
 def _findings(words, _changed):
     return tuple(json_of("diagnose", *words)["tables"]["findings"])
 
@@ -80,42 +85,114 @@ def first(name, code=None):
     return row["code"], row["severity"], row["subject"], row["text"], frames
 
 
-NAMES = (
-    "errorCode", "throttleTimeMs", "topics", "responses", "partitions", "partitionResponses", "brokers",
-    "host", "port", "nodeId", "name", "topic", "topicId", "partition", "partitionIndex", "index",
-    "fetchOffset", "highWatermark", "lastStableOffset", "logStartOffset", "recordsSizeInBytes", "sessionId",
-    "sessionEpoch", "replicaId", "replicaState", "maxWaitMs", "minBytes", "maxBytes", "isolationLevel",
-    "groupId", "groups", "committedOffset", "timestamp", "offset", "oldStyleOffsets", "isrNodes", "isr",
-    "replicaNodes", "leaderId", "leaderEpoch", "currentLeader", "replicaEpoch", "preVote", "key",
-    "coordinatorKeys", "transactionalId", "preferredReadReplica",
-)  # fmt: skip
+# Findings of rules that are queries, in calls that a test makes up.
+
+CATALOG = kwire_cli.catalog()
+
+RULES = {rule.code: rule for rule in rules()}
+COLUMNS = [column.name for column in (*IN_MEMORY, *FRAMES)]
+LISTS = ("topics", "groups", "error_codes", "errors", "anomalies", "content")
 
 
-def hostile_calls(apis, errors=()):
-    """Yield calls of these apis whose bodies hold values of wrong types at every name that a rule reads."""
-    for api in sorted(apis):
-        yield MadeCall(api, {}, None)
-        for wrong in WRONG:
-            inner = dict.fromkeys(NAMES, wrong)
-            lists = dict.fromkeys(("topics", "responses", "brokers", "groups", "partitions", "partitionResponses"))
-            for depth in range(3):
-                body = inner | {name: [inner, wrong] for name in lists} if depth else inner
-                for at in (0.0, 5.0):
-                    yield MadeCall(api, body, body, at=at, errors=errors)
-                    yield MadeCall(api, {}, body, at=at, errors=errors)
-                    yield MadeCall(api, body, None, at=at)
-                inner = body
-            for name in NAMES:
-                part = {
-                    "topic": "orders", "name": "orders", "partition": 0, "partitionIndex": 0, "index": 0,
-                    "fetchOffset": 5, "highWatermark": 9, "errorCode": 0, "committedOffset": 3, "leaderId": 1,
-                    "leaderEpoch": 1, "isrNodes": [1], "isr": [1], "replicaNodes": [1, 2], "replicaId": -1,
-                    "minBytes": 9, "maxWaitMs": 500, "sessionEpoch": 0, "sessionId": 0, "timestamp": -1, "offset": 4,
-                    "groupId": "g", name: wrong,
-                }  # fmt: skip
-                topic = part | {"partitions": [part], "partitionResponses": [part]}
-                body = part | {"topics": [topic], "responses": [topic], "brokers": [part, part], name: wrong}
-                yield MadeCall(api, body, body, errors=errors)
+@cache
+def error_codes():
+    return {row.name: row.code for row in CATALOG.errors}
+
+
+def fill(tables, calls, connections=(), batches=()):
+    """Put calls (kit.calls.MadeCall, in the order of frames), rows of connections, and batches into tables.
+
+    A batch is the number of its call and the columns that matter.
+    """
+    keys = {}
+    for number, call in enumerate(calls):
+        key = keys.setdefault(call.connection, len(keys))
+        codes = [error_codes().get(error, error) for error in call.errors]
+        request = {
+            "src": call.client, "dst": call.broker, "time": call.asked, "kind": "request", "expects_answer": True,
+            "frame": 2 * number + 1, "transactional_id": call.request.get("transactionalId"),
+            "groups": [group] if (group := call.request.get("groupId")) else [],
+        }  # fmt: skip
+        response = {
+            "src": call.broker, "dst": call.client, "time": call.answered, "kind": "response",
+            "frame": 2 * number + 2, "request_frame": 2 * number + 1, "errors": [*map(str, call.errors)],
+            "error_codes": codes, "throttle_ms": round(call.throttle * 1000) or None, "delayed": call.delayed,
+            "latency_us": None if call.asked is None or call.answered is None else
+            round((call.answered - call.asked) * 1e6),
+        }  # fmt: skip
+        for frame, body in ((request, call.request), (response, call.response)):
+            if body is None:
+                continue
+            row = dict.fromkeys(COLUMNS) | dict.fromkeys(LISTS, ()) | {
+                "api": call.api, "api_key": CATALOG.api(call.api).key, "api_version": call.version, "guess": False,
+                "client_id": call.client_id, "software": call.software, "broker": call.node, "source": "capture",
+                "topics": call.topics, "stream": key, "size": 10, "wait_ms": call.request.get("maxWaitMs"),
+            } | frame  # fmt: skip
+            if row["time"] is not None:
+                row["time"] = round(row["time"] * 1e6)
+            values = [row[column.name] for column in tables.columns]
+            tables.put("frames", [key, 2 * number + (frame is response), *values])
+            if tables.takes(table := table_of(call.api, frame["kind"])):
+                tables.put(table, [key, frame["frame"], call.version, body])
+            if tables.takes("errors") and frame is response:
+                for error in tables.errors_in(row["api_key"], body, str):
+                    tables.put("errors", [key, frame["frame"], *error])
+    for row in connections:
+        tables.put("connections", row)
+    for number, known in batches:
+        row = {"connection": keys[calls[number].connection], "frame": 2 * number + 1, "crc_valid": True} | known
+        tables.put("batches", [row.get(name) for name, _ in BATCHES])
+    tables.finish()
+
+
+def found(code, calls, connections=(), batches=()):
+    """Return the severity, subject, text and frames of what a rule finds in calls."""
+    rule = RULES[code]
+    tables = Tables(Redaction(CATALOG), [rule.query])
+    try:
+        fill(tables, calls, connections, batches)
+        rows = sorted(query_findings(tables, [rule]), key=lambda row: -row.weight)
+        return [(row.severity, row.subject, row.text, [place["frame"] for place in row.places]) for row in rows]
+    finally:
+        tables.close()
+
+
+def fetch(at, offset, end, *, size=100, error=0, start=0, stable=None, took=0.001, key="orders", **more):
+    """Return a Fetch of partition 0, answered with `size` bytes of records and a high watermark."""
+    names = {"who", "host", "broker", "throttle", "connection"}
+    call = {name: more.pop(name) for name in [*more] if name in names}
+    request = {
+        "replicaId": -1, "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "isolationLevel": 0,
+        "topics": [{"topic": key, "partitions": [{"partition": 0, "fetchOffset": offset}]}],
+    } | more  # fmt: skip
+    part = {
+        "partitionIndex": 0, "errorCode": error, "highWatermark": end, "logStartOffset": start,
+        "recordsSizeInBytes": size, "lastStableOffset": end if stable is None else stable,
+    }  # fmt: skip
+    response = {"errorCode": 0, "sessionId": 0, "responses": [{"topic": key, "partitions": [part]}]}
+    errors = ["OFFSET_OUT_OF_RANGE"] if error == 1 else []
+    return MadeCall("Fetch", request, response, at=at, took=took, errors=errors, **call)
+
+
+def commit(at, offset, group="billing", **call):
+    """Return a commit of an offset of partition 0 of orders."""
+    partition = {"partitionIndex": 0, "committedOffset": offset}
+    body = {"groupId": group, "topics": [{"name": "orders", "partitions": [partition]}]}
+    return MadeCall("OffsetCommit", body, {"topics": []}, at=at, **call)
+
+
+def find_offset(at, offset, group="billing", **call):
+    """Return an OffsetFetch that is answered with an offset of partition 0 of orders."""
+    topics = [{"name": "orders", "partitions": [{"partitionIndex": 0, "committedOffset": offset, "errorCode": 0}]}]
+    response = {"groups": [{"groupId": group, "topics": topics}]}
+    return MadeCall("OffsetFetch", {"groups": [{"groupId": group}]}, response, at=at, **call)
+
+
+def list_offset(at, time, offset, **call):
+    """Return a ListOffsets of partition 0 of orders: the offset of a time, -2 for the start and -1 for the end."""
+    asked = [{"name": "orders", "partitions": [{"partitionIndex": 0, "timestamp": time}]}]
+    listed = [{"name": "orders", "partitions": [{"partitionIndex": 0, "offset": offset}]}]
+    return MadeCall("ListOffsets", {"replicaId": -1, "topics": asked}, {"topics": listed}, at=at, **call)
 
 
 # Findings on connections, versions and captures, as `kwire diagnose` gives them, and captures that are real ones
@@ -188,8 +265,6 @@ def is_connection(subject):
 
 
 # Subjects for folds that ask about traffic and logs: of files, and of requests that a test makes up.
-
-CATALOG = kwire_cli.catalog()
 
 
 def subjects(*paths, connections=False):
@@ -302,7 +377,7 @@ NOTHING, ORDERS_0, ORDERS_1 = "", "AAAAAAABAAZvcmRlcnMAAAABAAAAAAAAAAA=", "AAAAA
 """Assignments of the consumer protocol: nothing, orders-0, orders-1."""
 
 
-@functools.cache
+@cache
 def reader():
     return Reader(kwire_cli.catalog())
 

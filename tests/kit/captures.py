@@ -2,8 +2,8 @@
 
 import io
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 
 import numpy as np
 
@@ -12,18 +12,17 @@ from kit import logs as records, traffic as make
 from kit.commands import ROOT
 from kit.traffic import Wire
 from kwire_cli.message.known_layout import Layouts
-from kwire_cli.source.captures import Capture
+from kwire_cli.source.captures import BATCH, Capture
 from kwire_cli.source.kafka.bulk_frames import EndsReader
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.packets.descriptors import Run
-from kwire_cli.source.packets.files import packets
-from kwire_cli.source.packets.model import NO_TIME, Data, Foreign, Gap, Origin, Packet, endpoints, turned
+from kwire_cli.source.packets.model import ALONE, NO_TIME, Data, Foreign, Gap, Origin, Packet, Start, endpoints, turned
 from kwire_cli.source.packets.pcap import Secrets
 from kwire_cli.source.packets.segment_columns import DESCRIPTOR
-from kwire_cli.source.packets.segments import Segments
+from kwire_cli.source.packets.tcp import Streams
 from kwire_cli.source.tls.decryption import Decryption
-from kwire_cli.structs.network import ACK, ETHER_IPV4, ETHER_IPV6, FIN, SYN, TLS_KEY_LOG
+from kwire_cli.structs.network import ETHER_IPV4, ETHER_IPV6, FIN, SYN, TLS_KEY_LOG
 
 # Samples that differ in what they hold: what is true of them is true of the others, which show other incidents in the
 # same forms.
@@ -58,8 +57,7 @@ CHOSEN = tuple(
     )
 )
 
-# Captures taken apart and written anew with packets lost, cut, repeated, overlapping, in another order; and what must
-# be left of their frames.
+# Captures taken apart and written anew with packets lost, cut, repeated, overlapping, in another order.
 
 MASK = 0xFFFFFFFF
 
@@ -82,122 +80,6 @@ def file_of(segments):
 def capture_of(segments):
     """A capture with these segments in this order."""
     return Capture(io.BytesIO(file_of(segments)))
-
-
-@dataclass
-class Frame:
-    """A line of the original: where its bytes stand in its stream."""
-
-    start: int
-    end: int
-    line: object
-    request: "Frame | None"
-
-
-@dataclass
-class Stream:
-    """What one side of a connection said. `first` is the sequence number of its first byte."""
-
-    ends: bytes
-    first: int
-    data: bytearray = field(default_factory=bytearray)
-    frames: list[Frame] = field(default_factory=list)
-
-    def place(self, segment):
-        """The position of the segment's first byte of payload, which may lie before the first one."""
-        place = (segment.sequence + bool(segment.flags & SYN) - self.first) & MASK
-        return place - (MASK + 1) if place > MASK // 2 else place
-
-
-class Original:
-    """A capture of which every byte is there, and no two connections of which have the same ends. `read` makes lines of
-    a Capture.
-    """
-
-    def __init__(self, path, read):
-        self.segments = list(Segments()(packets(path)))
-        self.streams = {}
-        for ends in dict.fromkeys(segment.ends for segment in self.segments):
-            own = [segment for segment in self.segments if segment.ends == ends]
-            starts = [segment.sequence + 1 for segment in own if segment.flags & SYN] or [
-                segment.sequence for segment in own if segment.payload
-            ]
-            stream = self.streams[ends] = Stream(ends, min(starts, default=own[0].sequence) & MASK)
-            for segment in own:
-                stream.data[stream.place(segment) : stream.place(segment) + len(segment.payload)] = segment.payload
-        by_text = {tuple(map(str, endpoints(ends))): stream for ends, stream in self.streams.items()}
-        frames = {}
-        for line in read(Capture(path)):
-            stream = by_text[line.src, line.dst]
-            start = stream.frames[-1].end if stream.frames else 0
-            request = frames[line.request.number] if line.request else None
-            frames[line.number] = Frame(start, start + line.seen.size, line, request)
-            stream.frames.append(frames[line.number])
-
-    def there(self, segments):
-        """Which bytes of each stream these segments have: 1 or 0 by position. What was cut off a packet is gone, though
-        a later one may have it.
-        """
-        out = {ends: bytearray(b"?" * len(stream.data)) for ends, stream in self.streams.items()}
-        for segment in segments:
-            at = self.streams[segment.ends].place(segment)
-            middle, end = at + len(segment.payload), at + len(segment.payload) + segment.missing
-            known = out[segment.ends]
-            known[at:middle] = known[at:middle].replace(b"?", b"\1")
-            known[middle:end] = known[middle:end].replace(b"?", b"\0")
-        return {ends: known.replace(b"?", b"\0") for ends, known in out.items()}
-
-    def whole(self, there):
-        """The frames of which every byte is there, as two lists: those that must be found, and those behind a loss of
-        framing.
-
-        A frame that lacks bytes behind its size costs itself alone, unless the loss reaches into the next frame: then
-        nobody knows how many frames were in it, and their beginning has to be recognised. The same holds for a stream
-        that was seen from its middle on alone.
-        """
-        found, doubtful = [], []
-        for ends, stream in self.streams.items():
-            known, held = there[ends], self._begins(stream, there)
-            for frame in stream.frames:
-                part = known[frame.start : frame.end]
-                if all(part):
-                    (found if held else doubtful).append(frame)
-                elif not all(part[:4]) or not (part[-1] or frame.end == len(known) or known[frame.end]):
-                    held = False
-        return found, doubtful
-
-    def _begins(self, stream, there):
-        """Whether framing is sure from the start: by a handshake, or because the first question and the first answer
-        are whole.
-        """
-        if any(segment.flags & SYN for segment in self.segments if segment.ends == stream.ends):
-            return True
-        firsts = [
-            (ends, self.streams[ends].frames[:1]) for ends in (stream.ends, turned(stream.ends)) if ends in self.streams
-        ]
-        return all(all(there[ends][frame.start : frame.end]) for ends, frames in firsts for frame in frames)
-
-    def extents(self, segments):
-        """How many bytes each stream has for sure, by sequence numbers, and how many at most. One without handshake
-        begins with what was seen.
-        """
-        out = {}
-        for ends, stream in self.streams.items():
-            own = [segment for segment in segments if segment.ends == ends]
-            ended = [
-                stream.place(segment) + len(segment.payload) + segment.missing
-                for segment in own
-                if segment.payload or segment.missing or segment.flags & FIN
-            ]
-            began = [stream.place(segment) for segment in own if segment.payload or segment.missing]
-            answers = [
-                segment
-                for segment in segments
-                if segment.ends == turned(ends) and segment.flags & SYN and segment.flags & ACK
-            ]
-            opened = answers or any(segment.flags & SYN for segment in own)
-            out[ends] = max(ended) - (0 if opened else min(began)) if began else 0, len(stream.data)
-        return out
 
 
 # What happens to packets. Each takes segments and a random.Random, and gives segments.
@@ -265,6 +147,42 @@ def overlapping(segments, dice, share, streams):
         else:
             out.append(segment)
     return out
+
+
+# The events of one connection from segments that others have found: what a capture of all connections gives for it.
+
+
+class Replay(Capture):
+    """The events between the two ends in `ends`; iterate once. `last` is the number of the capture's last packet.
+
+    `starts` are the first packets of the connections by number, counted file by file.
+    """
+
+    def __init__(self, ends, runs, last, secrets=(), origin=ALONE):
+        self.ends = ends
+        self.runs = runs
+        self.last = last
+        self.origin = origin
+        self.tls = Decryption((), lambda: secrets)
+        self.streams = Streams()
+        self.starts = {}
+
+    def waiting_since(self):
+        return self.streams.waiting_since()
+
+    def batches(self):
+        for taken in self._batches():
+            events = self.tls.take(taken)
+            for event in events:
+                if type(event) is Start:
+                    self.starts[event.connection] = self.origin.number(event.packet)
+            yield events
+
+    def _batches(self):
+        segments = (segment for run in self.runs for segment in run.segments(self.ends))
+        while some := [*islice(segments, BATCH)]:
+            yield [event for each in some for event in (*self.streams.idle(each.packet - 1), *self.streams.feed(each))]
+        yield [*self.streams.idle(self.last), *self.streams.close()]
 
 
 # Frames and captures in which every text is one that a test chose.

@@ -15,8 +15,8 @@ import kwire_cli
 from kit import logs
 from kit.captures import capture_of_all
 from kit.commands import kwire
-from kit.pages import page_data
 from kit.traffic import Wire
+from kit.views import page_data
 from kwire_cli.message.roles import CONFIG_VALUES, SECRET_FIELDS
 from kwire_cli.spec.kafka import CLUSTER_METADATA_ID
 

@@ -1,12 +1,10 @@
 """A lake that Spark's tasks write is the one that a single process writes."""
 
 import shutil
-import subprocess
-import sys
 
 import pytest
 from kit.captures import SAMPLES
-from kit.commands import ROOT, kwire
+from kit.commands import kwire
 from kit.lakes import content, rotated_points
 
 from kwire_cli.lake import chosen, report_names
@@ -15,9 +13,7 @@ from kwire_cli.lake.model import Reading, Wanted
 from kwire_cli.lake.query import Lake
 from kwire_cli.spark import tables as tables_on_spark
 
-pytestmark = pytest.mark.spark
-
-OWN = ROOT.parent / "shared" / "real" / "own"
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
 @pytest.fixture
@@ -106,20 +102,6 @@ def test_nothing_that_can_be_read_is_an_error(tmp_path):
     assert (done.code, "could be read" in done.err) == (2, True)
 
 
-def test_another_default_file_system(tmp_path):
-    """Spark's default file system is on other machines, but files of this machine are read and written.
-
-    A session of its own: Spark reads the setting once.
-    """
-    log = str(SAMPLES / "segments" / "orders-zstd-0")
-    asked = ["export", log, "-o", str(tmp_path / "lake"), "--master", "local[1]"]
-    command = [sys.executable, "-m", "kwire_cli", *asked, "--conf", "spark.hadoop.fs.defaultFS=hdfs://127.0.0.1:9"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    assert done.returncode == 0, done.stderr
-    export([log], tmp_path / "one", Wanted(chosen(None), Reading()))
-    assert content(tmp_path / "lake") == content(tmp_path / "one")
-
-
 def test_results_of_many_tasks_come_in_the_order_of_works(spark, monkeypatch):
     from kwire_cli.spark import export as on_spark
 
@@ -137,7 +119,6 @@ def lake(tmp_path_factory):
     return folder
 
 
-@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("report", report_names())
 def test_spark_and_duckdb_give_the_same_answer(lake, report):
     """With --master, the same query over the same files; folders of capture points and days as text and dates."""
@@ -147,7 +128,6 @@ def test_spark_and_duckdb_give_the_same_answer(lake, report):
     assert done.out if report != "check" else done.err == "kwire: no rows\n"
 
 
-@pytest.mark.usefixtures("spark")
 def test_spark_says_what_is_wrong_with_a_query(lake):
     done = kwire("query", lake, "select * from framez", "--master", "local[2]")
     assert done.code == 2

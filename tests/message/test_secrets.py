@@ -8,9 +8,9 @@ import re
 
 import pytest
 from hypothesis import given, strategies as st
-from kit.pages import page_data
 from kit.secrets import CATALOG, ENTRIES, NEWEST, SECRET, TABLE, body_of, framed, piped as kwire, shows, value_of
 from kit.traffic import body_of as filled_body
+from kit.views import page_data
 
 import kwire_cli
 from kwire_cli.cli.message_views import VIEWS

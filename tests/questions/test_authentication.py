@@ -1,8 +1,7 @@
 """Logins that brokers refuse, and logins out of place."""
 
 import pytest
-from kit.calls import REAL, MadeCall, diagnosed
-from kit.rules import found
+from kit.calls import REAL, MadeCall, diagnosed, found
 
 PLAIN = {"mechanism": "PLAIN"}
 BAD = {"errorMessage": "Authentication failed: Invalid username or password"}

@@ -1,7 +1,6 @@
 """Clients that may not do what they ask for."""
 
-from kit.calls import INCIDENTS, MadeCall, texts
-from kit.rules import found
+from kit.calls import INCIDENTS, MadeCall, found, texts
 
 
 def refused(api, request, response, error):

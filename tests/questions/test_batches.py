@@ -1,7 +1,6 @@
 """Batches that are too large for their topic, or nearly so."""
 
-from kit.calls import MadeCall
-from kit.rules import found
+from kit.calls import MadeCall, found
 
 CONFIG = {"name": "max.message.bytes", "value": "4096"}
 TOPICS = [{"name": "a", "configs": [CONFIG]}]

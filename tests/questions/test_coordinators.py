@@ -1,8 +1,7 @@
 """Coordinators that are not found."""
 
 import pytest
-from kit.calls import MadeCall, exchanges, first, rows
-from kit.rules import found
+from kit.calls import MadeCall, exchanges, first, found, rows
 
 CODES = ("COORDINATOR_NOT_FOUND", "COORDINATOR_LATE")
 

@@ -1,7 +1,6 @@
 """Votes of controllers, and snapshots."""
 
-from kit.calls import MadeCall
-from kit.rules import found
+from kit.calls import MadeCall, found
 
 
 def vote(at, epoch, node=1, api="Vote", **more):

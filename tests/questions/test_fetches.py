@@ -1,8 +1,7 @@
 """Fetches that bring nothing, wait for more, or begin a session each time."""
 
 import pytest
-from kit.calls import sample_findings
-from kit.rules import fetch, found
+from kit.calls import fetch, found, sample_findings
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Lag of groups and of clients, and its trend."""
 
-from kit.calls import MadeCall
-from kit.rules import commit, fetch, find_offset, found
+from kit.calls import MadeCall, commit, fetch, find_offset, found
 
 
 def test_lag_that_shrinks_is_no_warning():

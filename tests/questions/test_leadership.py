@@ -1,8 +1,7 @@
 """Partitions that a broker does not lead, and brokers with one address."""
 
 import pytest
-from kit.calls import MadeCall, first, sample_findings
-from kit.rules import found
+from kit.calls import MadeCall, first, found, sample_findings
 
 
 def refused(at, code=6, name="NOT_LEADER_OR_FOLLOWER", leader=2, **call):

@@ -1,7 +1,6 @@
 """Members of groups: fenced, in each other's way, late to give up partitions, or without an answer to use."""
 
-from kit.calls import MadeCall
-from kit.rules import found
+from kit.calls import MadeCall, found
 
 
 def member(api, at, *, error=None, name="a", who=None, response=None, **request):

@@ -1,8 +1,7 @@
 """Topics that do not exist, and clients that ask for Metadata too often."""
 
 import pytest
-from kit.calls import MadeCall, first
-from kit.rules import found
+from kit.calls import MadeCall, first, found
 
 
 def metadata(at, *topics, who="mailer"):

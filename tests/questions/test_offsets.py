@@ -1,8 +1,7 @@
 """Offsets that consumers commit, ask for, lose or never get past."""
 
 import pytest
-from kit.calls import MadeCall, sample_findings
-from kit.rules import commit, fetch, find_offset, found, list_offset
+from kit.calls import MadeCall, commit, fetch, find_offset, found, list_offset, sample_findings
 
 
 def test_a_reset_to_latest_skips_records():

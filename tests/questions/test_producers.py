@@ -1,8 +1,7 @@
 """Producers that are fenced, out of sequence, send batches again, do not wait for answers, or prefer a partition."""
 
 import pytest
-from kit.calls import MadeCall
-from kit.rules import found
+from kit.calls import MadeCall, found
 
 OUT_OF_ORDER, OLD_EPOCH = 45, 47
 ERRORS = {OUT_OF_ORDER: "OUT_OF_ORDER_SEQUENCE_NUMBER", OLD_EPOCH: "INVALID_PRODUCER_EPOCH"}

@@ -1,7 +1,6 @@
 """In-sync replicas and leaders over time."""
 
-from kit.calls import MadeCall
-from kit.rules import found
+from kit.calls import MadeCall, found
 
 
 def metadata(at, isr, leader=1, epoch=0, replicas=(1, 2, 3), index=0, cluster="c1"):

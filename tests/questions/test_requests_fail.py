@@ -1,8 +1,7 @@
 """Errors that no other finding accounts for: one finding a client."""
 
 import pytest
-from kit.calls import MadeCall
-from kit.rules import found
+from kit.calls import MadeCall, found
 
 CODES = {
     "INVALID_TIMESTAMP": 32, "KAFKA_STORAGE_ERROR": 56, "MEMBER_ID_REQUIRED": 79, "OUT_OF_ORDER_SEQUENCE_NUMBER": 45,

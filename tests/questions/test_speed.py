@@ -1,7 +1,6 @@
 """Slow brokers and controllers."""
 
-from kit.calls import MadeCall, first
-from kit.rules import found
+from kit.calls import MadeCall, first, found
 
 
 def produce(took, broker, count=60, pause=0.3, api="Produce", **call):

@@ -1,7 +1,6 @@
 """Clients that brokers make wait because of a quota."""
 
-from kit.calls import MadeCall
-from kit.rules import found
+from kit.calls import MadeCall, found
 
 
 def test_short_throttles_are_no_warning():

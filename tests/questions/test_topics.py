@@ -1,7 +1,6 @@
 """Topics that are deleted while clients use them."""
 
-from kit.calls import MadeCall
-from kit.rules import found
+from kit.calls import MadeCall, found
 
 
 def metadata(at, *, error=0, who="shop", cluster="c1"):

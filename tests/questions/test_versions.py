@@ -1,8 +1,7 @@
 """Versions that brokers refuse, that the next release refuses, and bytes that Kafka's clients would not write."""
 
 import pytest
-from kit.calls import INCIDENTS, OF_VERSIONS, REAL, SAMPLES, MadeCall, diagnosed, sample_findings, texts
-from kit.rules import found
+from kit.calls import INCIDENTS, OF_VERSIONS, REAL, SAMPLES, MadeCall, diagnosed, found, sample_findings, texts
 from kit.traffic import SECOND, body_of, ethernet, ipv4, packet, pcap_file, tcp
 
 import kwire_cli as kwire

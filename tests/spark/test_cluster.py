@@ -185,7 +185,6 @@ def run(*command, cwd=ROOT):
     )
 
 
-@pytest.mark.usefixtures("spark")  # for what it is on one machine
 def test_workers_without_kwire_are_sent_it(driver, bare_python, tmp_path):
     missing = run(bare_python, "-I", "-c", "import numba, pyarrow, pandas, pyspark, construct; import kwire_cli")
     assert missing.stderr.endswith("ModuleNotFoundError: No module named 'kwire_cli'\n")
@@ -196,7 +195,6 @@ def test_workers_without_kwire_are_sent_it(driver, bare_python, tmp_path):
     assert all(any(work.glob("app-*/*/kwire.zip")) for work in driver.work)
 
 
-@pytest.mark.usefixtures("spark")  # as above
 def test_an_executor_that_is_killed_changes_nothing(driver, tmp_path):
     if not Path("/proc/self/stat").exists():
         pytest.skip("the executor to kill is found in /proc")
@@ -206,7 +204,6 @@ def test_an_executor_that_is_killed_changes_nothing(driver, tmp_path):
     assert not [*(tmp_path / "died-lake").glob("_*")]
 
 
-@pytest.mark.usefixtures("spark")  # as above
 def test_relative_paths_lead_to_the_same_files(driver, inputs, monkeypatch, tmp_path):
     monkeypatch.chdir(inputs)
     given = ["*.pcapng", "kafka-request.log", f"file://{inputs}/orders-zstd-0"]
@@ -245,7 +242,6 @@ def environment(bare_python, tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.usefixtures("spark")  # as above
 @pytest.mark.parametrize("name", ["Standalone", "spark-submit"])
 def test_a_recipe_writes_the_lake_of_one_process(cluster, environment, name):
     (environment / "job.py").write_text(recipe("spark-submit", "python"))

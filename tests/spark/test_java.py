@@ -77,7 +77,7 @@ def long_export(tmp_path):
     log.write_bytes((ROOT / "samples" / "request-logs" / "kafka-request.log").read_bytes() * 200)
     for number in range(1, 80):
         os.link(log, tmp_path / f"{number}.log")
-    return ("export", str(tmp_path), "-o", str(tmp_path / "lake"), "--master", "local[*]")
+    return ("export", str(tmp_path), "-o", str(tmp_path / "lake"), "--master", "local[1]")
 
 
 @pytest.mark.spark

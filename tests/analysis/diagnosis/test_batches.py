@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from kit.calls import MadeCall, diagnose_deformed, found_in, log_batch, log_items, rows
-from kit.rules import CATALOG, fill
+from kit.calls import CATALOG, MadeCall, diagnose_deformed, fill, found_in, log_batch, log_items, rows
 
 from kwire_cli.analysis.diagnosis.batches import LEAST_BATCHES, LEAST_SAMPLES, QUERY, Batches
 from kwire_cli.facts.memory import Tables

@@ -9,20 +9,23 @@ like.
 import io
 import random
 from collections import Counter
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import Phase, given, strategies as st
-from kit.captures import Original, capture_of, cut, lost, overlapping, packet_of, reordered, repeated, shuffled
+from kit.captures import MASK, capture_of, cut, lost, overlapping, packet_of, reordered, repeated, shuffled
 from kit.commands import examples
 from kit.traffic import pcap_file
 
 import kwire_cli
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.source.packets.model import Data, Gap, endpoints
-from kwire_cli.structs.network import SYN
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.model import Data, Gap, endpoints, turned
+from kwire_cli.source.packets.segments import Segments
+from kwire_cli.structs.network import ACK, FIN, SYN
 
 SAMPLES = Path(__file__).resolve().parents[3] / "samples" / "captures"
 PORTS = {
@@ -38,6 +41,122 @@ PLACE = {"frame", "time", "packet", "stream", "requestFrame", "latency", "topics
 # Examples are whole captures: what fails is shown by its seed, and shrinking a seed says nothing.
 SEEDS = examples(25, phases=(Phase.explicit, Phase.generate))
 DICE = st.integers(0, 2**32).map(random.Random)
+
+
+@dataclass
+class Frame:
+    """A line of the original: where its bytes stand in its stream."""
+
+    start: int
+    end: int
+    line: object
+    request: "Frame | None"
+
+
+@dataclass
+class Stream:
+    """What one side of a connection said. `first` is the sequence number of its first byte."""
+
+    ends: bytes
+    first: int
+    data: bytearray = field(default_factory=bytearray)
+    frames: list[Frame] = field(default_factory=list)
+
+    def place(self, segment):
+        """The position of the segment's first byte of payload, which may lie before the first one."""
+        place = (segment.sequence + bool(segment.flags & SYN) - self.first) & MASK
+        return place - (MASK + 1) if place > MASK // 2 else place
+
+
+class Original:
+    """A capture of which every byte is there, and no two connections of which have the same ends. `read` makes lines of
+    a Capture.
+    """
+
+    def __init__(self, path, read):
+        self.segments = list(Segments()(packets(path)))
+        self.streams = {}
+        for ends in dict.fromkeys(segment.ends for segment in self.segments):
+            own = [segment for segment in self.segments if segment.ends == ends]
+            starts = [segment.sequence + 1 for segment in own if segment.flags & SYN] or [
+                segment.sequence for segment in own if segment.payload
+            ]
+            stream = self.streams[ends] = Stream(ends, min(starts, default=own[0].sequence) & MASK)
+            for segment in own:
+                stream.data[stream.place(segment) : stream.place(segment) + len(segment.payload)] = segment.payload
+        by_text = {tuple(map(str, endpoints(ends))): stream for ends, stream in self.streams.items()}
+        frames = {}
+        for line in read(Capture(path)):
+            stream = by_text[line.src, line.dst]
+            start = stream.frames[-1].end if stream.frames else 0
+            request = frames[line.request.number] if line.request else None
+            frames[line.number] = Frame(start, start + line.seen.size, line, request)
+            stream.frames.append(frames[line.number])
+
+    def there(self, segments):
+        """Which bytes of each stream these segments have: 1 or 0 by position. What was cut off a packet is gone, though
+        a later one may have it.
+        """
+        out = {ends: bytearray(b"?" * len(stream.data)) for ends, stream in self.streams.items()}
+        for segment in segments:
+            at = self.streams[segment.ends].place(segment)
+            middle, end = at + len(segment.payload), at + len(segment.payload) + segment.missing
+            known = out[segment.ends]
+            known[at:middle] = known[at:middle].replace(b"?", b"\1")
+            known[middle:end] = known[middle:end].replace(b"?", b"\0")
+        return {ends: known.replace(b"?", b"\0") for ends, known in out.items()}
+
+    def whole(self, there):
+        """The frames of which every byte is there, as two lists: those that must be found, and those behind a loss of
+        framing.
+
+        A frame that lacks bytes behind its size costs itself alone, unless the loss reaches into the next frame: then
+        nobody knows how many frames were in it, and their beginning has to be recognised. The same holds for a stream
+        that was seen from its middle on alone.
+        """
+        found, doubtful = [], []
+        for ends, stream in self.streams.items():
+            known, held = there[ends], self._begins(stream, there)
+            for frame in stream.frames:
+                part = known[frame.start : frame.end]
+                if all(part):
+                    (found if held else doubtful).append(frame)
+                elif not all(part[:4]) or not (part[-1] or frame.end == len(known) or known[frame.end]):
+                    held = False
+        return found, doubtful
+
+    def _begins(self, stream, there):
+        """Whether framing is sure from the start: by a handshake, or because the first question and the first answer
+        are whole.
+        """
+        if any(segment.flags & SYN for segment in self.segments if segment.ends == stream.ends):
+            return True
+        firsts = [
+            (ends, self.streams[ends].frames[:1]) for ends in (stream.ends, turned(stream.ends)) if ends in self.streams
+        ]
+        return all(all(there[ends][frame.start : frame.end]) for ends, frames in firsts for frame in frames)
+
+    def extents(self, segments):
+        """How many bytes each stream has for sure, by sequence numbers, and how many at most. One without handshake
+        begins with what was seen.
+        """
+        out = {}
+        for ends, stream in self.streams.items():
+            own = [segment for segment in segments if segment.ends == ends]
+            ended = [
+                stream.place(segment) + len(segment.payload) + segment.missing
+                for segment in own
+                if segment.payload or segment.missing or segment.flags & FIN
+            ]
+            began = [stream.place(segment) for segment in own if segment.payload or segment.missing]
+            answers = [
+                segment
+                for segment in segments
+                if segment.ends == turned(ends) and segment.flags & SYN and segment.flags & ACK
+            ]
+            opened = answers or any(segment.flags & SYN for segment in own)
+            out[ends] = max(ended) - (0 if opened else min(began)) if began else 0, len(stream.data)
+        return out
 
 
 def in_samples(names):

@@ -5,8 +5,7 @@ import random
 from pathlib import Path
 
 import pytest
-from kit.captures import by_ends, cut, lost, new_reader, repeated, run_of, shuffled
-from kit.replayed import Replay
+from kit.captures import Replay, by_ends, cut, lost, new_reader, repeated, run_of, shuffled
 
 import kwire_cli as kwire
 from kwire_cli.facts.columnar.frames import resolved

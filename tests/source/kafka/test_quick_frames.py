@@ -5,8 +5,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
-from kit.captures import file_of
-from kit.replayed import Replay
+from kit.captures import Replay, file_of
 
 import kwire_cli as kwire
 from kwire_cli.facts.costs.counting import Costs

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 from kit import traffic as make
-from kit.captures import packet_of
-from kit.replayed import Replay
+from kit.captures import Replay, packet_of
 
 import kwire_cli as kwire
 from kwire_cli.errors import InputError

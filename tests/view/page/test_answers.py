@@ -4,8 +4,7 @@ import json
 
 import pytest
 from kit.commands import ROOT, json_of, kwire
-from kit.pages import data_of
-from kit.views import keyed
+from kit.views import data_of, keyed
 
 CAPTURE = "samples/captures/kafka-python-4.4.0.pcapng"
 

@@ -8,7 +8,7 @@ import re
 
 import pytest
 from kit.commands import kwire
-from kit.pages import Elements, bytes_of, column, data_of, elements_of, entries, rows_of
+from kit.views import Elements, bytes_of, column, data_of, elements_of, entries, rows_of
 
 import kwire_cli
 from kwire_cli.view.bounded_outline import BoundedOutline

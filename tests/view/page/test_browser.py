@@ -4,7 +4,7 @@ import json
 
 import pytest
 from kit.commands import ROOT, kwire
-from kit.pages import bytes_of, column, data_of, nodes_of
+from kit.views import bytes_of, column, data_of, nodes_of
 
 import kwire_cli
 

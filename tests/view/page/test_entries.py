@@ -5,8 +5,8 @@ import json
 
 import pytest
 from kit.commands import ROOT, kwire
-from kit.pages import bytes_of, column, data_of, entries, rows_of
 from kit.traffic import Wire
+from kit.views import bytes_of, column, data_of, entries, rows_of
 
 import kwire_cli
 

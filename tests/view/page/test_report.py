@@ -5,7 +5,7 @@ import re
 
 import pytest
 from kit.commands import ROOT, json_of, kwire
-from kit.pages import bytes_of, column, data_of, elements_of, in_order, nodes_of, uncovered
+from kit.views import bytes_of, column, data_of, elements_of, in_order, nodes_of, uncovered
 
 from kwire_cli.view.page import report as report_page
 from kwire_cli.view.page.details import Details
