@@ -99,7 +99,7 @@ class _Values:
     def __call__(self, leaf: Leaf, value: bytes) -> bytes:
         """Return another value of the same kind and size."""
         kind = leaf.kind
-        if kind == "text" or (kind == "name" and not _NAME.fullmatch(value)):
+        if kind == "text":
             return self._replacement.letters(value, different=self._different)
         if kind == "varint":
             return self._varint(value)

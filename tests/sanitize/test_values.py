@@ -3,10 +3,8 @@
 import base64
 import json
 
-import msgpack
 import pytest
-from hypothesis import given, strategies as st
-from kit.commands import ROOT, examples, kwire
+from kit.commands import ROOT, kwire
 from kit.messages import BY, headers_of, rows, store
 
 from kwire_cli.records.batch import Batch, Record
@@ -77,7 +75,6 @@ def test_values_are_other_ones_of_the_same_types(place, row):
         ("boolean", b"\1"),
         ("uuid", b"01234567-89ab-cdef-0123-456789abcdef"),
         ("uuid", bytes(range(16))),
-        ("msgpack", b"\x83\xa2id\x0c\xa5a@b.c\x92\xc3\xc0\x01\xa3Ada"),
     ],
 )
 def test_plain_values_too(form, value):
@@ -87,58 +84,10 @@ def test_plain_values_too(form, value):
     assert record.value != value or form == "boolean"
     assert after.get("error") is None
     assert "Ada" not in json.dumps(after)
-    if form == "msgpack":
-        assert [*after["data"]][0::2] == ["id", "1"]
     if form == "json":
         assert [*after["data"]][:3] == ["id", "n", "who"]
         assert "a@b.c" not in after["data"]
         assert (after["data"][[*after["data"]][3]][:2], after["data"][""]) == ([True, None], "")
-
-
-MOMENTS = [
-    b"\xd6\xff\x65\x53\xf1\x00",
-    b"\xc7\x0c\xff\x00\x00\x00\x05" + b"\xff" * 8,
-    b"\xd7\xff\x12\x34\x56\x78" + b"\x65" * 4,
-]
-PACKED = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(1 << 63), (1 << 64) - 1)
-    | st.floats(width=32)
-    | st.binary(max_size=40)
-    | st.text(max_size=40)
-    | st.builds(msgpack.ExtType, st.integers(0, 127), st.binary(max_size=20)),
-    lambda inner: (
-        st.lists(inner, max_size=20)
-        | st.dictionaries(st.integers(0, 200) | st.sampled_from(["id", "a-b", "é", "x" * 40]), inner, max_size=18)
-    ),
-    max_leaves=30,
-)
-
-
-def texts(data):
-    """All parts of a value, without the names of fields."""
-    if isinstance(data, dict):
-        return {text for part in data.values() for text in texts(part)}
-    return {text for item in data for text in texts(item)} if isinstance(data, list) else {data}
-
-
-@examples(150)
-@given(PACKED.map(msgpack.packb) | st.sampled_from(MOMENTS))
-def test_values_of_message_pack_keep_their_types(value):
-    serdes = Serdes(store(None), (Rule("*", None, serde_of("msgpack")),))
-    before = serdes.record("t", None, value).to_json()["value"]["data"]
-    after = serdes.record("t", None, sanitized(serdes, "t", None, value).value).to_json()["value"]
-    assert not {text for text in texts(before) & texts(after["data"]) if isinstance(text, str) and len(text) > 8}
-    if after.get("error") is None:  # keys that became the same
-        assert kinds(after["data"]) == kinds(before)
-
-
-def kinds(data):
-    """A value with the types of what is in it, in the order in which it was written."""
-    if isinstance(data, dict):
-        return [kinds(part) for part in data.values()]
-    return [kinds(item) for item in data] if isinstance(data, list) else shape(data) or type(data)
 
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])

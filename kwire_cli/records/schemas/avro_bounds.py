@@ -13,8 +13,8 @@ from typing import Any
 from kwire_cli.records.schemas.model import Leaf, UnfitError
 from kwire_cli.records.schemas.plain import DEEPEST, FLAGS
 
-LOGICAL_TYPE = "kwireLogicalType"
-"""The name under which a parsed schema has logical types."""
+OWN = "kwire-"
+"""The beginning of the names of logical types in a parsed schema."""
 _FIXED = {"float": 4, "double": 8, "boolean": 1}
 _VARINT = 10
 """The most bytes of a varint of 64 bits."""
@@ -100,7 +100,7 @@ class _Walk:
             return self.blocks(schema, at, depth + 1)
         if kind == "fixed":
             return self.leaf(at, self.within(at + int(schema["size"])), "raw")
-        if kind == "string" and schema.get(LOGICAL_TYPE) == "uuid":
+        if kind == "string" and schema.get("logicalType") == f"{OWN}uuid":
             return self.primitive(kind, at, "hex")
         if kind == "enum":
             return self.leaf(at, self.long(at)[1], "choice", _one_byte(len(schema["symbols"])))

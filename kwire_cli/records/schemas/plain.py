@@ -1,5 +1,4 @@
-"""Values without a schema: JSON, text, MessagePack, and numbers and UUIDs of fixed size, as Kafka's serializers write
-them.
+"""Values without a schema: JSON, text, and numbers and UUIDs of fixed size, as Kafka's serializers write them.
 
 Source: org.apache.kafka.common.serialization.
 """
