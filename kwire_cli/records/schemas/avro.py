@@ -17,15 +17,17 @@ import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 
 from kwire_cli.errors import InputError
-from kwire_cli.records.schemas.avro_bounds import OWN, Names, is_unbounded, leaves_of
+from kwire_cli.records.schemas.avro_bounds import Names, check_bounds, is_unbounded
 from kwire_cli.records.schemas.model import MOST_REASON, UnfitError, Value
 from kwire_cli.records.schemas.plain import document_of, finite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from kwire_cli.records.schemas.model import Leaf, Reader, Schema
+    from kwire_cli.records.schemas.model import Reader, Schema
 
+OWN = "kwire-"
+"""The beginning of the names of kwire's logical types."""
 PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 DAY_ZERO = datetime(1970, 1, 1)  # noqa: DTZ001 - of UTC or of nowhere: the text says which
 _UNREADABLE = (
@@ -52,13 +54,9 @@ class _Reader:
         self._labels = _labels([written, *names.values()])
         self._type = written.get("name", "") if isinstance(written, dict) else ""
 
-    def leaves(self, data: bytes, start: int) -> list[Leaf]:
-        """Return the leaves of a value that fits."""
-        return leaves_of(self._written, self._names, data, start)
-
     def __call__(self, data: bytes, start: int) -> Value:
         if self._is_unbounded:
-            leaves_of(self._written, self._names, data, start)
+            check_bounds(self._written, self._names, data, start)
         file = BytesIO(data)
         file.seek(start)
         try:
@@ -140,7 +138,7 @@ def _renamed(schema: Any) -> Any:
     if not isinstance(kind, str):
         return {**out, "type": _renamed(kind)}
     name = out.pop("logicalType", "")
-    known = name if isinstance(name, str) and ((kind, name) in _LOGICAL or name == "uuid") else ""
+    known = name if isinstance(name, str) and (kind, name) in _LOGICAL else ""
     return {**out, "logicalType": OWN + known} if known or (kind, "") in _LOGICAL else out
 
 
