@@ -96,7 +96,11 @@ def test_an_input_form(copy):
     )
     forms = copy / "kwire_cli" / "source" / "text"
     (forms / "decimal.py").write_text(code, "utf-8")
-    line_before(forms / "reading.py", '"base64": (', '"decimal": ("decimal", "read"),')
+    text = (forms / "digits.py").read_text("utf-8")
+    with_decimal = 'from kwire_cli.source.text.decimal import read\n\nREADERS = {"decimal": read, '
+    (forms / "digits.py").write_text(text.replace("READERS = {", with_decimal), "utf-8")
+    text = (forms / "reading.py").read_text("utf-8")
+    (forms / "reading.py").write_text(text.replace('"hex-lines", *ROW', '"hex-lines", "decimal", *ROW'), "utf-8")
     assert b'"api":"ApiVersions"' in kwire(copy, "decode", "--input", "decimal", "0 0 0 10 0 18 0 0 0 0 0 1 0 0")
 
 

@@ -183,7 +183,7 @@ def command(environment: Environment, options: Options) -> int:
     interrupt = environment.interrupt
     follow = Follow(stop=lambda: bool(interrupt)) if options.follow else None
     how = replace(reading_of(options, follow=follow), packets=options.is_capture)
-    inputs = open_inputs(options.source, how, Terminal(environment), takes=_TAKES, pieces=page is None)
+    inputs = open_inputs(options.source, how, Terminal(environment), takes=_TAKES)
     settings = MessageSettings(
         catalog=options.catalog,
         show_secrets=shows_secrets(options, *options.source),

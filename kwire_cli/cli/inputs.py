@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -295,7 +294,7 @@ def read_values(environment: Environment, catalog: Catalog, argument: str) -> Va
     The argument is a file, `-` for standard input, or the JSON text itself. Raises InputError if the argument cannot
     be read or is not one JSON object.
     """
-    data, name = _text(environment, argument)
+    data, name = next(contents(environment, (argument,)))
     values = [*documents(data, name)]
     if len(values) != 1 or not isinstance(values[0], dict):
         raise InputError(
@@ -313,14 +312,3 @@ def read_values(environment: Environment, catalog: Catalog, argument: str) -> Va
     return Values(
         value["body"], message if isinstance(message, str) else None, version if type(version) is int else None, name
     )
-
-
-def _text(environment: Environment, argument: str) -> tuple[bytes, str | None]:
-    if argument == "-":
-        return environment.stdin.read(), "standard input"
-    if argument.lstrip().startswith("{"):
-        return argument.encode("utf-8", "surrogateescape"), None
-    try:
-        return Path(argument).read_bytes(), argument
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=argument) from None

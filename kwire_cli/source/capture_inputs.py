@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.errors import InputError, counted
 from kwire_cli.source.captures import Capture, PointFiles
 from kwire_cli.source.carriers import CarriedCapture
-from kwire_cli.source.growing import Following
+from kwire_cli.source.growing import GrowingPackets
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.kinds import Kind, begins_as
 from kwire_cli.source.logs.files import files_in
@@ -53,21 +53,14 @@ class CaptureInput(Opened):
         """What ended the reading of files early, with their names, if others than `subjects` read the capture."""
 
     @cached_property
-    def capture(self) -> Capture | Following:
+    def capture(self) -> Capture:
         """The packets and streams of the capture. Opening a pipe waits for the program that writes it."""
         how, follow = self.how, self.how.follow
         if follow is None:
             capture = CarriedCapture if how.packets else Capture
             return capture(self.source, key_logs=how.key_logs)
-        return Following(
-            self.source,
-            wait=self.caller.idle,
-            stop=follow.stop,
-            note=self._note,
-            limits=follow.limits,
-            key_logs=how.key_logs,
-            opening=follow.opening,
-        )
+        packets = GrowingPackets(self.source, wait=self.caller.idle, stop=follow.stop, opening=follow.opening)
+        return Capture(packets, follow.limits, key_logs=how.key_logs)
 
     @property
     def name(self) -> str | None:
@@ -77,12 +70,12 @@ class CaptureInput(Opened):
     @property
     def is_whole(self) -> bool:
         """Return whether all of the capture is there, so that it can be read again."""
-        return isinstance(self.capture, Capture) and self.capture.again is not None
+        return self.capture.again is not None
 
     @property
     def emptiness(self) -> str:
         """The remark that the capture has no packet, or no TCP; empty if it has some, or is followed."""
-        if not isinstance(self.capture, Capture):
+        if self.how.follow:
             return ""
         count = self.capture.count
         other = self.capture.segments.other
@@ -96,10 +89,7 @@ class CaptureInput(Opened):
     @property
     def noted(self) -> list[tuple[str | None, Notice]]:
         """What ended the reading of files early, with their names if the capture has several."""
-        if self.notices is not None:
-            return self.notices
-        capture = self.capture
-        return capture.noted if isinstance(capture, Capture) else [(None, notice) for notice in capture.notices]
+        return self.capture.noted if self.notices is None else self.notices
 
     def anew(self) -> CaptureInput:
         """Return the same input, to be read from its beginning."""
@@ -122,7 +112,7 @@ class CaptureInput(Opened):
             for line in lines:
                 yield line
                 yield from islice(lines, EACH)
-                if isinstance(capture, Capture):
+                if not self.how.follow:
                     self.caller.progress(self.label, capture.passed, size)
                 if self.caller.stopped:
                     return
@@ -147,14 +137,10 @@ class CaptureInput(Opened):
 
         `names` are those of topics that are known beforehand; `ended` is told of each TCP connection as it ends.
         """
-        capture, port = self.capture, self.how.port
-        if isinstance(capture, Following):
-            return traffic(self.how.catalog, capture, port=port, ended=ended)
-        again = partial(Capture, capture.again, key_logs=self.how.key_logs) if capture.again else None
-        since = capture.waiting_since
-        lines = traffic(
-            self.how.catalog, capture, port=port, waiting_since=since, again=again, names=names, ended=ended
-        )
+        capture, how = self.capture, self.how
+        again = partial(Capture, capture.again, key_logs=how.key_logs) if capture.again else None
+        since = _nothing_waits if how.follow else capture.waiting_since
+        lines = traffic(how.catalog, capture, port=how.port, waiting_since=since, again=again, names=names, ended=ended)
         return capture.with_packets(lines) if isinstance(capture, CarriedCapture) else lines
 
     def note_faults(self) -> None:
@@ -164,7 +150,7 @@ class CaptureInput(Opened):
         self._noted, capture = True, self.capture
         for remark in capture.remarks if self.notices is None else ():
             self._note(remark)
-        several = isinstance(capture, Capture) and capture.origin.several
+        several = capture.origin.several
         for file, notice in self.noted:
             at = f"after packet {notice.packet}, byte {notice.position}: {notice.text}"
             self.caller.note(f"{file if several and file else self.label}: {at}")
@@ -175,6 +161,10 @@ class CaptureInput(Opened):
     def _note(self, text: str) -> None:
         self.caller.idle()
         self.caller.note(f"{self.label}: {text}")
+
+
+def _nothing_waits() -> None:
+    """Return None: the lines of a capture that grows are shown as they come."""
 
 
 class CapturePoints:

@@ -9,10 +9,11 @@ from itertools import chain as joined, groupby
 from typing import IO, TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
+from kwire_cli.source.growing import GrowingPackets
 from kwire_cli.source.packets import files
 from kwire_cli.source.packets.files import Packets, packets as files_packets
 from kwire_cli.source.packets.headers import FRAGMENT
-from kwire_cli.source.packets.model import NO_TIME, FileRow, InRow, Merged, Origin, Packet
+from kwire_cli.source.packets.model import ALONE, NO_TIME, FileRow, InRow, Merged, Origin, Packet
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.packets.tcp import Limits, Streams
 from kwire_cli.source.tls.decryption import Decryption
@@ -174,7 +175,7 @@ class Capture:
     """The events of a capture's TCP connections; iterate once. Of TLS, what was said in it, where the file or
     `key_logs` (paths) have the keys.
 
-    The source is a file, or the files of a capture point.
+    The source is a file, the files of a capture point, or packets of a capture that grows.
 
     `packets`, `segments`, `streams` and `tls` are the steps, with what each knows; `notices`, `secrets` and `summary`
     fill while the capture is read.
@@ -182,15 +183,18 @@ class Capture:
 
     def __init__(
         self,
-        source: str | os.PathLike[str] | IO[bytes] | PointFiles,
+        source: str | os.PathLike[str] | IO[bytes] | PointFiles | GrowingPackets,
         limits: Limits | None = None,
         *,
         key_logs: Sequence[str] = (),
     ) -> None:
-        self.packets: Packets | PointPackets
+        self.packets: Packets | PointPackets | GrowingPackets
         if isinstance(source, PointFiles):
             self.packets = PointPackets(source)
             self.origin = self.packets.origin
+        elif isinstance(source, GrowingPackets):
+            self.packets = source
+            self.origin = ALONE
         else:
             self.packets = files.packets(source)
             self.origin = Origin(file=self.packets.name)
@@ -210,6 +214,8 @@ class Capture:
         """The source from which to read the capture once more, or None if it came through a pipe."""
         if isinstance(self.packets, PointPackets):
             return None if self.packets.files.live else self.packets.files
+        if isinstance(self.packets, GrowingPackets):
+            return None
         return self.name if self.name and path_of(self.name).is_file() else None
 
     @property
@@ -244,7 +250,13 @@ class Capture:
         """Packets that are not TCP, by kind; datagrams whose fragments are not all there; bytes of payload that are in
         no event, by reason.
         """
-        return unseen(self.segments, self.streams)
+        fragments = {
+            "incomplete datagrams": self.segments.fragments.incomplete,
+            "differing fragments": self.segments.fragments.differing,
+        }
+        sizes = {f"{kind} bytes": size for kind, size in self.streams.counts.items()}
+        other = self.segments.other - Counter({FRAGMENT: self.segments.fragments.joined})
+        return {kind: count for kind, count in (other | fragments | sizes).items() if count}
 
     def waiting_since(self) -> int | None:
         """The lowest packet whose bytes are in no event yet; None where all are."""
@@ -264,6 +276,8 @@ class Capture:
             events: list[Event] = []
             for segment in self.segments(packets):
                 events += feed(segment)
+            if not packets:
+                events += self.streams.flush()
             yield self._without_tls(events)
             if self.origin.moving:
                 self.origin.forget(self.waiting_since() or packets[0].number)
@@ -275,14 +289,16 @@ class Capture:
         return self.tls.take(events)
 
     def _packets(self) -> Iterator[list[Packet]]:
-        """The packets, BATCH at a time whatever the pieces and files that they come in; those of a pipe as they
-        come.
+        """Yield the packets, BATCH at a time whatever the pieces and files that they come in; those of a pipe as they
+        come. An empty list says that a capture that grows has been quiet for a while.
         """
         live = self.again is None
         rest: list[Packet] = []
         fault: InputError | None = None
         try:
             for some in self.packets.batches():
+                if not some and isinstance(self.packets, GrowingPackets):
+                    yield some
                 packets = rest + some if rest else some
                 stop = len(packets) if live else len(packets) - len(packets) % BATCH
                 for first in range(0, stop, BATCH):
@@ -294,14 +310,3 @@ class Capture:
             yield rest
         if fault:
             raise fault
-
-
-def unseen(segments: Segments, streams: Streams) -> dict[str, int]:
-    """Return the counts, by kind, of what of a capture is in no event."""
-    fragments = {
-        "incomplete datagrams": segments.fragments.incomplete,
-        "differing fragments": segments.fragments.differing,
-    }
-    sizes = {f"{kind} bytes": size for kind, size in streams.counts.items()}
-    other = segments.other - Counter({FRAGMENT: segments.fragments.joined})
-    return {kind: count for kind, count in (other | fragments | sizes).items() if count}

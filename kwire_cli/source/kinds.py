@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 import io
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError, few
@@ -32,7 +32,7 @@ from kwire_cli.structs.composites import offset_of
 from kwire_cli.structs.records import v0
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.stores import Place
@@ -115,8 +115,6 @@ class Recognised:
     stream: Any = None
     held: memoryview | None = None
     text: Input | None = None
-    beside: tuple[Recognised, ...] = ()
-    """The pieces of the same text that are of another kind."""
 
     @property
     def label(self) -> str:
@@ -169,29 +167,9 @@ def recognise(
         catalog: The definitions by which requests are told from batches.
 
     Raises:
-        InputError: It cannot be read, its text is in no form that holds bytes, or its pieces are of several kinds.
+        InputError: It cannot be read, or its text is in no form that holds bytes.
 
     """
-    recognised, *rest = recognise_pieces(given, form=form, says=says, name=name, catalog=catalog)
-    if rest:
-        raise InputError(
-            f"{kinds_by_line((recognised, *rest))}; the tree, hex and JSON of kwire decode show each as what it is",
-            file=recognised.name,
-        )
-    return recognised
-
-
-def recognise_pieces(
-    given: Any, *, form: str, says: Kind | None, name: str | None, catalog: Catalog | None
-) -> tuple[Recognised, ...]:
-    """Tell what an input is as `recognise` does; a text whose pieces are record batches and frames is one of each, the
-    first line's kind first.
-    """
-    recognised = _recognised(given, form, says, name, catalog)
-    return (replace(recognised, beside=()), *recognised.beside) if recognised.beside else (recognised,)
-
-
-def _recognised(given: Any, form: str, says: Kind | None, name: str | None, catalog: Catalog | None) -> Recognised:
     if isinstance(given, bytes | bytearray | memoryview):
         return _of_bytes(given, form, None if says is Kind.CAPTURE else says, name, catalog)
     if hasattr(given, "read"):
@@ -208,8 +186,7 @@ def _recognised(given: Any, form: str, says: Kind | None, name: str | None, cata
 def begins_as(source: Any, *, messages: bool = False) -> Kind | None:
     """Return CAPTURE or REQUEST_LOG if a file or pipe begins as one, else None. What was looked at is read again later.
 
-    With `messages` the caller knows what the bytes are: packets that were printed as text are read one by one, and a
-    text is no request log.
+    With `messages` the caller knows that the bytes are messages, so other text is no request log.
     """
     is_pipe = hasattr(source, "peek")  # a live capture must not wait
     opening = b"" if is_pipe else _first(source, OPENING)
@@ -223,10 +200,12 @@ def begins_as(source: Any, *, messages: bool = False) -> Kind | None:
     if what is not None and (messages or not packed):
         return Kind.CAPTURE
     # Lines of logs and dumps begin with more than digits.
-    if messages or not start or not (packed or begins_as_text(start)) or start.isalnum():
+    if not start or not (packed or begins_as_text(start)) or start.isalnum():
         return None
     if not packed and _is_packet_text(first, LOOK_AHEAD if is_pipe else OPENING):
         return Kind.CAPTURE
+    if messages:
+        return None
     from kwire_cli.source.request_log.lines import is_request_log  # noqa: PLC0415 - start-up counts
 
     size = LOOK_AHEAD if packed and is_pipe else OPENING
@@ -423,7 +402,10 @@ def _of_text(
     if all(reasons):
         return Recognised(Kind.BATCHES, reasons[0], name, text=text)
     if any(reasons):
-        return _of_pieces(text, reasons, name)
+        lines = [str(chunk.line) for chunk, why in zip(text.chunks, reasons, strict=True) if why]
+        frames = tuple(chunk for chunk, why in zip(text.chunks, reasons, strict=True) if not why)
+        note = f"record batches among requests and responses are left out; give them alone: line {few(lines, 5)}"
+        text = text._replace(chunks=frames, notes=(*text.notes, note))
     if (
         path is not None
         and text.form == "raw"
@@ -440,32 +422,6 @@ def _written_capture(text: Input) -> bytes | None:
     if text.form == "raw" or not (recognised_binary(first[:MAGIC]) or "").startswith(CAPTURE):
         return None
     return b"".join(chunk.data for chunk in text.chunks)
-
-
-def _of_pieces(text: Input, reasons: Sequence[str | None], name: str | None) -> Recognised:
-    """Return the record batches and the frames of a text that holds both; `reasons` say which of its chunks are
-    batches, and why.
-    """
-    batches = tuple(chunk for chunk, why in zip(text.chunks, reasons, strict=True) if why)
-    frames = tuple(chunk for chunk, why in zip(text.chunks, reasons, strict=True) if not why)
-    why = next(filter(None, reasons), "")
-    pieces = [
-        Recognised(Kind.BATCHES, why, name, text=text._replace(chunks=batches)),
-        Recognised(Kind.FRAMES, "nothing else fits", name, text=text._replace(chunks=frames, notes=())),
-    ]
-    first, second = pieces if reasons[0] else pieces[::-1]
-    return replace(first, beside=(second,))
-
-
-def kinds_by_line(pieces: Sequence[Recognised]) -> str:
-    """Return which lines of a text hold pieces of which kind, for a message."""
-    return " and ".join(f"{_lines(piece.text)} {piece.kind.what}" for piece in pieces)
-
-
-def _lines(text: Input | None) -> str:
-    """Return the lines of the chunks of a text, for a message."""
-    numbers = [str(chunk.line) for chunk in text.chunks] if text else []
-    return f"line {numbers[0]} holds" if len(numbers) == 1 else f"lines {few(numbers, 5)} hold"
 
 
 def _kind_of_json(data: bytes) -> Kind | None:

@@ -34,9 +34,7 @@ from kwire_cli.source.kinds import (
     Kind,
     Recognised,
     begins_as,
-    kinds_by_line,
     recognise,
-    recognise_pieces,
     why_batches,
 )
 from kwire_cli.source.reading import Caller, Opened, Reading
@@ -64,8 +62,8 @@ READABLE = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG, Kind.BATCHES, Kind.LOG_FIL
 STANDARD_INPUT = "standard input"
 BYTES = "the bytes themselves, such as 0000002b0012..."
 """An argument that is no file, in the error for a command line without inputs."""
-MOST_NAMES, LONGEST_NAME, LONGEST_PATH = 3, 255, 4096
-"""Arguments that may be misspelt names of files: more of them, and longer ones, are bytes."""
+LONGEST_NAME, LONGEST_PATH = 255, 4096
+"""Characters of an argument that may be a misspelt name of a file: a longer one is bytes."""
 _PATHS = (".bin", ".hex", ".txt", ".json", ".jsonl", ".pcap", ".pcapng", ".cap", ".gz", ".zst", ".log")
 
 
@@ -192,7 +190,6 @@ class Inputs:
         takes: Collection[Kind],
         names: Mapping[str, str],
         *,
-        pieces: bool,
         waits: bool,
     ) -> None:
         self._waits, self._how, self._caller, self._takes, self._names = waits, how, caller, takes, names
@@ -200,7 +197,6 @@ class Inputs:
         if Kind.CAPTURE in takes and any(map(is_folder, arguments)):
             arguments = self._with_captures(arguments)
         self._arguments = arguments
-        self._pieces = pieces
         self._points = self._capture_points()
         self.several = len(arguments) - (self._points.together if self._points else 0) > 1
         self.labelled = self._points is not None and self._points.labelled
@@ -264,20 +260,17 @@ class Inputs:
             given = source if isinstance(source, bytes) else self._given(source)
             try:
                 with not_files(arguments if name is None and how.form == "auto" else ()):
-                    parts = self._parts(given, name)
+                    recognised = recognise(given, form=how.form, says=how.says, name=name, catalog=how.catalog)
             except InputError as error:
                 if source not in self._listed:
                     raise
                 caller.unreadable(error)
                 continue
-            if len(parts) > 1:
-                caller.note(f"{parts[0].label}: {kinds_by_line(parts)}, shown in this order")
-            for part in parts:
-                if how.verbose and part.kind not in {Kind.CAPTURE, Kind.REQUEST_LOG, Kind.FOLDER}:
-                    caller.note(f"{part.label}: {part.detail}")
-                for note in part.text.notes if part.text else ():
-                    caller.note(f"{part.label}: {note}")
-            yield from parts
+            if how.verbose and recognised.kind not in {Kind.CAPTURE, Kind.REQUEST_LOG, Kind.FOLDER}:
+                caller.note(f"{recognised.label}: {recognised.detail}")
+            for note in recognised.text.notes if recognised.text else ():
+                caller.note(f"{recognised.label}: {note}")
+            yield recognised
 
     def _given(self, source: str) -> Any:
         """Return what to read for a name: an open pipe, or the name itself."""
@@ -285,12 +278,6 @@ class Inputs:
         if self._how.says is Kind.CAPTURE or not (source == "-" or path_of(source).is_fifo()):
             return file
         return Live(file if source == "-" else path_of(source).open("rb", buffering=0), self._caller.idle)
-
-    def _parts(self, given: Any, name: str | None) -> tuple[Recognised, ...]:
-        how = self._how
-        if self._pieces:
-            return recognise_pieces(given, form=how.form, says=how.says, name=name, catalog=how.catalog)
-        return (recognise(given, form=how.form, says=how.says, name=name, catalog=how.catalog),)
 
 
 def open_inputs(
@@ -300,7 +287,6 @@ def open_inputs(
     *,
     takes: Collection[Kind] = READABLE,
     names: Mapping[str, str] | None = None,
-    pieces: bool = False,
     waits: bool = False,
 ) -> Inputs:
     """Open the inputs of a command line: files, folders, URLs, `-` for standard input, or text.
@@ -315,7 +301,6 @@ def open_inputs(
         caller: Who reads. By default there is no standard input, and nobody is told anything.
         takes: The kinds that the caller has a use for.
         names: What to call files in place of their paths.
-        pieces: Whether a text that holds batches and frames is one input for each.
         waits: Whether to wait for the first bytes of standard input before any input is opened, so that it counts as
             a capture only if it is one. A caller that shows inputs one by one has no time for that.
 
@@ -323,7 +308,7 @@ def open_inputs(
         The inputs. Iterating raises InputError if an input cannot be read or is of a kind that is not among `takes`.
 
     """
-    return Inputs(arguments, how, caller or Caller(), takes, names or {}, pieces=pieces, waits=waits)
+    return Inputs(arguments, how, caller or Caller(), takes, names or {}, waits=waits)
 
 
 # The arguments of a command line: names of files, or the input itself.
@@ -366,22 +351,13 @@ def not_files(arguments: Sequence[str]) -> Iterator[None]:
 
 
 def missing_files(arguments: Sequence[str]) -> str:
-    """Return the beginning of an error that says that there are no files of these names.
+    """Return the beginning of an error that says that there is no file of this name.
 
-    It is empty if the arguments are files, or do not look like names.
+    It is empty if there is one, if there are several arguments, or if the argument cannot be a name.
     """
-    if not arguments or len(arguments) > MOST_NAMES or not all(map(_may_be_name, arguments)):
-        return ""
-    if any(argument == "-" or exists(argument) for argument in arguments):
-        return ""
-    names = " and ".join(map(repr, arguments))
-    return f"there {'is no file' if len(arguments) == 1 else 'are no files'} {names}; read as text: "
-
-
-def _may_be_name(argument: str) -> bool:
-    return (
-        0 < len(argument) <= LONGEST_NAME and argument.isprintable() and not any(map(argument.__contains__, " \"'{}[]"))
-    )
+    name = arguments[0] if len(arguments) == 1 else ""
+    is_name = 0 < len(name) <= LONGEST_NAME and name.isprintable() and not re.search("[ \"'{}\\[\\]]", name)
+    return f"there is no file {name!r}; read as text: " if is_name and name != "-" and not exists(name) else ""
 
 
 def refuse_paths(argument: str) -> None:

@@ -13,7 +13,7 @@ from kwire_cli.records.batch import Batch
 from kwire_cli.records.schemas.files import read_files, schema_files
 from kwire_cli.records.schemas.redact import FieldRedaction
 from kwire_cli.records.schemas.registry import SCHEMAS_TOPIC, SchemasTopic
-from kwire_cli.records.schemas.serdes import WITH_SCHEMA, Rule, Serdes, serde_of
+from kwire_cli.records.schemas.serdes import Rule, Serdes, serde_of
 from kwire_cli.records.schemas.store import SchemaStore
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.log_inputs import LogInput
@@ -134,10 +134,8 @@ def serdes(
 
 def _files_of(serde: Serde | None, store: SchemaStore) -> Iterator[str]:
     """Yield the schemas of a format that name files, unless the store has a schema of this name."""
-    if serde and serde.format in WITH_SCHEMA:
-        for name in filter(None, (serde.schema, serde.reader)):
-            if exists(name) and not store.has(name):
-                yield name
+    if serde and serde.schema and exists(serde.schema) and not store.has(serde.schema):
+        yield serde.schema
 
 
 def rules_in(file: str) -> list[Rule]:

@@ -111,16 +111,6 @@ def test_formats_of_a_file_are_those_of_a_topic(tmp_path):
     assert first["decoded"]["key"] == {"format": "text", "schema": None, "type": None, "data": "order-0"}
 
 
-def test_a_reader_gets_defaults_of_fields_that_were_added(tmp_path):
-    fields = [{"name": "id", "type": "string"}, {"name": "note", "type": "bytes", "default": "\u00ff"}]
-    schema = {"type": "record", "name": "Order", "namespace": "acme.shop", "fields": fields}
-    (tmp_path / "new.avsc").write_text(json.dumps(schema), "utf-8")
-    for _ in range(2):  # the default is not the record's to change
-        (first, second, *_) = records(dump("--value", f"avro,reader={tmp_path / 'new.avsc'}"))
-        data = {"id": "00000000-0000-0000-0000-000000001234", "note": "/w=="}
-        assert first["decoded"]["value"]["data"] == second["decoded"]["value"]["data"] == data
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -128,7 +118,7 @@ def test_a_reader_gets_defaults_of_fields_that_were_added(tmp_path):
         (("--value", "avro:nothing"), "no schema and no file has the name 'nothing'"),
         (("--value", "avro:proto-orders-value"), "is a schema of Protobuf, not of Avro"),
         (("--value", "text:x"), "text takes no schema"),
-        (("--value", "avro,type=x"), "avro takes reader=..., not 'type=x'"),
+        (("--value", "avro,type=x"), "avro takes no settings, not 'type=x'"),
         (("--schemas", "nowhere"), "nowhere: no such file or folder of schemas"),
         (("--schemas", ORDERS), "no schemas found"),
         (("--redact", "card"), "begins with key or value"),

@@ -271,3 +271,13 @@ def test_a_named_format_decides_what_bytes_are(form):
         kwire_cli.read_records(data)
     (batch,) = kwire_cli.read_records(data, format=form)
     assert (batch.head.base_offset, [record.value for record in batch.records()]) == (offset, [b"x"])
+
+
+def test_batches_among_frames_are_left_out_and_named():
+    lines = (SAMPLES / "frames" / "api-versions-v5-request.hex").read_text().splitlines()
+    frame = "".join(lines[1:]).replace(" ", "")
+    first = batch(0, [record(b"k", b"v", 0)]).hex()
+    text = f"DEBUG read {first}\nDEBUG sent {frame}\nDEBUG read {first}\n"
+    found = recognise(text.encode())
+    assert (found.kind, [chunk.line for chunk in found.text.chunks]) == (Kind.FRAMES, [2])
+    assert found.text.notes[-1].endswith("are left out; give them alone: line 1, 3")

@@ -57,7 +57,6 @@ LINES = {
     "strace": f'10:00:01.1 sendto(7<TCP:[10.0.0.5:50000->10.0.0.9:9092]>, "{OCTAL}", {len(FRAME)}, 0) = {len(FRAME)}',
     "Go %v": f"2026/11/28 12:00:00 sent [{' '.join(map(str, FRAME))}]",
     "Erlang": f"10:00:00.000 [debug] sent <<{','.join(map(str, FRAME))}>>",
-    "a list over lines": f"DEBUG sent bytes={list(FRAME)} to node 1".replace(", 97", ",\n   97"),
     "a line of its own": f"2026-11-21 DEBUG Sending request:\n{FRAME.hex()}\ndone at 10:00",
 }
 NO_FRAMES = [

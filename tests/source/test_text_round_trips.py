@@ -115,14 +115,6 @@ def netty(data):
     return "\n".join(["+--------+------+------+", *rows, "+--------+------+------+"])
 
 
-def pretty_hex(data):
-    rows = []
-    for index, row in enumerate(parts(data)):
-        groups = "  ".join(part.hex(" ") for part in parts(row, 4))
-        rows.append(f"{index * 16:04x}:   {groups:<50}   {gutter(row)}")
-    return "\n".join([f"Length: {len(data)} ({len(data):#x}) bytes", *rows])
-
-
 def python_hexdump(data):
     rows = [f"{index * 16:08X}: {spaced(row):<48}  {gutter(row)}" for index, row in enumerate(parts(data))]
     return "\n".join(rows)
@@ -141,7 +133,6 @@ FORMS = {
         lambda data: xxd(data, 16, 0),
         lambda data: xxd(data, 32, 4),
         lambda data: xxd(data, 10, 3),
-        pretty_hex,
         python_hexdump,
     ],
     "hexdump": [hexdump_c, table, netty, words(lambda at: f"{at:07x}", 2, lambda unit: f"{unit:04x}")],

@@ -78,13 +78,11 @@ def test_dumps_one_after_another_are_chunks(name):
 
 
 @pytest.mark.parametrize("name", PACKETS)
-def test_packets_give_their_payload_or_all_of_them(name):
+def test_packets_are_chunks(name):
     found = read_input(sample(name))
-    assert [chunk.data for chunk in found.chunks] == [FRAME, FRAME]
-    assert "2 packets, of which 2 carry TCP payload" in found.detail
+    assert len(found.chunks) == 2
     assert (found.chunks[0].label or "IP").startswith("IP")
-    whole = read_input(sample(name), f"{found.form}-packets")
-    assert all(chunk.data.endswith(FRAME) and len(chunk.data) > len(FRAME) for chunk in whole.chunks)
+    assert all(chunk.data.endswith(FRAME) and len(chunk.data) > len(FRAME) for chunk in found.chunks)
 
 
 def test_a_followed_stream_is_one_chunk_until_the_side_changes():

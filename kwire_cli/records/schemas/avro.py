@@ -1,13 +1,12 @@
-"""Avro values as JSON: fastavro reads them, then logical types, bytes and numbers that JSON lacks are converted.
+"""Avro values as JSON, read by fastavro with logical types of kwire's own.
 
-fastavro gets the schema without its logical types, so that no number is too large for a Python type. Only values
-whose schema needs a conversion are converted.
+They replace the logical types of a schema, so that no number is too large for a Python type, and they give bytes and
+numbers that JSON lacks their JSON form.
 """
 
 from __future__ import annotations
 
 import base64
-from copy import deepcopy
 from datetime import datetime, timedelta
 from functools import partial
 from io import BytesIO
@@ -18,82 +17,62 @@ import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 
 from kwire_cli.errors import InputError
-from kwire_cli.records.schemas.avro_bounds import LOGICAL_TYPE, Names, is_unbounded, leaves_of
-from kwire_cli.records.schemas.model import MOST_REASON, UnfitError, Value, each
-from kwire_cli.records.schemas.plain import document_of
+from kwire_cli.records.schemas.avro_bounds import Names, check_bounds, is_unbounded
+from kwire_cli.records.schemas.model import MOST_REASON, UnfitError, Value
+from kwire_cli.records.schemas.plain import document_of, finite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from kwire_cli.records.schemas.model import Leaf, Reader, Schema
+    from kwire_cli.records.schemas.model import Reader, Schema
 
-    Convert = Callable[[Any], Any]
-
+OWN = "kwire-"
+"""The beginning of the names of kwire's logical types."""
 PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 DAY_ZERO = datetime(1970, 1, 1)  # noqa: DTZ001 - of UTC or of nowhere: the text says which
 _UNREADABLE = (
     EOFError, IndexError, KeyError, ValueError, TypeError, OverflowError, RecursionError, AttributeError,
-    fastavro.read.SchemaResolutionError,
 )  # fmt: skip
 
 
-def reader_of(
-    schema: Schema, used: Sequence[Schema], read_as: tuple[Schema, Sequence[Schema]] | None, files: Sequence[Schema]
-) -> Reader:
+def reader_of(schema: Schema, used: Sequence[Schema], files: Sequence[Schema]) -> Reader:
     """Return the reader of values of an Avro schema. `used` are the schemas that it refers to, dependencies first.
 
-    `read_as` is the schema to which values are resolved, with the schemas that it refers to. `files` are schemas
-    without declared references, which may define missing types. InputError if a schema is invalid.
+    `files` are schemas without declared references, which may define missing types. InputError if a schema is invalid.
     """
     names: Names = {}
-    written = _parsed(schema, used, names, files)
-    if read_as is None:
-        return _Reader(written, names)
-    read_names: Names = {}
-    return _Reader(written, names, _parsed(*read_as, read_names, files), read_names)
+    return _Reader(_parsed(schema, used, names, files), names)
 
 
 class _Reader:
-    """Reader of values of one schema, resolved to another schema if one is given."""
+    """Reader of values of one schema."""
 
-    def __init__(self, written: Any, names: Names, read: Any = None, others: Names | None = None) -> None:
+    def __init__(self, written: Any, names: Names) -> None:
         self._written = written
         self._names = names
-        self._read = read
         self._is_unbounded = is_unbounded(written, names)
-        shape, known = (written, names) if read is None else (read, others or {})
-        self._convert = _conversion(shape, known, {})
-        self._type = shape.get("name", "") if isinstance(shape, dict) else ""
-
-    def leaves(self, data: bytes, start: int) -> list[Leaf]:
-        """Return the leaves of a value that fits."""
-        return leaves_of(self._written, self._names, data, start)
+        self._labels = _labels([written, *names.values()])
+        self._type = written.get("name", "") if isinstance(written, dict) else ""
 
     def __call__(self, data: bytes, start: int) -> Value:
         if self._is_unbounded:
-            leaves_of(self._written, self._names, data, start)
+            check_bounds(self._written, self._names, data, start)
         file = BytesIO(data)
         file.seek(start)
         try:
             value = fastavro.schemaless_reader(
-                file, self._written, self._read, return_named_type=True, return_named_type_override=True
+                file, self._written, return_named_type=True, return_named_type_override=True
             )
             if file.tell() != len(data):
                 raise UnfitError(
                     f"the last {len(data) - file.tell()} of the {len(data) - start} bytes are not part of the value"
                 )
-            if self._read is not None:
-                value = deepcopy(value)  # defaults are the schema's own
-            if self._convert:
-                value = self._convert(value)
         except _UNREADABLE as error:
             raise UnfitError(_reason(error, file.tell(), len(data))) from None
-        return Value(value, self._type)
+        return Value(_labelled(value, self._labels) if self._labels else value, self._type)
 
 
 def _reason(error: Exception, at: int, size: int) -> str:
-    if isinstance(error, fastavro.read.SchemaResolutionError):
-        return "the schema of the value cannot be resolved to the reader's schema"
     if isinstance(error, EOFError) or (isinstance(error, IndexError) and at >= size):
         return f"the value ends early, after {size} bytes"
     if isinstance(error, IndexError):
@@ -132,7 +111,6 @@ def _parsed(schema: Schema, used: Sequence[Schema], names: Names, files: Sequenc
 
 
 def _parse(schema: Schema, names: Names) -> Any:
-    """Parse a schema. Its logical types are renamed, so that fastavro does not apply them."""
     known = dict(names)
     try:
         return fastavro.parse_schema(_renamed(document_of(schema.text)), named_schemas=names)
@@ -146,164 +124,87 @@ def _parse(schema: Schema, names: Names) -> Any:
 
 
 def _renamed(schema: Any) -> Any:
+    """Return a schema in which types whose values are no JSON have the names of kwire's own logical types."""
     if isinstance(schema, list):
         return [_renamed(branch) for branch in schema]
+    if isinstance(schema, str):
+        return {"type": schema, "logicalType": OWN} if (schema, "") in _LOGICAL else schema
     if not isinstance(schema, dict):
         return schema
-    out = {
-        key: _renamed(part) if key in {"type", "items", "values", "fields"} else part for key, part in schema.items()
-    }
-    if "logicalType" in out:
-        out[LOGICAL_TYPE] = out.pop("logicalType")
-    return out
-
-
-# Conversions: None if fastavro's value is JSON already.
-
-
-def _conversion(schema: Any, names: Names, known: dict[str, list[Convert | None]]) -> Convert | None:
-    """Return the conversion of a schema's values to JSON. `known` are the conversions of named types, empty while a
-    conversion is being made.
-    """
-    if isinstance(schema, list):
-        return _of_union(schema, names, known)
-    if isinstance(schema, str):
-        if schema in PRIMITIVES:
-            return _PRIMITIVE.get(schema)
-        return _of_named(names[schema], names, known)
-    kind = schema["type"]
+    out = {key: _renamed(part) if key in {"items", "values"} else part for key, part in schema.items()}
+    kind = schema.get("type")
+    if isinstance(out.get("fields"), list):
+        out["fields"] = [_with_renamed_type(field) for field in out["fields"]]
     if not isinstance(kind, str):
-        return _conversion(kind, names, known)
-    logical = _logical(kind, schema)
-    if logical:
-        return logical
-    if kind in {"record", "error", "enum", "fixed"}:
-        return _of_named(schema, names, known)
-    if kind == "array":
-        inner = _conversion(schema["items"], names, known)
-        return inner and each(inner)
-    if kind == "map":
-        inner = _conversion(schema["values"], names, known)
-        return inner and partial(_map, inner)
-    return _conversion(kind, names, known)
+        return {**out, "type": _renamed(kind)}
+    name = out.pop("logicalType", "")
+    known = name if isinstance(name, str) and (kind, name) in _LOGICAL else ""
+    return {**out, "logicalType": OWN + known} if known or (kind, "") in _LOGICAL else out
 
 
-def _map(inner: Convert, values: dict[str, Any]) -> dict[str, Any]:
-    return {key: inner(value) for key, value in values.items()}
+def _with_renamed_type(field: Any) -> Any:
+    return {**field, "type": _renamed(field["type"])} if isinstance(field, dict) and "type" in field else field
 
 
-def _of_named(schema: dict[str, Any], names: Names, known: dict[str, list[Convert | None]]) -> Convert | None:
-    kind, name = schema["type"], schema["name"]
-    if kind in {"enum", "fixed"}:
-        return _logical(kind, schema) or (_base64 if kind == "fixed" else None)
-    if name in known:
-        waiting = known[name]
-        return waiting[0] if waiting else partial(_later, waiting)
-    done: list[Convert | None] = []
-    known[name] = done
-    parts = [
-        (field["name"], convert)
-        for field in schema["fields"]
-        if (convert := _conversion(field["type"], names, known)) is not None
-    ]
-
-    def record(value: dict[str, Any]) -> dict[str, Any]:
-        for field, convert in parts:
-            value[field] = convert(value[field])
-        return value
-
-    done.append(record if parts else None)
-    return done[0]
+# Unions of several named types: fastavro names the branch of such a value, and JSON does too.
 
 
-def _optional(convert: Convert, value: Any) -> Any:
-    return None if value is None else convert(value)
+def _labels(schemas: Iterable[Any]) -> dict[str, str]:
+    """Return the names that JSON has for the branches of unions: the short ones, if those of a union differ."""
+    labels: dict[str, str] = {}
+    for union in _unions(schemas):
+        named = [branch["name"] if isinstance(branch, dict) else branch for branch in union]
+        short = [name.rpartition(".")[2] for name in named]
+        labels.update(zip(named, short if len({*short}) == len(short) else named, strict=True))
+    return labels
 
 
-def _later(done: list[Convert | None], value: Any) -> Any:
-    """Convert a value of a type that contains itself."""
-    convert = done[0]
-    return convert(value) if convert else value
+def _unions(schemas: Iterable[Any]) -> Iterator[list[Any]]:
+    """Yield the named types of each union with several of them."""
+    for schema in schemas:
+        if isinstance(schema, list):
+            named = [each for each in schema if (each not in PRIMITIVES if isinstance(each, str) else "name" in each)]
+            if len(named) > 1:
+                yield named
+            yield from _unions(schema)
+        elif isinstance(schema, dict):
+            yield from _unions(schema[key] for key in ("type", "items", "values") if key in schema)
+            yield from _unions(schema.get("fields", ()))
 
 
-def _of_union(branches: list[Any], names: Names, known: dict[str, list[Convert | None]]) -> Convert | None:
-    """Return the conversion of a union. A union of null and one other type has the conversion of this type."""
-    others = [branch for branch in branches if branch != "null"]
-    conversions = [_conversion(branch, names, known) for branch in others]
-    if len(others) <= 1:
-        convert = conversions[0] if conversions else None
-        return convert and partial(_optional, convert)
-    resolved = [names.get(branch, branch) if isinstance(branch, str) else branch for branch in others]
-    named = {
-        branch["name"]: convert
-        for branch, convert in zip(resolved, conversions, strict=True)
-        if isinstance(branch, dict) and "name" in branch
-    }
-    short = {name: name.rpartition(".")[2] for name in named}
-    labels = short if len({*short.values()}) == len(short) else {name: name for name in named}
-    if not any(conversions) and len(named) < 2:
-        return None
-    by_type: dict[type, Convert | None] = {}
-    for branch, convert in zip(resolved, conversions, strict=True):
-        by_type.setdefault(_PYTHON[branch["type"] if isinstance(branch, dict) else branch], convert)
-
-    def union(value: Any) -> Any:
-        if isinstance(value, tuple):  # fastavro names the branch if several have names
-            name, value = value
-            convert = named.get(name)
-            return {labels[name]: convert(value) if convert else value}
-        convert = by_type.get(type(value))
-        return convert(value) if convert else value
-
-    return union
-
-
-_PYTHON: dict[str, type] = {
-    "boolean": bool, "int": int, "long": int, "float": float, "double": float, "bytes": bytes, "string": str,
-    "record": dict, "error": dict, "enum": str, "fixed": bytes, "array": list, "map": dict,
-}  # fmt: skip
-
-
-def _base64(value: bytes | str) -> str:
-    """Return bytes as base64 text. In the default of a field, bytes are text with one character per byte."""
-    return base64.b64encode(_bytes(value)).decode("ascii")
-
-
-def _bytes(value: bytes | str) -> bytes:
-    return value.encode("latin-1") if isinstance(value, str) else value
-
-
-def _finite(value: float) -> float | str:
-    return value if value - value == 0 else {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
-
-
-_PRIMITIVE: dict[str, Convert] = {"bytes": _base64, "float": _finite, "double": _finite}
+def _labelled(value: Any, labels: dict[str, str]) -> Any:
+    if isinstance(value, tuple):
+        name, inner = value
+        return {labels.get(name, name): _labelled(inner, labels)}
+    if isinstance(value, dict):
+        return {key: _labelled(part, labels) for key, part in value.items()}
+    return [_labelled(part, labels) for part in value] if isinstance(value, list) else value
 
 
 # Logical types. A value that its logical type cannot represent, such as a day after the year 9999, stays a number.
+# fastavro calls these functions with a value, its schema, and the schema of the reader, which is None.
 
 
-def _logical(kind: Any, schema: dict[str, Any]) -> Convert | None:
-    name = schema.get(LOGICAL_TYPE)
-    if not isinstance(kind, str) or not isinstance(name, str):
-        return None
-    if name == "decimal" and kind in {"bytes", "fixed"} and schema.get("scale", 0) in _SCALES:
-        return partial(_decimal, schema.get("scale", 0))
-    make = _LOGICAL.get((kind, name))
-    return _duration if make is _duration and schema.get("size") != 12 else make
+def _base64(value: bytes, *_: Any) -> str:
+    return base64.b64encode(value).decode("ascii")
 
 
-def _decimal(scale: int, value: bytes | str) -> str:
-    number = int.from_bytes(_bytes(value), signed=True)
-    if number.bit_length() > 8192:
+def _finite(value: float, *_: Any) -> float | str:
+    return finite(value)
+
+
+def _decimal(value: bytes, schema: dict[str, Any], _: Any) -> str:
+    number = int.from_bytes(value, signed=True)
+    scale = schema.get("scale", 0)
+    if scale not in _SCALES or number.bit_length() > 8192:
         return _base64(value)  # Python limits the length of numbers as text
-    if scale <= 0:
-        return str(number) + "0" * -scale
+    if scale == 0:
+        return str(number)
     digits = str(abs(number)).rjust(scale + 1, "0")
     return f"{'-' if number < 0 else ''}{digits[:-scale]}.{digits[-scale:]}"
 
 
-def _moment(unit: int, zone: str, value: int) -> str | int:
+def _moment(unit: int, zone: str, value: int, *_: Any) -> str | int:
     seconds, part = divmod(value, unit)
     try:
         moment = DAY_ZERO + timedelta(seconds=seconds)
@@ -312,34 +213,38 @@ def _moment(unit: int, zone: str, value: int) -> str | int:
     return f"{moment.isoformat()}.{str(unit + part)[1:]}{zone}"
 
 
-def _date(value: int) -> str | int:
+def _date(value: int, *_: Any) -> str | int:
     try:
         return (DAY_ZERO + timedelta(days=value)).date().isoformat()
     except OverflowError:
         return value
 
 
-def _time(unit: int, value: int) -> str | int:
+def _time(unit: int, value: int, *_: Any) -> str | int:
     seconds, part = divmod(value, unit)
     if not 0 <= seconds < 86400:
         return value
     return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{str(unit + part)[1:]}"
 
 
-def _uuid(value: bytes | str) -> str:
-    data = _bytes(value)
-    return str(UUID(bytes=data)) if len(data) == 16 else _base64(data)
+def _uuid(value: bytes, *_: Any) -> str:
+    return str(UUID(bytes=value)) if len(value) == 16 else _base64(value)
 
 
-def _duration(value: bytes | str) -> dict[str, int] | str:
-    data = _bytes(value)
-    months, days, millis = (int.from_bytes(data[at : at + 4], "little") for at in (0, 4, 8))
+def _duration(value: bytes, *_: Any) -> dict[str, int]:
+    months, days, millis = (int.from_bytes(value[at : at + 4], "little") for at in (0, 4, 8))
     return {"months": months, "days": days, "milliseconds": millis}
 
 
 _SCALES = range(10_001)
 """Scales of decimals that are converted. Decimals of other scales are shown as base64."""
-_LOGICAL: dict[tuple[str, str], Convert] = {
+_LOGICAL: dict[tuple[str, str], Callable[..., Any]] = {
+    ("bytes", ""): _base64,
+    ("fixed", ""): _base64,
+    ("float", ""): _finite,
+    ("double", ""): _finite,
+    ("bytes", "decimal"): _decimal,
+    ("fixed", "decimal"): _decimal,
     ("int", "date"): _date,
     ("int", "time-millis"): partial(_time, 1000),
     ("long", "time-micros"): partial(_time, 1_000_000),
@@ -352,3 +257,5 @@ _LOGICAL: dict[tuple[str, str], Convert] = {
     ("fixed", "uuid"): _uuid,
     ("fixed", "duration"): _duration,
 }
+"""The JSON form of values by their type and logical type; without a logical type for values that JSON lacks."""
+fastavro.read.LOGICAL_READERS.update({f"{kind}-{OWN}{name}": form for (kind, name), form in _LOGICAL.items()})

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
 
 AVRO, PROTOBUF, JSON_SCHEMA = "avro", "protobuf", "json-schema"
 """The kinds of schemas, which are the formats of values that have one."""
@@ -74,19 +71,6 @@ class Value(NamedTuple):
     """How the value violates its schema, empty if it does not."""
 
 
-class Leaf(NamedTuple):
-    """The bytes [start, end) of a value that contains no other value, and their kind.
-
-    Kinds are text, name (of a field, if it looks like one, else text), hex (digits and what stands between them),
-    varint, raw (any bytes are valid), json (a whole JSON text) and choice (one of `choices`, the first is the least).
-    """
-
-    start: int
-    end: int
-    kind: str
-    choices: tuple[bytes, ...] = ()
-
-
 class Reader(Protocol):
     """Reads values of one schema."""
 
@@ -96,19 +80,17 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Serde:
-    """The format of keys or values, from FORMAT[,NAME=VALUE...][:SCHEMA].
+    """The format of keys or values, from FORMAT[,type=MESSAGE][:SCHEMA].
 
     Attributes:
         format: One of `serdes.FORMATS`.
         schema: The schema of values that name no schema: an id, a subject, or the name of a file.
-        reader: The schema to which Avro values are resolved; "" for the schema they were written with.
         type: The name of the message, for a Protobuf schema that defines several.
 
     """
 
     format: str
     schema: str = ""
-    reader: str = ""
     type: str = ""
 
 
@@ -132,8 +114,3 @@ class Told:
     """The indexes of a Protobuf message, if a header has them."""
     message: str = ""
     """The name of a Protobuf message, if a header has it."""
-
-
-def each(convert: Callable[[Any], Any]) -> Callable[[list[Any]], list[Any]]:
-    """Return a function that converts each item of a list."""
-    return lambda items: [convert(item) for item in items]

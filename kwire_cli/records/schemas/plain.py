@@ -1,5 +1,4 @@
-"""Values without a schema: JSON, text, MessagePack, and numbers and UUIDs of fixed size, as Kafka's serializers write
-them.
+"""Values without a schema: JSON, text, and numbers and UUIDs of fixed size, as Kafka's serializers write them.
 
 Source: org.apache.kafka.common.serialization.
 """
@@ -12,7 +11,7 @@ import struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
-from kwire_cli.records.schemas.model import Leaf, UnfitError, Value
+from kwire_cli.records.schemas.model import UnfitError, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,15 +65,6 @@ def boolean(data: bytes, start: int) -> Value:
     if data[start:] not in FLAGS:
         raise UnfitError("a value of format boolean is one byte, 0 or 1")
     return Value(data[start:] == b"\1")
-
-
-def leaves(form: str, data: bytes) -> list[Leaf]:
-    """Return the leaf of a value that fits a format."""
-    if form == "boolean":
-        return [Leaf(0, len(data), "choice", FLAGS)]
-    if form == "uuid":
-        return [Leaf(0, len(data), "raw" if len(data) == 16 else "hex")]
-    return [Leaf(0, len(data), form if form in ("json", "text") else "raw")]
 
 
 def uuid(data: bytes, start: int) -> Value:

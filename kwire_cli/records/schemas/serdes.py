@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.records.schemas import plain
 from kwire_cli.records.schemas.ids import APICURIO_NAME, GLUE_NAME, ID, PREFIX, told_by
-from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, Leaf, NoSchemaError, Serde, UnfitError, Value
+from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, NoSchemaError, Serde, UnfitError, Value
 from kwire_cli.records.schemas.record import ReadPart, ReadRecord
 from kwire_cli.records.schemas.redact import FieldRedaction
 from kwire_cli.records.schemas.store import NAMES, SchemaStore, module_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.schemas.ids import Headers
     from kwire_cli.records.schemas.model import Reader, Schema, Told
 
-REGISTRY, BYTES, MESSAGE_PACK = "registry", "bytes", "msgpack"
+REGISTRY, BYTES = "registry", "bytes"
 WITH_SCHEMA = (AVRO, PROTOBUF, JSON_SCHEMA)
 PLAIN: dict[str, Callable[[bytes, int], Value]] = {
     "json": plain.json_value,
@@ -30,35 +30,25 @@ PLAIN: dict[str, Callable[[bytes, int], Value]] = {
     "uuid": plain.uuid,
     **{name: partial(plain.fixed, name) for name in plain.FIXED},
 }
-FORMATS = (*WITH_SCHEMA, REGISTRY, *PLAIN, MESSAGE_PACK, BYTES)
+FORMATS = (*WITH_SCHEMA, REGISTRY, *PLAIN, BYTES)
 """All formats. `registry` reads by the schema that bytes or headers name, `bytes` reads nothing."""
-ALIASES = {
-    "string": "text", "utf-8": "text", "utf8": "text", "str": "text", "jsonschema": JSON_SCHEMA, "proto": PROTOBUF,
-    "messagepack": MESSAGE_PACK, "integer": "int", "bool": "boolean", "auto": REGISTRY, "none": BYTES, "raw": BYTES,
-}  # fmt: skip
-_SETTINGS = {"reader": (AVRO,), "type": (PROTOBUF,)}
 
 
 def serde_of(text: str) -> Serde:
-    """Read FORMAT[,NAME=VALUE...][:SCHEMA]. InputError if the text is invalid."""
-    head, colon, rest = text.partition(":")
-    name, *settings = (part.strip() for part in head.split(","))
-    form = ALIASES.get(name.lower(), name.lower())
+    """Read FORMAT[:SCHEMA] or protobuf,type=MESSAGE[:SCHEMA]. InputError if the text is invalid."""
+    head, colon, schema = text.partition(":")
+    form, comma, setting = (part.strip() for part in head.partition(","))
     if form not in FORMATS:
-        near = did_you_mean(close_to(name, [*FORMATS, *ALIASES])) or f"; formats are {', '.join(FORMATS)}"
-        raise InputError(f"no format is called {name!a}{near}")
-    if colon and not rest:
+        near = did_you_mean(close_to(form, [*FORMATS])) or f"; formats are {', '.join(FORMATS)}"
+        raise InputError(f"no format is called {form!a}{near}")
+    if colon and not schema:
         raise InputError(f"nothing follows the colon in {text!a}: FORMAT alone, or FORMAT:SCHEMA")
-    values: dict[str, str] = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals or form not in _SETTINGS.get(key, ()):
-            fitting = [one for one, forms in _SETTINGS.items() if form in forms]
-            raise InputError(f"{form} takes {f'{fitting[0]}=...' if fitting else 'no settings'}, not {setting!a}")
-        values[key] = value
-    if rest and form not in WITH_SCHEMA:
-        raise InputError(f"{form} takes no schema: omit {rest!a} from {text!a}")
-    return Serde(form, rest, values.get("reader", ""), values.get("type", ""))
+    if schema and form not in WITH_SCHEMA:
+        raise InputError(f"{form} takes no schema: omit {schema!a} from {text!a}")
+    message = setting.removeprefix("type=")
+    if comma and (form != PROTOBUF or message == setting):
+        raise InputError(f"{form} takes {'type=...' if form == PROTOBUF else 'no settings'}, not {setting!a}")
+    return Serde(form, schema, message)
 
 
 class Rule(NamedTuple):
@@ -90,12 +80,12 @@ class Serdes:
                     self._check(serde)
 
     def _check(self, serde: Serde) -> None:
-        if serde.format in WITH_SCHEMA or serde.format == MESSAGE_PACK:
+        if serde.format in WITH_SCHEMA:
             module_of(serde.format)
-        schema, read_as = (self._of_kind(name, serde.format) if name else None for name in (serde.schema, serde.reader))
-        if schema:
+        if serde.schema:
+            schema = self._of_kind(serde.schema, serde.format)
             try:
-                self.store.reader(schema, read_as)
+                self.store.reader(schema)
             except UnfitError as error:
                 raise InputError(str(error), file=schema.file) from None
 
@@ -148,8 +138,6 @@ class Serdes:
         try:
             if form in PLAIN:
                 read = Read(form, None, PLAIN[form](data, 0))
-            elif form == MESSAGE_PACK:
-                read = Read(form, None, module_of(form).read(data, 0))
             else:
                 by_schema = self.read(name, serde or _BY_ID, topic, data, headers)
                 if by_schema is None:
@@ -170,7 +158,7 @@ class Serdes:
 
         Return None if no format is given and no schema is known. UnfitError if compressed bytes are damaged.
         """
-        known = None if headers or serde.schema or serde.reader else self._prefixes.get(data[:PREFIX])
+        known = None if headers or serde.schema else self._prefixes.get(data[:PREFIX])
         if known and serde.format in (known.kind, REGISTRY):
             try:
                 return Read(known.kind, known.schema, known.read(data, PREFIX))
@@ -204,7 +192,7 @@ class Serdes:
                 schema_id = told.guid or (schema.ids[0] if schema.ids else schema.label)
             try:
                 value = self._value(serde, schema, data, start, told)
-                if told and start == PREFIX and data[0] == ID and schema.kind != PROTOBUF and not serde.reader:
+                if told and start == PREFIX and data[0] == ID and schema.kind != PROTOBUF:
                     self._prefixes[data[:PREFIX]] = Known(schema.kind, schema_id, self.store.reader(schema))
                 return Read(schema.kind, schema_id, value)
             except UnfitError as error:
@@ -212,50 +200,11 @@ class Serdes:
         assert first  # noqa: S101 - there is a place
         return first
 
-    def leaves(self, part: ReadPart, topic: str | None, headers: Headers) -> tuple[bytes, list[Leaf]] | None:
-        """Return the leaves of a part that was read, and the bytes in which they are: those of the part, decompressed
-        if it is compressed. None if its format does not tell them.
-        """
-        rule = self._rule(topic)
-        serde = (rule and (rule.key if part.path == "key" else rule.value)) or _BY_ID
-        try:
-            return self._leaves(part.path, serde, topic, bytes(part.data), headers)
-        except UnfitError:
-            return None
-
-    def _leaves(
-        self, name: str, serde: Serde, topic: str | None, data: bytes, headers: Headers
-    ) -> tuple[bytes, list[Leaf]] | None:
-        form = serde.format
-        if form in PLAIN:
-            return data, plain.leaves(form, data)
-        if form == MESSAGE_PACK:
-            return data, module_of(form).leaves(data, 0)
-        told, data = _told(data, headers, name)
-        for place in self._places(name, serde, topic, told):
-            try:
-                self._value(serde, place.schema, data, place.start, place.told)
-            except UnfitError:
-                continue
-            return data, self._leaves_of(serde, place, data)
-        return None
-
-    def _leaves_of(self, serde: Serde, place: Place, data: bytes) -> list[Leaf]:
-        if place.schema.kind == JSON_SCHEMA:
-            return [Leaf(place.start, len(data), "json")]
-        start, message = place.start, list[Any]()
-        if place.schema.kind == PROTOBUF:
-            *message, start = self._message(serde, place.schema, data, start, place.told)
-        leaves: list[Leaf] = self.store.reader(place.schema).leaves(data, start, *message)
-        return leaves
-
     def _value(self, serde: Serde, schema: Schema, data: bytes, start: int, told: Told | None) -> Value:
         if serde.format not in (schema.kind, REGISTRY):
             raise UnfitError(f"{schema.label} is a schema of {NAMES[schema.kind]}, not of {NAMES[serde.format]}")
         if schema.kind != PROTOBUF:
-            value: Value = self.store.reader(schema, self.store.named(serde.reader) if serde.reader else None)(
-                data, start
-            )
+            value: Value = self.store.reader(schema)(data, start)
             return value
         message, start = self._message(serde, schema, data, start, told)
         read: Value = self.store.reader(schema).read(data, start, message)

@@ -21,7 +21,6 @@ MODULES = {
     AVRO: ("avro", "fastavro"),
     PROTOBUF: ("protobuf", "protobuf"),
     JSON_SCHEMA: ("json_schema", "jsonschema"),
-    "msgpack": ("message_pack", "msgpack"),
 }
 """The module that reads a format, and the package that the module needs."""
 NAMES = {AVRO: "Avro", PROTOBUF: "Protobuf", JSON_SCHEMA: "JSON Schema"}
@@ -33,7 +32,7 @@ def module_of(kind: str) -> Any:
     try:
         return import_module(f"{__package__}.{module}")
     except ImportError:
-        reason = f"reading {NAMES.get(kind, 'MessagePack')} needs {package}: pip install 'kwire[schemas]'"
+        reason = f"reading {NAMES[kind]} needs {package}: pip install 'kwire[schemas]'"
         raise InputError(reason) from None
 
 
@@ -56,7 +55,7 @@ class SchemaStore:
             before = self._names.get(schema.subject)
             if before is None or before.version <= schema.version:
                 self._names[schema.subject] = schema
-        self._readers: dict[tuple[Schema, Schema | None], Any] = {}
+        self._readers: dict[Schema, Any] = {}
         self._failed: dict[Schema, str] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -99,18 +98,18 @@ class SchemaStore:
             raise InputError(f"no schema and no file has the name {name!a}{near or where}")
         return found
 
-    def reader(self, schema: Schema, read_as: Schema | None = None) -> Any:
+    def reader(self, schema: Schema) -> Any:
         """Return the reader of a schema's values: a function, or for Protobuf an object that knows the messages.
 
         NoSchemaError if the schema is malformed, or if a schema that it refers to is missing.
         """
-        made = self._readers.get((schema, read_as))
+        made = self._readers.get(schema)
         if made is not None:
             return made
         if schema in self._failed:
             raise NoSchemaError(self._failed[schema])
         try:
-            made = self._readers[schema, read_as] = self._made(schema, read_as)
+            made = self._readers[schema] = self._made(schema)
         except InputError as error:
             self._failed[schema] = error.reason
             raise NoSchemaError(error.reason) from None
@@ -119,18 +118,15 @@ class SchemaStore:
             raise NoSchemaError(self._failed[schema]) from None
         return made
 
-    def _made(self, schema: Schema, read_as: Schema | None) -> Any:
+    def _made(self, schema: Schema) -> Any:
         module = module_of(schema.kind)
         if schema.kind == AVRO:
-            resolved = read_as and (read_as, self._used(read_as))
+            used = [*dict.fromkeys(other for _, other in self._referred(schema, (schema,), set()))]
             files = [other for other in self.schemas if other.kind == AVRO and not other.ids and not other.guid]
-            return module.reader_of(schema, self._used(schema), resolved, files)
+            return module.reader_of(schema, used, files)
         if schema.kind == PROTOBUF:
             return module.Reader(schema, [*self._named_used(schema)])
         return module.reader_of(schema, [*self._named_used(schema)])
-
-    def _used(self, schema: Schema) -> list[Schema]:
-        return [*dict.fromkeys(other for _, other in self._referred(schema, (schema,), set()))]
 
     def _named_used(self, schema: Schema) -> Iterator[tuple[str, Schema]]:
         """Yield the schemas that a schema may refer to: by its references, or by the names of files."""

@@ -1,65 +1,83 @@
-"""Literals of programming languages, and of the tools that print bytes as source code.
+r"""Bytes as source code writes them: lists of numbers, strings with escapes, and what tools print as such.
 
-The input is read as tokens. Lists, strings, binaries and Buffers become bytes, and everything around them has to look
-like source code. The language is not guessed: one grammar reads all of them, and a `Dialect` decides the few escapes
-that mean different bytes in two languages.
+One grammar reads all languages, because bytes are pasted without the line that names the language. A pattern cuts the
+text into parts. Lists, strings, calls that decode a string and printed Buffers are bytes. The parts between them have
+to look like source code, so text is never taken for bytes.
 """
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from kwire_cli.source.text.model import Chunk, MismatchError, Reading, first_visible, is_frame
-from kwire_cli.source.text.reading import reader
-from kwire_cli.source.text.tokens import Dialect, Token, Tokens, unescape, unescape_string
+from kwire_cli.source.text.digits import read_base64, read_hex
+from kwire_cli.source.text.model import Chunk, MismatchError, Reading, comment_text, first_visible, is_frame
 
-_C = Dialect(named=True, long_hex=True)
-_PYTHON = Dialect(named=True, lenient=True)
-_RUST = Dialect(named=True, short_zero=True)
-_EXPECTED = "a list, a string or a Buffer that holds bytes"
-_CLOSING = {"[": "]", "{": "}", "(": ")"}
-_JOINS = ("+", "++", "<>", ".")
-_MARKS = {*"[](){}<>=;,.:|&!*+-@?/", "<<", ">>", "::", *_JOINS}
-# Words before a bracket or an equals sign that name a type, not the variable.
+_SPACE = r"(?:[ \t\n\f\v]|\\\n|//[^\n]*+|\#[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)"
+_QUOTED = (
+    r'(?:"""(?:[^"\\]|\\[\s\S]|"(?!""))*+"""'
+    r"|'''(?:[^'\\]|\\[\s\S]|'(?!''))*+'''"
+    r'|"(?:[^"\\\n]|\\[\s\S])*+"'
+    r"|'(?:[^'\\\n]|\\[\s\S])*+'"
+    r"|`(?:[^`\\]|\\[\s\S])*+`)"
+)
+_STRING = rf"(?:\b[bBrR]{{1,2}})?+{_QUOTED}|\\x[0-9a-fA-F]{{2}}[^\n]*+"
+_NUMBER = r"(?:\([a-z]++\)[ ]*+)?+(?:-?[0-9][0-9A-Za-z_]*+|'(?:[^'\\\n]|\\[^\n])++')"
+_NUMBERS = rf"{_SPACE}*+{_NUMBER}(?:(?:{_SPACE}|,)++{_NUMBER})*+(?:{_SPACE}|,)*+"
+_DECODERS = dict.fromkeys(("fromhex", "unhexlify", "parseHex", "FromHexString", "hex"), read_hex)
+_DECODERS |= dict.fromkeys(("b64decode", "FromBase64String", "base64", "base64url"), read_base64)
+_PART = re.compile(
+    rf"""(?P<space>{_SPACE}++)
+  | (?P<call>(?:[A-Za-z_$][A-Za-z0-9_$.]*\.)?(?:fromhex|unhexlify|parseHex|FromHexString|b64decode|FromBase64String
+      |(?<=Buffer\.)from)\({_SPACE}*+{_QUOTED}(?:(?:{_SPACE}|,)++{_QUOTED})*+(?:{_SPACE}|,)*+\))
+  | (?P<strings>(?:{_STRING})(?:(?:{_SPACE}|\+)*+(?:{_STRING}))*+)
+  | (?P<buffer><(?:Slow)?Buffer(?:[ ][0-9a-fA-F]{{2}})*+(?:[ ]\.\.\.[ ][0-9]++[ ]more[ ]bytes?)?+>)
+  | (?P<numbered>\{{(?:\s*+["'][0-9]++["']\s*+:\s*+-?[0-9]++\s*+,?+)++\s*+\}})
+  | (?P<list>(?:\[{_NUMBERS}\]|\{{{_NUMBERS}\}}|<<{_NUMBERS}>>|\bbyteArrayOf\({_NUMBERS}\)))
+  | (?P<number>-?[0-9][0-9A-Za-z_]*+)
+  | (?P<word>[A-Za-z_$][A-Za-z0-9_$.]*+)
+  | (?P<mark>[\s\S])""",
+    re.VERBOSE,
+)
+_DECIMALS = re.compile(_NUMBERS)
+_PIECE = re.compile(rf"(?P<space>(?:{_SPACE}|\+)++)|(?P<string>{_STRING})")
+_COMMENT = re.compile(r"//[^\n]*+|#[^\n]*+|/\*[\s\S]*?\*/")
+_COLON = re.compile(r"\s*+:")
+_DECLARES = re.compile(r"\s*+[=\[:]")
+_ELEMENT = re.compile(rf"{_SPACE}|(?P<element>{_NUMBER})")
+_MARKS = frozenset("[](){}<>=;,.:|&!*+-@?/")
 _TYPES = ("byte", "bytes", "bytearray", "char", "Uint8Array")
-_DECODERS = {
-    **dict.fromkeys(("fromhex", "unhexlify", "parseHex", "FromHexString"), "hex"),
-    **dict.fromkeys(("b64decode", "FromBase64String"), "base64"),
-    "from": "Buffer",
-}
-_MAX_BITS = 1024
-"""Bits of a number in a binary. A larger size is refused, because it may be any number."""
-
-_MAX_DEPTH = 32
-_MAX_DIGITS = 40
-_SUFFIX = re.compile(r"_?(?:[ui]8|[uUlL]{1,3})$")
-_OCTAL = re.compile(r"^-?0(?=[0-9]+$)")
-
+"""Words before a bracket or an equals sign that name a type, not the variable."""
+_EXPECTED = "expected a list, a string or a Buffer that holds bytes"
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}){8,}+")
 _ESCAPED = re.compile(r"\\[^\s]")
-_ZERO_BEFORE_DIGIT = re.compile(r"(?:[^\\]|\\[^0]|\\0(?![0-7]))*+\\0[0-7]")
-"""A string such as "\\02", which Rust reads as two bytes, and Python as one."""
-_PRINTED = re.compile(r"<(?:Slow)?Buffer((?: [0-9a-fA-F]{2})*+)(?: \.\.\. ([0-9]++ more bytes?))?")
+_SUFFIX = re.compile(r"_?[ui]8$|[uUlL]{1,3}$")
+
+
+class _String(NamedTuple):
+    """A string of source code: its prefix, the text between its quotes at `start`, its line, and the comment before it.
+
+    `apart` says that it begins on another line than the string before.
+    """
+
+    prefix: str
+    body: str
+    start: int
+    line: int
+    comment: str | None
+    apart: bool
 
 
 def read_literals(text: str) -> Reading:
-    """Read literals of any language."""
-    return _Reader(text, Dialect()).read()
-
-
-def read_c(text: str) -> Reading:
-    r"""Read literals as C means them: a `\x` escape takes all hex digits that follow."""
-    return _Reader(text, _C).read()
-
-
-def read_python(text: str) -> Reading:
-    """Read literals as Python means them: an unknown escape is two characters."""
-    return _Reader(text, _PYTHON).read()
-
-
-def read_rust(text: str) -> Reading:
-    r"""Read literals as Rust means them: a digit after `\0` is a separate byte."""
-    return _Reader(text, _RUST).read()
+    """Return a chunk for each literal. Adjacent strings are one chunk, unless each of them is a whole frame."""
+    if _DECIMALS.fullmatch(text):
+        line = text.count("\n", 0, first_visible(text)) + 1
+        return Reading((Chunk(_numbers(text, 0), line, None),), "numbers of bytes")
+    notes: list[str] = []
+    chunks = [chunk for chunk in _chunks(text, notes) if chunk.data]
+    if not chunks:
+        raise MismatchError(first_visible(text), _EXPECTED)
+    return Reading(tuple(chunks), "literals of a programming language", tuple(notes))
 
 
 def literal_bytes(text: str) -> tuple[bytes, tuple[str, ...]]:
@@ -68,346 +86,264 @@ def literal_bytes(text: str) -> tuple[bytes, tuple[str, ...]]:
     return b"".join(chunk.data for chunk in reading.chunks), reading.notes
 
 
-class _Reader:
-    def __init__(self, text: str, dialect: Dialect) -> None:
-        self._text = text
-        self._dialect = dialect
-        self._tokens = Tokens(text)
-        self._open: list[str] = []
-        self._notes: list[str] = []
+def _chunks(text: str, notes: list[str]) -> list[Chunk]:
+    chunks: list[Chunk] = []
+    brackets: list[str] = []
+    name = comment = earlier = None
+    before = ""
+    at = 0
+    line = 1
+    while part := _PART.match(text, at):
+        kind, here = part.lastgroup or "", part[0]
+        if kind == "list" and (_is_index(here, before) or _is_type(text, part)):
+            kind, here = "mark", here[0]
+        at += len(here)
+        if kind == "space":
+            comment = _comment(here)
+            line += here.count("\n")
+            continue
+        label = name or comment or earlier
+        found: list[Chunk] | None = None
+        if kind == "strings":
+            found = _strings(part, line, label, inside=bool(brackets))
+        elif kind in ("call", "buffer", "numbered", "list"):
+            found = [Chunk(_DATA[kind](here, part.start()), line, label)]
+        if found is not None:
+            chunks += found
+            name = None
+            if kind == "buffer" and "..." in here:
+                notes.append(_cut_buffer(here, line, len(found[0].data)))
+            if kind == "strings" and text.startswith("...", at):
+                notes.append(f"line {line}: the string was cut when it was printed; strace -s 65535 cuts less")
+                at += 3
+        elif _is_code(kind, here, before, brackets) or (kind == "strings" and _COLON.match(text, at)):
+            name = _name(name, before, here, text, at)
+        else:
+            raise MismatchError(part.start(), _EXPECTED)
+        line += here.count("\n")
+        earlier, comment = comment, None
+        before = here
+    return chunks
 
-    def read(self) -> Reading:
-        """Return a chunk for each literal. Adjacent strings are one chunk, unless each of them is a whole frame."""
-        chunks: list[Chunk] = []
-        before = Token("end", "", 0, 1, None)
-        name: str | None = None
-        while (token := self._tokens.take()).kind != "end":
-            label = name or token.comment or before.comment
-            pieces = self._literal(before, token, label)
-            if pieces is None:
-                self._check_place(before, token)
-                name = _name(name, before, token, self._tokens.peek())
-            else:
-                chunks += [piece for piece in self._joined(pieces) if piece.data]
-                name = None
-            before = token
-        if not chunks:
-            raise MismatchError(first_visible(self._text), f"expected {_EXPECTED}")
-        return Reading(tuple(chunks), "literals of a programming language", tuple(self._notes))
 
-    def _literal(self, before: Token, token: Token, label: str | None = None) -> list[Chunk] | None:
-        """Return the chunks of the literal that begins with this token, or None if none does."""
-        following = self._tokens.peek()
-        data: bytes | None = None
-        if token.kind == "string" or (token.kind == "bare" and self._begins_line(token)):
-            return self._strings(token, label)
-        if token.kind == "buffer":
-            data = self._buffer(token)
-        elif (
-            token.text == "(" and following.kind == "string" and (form := _DECODERS.get(before.text.rpartition(".")[2]))
-        ):
-            data = self._call(form)
-        elif token.text == "0" and following.text == "=":
-            data = self._elements()
-        elif token.kind == "number" and before.kind == "end" and (following.text == "," or following.kind == "number"):
-            data = self._list("", token)
-        elif token.text == "<<":
-            data = self._binary()
-        elif token.text == "{" and following.kind == "string" and following.body[0] == "0":
-            data = self._numbered()
-        elif token.text in _CLOSING and _is_list(before, token, following):
-            data = self._list(_CLOSING[token.text])
-        return None if data is None else [Chunk(data, token.line, label)]
+def _is_index(here: str, before: str) -> bool:
+    """Return whether brackets with numbers are an index, or the size in a type, as they follow a name."""
+    return here[0] == "[" and before[-1:].isalpha() and before not in ("return", "array")
 
-    def _begins_line(self, token: Token) -> bool:
-        return not self._text[self._text.rfind("\n", 0, token.start) + 1 : token.start].strip()
 
-    def _joined(self, pieces: list[Chunk]) -> list[Chunk]:
-        """Return the pieces with the literals that an operator appends to them."""
-        joined = list(pieces)
-        while (operator := self._tokens.peek()).text in _JOINS:
-            self._tokens.take()
-            following = self._tokens.peek()
-            if operator.text == "." and following.kind != "string" and following.text[:1] != "$":
-                break  # the end of a statement, or a method
-            if following.kind == "string":
-                added = self._strings(self._tokens.take(), None, joined=True)
-            else:
-                added = self._literal(operator, self._tokens.take())
-            if added is None:
-                raise MismatchError(following.start, f"expected a literal after {operator.text}")
-            joined += added
-        if len(joined) == len(pieces):
-            return pieces
-        return [Chunk(b"".join(piece.data for piece in joined), pieces[0].line, pieces[0].label)]
+def _is_type(text: str, part: re.Match[str]) -> bool:
+    """Return whether brackets are the length in a type, such as [47]byte."""
+    return part[0][0] == "[" and part[0][1:-1].isdecimal() and text[part.end() : part.end() + 1].isalpha()
 
-    # Strings
 
-    def _strings(self, token: Token, label: str | None, *, joined: bool = False) -> list[Chunk] | None:
-        """Return the bytes of a string and of those right after it, or None if they hold text."""
-        strings = [token]
-        while (following := self._tokens.peek()).kind in ("string", "bare"):
-            last = strings[-1]
-            # In Python a string on the next line belongs to the one before only inside brackets.
-            if "b" in last.prefix and not self._open and following.line > last.line + last.text.count("\n"):
-                break
-            strings.append(self._tokens.take())
-        parts = self._decoded(strings, joined=joined)
+def _is_code(kind: str, here: str, before: str, brackets: list[str]) -> bool:
+    """Return whether a part that is no literal can follow the part before it in source code."""
+    if kind == "number":
+        return before in ("[", "(", "=", "@") or (before == "," and brackets[-1:] == ["("])
+    if kind == "strings":
+        return here[1:-1] == "Buffer"
+    if kind == "mark" and here in "([{":
+        brackets.append(here)
+    elif kind == "mark" and here in ")]}" and brackets:
+        brackets.pop()
+    return kind != "mark" or here in _MARKS
+
+
+def _name(name: str | None, before: str, here: str, text: str, at: int) -> str | None:
+    """Return the name of the variable that is being declared, after one more part."""
+    if here == ";":
+        return None
+    is_name = re.match(r"[A-Za-z_$]", here) and here not in _TYPES and before != ":"
+    return here if is_name and _DECLARES.match(text, at) else name
+
+
+def _comment(space: str) -> str | None:
+    """Return the text of the last comment, unless an empty line follows it."""
+    comments = [*_COMMENT.finditer(space)]
+    if not comments or space.count("\n", comments[-1].end()) > 1:
+        return None
+    return comment_text(comments[-1][0])
+
+
+# Strings
+
+
+def _strings(part: re.Match[str], line: int, label: str | None, *, inside: bool) -> list[Chunk] | None:
+    """Return the chunks of adjacent strings, or None if they hold text.
+
+    In Python a string on the next line belongs to the one before only inside brackets.
+    """
+    if part[0].startswith("\\") and part.string[part.string.rfind("\n", 0, part.start()) + 1 : part.start()].strip():
+        return None
+    groups: list[list[_String]] = [[]]
+    for string in _split(part, line):
+        if groups[-1] and string.apart and "b" in groups[-1][-1].prefix and not inside:
+            groups.append([])
+        groups[-1].append(string)
+    chunks: list[Chunk] = []
+    for strings in groups:
+        first = strings[0]
+        own = label if strings is groups[0] else first.comment
+        parts = _decoded(strings)
         if parts is None:
             return None
-        if self._text.startswith("...", strings[-1].end):
-            self._notes.append(
-                f"line {strings[-1].line}: the string was cut when it was printed; strace -s 65535 cuts less"
-            )
-            for _ in range(3):
-                self._tokens.take()
         if len(parts) > 1 and all(map(is_frame, parts)):
-            labels = [label, *(string.comment for string in strings[1:])]
-            return [Chunk(part, string.line, name) for part, string, name in zip(parts, strings, labels, strict=True)]
-        return [Chunk(b"".join(parts), token.line, label)]
-
-    def _decoded(self, strings: list[Token], *, joined: bool) -> list[bytes] | None:
-        """Return the bytes of adjacent strings, or None if they hold text.
-
-        Strings are bytes if one has an escape or the prefix b, if all are hex digits, or if they are joined to bytes.
-        """
-        bodies = [string.body[0] for string in strings]
-        if any(set(string.prefix) - set("br") for string in strings):
-            raise MismatchError(strings[0].start, "expected a string without a prefix, or with the prefix b")
-        if any(string.prefix for string in strings) or self._dialect.named:
-            return [self._string(string) for string in strings]
-        if _HEX.fullmatch("".join(bodies)):
-            return [bytes.fromhex("".join(bodies))]
-        if joined or any(map(_ESCAPED.search, bodies)):
-            return [self._string(string) for string in strings]
-        return None
-
-    def _string(self, string: Token) -> bytes:
-        body, start = string.body
-        if not string.prefix:
-            return unescape_string(body, start, self._dialect)
-        if "r" in string.prefix:
-            body = body.replace("\\", "\\\\")
-        data = unescape(body, start, self._dialect if self._dialect.named else _PYTHON, encoding="ascii")
-        if self._dialect.named or '"' not in string.text or not _ZERO_BEFORE_DIGIT.match(body) or is_frame(data):
-            return data
-        self._notes.append(
-            "\\0 before a digit is read as in Rust, as a zero and the digit; --input python reads an octal escape"
-        )
-        return unescape(body, start, _RUST, encoding="ascii")
-
-    def _buffer(self, token: Token) -> bytes:
-        match = _PRINTED.match(token.text)
-        end = match.end() if match else 0
-        rest = token.text[end:]
-        if match is None or rest != ">":
-            good = re.match(r" ?[0-9a-fA-F]?", rest)
-            at = token.start + end + (good.end() if good else 0)
-            raise MismatchError(at, "expected a byte of two hex digits, or >")
-        data = bytes.fromhex(match[1])
-        if match[2]:
-            are = "is" if match[2].startswith("1 ") else "are"
-            self._notes.append(
-                f"line {token.line}: Node printed only the first {len(data)} bytes; {match[2]} {are} missing; "
-                "print buffer.toString('hex')"
-            )
-        return data
-
-    # Functions that make bytes of a string
-
-    def _call(self, form: str) -> bytes:
-        """Return the bytes of the strings up to the closing parenthesis, which is taken too."""
-        strings: list[Token] = []
-        while self._tokens.peek().kind == "string":
-            strings.append(self._tokens.take())
-            if self._tokens.peek().text == ",":
-                self._tokens.take()
-        closing = self._tokens.take()
-        if closing.text != ")":
-            raise MismatchError(closing.start, "expected ) after the string")
-        if form == "Buffer":
-            return _buffer_from(strings)
-        return b"".join(_encoded(string, form) for string in strings)
-
-    # Lists
-
-    def _list(self, closing: str, first: Token | None = None) -> bytes | None:
-        """Return the elements of a list up to its closing bracket, or without brackets up to the end."""
-        out = bytearray()
-        while True:
-            out.append(self._element(first or self._tokens.take()))
-            first = None
-            token = self._tokens.peek()
-            if token.text == ",":
-                self._tokens.take()
-                token = self._tokens.peek()
-            if token.text == closing:
-                break
-            if token.kind != "number" and token.text[:1] not in ("(", "'", "."):
-                raise MismatchError(token.start, f"expected a comma or {closing or 'a number'}")
-        if closing:
-            self._tokens.take()
-            following = self._tokens.peek()
-            if len(out) == 1 and following.kind == "word" and following.start == token.end:
-                return None  # the length in a type, such as [47]byte
-            if out == b"\0" and following.text == "=":
-                return self._elements()
-        return bytes(out)
-
-    def _element(self, token: Token) -> int:
-        """Return one element, from 0 to 255."""
-        if token.text == "(":
-            if self._tokens.take().kind != "word" or self._tokens.take().text != ")":
-                raise MismatchError(token.start, "expected a cast, as in (byte) 0xff")
-            token = self._tokens.take()
-        if token.kind == "string" and token.text.startswith("'"):
-            data = unescape(*token.body, self._dialect)
-            if len(data) == 1:
-                return data[0]
-        if token.text == ".":
-            raise MismatchError(token.start, "the list was cut when it was printed: print all of it")
-        value = number(token.text) if token.kind == "number" else None
-        if value is None or not -128 <= value <= 255:
-            raise MismatchError(token.start, "expected a number from -128 to 255")
-        return value & 255
-
-    def _numbered(self) -> bytes:
-        """Return the bytes of an object whose keys are indexes, as JSON.stringify writes a Uint8Array."""
-        out = bytearray()
-        while True:
-            key = self._tokens.take()
-            if key.kind != "string" or key.body[0] != str(len(out)) or self._tokens.take().text != ":":
-                raise MismatchError(key.start, f'expected the key "{len(out)}"')
-            out.append(self._element(self._tokens.take()))
-            token = self._tokens.take()
-            if token.text == "}":
-                return bytes(out)
-            if token.text != ",":
-                raise MismatchError(token.start, "expected a comma or }")
-
-    def _elements(self) -> bytes:
-        """Return the bytes of an array that a debugger prints one element a line, as in `0 = 43` or `[0] = 43`."""
-        out = bytearray()
-        while (token := self._tokens.take()).kind != "end":
-            if token.text == "=":
-                token = self._tokens.take()
-                out.append(self._element(token))
-                while self._tokens.peek().line == token.line and self._tokens.peek().kind != "end":
-                    self._tokens.take()
-            elif token.kind == "number" and token.text != str(len(out)):
-                raise MismatchError(token.start, f"element {len(out)} is missing: copy all of them")
-            elif token.kind != "number" and token.text not in ("[", "]"):
-                raise MismatchError(token.start, "expected an element of an array, as in 0 = 43")
-        return bytes(out)
-
-    # Binaries of Erlang and Elixir
-
-    def _binary(self, depth: int = 0) -> bytes:
-        """Return the segments of a binary up to its `>>`, which is taken too."""
-        out = bytearray()
-        while (token := self._tokens.take()).text != ">>":
-            if token.kind == "string":
-                out += unescape(*token.body, self._dialect)
-                self._size()
-            elif token.text == "<<" and depth < _MAX_DEPTH:
-                out += self._binary(depth + 1)
-                self._size()
-            else:
-                value = number(token.text) if token.kind == "number" else None
-                bits, little = self._size()
-                if value is None or value >> bits not in (0, -1):
-                    raise MismatchError(token.start, f"expected a number of {bits} bits")
-                out += (value & ((1 << bits) - 1)).to_bytes(bits // 8, "little" if little else "big")
-            following = self._tokens.peek()
-            if following.text == ",":
-                self._tokens.take()
-            elif following.text != ">>":
-                raise MismatchError(following.start, "expected a comma or >>")
-        return bytes(out)
-
-    def _size(self) -> tuple[int, bool]:
-        """Return the bits of a segment, and whether it is little-endian, as in `9::16-little` or `9:16/little`."""
-        bits = 8
-        little = False
-        while (token := self._tokens.peek()).text in ("::", ":", "/", "-", "(", ")") or token.kind in (
-            "number",
-            "word",
-        ):
-            self._tokens.take()
-            if token.kind == "number":
-                bits = abs(number(token.text) or 0)  # `-16` after a type is one token
-                if not bits or bits % 8 or bits > _MAX_BITS:
-                    raise MismatchError(token.start, f"expected whole bytes, at most {_MAX_BITS} bits")
-            little = little or token.text == "little"
-        return bits, little
-
-    def _check_place(self, before: Token, token: Token) -> None:
-        """Raise MismatchError if a token cannot follow the token before it in source code."""
-        if token.text in ("(", "[", "{"):
-            self._open.append(token.text)
-        elif token.text in (")", "]", "}") and self._open:
-            self._open.pop()
-        argument = before.text == "," and self._open[-1:] == ["("]
-        if token.kind == "number" and (argument or before.text in ("[", "(", "=", "@")):
-            return
-        if token.kind == "string" and (self._tokens.peek().text == ":" or token.body[0] == "Buffer"):
-            return
-        if token.kind in ("number", "string", "bare", "buffer") or (token.kind == "mark" and token.text not in _MARKS):
-            raise MismatchError(token.start, f"expected {_EXPECTED}")
+            labels = [own, *(string.comment for string in strings[1:])]
+            chunks += [Chunk(data, one.line, name) for data, one, name in zip(parts, strings, labels, strict=True)]
+        else:
+            chunks.append(Chunk(b"".join(parts), first.line, own))
+    return chunks
 
 
-def _name(name: str | None, before: Token, token: Token, following: Token) -> str | None:
-    """Return the name of the variable that is being declared, after one more token."""
-    if token.text == ";":
-        return None
-    annotation = before.text == ":"
-    if token.kind == "word" and token.text not in _TYPES and not annotation and following.text in ("=", "[", ":"):
-        return token.text
-    return name
+def _split(part: re.Match[str], line: int) -> list[_String]:
+    strings: list[_String] = []
+    comment, apart = None, False
+    for piece in _PIECE.finditer(part[0]):
+        text = piece[0]
+        if piece.lastgroup == "space":
+            comment = _comment(text)
+            apart = "\n" in text and "+" not in text
+        elif text.startswith("\\"):
+            strings.append(_String("", text.rstrip(), part.start() + piece.start(), line, comment, apart))
+        else:
+            quoted = text.lstrip("bBrR")
+            quotes = 3 if len(quoted) >= 6 and quoted[:3] in ('"""', "'''") else 1
+            start = part.start() + piece.end() - len(quoted) + quotes
+            prefix = text[: -len(quoted)].lower()
+            strings.append(_String(prefix, quoted[quotes:-quotes], start, line, comment, apart))
+        line += text.count("\n")
+    return strings
 
 
-def _is_list(before: Token, token: Token, following: Token) -> bool:
-    """Return whether a bracket opens a list of bytes, and not an index."""
-    if token.text == "(" and before.text != "byteArrayOf":
-        return False
-    if token.text == "[" and before.kind == "word" and before.text not in ("return", "array"):
-        return False
-    return following.kind == "number" or following.text == "(" or following.text.startswith("'")
+def _decoded(strings: list[_String]) -> list[bytes] | None:
+    """Return the bytes of adjacent strings, or None if they hold text.
+
+    Strings are bytes if one has an escape or the prefix b, or if all are hex digits.
+    """
+    whole = "".join(string.body for string in strings)
+    if not any(string.prefix for string in strings):
+        if _HEX.fullmatch(whole):
+            return [bytes.fromhex(whole)]
+        if not any(_ESCAPED.search(string.body) for string in strings):
+            return None
+    return [_bytes_of(string) for string in strings]
 
 
-def number(text: str) -> int | None:
-    """Return the value of a decimal, 0x, 0o or 0b number. A leading zero makes it octal. None for other words."""
-    # int() of a long text is not linear.
-    if len(text) > _MAX_DIGITS:
-        return None
-    if not text.isdecimal() or text[0] == "0":
-        text = _SUFFIX.sub("", text)
-        text = _OCTAL.sub(r"\g<0>o", text)
+_DOUBLE = re.compile(r"\\\\x[0-9a-fA-F]{2}|\\\\u00[0-9a-fA-F]{2}")
+_SINGLE = re.compile(r"(?<!\\)(?:\\\\)*+\\[^\\]")
+_ESCAPE = re.compile(
+    r"\\(?:x(?P<hex>[0-9a-fA-F]{2})|u(?P<unit>[0-9a-fA-F]{4})|(?P<octal>[0-7]{1,3})|(?P<fold>\n)|(?P<letter>[\s\S]))"
+)
+_LETTERS = dict(zip("abtnvfr\\'\"e?`/$#", b"\a\b\t\n\v\f\r\\'\"\x1b?`/$#", strict=True))
+_PYTHON = frozenset("abtnvfr\\'\"")
+
+
+def _bytes_of(string: _String) -> bytes:
+    r"""Return the bytes of a string, also of one whose escapes are escaped again, as in `"\\x00"` of JSON."""
+    if "r" in string.prefix:
+        return _encoded(string.body, string.start, "ascii")
+    body = string.body
+    if not string.prefix and _DOUBLE.search(body) and not _SINGLE.search(body):
+        body = body.replace("\\\\", "\\")
+    return _unescaped(body, string.start, python="b" in string.prefix)
+
+
+def _unescaped(body: str, start: int, *, python: bool = False) -> bytes:
+    """Return the bytes of the text of a string. In a bytes literal of Python an unknown escape is two characters."""
+    encoding = "ascii" if python else "latin-1" if "\\u00" in body else "utf-8"
+    out = bytearray()
+    at = 0
+    for escape in _ESCAPE.finditer(body):
+        place = start + escape.start()
+        out += _encoded(body[at : escape.start()], start + at, encoding)
+        at = escape.end()
+        kind = escape.lastgroup or ""
+        digits = escape[kind]
+        if kind == "letter" and digits in (_PYTHON if python else _LETTERS):
+            out.append(_LETTERS[digits])
+        elif python and kind in ("letter", "unit") and digits != "x":
+            out += _encoded(escape[0], place, encoding)
+        elif kind == "letter":
+            raise MismatchError(place, f"the escape \\{digits} is not a byte")
+        elif kind != "fold":
+            value = int(digits, 8 if kind == "octal" else 16)
+            if value > 255:
+                raise MismatchError(place, "this escape exceeds a byte")
+            out.append(value)
+    return bytes(out + _encoded(body[at:], start + at, encoding))
+
+
+def _encoded(text: str, start: int, encoding: str) -> bytes:
     try:
-        return int(text, 0)
+        return text.encode(encoding)
+    except UnicodeEncodeError as error:
+        raise MismatchError(start + error.start, f"this character is no {encoding}") from None
+
+
+# Lists, Buffers, and calls that decode a string
+
+
+def _numbers(text: str, start: int) -> bytes:
+    out = bytearray()
+    for match in _ELEMENT.finditer(text):
+        if element := match["element"]:
+            value = _value(element.rpartition(")")[2].strip() if element[0] == "(" else element)
+            if value is None or not -128 <= value <= 255:
+                raise MismatchError(start + match.start("element"), "expected a number from -128 to 255")
+            out.append(value & 255)
+    return bytes(out)
+
+
+def _value(text: str) -> int | None:
+    """Return the value of a number or of a character in quotes; None for other words and for digits behind a zero."""
+    if text[0] == "'":
+        data = _unescaped(text[1:-1], 0)
+        return data[0] if len(data) == 1 else None
+    if len(text) > 12 or (text[0] == "0" and len(text) > 1 and text.isdecimal()):
+        return None
+    try:
+        return int(_SUFFIX.sub("", text), 0)
     except ValueError:
         return None
 
 
-def _encoded(token: Token, form: str) -> bytes:
-    """Return the bytes of a string that holds hex or base64."""
-    body, start = token.body
-    if not body.strip():
-        return b""
-    try:
-        return b"".join(chunk.data for chunk in reader(form)(body).chunks)
-    except MismatchError as error:
-        raise MismatchError(start + error.offset, error.reason) from None
+def _buffer(text: str, _start: int) -> bytes:
+    return bytes.fromhex("".join(re.findall(r" ([0-9a-fA-F]{2})\b", text.partition("...")[0])))
 
 
-def _buffer_from(strings: list[Token]) -> bytes:
-    """Return the bytes of Buffer.from(string, encoding)."""
-    encoding = strings[1].body[0].lower() if len(strings) > 1 else "utf8"
-    if encoding in ("hex", "base64", "base64url"):
-        return _encoded(strings[0], encoding.removesuffix("url"))
-    single = encoding in ("latin1", "binary")
-    # An escape is a character there: the same byte in latin1, and in UTF-8 as long as it is ASCII.
-    data = unescape(*strings[0].body, Dialect(), encoding="latin-1" if single else "utf-8")
-    if not single and (encoding not in ("ascii", "utf8", "utf-8") or (encoding[:3] == "utf" and not data.isascii())):
-        raise MismatchError(strings[-1].start, "expected the encoding hex, base64, base64url or latin1")
-    return data
+def _cut_buffer(text: str, line: int, size: int) -> str:
+    rest = text.partition("... ")[2].rstrip(">")
+    are = "is" if rest.startswith("1 ") else "are"
+    what = f"Node printed only the first {size} bytes; {rest} {are} missing"
+    return f"line {line}: {what}; print buffer.toString('hex')"
+
+
+def _numbered(text: str, start: int) -> bytes:
+    """Return the bytes of an object whose keys are indexes, as JSON.stringify writes a Uint8Array."""
+    pairs = re.findall(r"([0-9]+)[\"']\s*:\s*(-?[0-9]+)", text)
+    if [key for key, _ in pairs] != [str(index) for index in range(len(pairs))]:
+        raise MismatchError(start, "expected keys that count from 0")
+    return _numbers(" ".join(value for _, value in pairs), start)
+
+
+def _call(text: str, start: int) -> bytes:
+    """Return the bytes of the strings in a call such as bytes.fromhex("00"), Buffer.from("AA==", "base64")."""
+    opening = text.index("(")
+    strings = [*re.finditer(_QUOTED, text[opening:])]
+    decoder = text[:opening].rpartition(".")[2]
+    if decoder == "from":
+        decoder = strings.pop()[0][1:-1].lower() if len(strings) > 1 else ""
+    if decoder not in _DECODERS:
+        raise MismatchError(start + opening, "expected the encoding hex, base64 or base64url")
+    out = bytearray()
+    for string in strings:
+        quotes = 3 if len(string[0]) >= 6 and string[0][:3] in ('"""', "'''") else 1
+        body = string[0][quotes:-quotes]
+        try:
+            out += b"".join(chunk.data for chunk in _DECODERS[decoder](body).chunks) if body.strip() else b""
+        except MismatchError as error:
+            raise MismatchError(start + opening + string.start() + quotes + error.offset, error.reason) from None
+    return bytes(out)
+
+
+_DATA = {"call": _call, "buffer": _buffer, "numbered": _numbered, "list": _numbers}

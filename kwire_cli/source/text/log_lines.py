@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire_cli.errors import counted, few
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
 from kwire_cli.source.text.literals import literal_bytes
-from kwire_cli.source.text.model import NO_FRAME, Answers, Chunk, MismatchError, Reading
-from kwire_cli.source.text.reading import ROW_FORMS, has_controls, reader
-from kwire_cli.source.text.rows import shown_bytes
+from kwire_cli.source.text.model import NO_FRAME, Answers, Chunk, MismatchError, Reading, has_controls
+from kwire_cli.source.text.rows import READERS
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
@@ -56,8 +55,6 @@ _KAFKAJS = re.compile(r"Response \w{1,40}\(key: (\d{1,4}), version: (\d{1,4})\)"
 _CORRELATION_ID = re.compile(r'"correlationId":(\d{1,10}),')
 _COLUMNS = bytes(range(16))
 """The heading of a dump: the last digit of each offset."""
-_OPEN_LIST = re.compile(r"\[[ ]?(?:-?[0-9]{1,3},[ ]?)*+(?:-?[0-9]{1,3})?[ ]*$")
-_REST_OF_LIST = re.compile(r"[ \t]*-?[0-9]{1,3}(?:,[ ]?-?[0-9]{1,3})*+,?[ ]*(?P<end>\])?")
 _WITHOUT_BYTES = re.compile(r"java\.nio\.\w*ByteBufferR?\[[^\]]{0,80}\]|\[B@[0-9a-f]{1,8}\b")
 _SECRETS = re.compile(r"passw|secret|token|hmac|credential|jaas|api.?key[ =:]", re.IGNORECASE)
 """Words in a line from which on a label does not show it."""
@@ -89,15 +86,13 @@ def read_log_lines(text: str) -> Reading:
         else:
             if len(rows) > 1:
                 _note(notes, f"line {at + 1}: rows of a hexdump that cannot be read; --input xxd or hexdump says why")
-            stop = _list_end(lines, at)
-            joined = " ".join([line.rstrip(), *map(str.strip, lines[at + 1 : stop])])
-            taken, left = _of_line(joined, at + 1, above, notes)
+            stop = at + 1
+            taken, left = _of_line(line, at + 1, above, notes)
             chunks += taken
             passed += [at + 1] * left
             if not taken and not left:
                 _refuse_slip(line, position)
             above = line if line.strip() else above
-            stop = stop if taken else at + 1
         position += sum(map(len, lines[at:stop])) + stop - at
         at = stop
     if not chunks:
@@ -237,10 +232,7 @@ def _rows_of(lines: list[str], at: int, above: str) -> tuple[list[str], str]:
     first = _FIRST_ROW.match(lines[at])
     prefix = None if first else _PREFIXED_ROW.match(lines[at])
     if first is None and prefix is None:
-        stop = at
-        while stop < len(lines) and shown_bytes(lines[stop]):
-            stop += 1
-        return lines[at:stop], above
+        return [], above
     width = prefix.end() if prefix else 0
     rows = [lines[at][width:]]
     while at + len(rows) < len(lines):
@@ -253,30 +245,12 @@ def _rows_of(lines: list[str], at: int, above: str) -> tuple[list[str], str]:
     return (rows, prefix[0]) if len(rows) > 1 else ([], above)
 
 
-def _list_end(lines: list[str], at: int) -> int:
-    """Return the line after the end of a list of numbers that this line begins, or the next line."""
-    if not _OPEN_LIST.search(lines[at]):
-        return at + 1
-    for stop in range(at + 1, len(lines)):
-        rest = _REST_OF_LIST.match(lines[stop])
-        if rest is None:
-            break
-        if rest["end"]:
-            return stop + 1
-        if rest.end() < len(lines[stop]):
-            break
-    return at + 1
-
-
 def _dump(rows: list[str]) -> list[bytes] | None:
     """Return the bytes of a dump between lines, or None if no form reads it. Leave out bytes too short for a frame."""
-    shown = [shown_bytes(row) for row in rows]
-    if all(shown):
-        return [data for data in (b"".join(shown),) if len(data) >= LEAST]
     block = "\n".join(rows)
-    for form in ROW_FORMS:
+    for read in READERS.values():
         try:
-            return [chunk.data for chunk in reader(form)(block).chunks if len(chunk.data) >= LEAST]
+            return [chunk.data for chunk in read(block).chunks if len(chunk.data) >= LEAST]
         except MismatchError:
             continue
     return None

@@ -49,6 +49,8 @@ class Reading(NamedTuple):
 
 NO_FRAME = "no line holds bytes that prove to be a frame"
 """The reason why a text is no log with bytes in it."""
+
+
 WHOLE_TEXT = -1
 """Offset of a MismatchError that is about a text as a whole."""
 
@@ -81,6 +83,15 @@ def comment_text(line: str) -> str | None:
 def first_visible(text: str) -> int:
     """Return where the first character that is not whitespace stands, or 0 in an empty text."""
     return len(text) - len(text.lstrip()) if text.strip() else 0
+
+
+_CONTROLS = bytes(byte for byte in (*range(32), 127) if byte not in b"\t\n\v\f\r")
+"""Control characters that text does not contain."""
+
+
+def has_controls(data: bytes) -> bool:
+    """Return whether bytes contain control characters that text does not."""
+    return len(data.translate(None, _CONTROLS)) != len(data)
 
 
 def is_frame(data: bytes) -> bool:

@@ -5,14 +5,22 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import replace
-from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints, read
 from kwire_cli.message.reading import read_all, unrecognised
 from kwire_cli.source.files import PIECE
-from kwire_cli.source.text.model import WHOLE_TEXT, Chunk, MismatchError, Reading, first_visible, without_fence
+from kwire_cli.source.text.model import (
+    NO_FRAME,
+    WHOLE_TEXT,
+    Chunk,
+    MismatchError,
+    Reading,
+    first_visible,
+    has_controls,
+    without_fence,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,9 +45,6 @@ MAGICS = (
     (b"\x1f\x8b", "compressed by gzip"),
     (b"\x28\xb5\x2f\xfd", "compressed by zstd"),
 )
-
-# Control characters that text does not hold: all but tab, line feed, form feed, carriage return and vertical tab.
-_CONTROLS = bytes(byte for byte in (*range(32), 127) if byte not in b"\t\n\v\f\r")
 
 
 def recognised_binary(data: bytes) -> str | None:
@@ -67,64 +72,36 @@ def begins_as_text(start: bytes) -> bool:
     return not has_controls(start.replace(b"\0", b"") if start[:2] in (b"\xff\xfe", b"\xfe\xff") else start)
 
 
-def has_controls(data: bytes) -> bool:
-    """Return whether bytes hold control characters that text does not."""
-    return len(data.translate(None, _CONTROLS)) != len(data)
+# The text forms that bytes are written in. A module is imported when its form is tried: start-up counts.
 
-
-# The text forms that bytes are written in: one module each, with `read(text) -> Reading`; this registry names
-# them.
-#
-# A module is imported when its form is tried, so that recognising plain hex costs nothing of the others.
-
-# name -> (module, function)
-READERS: dict[str, tuple[str, str]] = {
-    "hex": ("digits", "read_hex"),
-    "hex-lines": ("digits", "read_hex_lines"),
-    "xxd": ("rows", "read_xxd"),
-    "hexdump": ("rows", "read_hexdump"),
-    "od": ("rows", "read_od"),
-    "wireshark": ("rows", "read_wireshark"),
-    "wireshark-packets": ("rows", "read_wireshark"),
-    "tcpdump": ("rows", "read_tcpdump"),
-    "tcpdump-packets": ("rows", "read_tcpdump"),
-    "literal": ("literals", "read_literals"),
-    "c": ("literals", "read_c"),
-    "python": ("literals", "read_python"),
-    "rust": ("literals", "read_rust"),
-    "gdb": ("rows", "read_gdb"),
-    "base64": ("digits", "read_base64"),
-    "log": ("log_lines", "read_log_lines"),
-}
-PAYLOADS = {"wireshark": "payloads_if_any", "tcpdump": "payloads"}
-"""Forms that hold packets, and the function that takes the payloads of packets once the form fits."""
-
-
-# The order in which auto tries them. Rows with offsets come before plain hex, which would take offsets for bytes;
-# base64 comes late, since nearly any word is base64; and bytes inside lines of a log are looked for where nothing fits
-# all of a text.
-ROW_FORMS = ("gdb", "tcpdump", "xxd", "hexdump", "od", "wireshark")
+ROW_FORMS = ("tcpdump", "xxd", "hexdump", "od", "wireshark")
 OTHER_FORMS = ("hex", "literal", "base64", "log")
+"""The order in which auto tries forms. Rows with offsets come before plain hex, which would take offsets for bytes.
+Base64 comes late, because nearly any word is base64. Lines of a log are searched if no form fits all of a text."""
 
 
 def reader(form: str) -> Reader:
-    """The function that reads `form`, a key of READERS."""
-    module, function = READERS[form]
-    read_form: Reader = getattr(import_module(f"{__package__}.{module}"), function)
-    if form not in PAYLOADS:
-        return read_form
+    """Return the function that reads a form."""
+    if form in ROW_FORMS:
+        from kwire_cli.source.text.rows import READERS as ROWS  # noqa: PLC0415 - as said above
 
-    def read_payloads(text: str) -> Reading:
-        packets = read_form(text)
-        reading: Reading = getattr(import_module("kwire_cli.source.packets.row_payloads"), PAYLOADS[form])(packets)
-        return reading
+        return ROWS[form]
+    if form == "literal":
+        from kwire_cli.source.text.literals import read_literals  # noqa: PLC0415 - as said above
 
-    return read_payloads
+        return read_literals
+    if form == "log":
+        from kwire_cli.source.text.log_lines import read_log_lines  # noqa: PLC0415 - as said above
+
+        return read_log_lines
+    from kwire_cli.source.text.digits import READERS  # noqa: PLC0415 - as said above
+
+    return READERS[form]
 
 
 # Bytes from what a user gives: text in any of the forms that tools print bytes in, or raw bytes.
 
-FORMS: tuple[str, ...] = ("auto", *READERS, "raw")
+FORMS: tuple[str, ...] = ("auto", "hex", "hex-lines", *ROW_FORMS, "literal", "base64", "log", "raw")
 
 
 TEXT_LIMIT = 256 << 20
@@ -219,9 +196,8 @@ def read_input(data: bytes, form: str = "auto", *, file: str | None = None) -> I
     try:
         return _guess(text) if form == "auto" else _read(text, form, "as asked")
     except MismatchError as error:
-        line, column = _position(text, error.offset) if error.offset != WHOLE_TEXT else (None, None)
-        hint = f"; {_hint(text)}" if form != "auto" else ""
-        raise InputError(f"{error.reason}{hint}", file=file, line=line, column=column) from None
+        line, column = (None, None) if error.offset == WHOLE_TEXT else _position(text, error.offset)
+        raise InputError(error.reason, file=file, line=line, column=column) from None
 
 
 def _raw(data: bytes, why: str) -> Input:
@@ -260,9 +236,18 @@ _DECIMALS = re.compile(r"(?=[^#/]*?(?<!\S)(?:-?\d(?:,|\s+=|\s+-?\d)|-?\d{3}(?!\d
 """Numbers that are not hex digits: one has a single digit or three, and none begins with a zero."""
 
 
+_VAGUE = ("expected an offset", "expected a list, a string")
+"""The beginnings of reasons that any text may have."""
+_BY_CHANCE = 5
+"""Characters at the beginning of any text that may be hex digits."""
+
+
 def _guess(text: str) -> Input:
-    """The text read in the first form that fits all of it; MismatchError, as of the form that it comes nearest to, when
-    none does.
+    """Return the text read in the first form that fits all of it.
+
+    Raises:
+        MismatchError: No form fits. The error is that of the form that gets furthest, if it is specific.
+
     """
     failures: list[tuple[str, MismatchError]] = []
     digits = text.strip()
@@ -281,11 +266,6 @@ def _guess(text: str) -> Input:
             guess = _read(text, form, _why(form))
         except MismatchError as error:
             failures.append((form, error))
-            if error.sure and form in OTHER_FORMS:
-                with suppress(MismatchError):
-                    return _read(text, "log", _why("log"))
-                failures = failures[-1:]
-                break
         else:
             if form == "hexdump":
                 _refuse_other_radix(text, guess)
@@ -293,12 +273,22 @@ def _guess(text: str) -> Input:
                 with suppress(MismatchError):
                     return _read(text, "log", _why("log"))
             return guess
-    if failures[-1][1].sure:
-        form, best = max(failures, key=lambda failure: failure[1].offset)
+    form, best = max(failures, key=lambda failure: failure[1].offset)
+    if best.sure:
         raise MismatchError(best.offset, f"this is {form}: {best.reason}")
-    from kwire_cli.source.text.misfits import misfit  # noqa: PLC0415 - for an error message only
-
-    raise misfit(text, failures)
+    if failures[-1][1].reason != NO_FRAME:
+        raise failures[-1][1]
+    json = "; kwire encode makes bytes of JSON" if digits[:1] == "{" and '"apiKey"' in text else ""
+    known = f"give hex, base64, a hex dump, a literal of a programming language or a capture{json}"
+    specific = [
+        (form, error)
+        for form, error in failures[:-1]
+        if form != "base64" and not error.reason.startswith(_VAGUE) and (form != "hex" or error.offset > _BY_CHANCE)
+    ]
+    if specific:
+        form, best = max(specific, key=lambda failure: failure[1].offset)
+        raise MismatchError(best.offset, f"this is not {form}: {best.reason}; {known}")
+    raise MismatchError(WHOLE_TEXT, f"no bytes were recognised in this text; {known}")
 
 
 def _why(form: str) -> str:
@@ -356,14 +346,6 @@ def _refuse_words(text: str) -> None:
             strange[0] if strange else len(text.rstrip()) - 1,
             "expected a hex digit, as nearly all of this are; --input base64 reads it as that",
         )
-
-
-def _hint(text: str) -> str:
-    """Return a hint at the form to try if the requested form does not fit."""
-    try:
-        return f"try --input {_guess(text).form}, which fits"
-    except MismatchError:
-        return "try --input auto, or raw"
 
 
 # The frames in the bytes of an input, split and decoded.

@@ -1,4 +1,4 @@
-"""Rows of hex with offsets: dumps of xxd, hexdump, od, tcpdump, Wireshark, and bytes as debuggers print them.
+"""Rows of hex with offsets: dumps of xxd, hexdump, od, tcpdump and Wireshark.
 
 All dumps have one grammar: an offset, groups of digits, and perhaps a column of characters. A row may end at several
 places, because the characters may look like digits. The next offset decides. In the last row the column of the rows
@@ -15,6 +15,8 @@ from kwire_cli.source.text.model import Chunk, MismatchError, Reading, comment_t
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from kwire_cli.source.text.model import Reader
 
 # A `*` costs one character and may claim anything: it never makes more bytes than this, in all.
 EXPANSION_LIMIT = 64 << 20
@@ -72,7 +74,6 @@ class Style(NamedTuple):
     - `colon`: a colon proves the offset. Without `unit` the digits are then bytes in groups of any width.
     - `unit`: the unit of the digits. Without `colon` the default is the unit of the first row.
     - `most`: the bytes of the longest row of bytes; 0 if any number is possible.
-    - `prefix`: the characters before each byte.
     - `foreign`: lines between dumps, which label the next one.
     """
 
@@ -82,23 +83,14 @@ class Style(NamedTuple):
     colon: bool = False
     unit: Unit | None = None
     most: int = 0
-    prefix: str = ""
     foreign: re.Pattern[str] | None = None
 
 
-_GDB = Style(
-    re.compile(r"[ \t]*0x([0-9a-fA-F]{1,16})(?:[ \t]+<[^>\n]*>)?:(?=[ \t]+0x)[ \t]*"),
-    "an address as in 0x7ffe10: 0x00 0x2b",
-    colon=True,
-    unit=_BYTES,
-    prefix="0x",
-)
 _XXD = Style(
     re.compile(r"[ \t]*([0-9a-fA-F]{1,16}):(?=\s|$)[ \t]*"),
     "an offset and a colon, as in 00000010:",
     (16, 10),
     colon=True,
-    foreign=re.compile(r"Length: \d{1,19} \(0x[0-9a-f]{1,16}\) bytes$"),
 )
 TCPDUMP = Style(
     re.compile(r"[ \t]*0x([0-9a-fA-F]{4,16}):(?=\s|$)[ \t]*"),
@@ -118,8 +110,6 @@ WIRESHARK = Style(
 _HEXDUMP = Style(
     re.compile(
         r"[ \t]*\|?(?=[0-9a-fA-F]{4,16} ?\| |[0-9a-fA-F]{8,16}(?:  [ \t]*[0-9a-fA-F]{2}(?![^\s|])|[ \t]*$)"
-        # One space is enough if characters follow the bytes.
-        r"|[0-9a-fA-F]{8,16} (?:[0-9a-fA-F]{2} ){1,16}+ *+(?![0-9a-fA-F]{2}\s)\S"
         r"|[0-9a-fA-F]{7}(?:[ \t]+[0-9a-fA-F]{3}|[ \t]*$))([0-9a-fA-F]{4,16})(?: ?\|)?"
     ),
     "an offset of seven or eight hex digits",
@@ -127,8 +117,7 @@ _HEXDUMP = Style(
     foreign=re.compile(r"[+-]?-{4,}\+[-+]*$|\|  0  1  2 |Idx +\| Hex +\|"),
 )
 _OD = Style(re.compile(r"[ \t]*([0-9a-fA-F]{6,7})(?=\s|$)"), "an offset of six or seven digits", (8, 10, 16))
-STYLES = {
-    "gdb": _GDB,
+_STYLES = {
     "tcpdump": TCPDUMP,
     "xxd": _XXD,
     "hexdump": _HEXDUMP,
@@ -204,7 +193,6 @@ class Digits(NamedTuple):
         return self.data[: next((size for size, gutter in self.ends if gutter == column), self.ends[0][0])]
 
 
-_BEGINS_ROW = re.compile(r"[ \t]*[0-9a-fA-F]{2} ")
 _GROUPS = re.compile(r"([0-9a-fA-F]++(?: [0-9a-fA-F]++)*+)([ \t]*+)([^ \t]?)")
 
 
@@ -215,7 +203,7 @@ def digits_of(row: Row, style: Style) -> Digits:
         MismatchError: A group of digits is malformed.
 
     """
-    text = row.text.replace(style.prefix, " " * len(style.prefix)) if style.prefix else row.text
+    text = row.text
     at = len(text) - len(text.lstrip())
     width = style.unit.width if style.unit else 0
     words = style.unit if style.unit != _BYTES else None
@@ -240,36 +228,18 @@ def digits_of(row: Row, style: Style) -> Digits:
             before = groups[: malformed[0]]
             at += sum(map(len, before)) + len(before) + min(len(groups[malformed[0]]), width)
             wrong = f"expected {style.unit or f'a group of {width} hex digits, as the first one'}"
-            if style.prefix:
-                wrong = "expected bytes as in 0x2b; print them by x/100xb"
             break
         out += _words(groups, words, row.body + at) if words else bytes.fromhex(match[1])
         at = match.start(3)
-        if last or (wide and not words and not style.prefix):
+        if last or (wide and not words):
             ends.append((len(out), at))
         if last:
             break
-    if not ends and not words and len(text) <= _MAX_COMPARED:
-        out[:], ends = _after_one_space(text)
     if not ends:
         raise MismatchError(row.body + at, wrong)
     if style.most and not words and ends[0][0] > style.most:
         raise MismatchError(row.body, f"expected at most {style.most} bytes in a row")
     return Digits(bytes(out), tuple(_likeliest(ends, out, text, style)) if len(ends) > 1 else tuple(ends))
-
-
-def _after_one_space(text: str) -> tuple[bytes, list[tuple[int, int]]]:
-    """Return the bytes of a row and their end, if only one space separates them from characters that are equal."""
-    pairs = re.match(r"[ \t]*((?:[0-9a-fA-F]{2} )++)", text)
-    if pairs is None:
-        return b"", []
-    data = bytes.fromhex(pairs[1])
-    indent = pairs.start(1)
-    for size in range(len(data), 0, -1):
-        column = indent + 3 * size
-        if _shows(data[:size], text[column:]):
-            return data, [(size, column)]
-    return b"", []
 
 
 def _words(groups: list[str], unit: Unit, at: int) -> bytes:
@@ -307,18 +277,6 @@ def _shows(data: bytes | bytearray, gutter: str) -> bool:
 def line_digits(text: str, style: Style) -> Digits:
     """Return the digits of one line without its offset; see `digits_of`."""
     return digits_of(Row(1, 0, 0, "", 0, text, squeezed=False, fresh=False, label=None), style)
-
-
-def shown_bytes(line: str) -> bytes:
-    """Return the bytes of a row without an offset if a column of characters proves them, else nothing."""
-    if not _BEGINS_ROW.match(line):
-        return b""
-    try:
-        digits = line_digits(line, WIRESHARK)
-    except MismatchError:
-        return b""
-    data = digits.before(-1)
-    return data if _shows(data, line[digits.ends[0][1] :]) else b""
 
 
 # Rows joined by their offsets
@@ -431,9 +389,5 @@ def _refuse_bits(row: Row) -> None:
         raise MismatchError(row.body, "little-endian words, as of `xxd -e`: dump it again without -e", sure=True)
 
 
-read_gdb = partial(_read, _GDB)
-read_tcpdump = partial(_read, TCPDUMP)
-read_xxd = partial(_read, _XXD)
-read_hexdump = partial(_read, _HEXDUMP)
-read_od = partial(_read, _OD)
-read_wireshark = partial(_read, WIRESHARK)
+READERS: dict[str, Reader] = {form: partial(_read, style) for form, style in _STYLES.items()}
+"""Readers of rows by form, in the order in which auto tries them."""

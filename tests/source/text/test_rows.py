@@ -33,19 +33,9 @@ def dump(row):
 ROWS = {
     "python hexdump, not padded": ("xxd", dump("{at:08x}: {eight}  {characters}")),
     "a tester's rows": ("hexdump", dump("{at:04x} | {part:<47} | {characters}")),
-    "PowerShell's Format-Hex": (
-        "log",
-        "   Label: String\n\n          Offset Bytes                       Ascii\n"
-        + dump("{at:016x} {part:<47} {characters}"),
-    ),
-    "nc -o": ("log", dump("> {at:08x} {part:<48} # {characters}")),
     "a tester's log": (
         "log",
         "Received a response:\n" + dump("remote: [tester::#PV1] {at:04x} | {part:<47} | {characters}"),
-    ),
-    "socat -v -x": (
-        "log",
-        "> 2026/11/28 12:00:00.000123456  length=39 from=0 to=38\n" + dump(" {part:<47}  {characters}") + "\n--",
     ),
 }
 
