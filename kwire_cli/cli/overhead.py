@@ -313,7 +313,7 @@ class Counting:
 
         The records around the messages stay as they are.
         """
-        from kwire_cli.analysis.costs.advice_values import in_batches  # start-up counts
+        from kwire_cli.analysis.costs.messages import in_batches  # start-up counts
 
         overlaid = overhead.overlaid
         for message in in_batches(file.items(file.source(opened.how), opened.caller)):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.advice import integers, taggable, tagged
-from kwire_cli.analysis.costs.advice_probes import Observed
-from kwire_cli.analysis.costs.advice_values import in_lines
+from kwire_cli.analysis.costs.advice import Advising, fields_of
+from kwire_cli.analysis.costs.advice_answer import integers, taggable, tagged
 from kwire_cli.analysis.costs.forms import Form, carried, written_form
+from kwire_cli.analysis.costs.messages import in_lines
+from kwire_cli.analysis.costs.overlaid import set_fields
 from kwire_cli.errors import KwireError, SpecError, counted
 from kwire_cli.spec.files import Finding, Report, Spot, json_files, read_text
 from kwire_cli.spec.jsontext import parse
-from kwire_cli.spec.model import INTEGER_RANGES, NONE, default_value
+from kwire_cli.spec.model import NONE
 from kwire_cli.spec.reading import read_definition
 from kwire_cli.spec.rules import FATAL, LOADING, examine
 
@@ -229,16 +231,6 @@ _SECTION = 1
 """Bytes of an empty tag section."""
 
 
-_OTHER: dict[str, Any] = {
-    "string": "a",
-    "bytes": "AA==",
-    "records": "AA==",
-    "uuid": "AAAAAAAAAAAAAAAAAAAAAQ",
-    "float64": 1.0,
-}
-"""A small value by type that is not the implicit default."""
-
-
 class Cost(NamedTuple):
     """Bytes of a tagged field that is written: its tag and size, and its value; and of an ordinary one at its
     default.
@@ -297,12 +289,11 @@ def _judge(spec: MessageSpec, version: int, spot: Spot, items: list[Item], repor
 
 
 def tag_cost(spec: MessageSpec, field: FieldSpec, version: int) -> Cost:
-    """Return the cost of a tagged field at its least non-default value, at a version that writes the field."""
+    """Return the cost of a tagged field at its smallest non-default value, at a version that writes the field."""
     plain = replace(field, tag=None, tagged_versions=NONE)
-    other = {field.json_name: _other_value(spec, field, version)}
-    value = struct_size(spec, [plain], version, other) - _SECTION
-    written = struct_size(spec, [field], version, other) - _SECTION
-    return Cost(written - value, value, struct_size(spec, [plain], version) - _SECTION)
+    [tagged] = set_fields(Form("a struct", replace(spec, fields=(field,)), version))
+    value = struct_size(spec, [plain], version, {field.json_name: tagged.value}) - _SECTION
+    return Cost((tagged.size or 0) - value, value, struct_size(spec, [plain], version) - _SECTION)
 
 
 def struct_size(
@@ -311,25 +302,6 @@ def struct_size(
     """Return the bytes of a struct of these fields, at their defaults but for `values`, its tag section included."""
     form = Form("a struct", replace(spec, fields=tuple(fields)), version)
     return len(written_form(form, carried(form, values or {}).value))
-
-
-def _other_value(spec: MessageSpec, field: FieldSpec, version: int) -> Any:
-    """Return a value of as few bytes as can be that is not the default; what structs lack is at its default."""
-    default = default_value(field)
-    if field.is_array:
-        return [] if default is None else [{} if field.struct_name else _plain_value(field.element_type)]
-    if field.struct_name:
-        first = next((sub for sub in spec.struct_fields(field) if version in sub.versions), None)
-        return {} if default is None or first is None else {first.json_name: _other_value(spec, first, version)}
-    if field.type == "bool":
-        return not default
-    if field.type in INTEGER_RANGES:
-        return 0 if default else 1
-    return "" if default and field.type in {"string", "bytes"} else "" if default is None else _OTHER[field.type]
-
-
-def _plain_value(kind: str) -> Any:
-    return 0 if kind in INTEGER_RANGES else False if kind == "bool" else _OTHER.get(kind, "")
 
 
 # All advice on definitions that needs no traffic: conventions, and tags that do not pay.
@@ -359,25 +331,26 @@ def advise(text: str, file: str | None = None) -> list[Finding]:
 
 def traffic_findings(catalog: Catalog, lines: Iterable[Captured]) -> list[Finding]:
     """Return the advice from the lines of captures: files of definitions, places of fields, and what would be saved."""
-    observed = Observed(catalog)
-    for message in in_lines(lines):
-        observed.add(message)
-    fields = observed.seen().fields()
+    with closing(Advising(catalog)) as advising:
+        for message in in_lines(lines):
+            advising.add(message)
+        written = advising.written()
+    fields = fields_of(catalog, written)
     said: dict[str, list[tuple[str, str, str]]] = {}
     for flag in taggable(fields):
-        text = f"at its default in {100 * flag.defaults:.1f} % of {counted(flag.count, 'value')}"
+        text = f"at its default in {100 * flag.share:.1f} % of {counted(flag.number, 'value')}"
         text += f"; as a tagged field it would have saved {counted(flag.saving, 'byte')}"
         said.setdefault(flag.message, []).append((flag.path, "TRAFFIC_MOSTLY_DEFAULT", text))
-    for row in integers(fields):
-        name, size = min(((name, row.under[name]) for name in ("packed", "upacked")), key=lambda each: each[1])
+    for row in integers(fields, written):
+        name, size = ("packed", row.packed) if row.packed <= row.upacked else ("upacked", row.upacked)
         if size < row.bytes:
             text = (
-                f"{counted(row.count, 'value')}, {100 * row.negative:.1f} % negative: {counted(row.bytes, 'byte')}, "
+                f"{counted(row.number, 'value')}, {100 * row.negative:.1f} % negative: {counted(row.bytes, 'byte')}, "
                 f"and {size} as {name}{row.type[3:]}"
             )
             said.setdefault(row.message, []).append((row.path.removesuffix("[]"), "TRAFFIC_INT_WOULD_SHRINK", text))
     for tag in tagged(fields):
-        text = f"there in {100 * tag.present:.1f} % of {counted(tag.count, 'structure')}"
+        text = f"there in {100 * tag.share:.1f} % of {counted(tag.number, 'structure')}"
         text += f"; without a tag it would have saved {counted(tag.saving, 'byte')}"
         said.setdefault(tag.message, []).append((tag.path, "TRAFFIC_TAG_CHEAPER_AS_FIELD", text))
     findings = [finding for name in sorted(said) for finding in _placed(catalog.message(name), said[name])]

@@ -7,15 +7,15 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from kwire_cli.analysis.costs.forms import Form, Loss, carried, price, written_form
+from kwire_cli.analysis.costs.forms import Form, Loss, Once, carried, price
+from kwire_cli.analysis.costs.registry import without_tags
 from kwire_cli.engine.python_source import MalformedError
 from kwire_cli.engine.reader import SKIP, reader_of
-from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import Form as Shown, anomalies, value
 from kwire_cli.errors import EncodeError
-from kwire_cli.spec.evolution.layout import Stretches, layout_at, tagged_at
-from kwire_cli.spec.model import NONE, ZERO_UUID, changed, default_value, fields_by_path
+from kwire_cli.spec.evolution.layout import Stretches, layout_at
+from kwire_cli.spec.model import ZERO_UUID, default_value, fields_by_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Spans
     from kwire_cli.spec.evolution.layout import FieldAt, StructAt
-    from kwire_cli.spec.model import FieldSpec, MessageSpec
+    from kwire_cli.spec.model import MessageSpec
 
 
 # What a change of a definition costs: the same values written before and after it.
@@ -247,10 +247,6 @@ def forms_to_compare(old: MessageSpec, new: MessageSpec) -> Iterator[tuple[Form,
 # Messages in a format that nobody speaks yet: their values are written again under overlaid definitions, and
 # what is counted are those bytes.
 
-MOST_KEPT, LARGEST_KEPT = 4096, 1024
-"""Messages, and bytes of one, that are kept with what they are under the overlay: captures say the same things again
-and again."""
-
 
 def is_regular(entry: Entry, spans: Spans) -> bool:
     """Return whether the values say everything that the bytes do.
@@ -276,29 +272,6 @@ def values_of(entry: Entry, spans: Spans) -> dict[str, Any] | None:
     return body
 
 
-def takes_all(shipped: MessageSpec, laid: MessageSpec, version: int) -> bool:
-    """Return whether the values of a message can be written under an overlay as they are.
-
-    The overlay must not add or remove a field. A field that may be omitted at its default must stay so, at the same
-    default.
-    """
-
-    def presence(spec: MessageSpec) -> list[tuple[str, bool, bool]]:
-        return [
-            (path, version in field.versions, version in field.nullable_versions)
-            for path, field in fields_by_path(spec)
-        ]
-
-    def tagged(spec: MessageSpec) -> set[tuple[str, str | None]]:
-        return {(path, field.default) for path, field in fields_by_path(spec) if tagged_at(spec, field, version)}
-
-    return presence(shipped) == presence(laid) and tagged(shipped) <= tagged(laid)
-
-
-def _untagged(_: str, field: FieldSpec) -> FieldSpec:
-    return replace(field, tag=None, tagged_versions=NONE)
-
-
 class Definitions(Protocol):
     """Definitions of messages by name, such as a catalogue."""
 
@@ -309,9 +282,9 @@ class Definitions(Protocol):
 class Overlaid:
     """Messages of the definitions of `shipped` as those of `laid` have them.
 
-    `rewritten` counts the messages that were written again, `as_written` those that an overlay speaks of but that stay
-    as they are, by the reason; `before` and `after` are the bytes of both. Messages within messages (Envelope,
-    subscriptions, assignments) are bytes here, and stay.
+    `rewritten` counts the messages that were written again. `as_written` counts by reason the messages that stay as
+    they are although the overlay changes them. `before` and `after` are the bytes of both. Messages within messages
+    (Envelope, subscriptions, assignments) are bytes here, and stay.
     """
 
     def __init__(self, shipped: Definitions, laid: Definitions) -> None:
@@ -319,28 +292,22 @@ class Overlaid:
         self.as_written: Counter[str] = Counter()
         self._shipped, self._laid = shipped, laid
         self._forms: dict[tuple[str, int], Form | None] = {}
-        self._whole: dict[
-            tuple[str, int], Form | None
-        ] = {}  # where no value may be left out, for those that have to be fitted
-        self._known: dict[tuple[str, int, bytes], Spans] = {}
+        self._whole: dict[tuple[str, int], Form] = {}
+        self._known: Once[Spans] = Once()
 
     def form(self, message: str, version: int) -> Form | None:
         """Return the form of a message under the overlay, or None if the overlay does not change the message."""
         key = (message, version)
         if key not in self._forms:
-            spec = self._laid.message(message)
-            shipped = self._shipped.message(message)
+            spec, shipped = self._laid.message(message), self._shipped.message(message)
             self._forms[key] = None if spec == shipped else Form("overlay", spec, version)
-            self._whole[key] = (
-                None if takes_all(shipped, spec, version) else Form("whole", changed(shipped, _untagged), version)
-            )
+            self._whole[key] = Form("whole", without_tags(shipped), version)
         return self._forms[key]
 
     def spans(self, message: str, version: int, entry: Entry, spans: Spans, *, guess: bool = False) -> Spans:
-        """The spans of a message under the overlay, of its bytes there; the same where nothing changes, or it cannot be
-        written again.
+        """Return the spans of a message as it is under the overlay, or its own if it cannot be written again.
 
-        EncodeError with the path of a value that the overlay has no room for.
+        Raises EncodeError with the path of a value that the overlay has no room for.
         """
         form = self.form(message, version)
         if form is None:
@@ -348,46 +315,25 @@ class Overlaid:
         overlaid = spans
         if guess:
             self.as_written["of a version that is not known"] += 1
-        elif again := self._written(form, entry, spans):
-            overlaid = again
-            self.rewritten += 1
-        else:
+        elif (values := values_of(entry, spans)) is None:
             self.as_written["with anomalies"] += 1
+        else:
+            data = bytes(spans.data[spans.start : spans.stop])
+            overlaid = self._known.get((message, version), data, lambda: self._written(form, values))
+            self.rewritten += 1
         self.before += spans.stop - spans.start
         self.after += overlaid.stop - overlaid.start
         return overlaid
 
-    def _written(self, form: Form, entry: Entry, spans: Spans) -> Spans | None:
-        """Return the spans of the message written again; None where its values are not all that it says."""
-        data = bytes(spans.data[spans.start : spans.stop])
-        key = (form.spec.name, form.version, data)
-        rewritten = self._known.get(key)
-        if rewritten is None:
-            values = values_of(entry, spans)
-            if values is None:
-                return None
-            rewritten = walk(form.entry, _again(form, values, self._whole[form.spec.name, form.version]))
-            if len(data) <= LARGEST_KEPT:
-                if len(self._known) >= MOST_KEPT:
-                    self._known.clear()
-                self._known[key] = rewritten
-        return rewritten
-
-
-def _again(form: Form, values: dict[str, Any], whole: Form | None) -> bytes:
-    """The bytes of these values under the overlay. Those that have to be fitted are made `whole` first; what can't be
-    carried is an error.
-    """
-    path = f"{form.spec.name} {form.version}"
-    if whole:
-        fit = carried(form, carried(whole, values).value)
-        values = fit.value
-        if fit.lost:
-            first = fit.lost[0]
+    def _written(self, form: Form, values: dict[str, Any]) -> Spans:
+        """Return the spans of the values under the overlay: first made whole, as a tag may have left out a default."""
+        found = price(form, carried(self._whole[form.spec.name, form.version], values).value)
+        path = f"{form.spec.name} {form.version}"
+        if found.lost:
+            first = found.lost[0]
             raise EncodeError(
                 "the overlay has no place for this value", path=f"{path}: {first.path}", value=first.value
             )
-    try:
-        return written_form(form, values)
-    except EncodeError as error:
-        raise EncodeError(error.reason, path=f"{path}: {error.path}", value=error.value) from None
+        if found.spans is None:
+            raise EncodeError(f"{path}: {found.refusal}")
+        return found.spans
