@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.forms import Form, by_leaf, price
 from kwire_cli.analysis.costs.kept import Kept
-from kwire_cli.analysis.costs.overlaid import is_regular, values_of
+from kwire_cli.analysis.costs.messages import is_regular, values_of
 from kwire_cli.analysis.costs.registry import GIVEN, UNTAGGED, WAYS, advice_forms, next_tags, taggable
 from kwire_cli.engine.spans import walk
 from kwire_cli.facts.costs.ledger import Ledger

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.advice import Advising, fields_of
 from kwire_cli.analysis.costs.advice_answer import integers, taggable, tagged
+from kwire_cli.analysis.costs.definition_costs import set_fields
 from kwire_cli.analysis.costs.forms import Form, carried, written_form
 from kwire_cli.analysis.costs.messages import in_lines
-from kwire_cli.analysis.costs.overlaid import set_fields
 from kwire_cli.errors import KwireError, SpecError, counted
 from kwire_cli.spec.files import Finding, Report, Spot, json_files, read_text
 from kwire_cli.spec.jsontext import parse

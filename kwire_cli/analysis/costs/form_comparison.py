@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.analysis.costs.definition_costs import set_fields
 from kwire_cli.analysis.costs.forms import Form, Once, Price, by_leaf, price as forms_price, price_as_given
-from kwire_cli.analysis.costs.overlaid import set_fields
 from kwire_cli.analysis.costs.registry import GIVEN, TAGGED, forms_of
 from kwire_cli.errors import EncodeError
 from kwire_cli.facts.costs.ledger import Ledger

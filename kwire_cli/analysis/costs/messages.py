@@ -1,9 +1,13 @@
-"""Messages of any input, as advice and what-ifs read them: bodies of frames, and Kafka's messages in records."""
+"""Messages of any input, as advice reads them: bodies of frames, and Kafka's messages in records."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.engine.python_source import MalformedError
+from kwire_cli.engine.reader import SKIP, reader_of
+from kwire_cli.engine.tree import build
+from kwire_cli.engine.values import Form, anomalies, value
 from kwire_cli.records.batch import Batch, has_payloads, payload_of
 from kwire_cli.source.request_log.exchange import Unwritten
 
@@ -78,3 +82,27 @@ def in_batches(items: Iterable[Batch | Gap]) -> Iterator[Message]:
                 yield from (
                     in_body(part.body) for part in (payload.record.key, payload.record.value) if part and part.body
                 )
+
+
+def is_regular(entry: Entry, spans: Spans) -> bool:
+    """Return whether the values say everything that the bytes do.
+
+    They do if everything was read, and if any correct writer would write these very bytes.
+    """
+    try:
+        reader_of(entry, SKIP)(spans.data, spans.start, spans.stop)
+    except MalformedError:
+        return spans.lost < 0 and spans.used == spans.stop and not anomalies(build(entry, spans))
+    return True
+
+
+def values_of(entry: Entry, spans: Spans) -> dict[str, Any] | None:
+    """Return the values of a regular message in Kafka's JSON form, records as base64 text; None for any other."""
+    try:
+        return reader_of(entry)(spans.data, spans.start, spans.stop).value
+    except MalformedError:
+        if not is_regular(entry, spans):
+            return None
+    tree = build(entry, spans)
+    body: dict[str, Any] = value(tree.root, tree, Form())
+    return body

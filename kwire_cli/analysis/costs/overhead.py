@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.answer import MOST_ROWS, Answer, Chart, Column, Fact, Facts, Note, Table
+from kwire_cli.answer import MOST_ROWS, Answer, Chart, Column, Fact, Facts, Table
 from kwire_cli.facts.costs.columns import OUTSIDE, WITHIN
 from kwire_cli.facts.costs.limits import BY_KEY, LIMITS, PLACES
 from kwire_cli.facts.memory import Tables
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.costs.batching import Accumulators
-    from kwire_cli.analysis.costs.overlaid import Overlaid
     from kwire_cli.answer import Block, Row
     from kwire_cli.facts.costs.counting import Costs
     from kwire_cli.source.kafka.captured import Captured
@@ -88,26 +87,18 @@ _LIMITS = (
     Column("hard", "flag", wide=True),
     *(Column(name, "text" if name in {"file", "topic"} else "id", keep=2) for name in PLACES),
 )
-_CHANGES = (
-    Column("writtenBytes", "bytes", "as written"),
-    Column("bytes", "bytes"),
-    Column("change", "bytes"),
-    Column("changeShare", "share", "change"),
-)
 
 
 @dataclass
 class Overhead:
     """The bytes of inputs, with the tables that are wanted of them.
 
-    In a what-if, `costs` are those under the overlay, and `written` those of the input as it is. `file_bytes` are the
-    bytes of captures, packet headers included. `only_files` says that nothing but files of records was counted.
+    `file_bytes` are the bytes of captures, packet headers included. `only_files` says that nothing but files of records
+    was counted.
     """
 
     tables: Sequence[tuple[str, ...]]
     costs: Costs
-    overlaid: Overlaid | None = None
-    written: Costs | None = None
     accumulators: Accumulators | None = None
     file_bytes: int | None = None
     only_files: bool = False
@@ -129,8 +120,6 @@ class Overhead:
         tables = Tables(Redaction(self.costs.catalog), queries.values())
         try:
             tables.put_costs(self.costs)
-            if self.written:
-                tables.put_costs(self.written, "written_costs")
             tables.finish()
             return Answer(
                 "Where the bytes go", [*self._blocks(_Question(tables, queries, top), limits, records=records)]
@@ -148,7 +137,6 @@ class Overhead:
             yield asked.bytes(_named("by", names), names, messages=self.costs.messages, files=self.only_files)
         if asked.bytes_by(["kind"], "unpacked")[0]:
             yield asked.bytes("compressed", ("kind",), side="unpacked")
-        yield from self._changes(asked, whole)
         if batches and records:
             yield from _records(asked, owners, batches)
         if limits is not None and (largest := asked.rows("largest")):
@@ -187,26 +175,6 @@ class Overhead:
             bars = [(row["records_in_batch"], row["batches"]) for row in sizes]
             yield Chart("histogram", "Records in a batch", bars, "batches")
 
-    def _changes(self, asked: _Question, whole: Sequence[tuple[str, ...]]) -> Iterator[Block]:
-        """Yield the rows that an overlay changes, and how many messages were written again."""
-        overlaid = self.overlaid
-        if overlaid is None:
-            return
-        for names in whole if not self.only_files else ():
-            yield asked.changes(names)
-        what = "messages in records" if self.only_files else "bodies"
-        facts = [
-            Fact("rewrittenMessages", overlaid.rewritten, "count", "messages written again under the overlay"),
-            Fact("rewrittenBytesBefore", overlaid.before, "bytes", f"their {what} as written"),
-            Fact("rewrittenBytesAfter", overlaid.after, "bytes", f"their {what} under the overlay"),
-            Fact("rewrittenChange", overlaid.after - overlaid.before, "bytes", "change"),
-        ]
-        if overlaid.as_written:
-            facts.append(Fact("asWritten", dict(overlaid.as_written), "map", "messages that stay as they are written"))
-        yield Facts(facts)
-        if self.only_files:
-            yield Note("the records around them, and so the tables above, are as they are written")
-
 
 class _Question:
     """The queries over the tables of costs, and tables of their rows: at most `top` of each."""
@@ -244,12 +212,6 @@ class _Question:
             total = total | {"messages": messages}
         title = "" if side == "wire" else "inside compressed records (not in the total)"
         return self.table(name, by, (count, *_AMOUNTS), rows, total, title, is_cut=side == "wire")
-
-    def changes(self, by: Sequence[str]) -> Table:
-        """Return a table of the rows that an overlay changes."""
-        *rows, total = self.rows("changes", by=[*by])
-        title = "under the overlay (rows that change)"
-        return self.table(_named("changesBy", by), by, _CHANGES, rows, total, title)
 
     def table(
         self,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.costs.definition_costs import given_cost
 from kwire_cli.analysis.costs.forms import Form, Once
-from kwire_cli.analysis.costs.overlaid import given_cost
 from kwire_cli.spec.evolution.layout import layout_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kwire_cli.analysis.costs.overlaid import Cost
+    from kwire_cli.analysis.costs.definition_costs import Cost
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.model import MessageSpec
 

@@ -3,7 +3,6 @@
 import io
 import json
 from contextlib import closing
-from functools import cache
 from types import SimpleNamespace
 
 import pytest
@@ -17,11 +16,11 @@ from kwire_cli.analysis.costs.advice import MOST_TEXTS, Advising, Written, choos
 from kwire_cli.analysis.costs.advice_answer import strings, tagged
 from kwire_cli.analysis.costs.forms import Form, price
 from kwire_cli.analysis.costs.kept import Kept
-from kwire_cli.analysis.costs.messages import in_body, in_lines
-from kwire_cli.analysis.costs.overlaid import Overlaid
+from kwire_cli.analysis.costs.messages import in_body, in_lines, values_of
 from kwire_cli.analysis.costs.registry import GIVEN
 from kwire_cli.errors import InputError
 from kwire_cli.message.decoded import build, decode_spec
+from kwire_cli.message.encode import encode_spec
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.spec.overlay import load_text, read_overlay
@@ -55,17 +54,15 @@ def keys(advice):
     return {path: keys for layer in advice.layers.values() for path, keys in layer["fields"].items()}
 
 
-def under(overlay, catalog=CATALOG):
-    """Messages as they are under an overlay."""
-    return Overlaid(catalog, SimpleNamespace(message=cache(lambda name: overlay.laid(catalog.message(name)))))
-
-
 def rewritten(advice, messages):
-    """Bytes that the messages lose when `kwire overhead --overlay` writes them under the overlay of advice."""
-    overlaid = under(read_overlay(advice.overlay))
+    """Bytes that the messages lose when they are encoded under the overlay of advice."""
+    overlay, lost = read_overlay(advice.overlay), 0
     for each in messages:
-        overlaid.spans(each.name, each.version, each.entry, each.spans)
-    return overlaid.before - overlaid.after
+        value = values_of(each.entry, each.spans)
+        if value is not None and not each.guess:
+            spec = overlay.laid(CATALOG.message(each.name))
+            lost += each.size - len(encode_spec(spec, value, each.version))
+    return lost
 
 
 def partition(index):

@@ -1,19 +1,12 @@
-"""Definitions priced by themselves, and messages written again under an overlay."""
+"""What a change of a definition costs: default values, and given ones, written before and after it."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.forms import Form, Loss, Once, carried, price
-from kwire_cli.analysis.costs.registry import without_tags
-from kwire_cli.engine.python_source import MalformedError
-from kwire_cli.engine.reader import SKIP, reader_of
-from kwire_cli.engine.tree import build
-from kwire_cli.engine.values import Form as Shown, anomalies, value
-from kwire_cli.errors import EncodeError
+from kwire_cli.analysis.costs.forms import Form, Loss, price
 from kwire_cli.spec.evolution.layout import Stretches, layout_at
 from kwire_cli.spec.model import ZERO_UUID, default_value, fields_by_path
 
@@ -21,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.costs.forms import Price
-    from kwire_cli.engine.program import Entry
-    from kwire_cli.engine.spans import Spans
     from kwire_cli.spec.evolution.layout import FieldAt, StructAt
     from kwire_cli.spec.model import MessageSpec
 
@@ -242,98 +233,3 @@ def forms_to_compare(old: MessageSpec, new: MessageSpec) -> Iterator[tuple[Form,
     before, after = old.valid_versions.high, new.valid_versions.high
     if old.valid_versions and new.valid_versions and before != after:
         yield Form(f"the old version {before}", old, before), Form(f"the new version {after}", new, after)
-
-
-# Messages in a format that nobody speaks yet: their values are written again under overlaid definitions, and
-# what is counted are those bytes.
-
-
-def is_regular(entry: Entry, spans: Spans) -> bool:
-    """Return whether the values say everything that the bytes do.
-
-    They do if everything was read, and if any correct writer would write these very bytes.
-    """
-    try:
-        reader_of(entry, SKIP)(spans.data, spans.start, spans.stop)
-    except MalformedError:
-        return spans.lost < 0 and spans.used == spans.stop and not anomalies(build(entry, spans))
-    return True
-
-
-def values_of(entry: Entry, spans: Spans) -> dict[str, Any] | None:
-    """Return the values of a regular message in Kafka's JSON form, records as base64 text; None for any other."""
-    try:
-        return reader_of(entry)(spans.data, spans.start, spans.stop).value
-    except MalformedError:
-        if not is_regular(entry, spans):
-            return None
-    tree = build(entry, spans)
-    body: dict[str, Any] = value(tree.root, tree, Shown())
-    return body
-
-
-class Definitions(Protocol):
-    """Definitions of messages by name, such as a catalogue."""
-
-    def message(self, name: str) -> MessageSpec:
-        """Return the definition of a message."""
-
-
-class Overlaid:
-    """Messages of the definitions of `shipped` as those of `laid` have them.
-
-    `rewritten` counts the messages that were written again. `as_written` counts by reason the messages that stay as
-    they are although the overlay changes them. `before` and `after` are the bytes of both. Messages within messages
-    (Envelope, subscriptions, assignments) are bytes here, and stay.
-    """
-
-    def __init__(self, shipped: Definitions, laid: Definitions) -> None:
-        self.rewritten = self.before = self.after = 0
-        self.as_written: Counter[str] = Counter()
-        self._shipped, self._laid = shipped, laid
-        self._forms: dict[tuple[str, int], Form | None] = {}
-        self._whole: dict[tuple[str, int], Form] = {}
-        self._known: Once[Spans] = Once()
-
-    def form(self, message: str, version: int) -> Form | None:
-        """Return the form of a message under the overlay, or None if the overlay does not change the message."""
-        key = (message, version)
-        if key not in self._forms:
-            spec, shipped = self._laid.message(message), self._shipped.message(message)
-            self._forms[key] = None if spec == shipped else Form("overlay", spec, version)
-            self._whole[key] = Form("whole", without_tags(shipped), version)
-        return self._forms[key]
-
-    def spans(self, message: str, version: int, entry: Entry, spans: Spans, *, guess: bool = False) -> Spans:
-        """Return the spans of a message as it is under the overlay, or its own if it cannot be written again.
-
-        Raises EncodeError with the path of a value that the overlay has no room for.
-        """
-        form = self.form(message, version)
-        if form is None:
-            return spans
-        overlaid = spans
-        if guess:
-            self.as_written["of a version that is not known"] += 1
-        elif (values := values_of(entry, spans)) is None:
-            self.as_written["with anomalies"] += 1
-        else:
-            data = bytes(spans.data[spans.start : spans.stop])
-            overlaid = self._known.get((message, version), data, lambda: self._written(form, values))
-            self.rewritten += 1
-        self.before += spans.stop - spans.start
-        self.after += overlaid.stop - overlaid.start
-        return overlaid
-
-    def _written(self, form: Form, values: dict[str, Any]) -> Spans:
-        """Return the spans of the values under the overlay: first made whole, as a tag may have left out a default."""
-        found = price(form, carried(self._whole[form.spec.name, form.version], values).value)
-        path = f"{form.spec.name} {form.version}"
-        if found.lost:
-            first = found.lost[0]
-            raise EncodeError(
-                "the overlay has no place for this value", path=f"{path}: {first.path}", value=first.value
-            )
-        if found.spans is None:
-            raise EncodeError(f"{path}: {found.refusal}")
-        return found.spans
