@@ -6,16 +6,16 @@ the value of the query's column of the same name, in snake case.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.analysis.costs.batching import TRIED, batching_blocks
 from kwire_cli.answer import MOST_ROWS, Answer, Chart, Column, Fact, Facts, Table
 from kwire_cli.facts.costs.columns import OUTSIDE, WITHIN
 from kwire_cli.facts.costs.limits import BY_KEY, LIMITS, PLACES
 from kwire_cli.facts.memory import Tables
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.questions.traffic import queries_in
+from kwire_cli.questions.traffic import queries_in, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -120,6 +120,10 @@ class Overhead:
         tables = Tables(Redaction(self.costs.catalog), queries.values())
         try:
             tables.put_costs(self.costs)
+            if self.accumulators:
+                tables.create("tried", TRIED)
+                for row in self.accumulators.rows():
+                    tables.put("tried", row)
             tables.finish()
             return Answer(
                 "Where the bytes go", [*self._blocks(_Question(tables, queries, top), limits, records=records)]
@@ -144,7 +148,7 @@ class Overhead:
             reached = [_limit(places[limit.key], limits) for limit in LIMITS if limit.key in places]
             yield Table("limits", _LIMITS, reached, "limits")
         if self.accumulators:
-            yield from self.accumulators.blocks(asked.top)
+            yield from batching_blocks(asked.rows("batching"), asked.top)
 
     def _facts(self, total: Mapping[str, Any]) -> Facts:
         facts = [
@@ -230,16 +234,12 @@ class _Question:
         top = self.top if is_cut else None
         note = f"… and {len(rows) - top} more" if top is not None and len(rows) > top else ""
         dimensions = [Column(name, "id" if name in _NUMBERS else "text", absent=NONE) for name in by]
-        cells = [(*row["labels"], *_cells(columns, row)) for row in rows[:top]]
+        shown = rows[:top]
+        cells = [(*row["labels"], *cells) for row, cells in zip(shown, rows_of(columns, shown), strict=True)]
         last = None
         if total is not None:
-            last = (*("total", *("" for _ in by[1:]))[: len(by)], *_cells(columns, {**total, "bar": None}))
+            last = (*("total", *("" for _ in by[1:]))[: len(by)], *rows_of(columns, [{**total, "bar": None}])[0])
         return Table(name, (*dimensions, *columns), cells, title, last, None if top is not None else MOST_ROWS, note)
-
-
-def _cells(columns: Sequence[Column], row: Mapping[str, Any]) -> Row:
-    """Return the cells of a row by the names of columns."""
-    return tuple(row[re.sub("[A-Z]", lambda match: f"_{match[0].lower()}", column.name)] for column in columns)
 
 
 def _named(before: str, names: Sequence[str]) -> str:
@@ -268,13 +268,9 @@ def _records(asked: _Question, names: Sequence[str], batches: Mapping[str, Rows]
     if total["batches"]:
         for step in ("records", "bytes"):
             columns = (Column(f"{step}InBatch", "text", f"{step} in a batch"), *_OF_STEPS)
-            yield Table(
-                f"by{step.title()}InBatch",
-                columns,
-                [_cells(columns, row) for row in batches[step]],
-            )
-        yield Table("byCodec", _CODECS, [_cells(_CODECS, row) for row in batches["codec"]])
-        yield Table("contents", _CONTENTS, [_cells(_CONTENTS, row) for row in asked.rows("contents")])
+            yield Table(f"by{step.title()}InBatch", columns, rows_of(columns, batches[step]))
+        yield Table("byCodec", _CODECS, rows_of(_CODECS, batches["codec"]))
+        yield Table("contents", _CONTENTS, rows_of(_CONTENTS, asked.rows("contents")))
     facts = [
         Fact("notDecompressed", total["unread"], "count", "batches that could not be decompressed whole", "warning"),
         Fact("gaps", total["gaps"], "count", "gaps between batches", "warning"),
