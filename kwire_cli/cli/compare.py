@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
+from kwire_cli.analysis.costs.advice_answer import advice_answer
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.compare_advice import ADVICE_OPTIONS, AdviceOptions, advice_on
 from kwire_cli.cli.compare_messages import MESSAGE_OPTIONS, MessageForms, messages_compared, values_compared
@@ -98,7 +99,7 @@ def command(environment: Environment, options: Options) -> int:
         if options.advise:
             refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS), "does not go with --advise")
             advice = advice_on(environment, options, options.source)
-            return emit(environment, advice.answer(options.top, options.histograms), options)
+            return emit(environment, advice_answer(advice, options.top, options.histograms), options)
         refuse(options, ADVICE_OPTIONS, "needs --advise")
         return emit(environment, _compared(environment, options, options.source), options)
 

@@ -5,26 +5,16 @@ from __future__ import annotations
 import io
 from collections import Counter
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from kwire_cli.analysis.costs.comparison_answer import Compared
-from kwire_cli.analysis.costs.form_comparison import (
-    FLEXIBLE,
-    Choice,
-    Comparing,
-    Comparison,
-    check_fields,
-    concerns,
-    header_difference,
-    highest,
-)
-from kwire_cli.analysis.costs.forms import Form, price_as_given
+from kwire_cli.analysis.costs.form_comparison import Comparing, Comparison, header_difference
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
-from kwire_cli.analysis.costs.times import Times, measure_times
+from kwire_cli.analysis.costs.registry import FLEXIBLE, Choice, check_fields, concerns, highest
 from kwire_cli.cli.capture_inputs import Choice as LineChoice
 from kwire_cli.cli.completers import (
     complete_field_paths,
@@ -42,7 +32,6 @@ from kwire_cli.cli.options import (
     Choosing,
     Definitions,
     Messages,
-    Secrets,
     Verbose,
     message_option,
     version_option,
@@ -69,13 +58,13 @@ if TYPE_CHECKING:
 EVERY_ENCODING = ("packed", "upacked")
 MESSAGE_OPTIONS = (
     *("versions", "flexible", "all_tagged", "encodings", "field_paths", "overlays", "cases", "by_field"),
-    *("values", "brokers", "topics", "partitions", "replicas", "counts", "show_secrets"),
+    *("values", "brokers", "topics", "partitions", "replicas", "counts"),
 )
 """Fields of MessageForms that only messages have a use for."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
+class MessageForms(Captures, Choosing, Messages, Definitions, Verbose):
     """Options for the compared messages and their forms."""
 
     versions: str | None = option("--versions", metavar="A-B|all", help="Compare with these versions.")
@@ -104,7 +93,6 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
     )
     cases: bool = flag("--cases", rare=True, help="Show the best and worst case of encodings and overlays too.")
     by_field: bool = flag("--by-field", help="Show the bytes of each field.")
-    times: bool = flag("--times", rare=True, help="Measure how long each form takes to encode and to decode.")
     message: str | None = message_option("Name the message of --values, of generated values, or of a body.")
     version: int | None = version_option("Compare the others with this version.  [default: the highest]")
     values: str | None = option(
@@ -153,9 +141,6 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
         multiple=True,
         help="Generate this many elements of an array, or bytes of a text.",
     )
-    show_secrets: bool = flag(
-        "--show-secrets", rare=True, section="Output", help="Show values that cannot be encoded, even secret ones."
-    )
 
     @property
     def chooses(self) -> bool:
@@ -185,8 +170,7 @@ def _answer(environment: Environment, options: MessageForms, result: Compared) -
     for reason, number in result.skipped.items():
         environment.note(f"kwire: skipped: {number} {reason}")
     result.flexible_headers = _headers(options.catalog, result.comparisons)
-    side_by_side = result.comparisons[0].version is None
-    return result.answer(by_field=options.by_field or side_by_side)
+    return result.answer(by_field=options.by_field)
 
 
 def _headers(catalog: Catalog, comparisons: list[Comparison]) -> int:
@@ -196,7 +180,7 @@ def _headers(catalog: Catalog, comparisons: list[Comparison]) -> int:
     return sum(
         comparison.given.messages * header_difference(catalog, catalog.message(comparison.message))
         for comparison in comparisons
-        if comparison.message and comparison.version is not None
+        if comparison.message
     )
 
 
@@ -215,7 +199,6 @@ def _note_held(environment: Environment, options: MessageForms, spec: MessageSpe
 
 def _comparing(options: MessageForms, specs: list[MessageSpec], version: int, *, several: bool) -> Comparing:
     """Return the Comparing that prices messages in the requested forms, by default in the most telling ones."""
-    hides = not options.show_secrets
     if options.paths and not options.encodings:
         raise click.UsageError("--paths needs an --encoding")
     if options.cases and options.chooses and not (options.encodings or options.overlays):
@@ -225,7 +208,7 @@ def _comparing(options: MessageForms, specs: list[MessageSpec], version: int, *,
     if not options.chooses:
         valid = () if several else tuple(other for other in specs[0].valid_versions.each() if other != version)
         most = Choice(valid, ends=several, both_ways=True, tagged=True, encodings=EVERY_ENCODING, cases=options.cases)
-        return Comparing(most, hides=hides)
+        return Comparing(most)
     overlays = tuple((Path(name).stem, load_overlay(name)) for name in options.overlays)
     for name, overlay in overlays:
         if not several and not concerns(overlay, specs[0]):
@@ -239,7 +222,7 @@ def _comparing(options: MessageForms, specs: list[MessageSpec], version: int, *,
         cases=options.cases,
         overlays=overlays,
     )
-    return Comparing(choice, hides=hides)
+    return Comparing(choice)
 
 
 def _versions(text: str | None, spec: MessageSpec | None) -> tuple[int, ...]:
@@ -301,9 +284,7 @@ def _of_values(environment: Environment, options: MessageForms, argument: str) -
         prices.add_values(spec, version, values.written(spec))
     except EncodeError as error:
         raise InputError(f"{spec.name} {version}: {error}", file=values.name) from None
-    comparisons = [*prices.found.values()]
-    times = _times(options, comparisons[0], values.written(spec))
-    return Compared(f"values of {values.name or 'the argument'}", comparisons, times=times)
+    return Compared(f"values of {values.name or 'the argument'}", [*prices.found.values()])
 
 
 def _of_generated(
@@ -323,9 +304,8 @@ def _of_generated(
         )
         for chosen in combinations(ranges | paths)
     ]
-    if len(messages) > 1 and (options.by_field or options.times):
-        name = "--by-field" if options.by_field else "--times"
-        raise click.UsageError(f"{name} needs a single message, and these ranges make several")
+    if len(messages) > 1 and options.by_field:
+        raise click.UsageError("--by-field needs a single message, and these ranges make several")
     comparisons, values = list[Comparison](), None
     for number, (_, message_counts) in enumerate(messages):
         caller.progress(spec.name, number, len(messages), "messages")
@@ -337,19 +317,11 @@ def _of_generated(
         comparisons += prices.found.values()
     caller.done()
     if len(messages) == 1:
-        times = _times(options, comparisons[0], values)
-        return Compared(_generated(messages[0][1]), comparisons, values=values, times=times)
+        return Compared(_generated(messages[0][1]), comparisons, values=values)
     several = {name for name, chosen in (ranges | paths).items() if len(chosen) > 1}
     varied = [{name: number for name, number in chosen.items() if name in several} for chosen, _ in messages]
     fixed = {name: number for name, number in messages[0][0].items() if name not in several}
     return Compared(_generated(fixed), comparisons, varied)
-
-
-def _times(options: MessageForms, comparison: Comparison, value: Any) -> list[Times]:
-    """Return the times of the forms that hold the only message, if they are wanted."""
-    if not options.times:
-        return []
-    return measure_times([total.form for total in comparison.sums.values() if total.form and total.messages], value)
 
 
 def _generated(message_counts: dict[str, int]) -> str:
@@ -368,58 +340,46 @@ def _message(catalog: Catalog, name: str | None, version: int | None) -> tuple[M
 # Messages in bytes: bodies, frames, and those of captures.
 
 
-class Found(NamedTuple):
-    """A message: the number of its input, what to call it, and what it is, decoded whole."""
-
-    source: int
-    label: str
-    decoded: Decoded
-
-
 def _of_inputs(
     environment: Environment, options: MessageForms, sources: tuple[str, ...], inputs: Iterable[Opened]
 ) -> Compared:
     skipped: Counter[str] = Counter()
     read: Read = []
     remaining = _messages(options, inputs, skipped, read)
-    ahead = [*islice(remaining, 3)]
+    ahead = [*islice(remaining, 2)]
     if not ahead:
         unpriced = ", ".join(f"{number} {reason}" for reason, number in skipped.items())
         raise empty_inputs(read) or InputError(
             f"{missing_names(sources)}there is no message to price{f' ({unpriced})' if unpriced else ''}; --api or "
             "--message, and --message-version, say what the bytes are"
         )
-    if options.times and len(ahead) > 1:
-        raise click.UsageError("--times needs a single message; --frames or --filter choose one of a capture")
-    if len(ahead) == 2 and ahead[0].source != ahead[1].source:
-        return _side_by_side(ahead[0].decoded, ahead[1].decoded, [body.label for body in ahead], options, skipped)
-    first = ahead[0].decoded
+    label, first = ahead[0]
     prices = _comparing(options, [first.spec], first.version, several=len(ahead) > 1)
     if len(ahead) == 1:
         _note_held(environment, options, first.spec)
-    for body in ahead:
-        prices.add(body.decoded)
-    for body in remaining:
-        prices.add(body.decoded)
+    for _, decoded in chain(ahead, remaining):
+        prices.add(decoded)
     if options.paths:
         check_fields([*prices.specs.values()], prices.choice.fields)
-    label = ahead[0].label if len(ahead) == 1 else f"{prices.messages} messages of {', '.join(sources) or 'the input'}"
-    comparisons = [*prices.found.values()]
-    return Compared(label, comparisons, skipped=skipped, times=_times(options, comparisons[0], first.value))
+    if len(ahead) > 1:
+        label = f"{prices.messages} messages of {', '.join(sources) or 'the input'}"
+    return Compared(label, [*prices.found.values()], skipped=skipped)
 
 
-def _messages(options: MessageForms, inputs: Iterable[Opened], skipped: Counter[str], read: Read) -> Iterator[Found]:
-    """Yield the bodies that were decoded whole by their own version, as they come; the others count in `skipped`.
+def _messages(
+    options: MessageForms, inputs: Iterable[Opened], skipped: Counter[str], read: Read
+) -> Iterator[tuple[str, Decoded]]:
+    """Yield the bodies that were decoded whole by their own version, with the names of their inputs.
 
-    Inputs are added to `read` at their ends.
+    The others count in `skipped`. Inputs are added to `read` at their ends.
     """
-    choice = LineChoice(options, options.catalog, show_secrets=options.show_secrets)
-    for number, opened in enumerate(inputs):
+    choice = LineChoice(options, options.catalog)
+    for opened in inputs:
         for decoded in _bodies(opened, choice):
             if (reason := _unpriced(decoded)) or not decoded:
                 skipped[reason] += 1
             else:
-                yield Found(number, opened.label, decoded)
+                yield opened.label, decoded
         read.append((opened.label, opened.emptiness))
 
 
@@ -441,18 +401,3 @@ def _unpriced(decoded: Decoded | None) -> str:
         return "not decoded completely by their own version"
     lossy = any(anomaly.code == "INVALID_UTF8" for anomaly in decoded.anomalies)
     return "with text that is not UTF-8" if lossy else ""
-
-
-def _side_by_side(a: Decoded, b: Decoded, labels: list[str], options: MessageForms, skipped: Counter[str]) -> Compared:
-    """Compare two messages, each as it was given: the second stands as another form of the first."""
-    if options.chooses:
-        raise click.UsageError(
-            "two messages are compared as they are; options that choose encodings are for one message, or for a capture"
-        )
-    names = [f"{decoded.message} {decoded.version}" for decoded in (a, b)]
-    short = [Path(label).name for label in labels]
-    labels = short if short[0] != short[1] else [f"{label} ({number})" for number, label in enumerate(short, 1)]
-    comparison = Comparison(names[0] if names[0] == names[1] else " and ".join(names), None)
-    first = price_as_given(Form(labels[0], a.spec, a.version), a)
-    comparison.add(first, [price_as_given(Form(labels[1], b.spec, b.version), b)])
-    return Compared(f"{labels[0]} against {labels[1]}", [comparison], skipped=skipped)

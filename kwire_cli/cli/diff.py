@@ -12,8 +12,8 @@ from click.shell_completion import CompletionItem
 from kwire_cli.analysis.comparison.copies import compared, copies_answer
 from kwire_cli.analysis.comparison.definitions import Difference, definitions_answer
 from kwire_cli.analysis.comparison.history import history_answer
+from kwire_cli.analysis.costs.definition_costs import costs, forms_to_compare
 from kwire_cli.analysis.costs.forms import Form
-from kwire_cli.analysis.costs.overlaid import costs, forms_to_compare
 from kwire_cli.analysis.costs.traffic_prices import Change, price_traffic
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_message, complete_version

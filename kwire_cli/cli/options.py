@@ -126,41 +126,6 @@ class OverlaidDefinitions(Definitions):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class WhatIf(Definitions):
-    """Message definitions, and overlays to count the same values under."""
-
-    SECTION: ClassVar[str] = "Input"
-
-    overlays: tuple[str, ...] = option(
-        "--overlay",
-        rare=True,
-        multiple=True,
-        metavar="NAME|FILE",
-        shell_complete=complete_overlay,
-        help="Count the same values under this overlay too; see docs/specs.md.",
-    )
-    overlaid_input: bool = flag("--overlaid-input", rare=True, help="Read the input as already encoded with --overlay.")
-
-    def __post_init__(self) -> None:
-        if self.overlaid_input and not self.overlays:
-            raise click.UsageError("--overlaid-input is of an --overlay")
-
-    @cached_property
-    def _laid(self) -> Catalog:
-        return catalog(self.specs, self.kafka, self.overlays)
-
-    @cached_property
-    def catalog(self) -> Catalog:
-        """The definitions of the input."""
-        return self._laid if self.overlaid_input else catalog(self.specs, self.kafka)
-
-    @property
-    def laid(self) -> Catalog | None:
-        """The definitions of the what-if; None if there is no overlay, or if the input has that form."""
-        return self._laid if self.overlays and not self.overlaid_input else None
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Framing(Printing):
     """Options for reading bytes outside of captures: --request, --response, --input and --framed."""
 

@@ -14,9 +14,18 @@ from kwire_cli.cli.completers import complete_dimensions, complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, Terminal, not_understood, note_links, reading_of, refuse_unfit
-from kwire_cli.cli.options import Captures, Choosing, Decompression, Messages, RecordSets, Report, Verbose, WhatIf
+from kwire_cli.cli.options import (
+    Captures,
+    Choosing,
+    Decompression,
+    Messages,
+    OverlaidDefinitions,
+    RecordSets,
+    Report,
+    Verbose,
+)
 from kwire_cli.cli.typed_options import Printing, argument, flag, option, size_of, takes
-from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.errors import InputError
 from kwire_cli.facts.costs.columns import DIMENSIONS, owners_of
 from kwire_cli.facts.costs.counting import Costs, number_of
 from kwire_cli.facts.costs.limits import NAMES
@@ -30,7 +39,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.costs.batching import Accumulators
     from kwire_cli.facts.costs.subjects import Message
     from kwire_cli.source.capture_inputs import CaptureInput
-    from kwire_cli.source.log_inputs import LogFile, LogInput
+    from kwire_cli.source.log_inputs import LogInput
     from kwire_cli.source.reading import Opened
 
 _TAKES = READABLE - {Kind.REQUEST_LOG, Kind.LOG_FILE}
@@ -115,7 +124,17 @@ class Counted(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(
-    Tables, Choosing, Counted, Batching, Report, Messages, Captures, RecordSets, Decompression, WhatIf, Verbose
+    Tables,
+    Choosing,
+    Counted,
+    Batching,
+    Report,
+    Messages,
+    Captures,
+    RecordSets,
+    Decompression,
+    OverlaidDefinitions,
+    Verbose,
 ):
     """Options of `kwire overhead`."""
 
@@ -256,31 +275,12 @@ class Counting:
         options = self.options
         accumulators, names = _accumulators(options), grouping(tables)
         on_records = accumulators.add if accumulators else None
-        overlaid, written = None, None
-        if options.laid:
-            from kwire_cli.analysis.costs.overlaid import Overlaid  # start-up counts
-
-            overlaid = Overlaid(options.catalog, options.laid)
-            written = Costs(options.catalog, names, options.limits)
-        costs = Costs(options.catalog, names, options.limits, overlaid, on_records, named=self._numbered)
-        return Overhead(tables, costs, overlaid, written, accumulators, only_files=True)
+        costs = Costs(options.catalog, names, options.limits, on_records, named=self._numbered)
+        return Overhead(tables, costs, accumulators, only_files=True)
 
     def _numbered(self, subject: Message) -> dict[str, Any]:
         """Return the name of a message: its number in its input."""
         return {"frame": self._bodies} if isinstance(subject, Decoded) else number_of(subject)
-
-    def _add(self, overhead: Overhead, subject: Message, place: str) -> None:
-        """Count a line of a capture, a frame or a body.
-
-        Raises InputError with the place if the overlay has no room for a value.
-        """
-        try:
-            overhead.costs.add(subject)
-        except EncodeError as error:
-            raise InputError(f"{place}: {error}") from None
-        if overhead.written:
-            overhead.written.file = overhead.costs.file
-            overhead.written.add(subject)
 
     def _segments(self, opened: LogInput) -> None:
         options = self.options
@@ -296,32 +296,13 @@ class Counting:
             form = options.record_format or "auto"
             for at in overhead.costs.records(content, topic, file.partition, form):
                 opened.caller.progress(file.label, at, len(content))
-                if opened.caller.stopped and not overhead.written:
+                if opened.caller.stopped:
                     break
-            if overhead.written:
-                for _ in overhead.written.records(content, topic, file.partition, form):
-                    pass
-                self._messages_in_records(overhead, opened, file)
             if opened.caller.stopped:
                 break
         opened.caller.done()
         if self._overhead is None:
             raise InputError("there is no partition of this topic", file=opened.label)
-
-    def _messages_in_records(self, overhead: Overhead, opened: LogInput, file: LogFile) -> None:
-        """Count Kafka's own messages in records as they would be under the overlay.
-
-        The records around the messages stay as they are.
-        """
-        from kwire_cli.analysis.costs.advice_values import in_batches  # start-up counts
-
-        overlaid = overhead.overlaid
-        for message in in_batches(file.items(file.source(opened.how), opened.caller)):
-            try:
-                if overlaid:
-                    overlaid.spans(message.name, message.version, message.entry, message.spans, guess=message.guess)
-            except EncodeError as error:
-                raise InputError(str(error), file=file.label) from None
 
     def _capture(self, opened: CaptureInput, choice: Choice) -> None:
         """Count a capture, or all files of a capture point."""
@@ -330,25 +311,21 @@ class Counting:
         for line in choice.among(opened.subjects()):
             if opened.point is not None and (own := line.where.file) != costs.file:
                 costs.file, costs.largest.place = own, {"file": own}
-            if overhead.written:
-                self._add(overhead, line, f"{opened.label}: frame {line.number}")
-            else:
-                add(line)
+            add(line)
         chosen = choice.chooses or self.options.port is not None
         self.decodable = self.decodable or costs.messages > before or chosen
         overhead.file_bytes = (overhead.file_bytes or 0) + sum(sizes(opened.files))
 
     def _messages(self, opened: Opened) -> None:
         """Count frames, or bodies alone."""
-        overhead = self._of("frames", opened.name)
-        name, self._bodies = opened.name or "input", 0
+        costs, self._bodies = self._of("frames", opened.name).costs, 0
         for subject in opened.subjects():
             if isinstance(subject, Decoded):
                 self._bodies += 1
-                self._add(overhead, checked(subject), f"{name}: body {self._bodies}")
+                costs.add(checked(subject))
                 self.decodable = True
                 continue
-            self._add(overhead, subject, f"{name}: frame {subject.number}")
+            costs.add(subject)
             self.decodable = self.decodable or subject.kind != "unknown"
             if subject.guess:
                 opened.caller.note(

@@ -252,12 +252,10 @@ class Tables:
         self.connection.execute(f"insert into {table} ({names}) select {names} from incoming")  # noqa: S608 - our own names
         self.connection.unregister("incoming")
 
-    def put_costs(self, costs: Costs, table: str = "costs") -> None:
-        """Add what was counted, the bytes of messages to a table of the columns of `costs`."""
+    def put_costs(self, costs: Costs) -> None:
+        """Add what was counted to the tables of costs."""
         for name, row in costs.rows():
-            if name == "costs":
-                self.put(table, row)
-            elif table == "costs" and self.takes(name):
+            if self.takes(name):
                 self.put(name, row)
 
     def learn(self, capture: str | None, names: Names) -> None:

@@ -42,7 +42,7 @@ from kwire_cli.source.text.reading import frames_in, recognised_binary
 from kwire_cli.stores import exists, is_folder, path_of, refuse_unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
@@ -188,11 +188,10 @@ class Inputs:
         how: Reading,
         caller: Caller,
         takes: Collection[Kind],
-        names: Mapping[str, str],
         *,
         waits: bool,
     ) -> None:
-        self._waits, self._how, self._caller, self._takes, self._names = waits, how, caller, takes, names
+        self._waits, self._how, self._caller, self._takes = waits, how, caller, takes
         self._listed: set[str] = set()
         if Kind.CAPTURE in takes and any(map(is_folder, arguments)):
             arguments = self._with_captures(arguments)
@@ -256,7 +255,7 @@ class Inputs:
         for source in sources(arguments, caller, BYTES):
             name = None
             if isinstance(source, str):
-                name = STANDARD_INPUT if source == "-" else self._names.get(source, source)
+                name = STANDARD_INPUT if source == "-" else source
             given = source if isinstance(source, bytes) else self._given(source)
             try:
                 with not_files(arguments if name is None and how.form == "auto" else ()):
@@ -286,7 +285,6 @@ def open_inputs(
     caller: Caller | None = None,
     *,
     takes: Collection[Kind] = READABLE,
-    names: Mapping[str, str] | None = None,
     waits: bool = False,
 ) -> Inputs:
     """Open the inputs of a command line: files, folders, URLs, `-` for standard input, or text.
@@ -300,7 +298,6 @@ def open_inputs(
         how: What the caller knows of the inputs.
         caller: Who reads. By default there is no standard input, and nobody is told anything.
         takes: The kinds that the caller has a use for.
-        names: What to call files in place of their paths.
         waits: Whether to wait for the first bytes of standard input before any input is opened, so that it counts as
             a capture only if it is one. A caller that shows inputs one by one has no time for that.
 
@@ -308,7 +305,7 @@ def open_inputs(
         The inputs. Iterating raises InputError if an input cannot be read or is of a kind that is not among `takes`.
 
     """
-    return Inputs(arguments, how, caller or Caller(), takes, names or {}, waits=waits)
+    return Inputs(arguments, how, caller or Caller(), takes, waits=waits)
 
 
 # The arguments of a command line: names of files, or the input itself.

@@ -1,14 +1,8 @@
-"""Advice from the command line: the overlay that it writes, what overhead says of that, and the pages that show
-both.
-"""
+"""Advice from the command line: the overlay that it writes, what compare says of that, and the pages that show both."""
 
-import csv
 import gzip
-import io
 import json
-import re
 
-import pytest
 from kit.captures import SAMPLES
 from kit.commands import ROOT, json_of, kwire, refusal_of, shell
 from kit.logs import line
@@ -16,7 +10,6 @@ from kit.logs import line
 from kwire_cli.analysis.costs.forms import widths
 from kwire_cli.spec.overlay import FIELD_KEYS
 
-SHARED = ROOT.parent / "shared" / "real"
 LOG = SAMPLES / "request-logs" / "kafka-request.log"
 LOGS = [SAMPLES / "segments", SAMPLES / "logs"]
 PAGES = [ROOT / "docs" / "specs.md", ROOT / "docs" / "compare.md"]
@@ -24,14 +17,6 @@ PAGES = [ROOT / "docs" / "specs.md", ROOT / "docs" / "compare.md"]
 
 def advise(*words, **streams):
     return json_of("compare", "--advise", *words, **streams)
-
-
-@pytest.mark.parametrize("path", [*LOGS, pytest.param(SHARED / "own" / "segments", marks=pytest.mark.shared)], ids=str)
-def test_overhead_confirms_what_messages_in_records_save(path, tmp_path):
-    saving = advise("--write-overlay", tmp_path / "mine.json", path)["facts"]["saving"]
-    facts = json_of("overhead", "--overlay", tmp_path / "mine.json", path)["facts"]
-    assert facts["rewrittenBytesBefore"] - facts["rewrittenBytesAfter"] == saving > 0
-    assert facts["inputBytes"] == facts["bytes"]
 
 
 def test_request_logs_are_advised_on():
@@ -92,55 +77,40 @@ def test_an_overlay_that_can_not_be_written(tmp_path):
     )
 
 
-def test_overhead_counts_what_the_overlay_of_advice_saves(tmp_path):
+def test_compare_counts_what_the_overlay_of_advice_saves(tmp_path):
     path, overlay = SAMPLES / "captures" / "midstream.pcap", tmp_path / "advice.json"
     facts = advise("--write-overlay", overlay, path)["facts"]
     about = json.loads(overlay.read_text())["about"]
     assert about.startswith("Drawn by kwire compare --advise from 230 messages")
-    assert facts["saving"] > 0
-    assert json_of("overhead", "--overlay", overlay, path)["facts"]["rewrittenChange"] == -facts["saving"]
+    total = {row["form"]: row for row in json_of("compare", "--overlay", overlay, path)["tables"]["total"]}
+    assert -total["overlay advice"]["difference"] == facts["saving"] > 0
 
 
-def test_a_value_without_room_is_an_error_with_its_frame(tmp_path):
+def test_a_value_without_room_is_refused_with_its_path(tmp_path):
     overlay = tmp_path / "narrow.json"
     overlay.write_text('{"messages": {"FetchRequest": {"fields": {"maxBytes": {"encoding": "packed16"}}}}}')
-    assert re.search(
-        r"ipv6\.pcap: frame \d+: FetchRequest \d+: maxBytes: 52428800 does not fit int32 written as packed16",
-        refusal_of("overhead", "--overlay", overlay, SAMPLES / "captures" / "ipv6.pcap"),
-    )
+    path = SAMPLES / "captures" / "ipv6.pcap"
+    [row] = json_of("compare", "--overlay", overlay, "--filter", "api == Fetch", path)["tables"]["refused"]
+    assert row["why"] == "maxBytes: 52428800 does not fit int32 written as packed16"
 
 
-@pytest.mark.parametrize(("version", "reason"), [(9, "of a version that is not known"), (4, "with anomalies")])
-def test_what_stays_as_it_is_is_counted_by_its_reason(version, reason):
-    body = ("--message", "HeartbeatRequest", "--message-version", version, "0267000000000261")
-    facts = json_of("overhead", "--overlay", "all-packed", *body)["facts"]
-    assert facts["asWritten"] == {reason: 1}
-    assert (facts["inputBytes"], facts["bytes"], facts["rewrittenChange"]) == (8, 8, 0)
+def test_messages_in_records_are_advised_on():
+    for path in LOGS:
+        assert advise(path)["facts"]["saving"] > 0
 
 
-def test_changes_have_what_rows_are_as_written():
-    command = ("overhead", "--by", "field", "--overlay", "metadata-tagged", SAMPLES / "captures" / "ipv6.pcap")
-    rows = [*csv.DictReader(io.StringIO(kwire(*command, "--format", "csv", "--table", "changesByField").out))]
-    facts = json_of(*command)["facts"]
-    assert sum(int(row["change"]) for row in rows) == facts["bytes"] - facts["inputBytes"] < 0
-    assert all(int(row["bytes"]) - int(row["writtenBytes"]) == int(row["change"]) for row in rows)
-    gone = next(row for row in rows if row["field"] == "MetadataResponse.throttleTimeMs")
-    assert (gone["bytes"], gone["change"]) == ("0", f"-{gone['writtenBytes']}")
-
-
-def test_input_that_is_in_the_form_of_the_overlay():
+def test_overhead_reads_input_in_the_form_of_an_overlay():
     frame = SAMPLES / "frames" / "metadata-v13-response.hex"
     said = ("--api", "Metadata", "--message-version", 13)
     laid = shell(
         f"kwire decode --records base64 --api Metadata --message-version 13 {frame}"
         " | kwire encode --overlay metadata-upacked"
     ).strip()
-    what_if = json_of("overhead", "--overlay", "metadata-upacked", *said, frame)
-    done = json_of("overhead", "--overlay", "metadata-upacked", "--overlaid-input", *said, laid)
-    assert done["facts"]["inputBytes"] == done["facts"]["bytes"] == what_if["facts"]["bytes"]
-    assert done["tables"]["byField"] == what_if["tables"]["byField"]
-    assert "changesByField" in what_if["tables"]
-    assert "changesByField" not in done["tables"]
+    compared = json_of("compare", "--overlay", "metadata-upacked", *said, frame)["tables"]["forms"]
+    done = json_of("overhead", "--overlay", "metadata-upacked", *said, laid)
+    assert done["facts"]["bytes"] == done["facts"]["inputBytes"] == len(laid) // 2
+    before = json_of("overhead", *said, frame)["facts"]["bytes"]
+    assert before - done["facts"]["bytes"] == -compared[1]["difference"] > 0
 
 
 def test_the_pages_name_everything():

@@ -13,8 +13,8 @@ from kwire_cli.spec.model import ZERO_UUID
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from kwire_cli.analysis.costs.definition_costs import Cost
     from kwire_cli.analysis.costs.forms import Form
-    from kwire_cli.analysis.costs.overlaid import Cost
     from kwire_cli.analysis.costs.traffic_prices import PricedMessages
     from kwire_cli.answer import Block, Row
     from kwire_cli.spec.evolution.changes import Change, Part

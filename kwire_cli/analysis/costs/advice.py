@@ -1,118 +1,241 @@
-"""Advice: which encodings and tags would have paid, drawn from messages and priced on them."""
+"""Advice: the encodings and tags that would have saved bytes in real messages.
+
+The messages are written in the forms of `registry.advice_forms`: all integers in each encoding, all fields tagged that
+can be, both, and no field tagged. `fields_of` adds up the bytes of each field in each form, and `choose` keeps the form
+in which a field took the fewest. The choices are an overlay. A tag may lengthen the size of what is around it, so the
+saving of the overlay is not the sum of these differences: the messages are written once more, under the overlay.
+
+Advice that fits its own input proves little. So the first half of the messages gets a plan too, which is tried on the
+other half. The messages are in a temporary file meanwhile, since they are written twice.
+"""
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, Any
+import json
+from collections import Counter
+from dataclasses import dataclass, field as dataclass_field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.advice_plan import (
-    NEARLY_ALWAYS,
-    best,
-    bytes_now,
-    bytes_under,
-    choose,
-    default_share,
-    overlay_document,
-    tag_saving,
-)
-from kwire_cli.analysis.costs.forms import widths
-from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table
-from kwire_cli.errors import counted
-from kwire_cli.spec.reading import OWN_WIDTH
+from kwire_cli.analysis.costs.forms import Form, by_leaf, price
+from kwire_cli.analysis.costs.kept import Kept
+from kwire_cli.analysis.costs.messages import is_regular, values_of
+from kwire_cli.analysis.costs.registry import GIVEN, UNTAGGED, WAYS, advice_forms, next_tags, taggable
+from kwire_cli.engine.spans import walk
+from kwire_cli.facts.costs.ledger import Ledger
+from kwire_cli.spec.evolution.layout import layout_at
+from kwire_cli.spec.model import fields_by_path
+from kwire_cli.spec.overlay import read_overlay
+from kwire_cli.spec.reading import ENCODABLE_TYPES
+from kwire_cli.structs.numbers import Varint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.costs.advice_plan import Plan
-    from kwire_cli.analysis.costs.advice_values import Cell, Field, Fields, Key, Seen, Texts
-    from kwire_cli.answer import Block, Row
+    from kwire_cli.analysis.costs.messages import Message
+    from kwire_cli.analysis.costs.registry import Way
+    from kwire_cli.engine.spans import Spans
+    from kwire_cli.facts.costs.ledger import Row
     from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.evolution.layout import Wire
+    from kwire_cli.spec.model import MessageSpec
+
+Key = tuple[str, str]
+"""The name of a message, and the path of a field as in a ledger: the elements of an array of integers end in []."""
+NEARLY_ALWAYS = 0.9
+"""The share of values at their default from which on a tag is proposed."""
+MOST_TEXTS = 4096
+"""Different strings of one field that are told apart."""
 
 
-# The advice as plain data: what each integer costs under each encoding, what could be tagged or need not be,
-# which strings repeat, and what pays.
+# What writing them tells.
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
-    """The values from `low` to `high`, which an encoding writes in so many bytes, and how many there were of them."""
-
-    low: int
-    high: int
-    bytes: int
-    count: int
+Texts = Counter[tuple[bytes, int]]
+"""The strings of one field by hash and size; the hash is empty beyond the first MOST_TEXTS different ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Integers:
-    """The integers of one field: their bytes now and under each encoding of the field's width, and the share of them
-    that is negative.
-
-    `best` is what takes the fewest bytes: "as it is", an encoding, "tagged", or an encoding and tagged; `saving` what
-    that saves.
+@dataclass(slots=True)
+class Written:
+    """Messages in every form of advice: the bytes of fields by (message, version, form), strings by field, and by
+    (message, path, encoding) the widths of integers, each with whether they are negative.
     """
 
-    message: str
-    path: str
-    type: str
-    count: int
-    negative: float
-    bytes: int
-    under: dict[str, int]
-    best: str
-    saving: int
-    signed: tuple[Bin, ...]
-    unsigned: tuple[Bin, ...]
+    ledger: Ledger = dataclass_field(default_factory=Ledger)
+    texts: dict[Key, Texts] = dataclass_field(default_factory=dict)
+    widths: dict[tuple[str, str, str], Counter[tuple[int, bool]]] = dataclass_field(default_factory=dict)
+
+    def add(self, message: str, form: Form, spans: Spans, times: int) -> None:
+        """Count a message in a form."""
+        self.ledger.add_spans((message, form.version, form.name), "", by_leaf, spans, times)
+        if form.name not in {GIVEN, "packed", "upacked"}:
+            return
+        data, start = spans.data, spans.start
+        for node, value, end in zip(spans.node, spans.value, spans.end, strict=True):
+            leaf = spans.program.leaves[node]
+            if form.name == GIVEN:
+                if leaf.kind == "string":
+                    texts = self.texts.setdefault((message, leaf.path), Texts())
+                    text = blake2b(data[value:end], digest_size=16).digest(), end - value
+                    texts[text if text in texts or len(texts) < MOST_TEXTS else (b"", end - value)] += times
+            elif isinstance(leaf.decl, Varint) and leaf.kind in ENCODABLE_TYPES:
+                cells = self.widths.setdefault((message, leaf.path, form.name), Counter())
+                cells[end - start, leaf.decl.read(data[start:end]) < 0] += times
+            start = end
+
+    def merge(self, other: Written) -> None:
+        """Count other messages too."""
+        self.ledger.merge(other.ledger)
+        for key, texts in other.texts.items():
+            self.texts.setdefault(key, Texts()).update(texts)
+        for place, cells in other.widths.items():
+            self.widths.setdefault(place, Counter()).update(cells)
+
+    def negative_share(self, keys: Sequence[Key]) -> float:
+        """Return the share of negative values among the integers of some fields."""
+        cells = Counter[bool]()
+        for message, path in keys:
+            for (_, negative), times in self.widths.get((message, path, "packed"), {}).items():
+                cells[negative] += times
+        return cells[True] / cells.total() if cells else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Taggable:
-    """A mandatory field that is nearly always at its default: of so many values, this share. A tag would save these
-    bytes, its headers counted.
+@dataclass(slots=True)
+class Field:
+    """A field of a message: its values, and its bytes by form, without and with those of its tags.
+
+    `taggable` counts the values that could be tagged, `at_default` those of them that a tag would leave out. Of a
+    tagged field, `present` counts the structures that have it, of `structures`.
     """
 
-    message: str
-    path: str
-    type: str
-    count: int
-    defaults: float
-    saving: int
+    kind: str
+    count: int = 0
+    sizes: Counter[str] = dataclass_field(default_factory=Counter)
+    with_tags: Counter[str] = dataclass_field(default_factory=Counter)
+    taggable: int = 0
+    at_default: int = 0
+    present: int = 0
+    structures: int = 0
+
+    def saving(self, form: str) -> int:
+        """Return the bytes that the field loses in a form."""
+        return self.with_tags[GIVEN] - self.with_tags[form]
+
+    @property
+    def default_share(self) -> float:
+        """Return the share of default values among those that could be tagged."""
+        return self.at_default / self.taggable if self.taggable else 0.0
+
+    @property
+    def best(self) -> str:
+        """Return the form of the fewest bytes; of equal ones the one that changes less."""
+        forms = [
+            name
+            for name, way in WAYS.items()
+            if (self.kind in ENCODABLE_TYPES or not way.encoding)
+            and (self.default_share >= NEARLY_ALWAYS or not way.tagged)
+        ]
+        return max((GIVEN, *forms), key=self.saving)
 
 
-@dataclass(frozen=True, slots=True)
-class Tagged:
-    """A tagged field that is there so often, of so many structures, that it would be cheaper as a mandatory one, by
-    these bytes.
-    """
+def fields_of(catalog: Catalog, written: Written) -> dict[Key, Field]:
+    """Return the fields of all messages with their bytes in each form."""
+    by_layout: dict[tuple[str, int], dict[str, list[Row]]] = {}
+    for row in written.ledger.rows():
+        by_layout.setdefault(row.owner[:2], {}).setdefault(row.path, []).append(row)
+    fields: dict[Key, Field] = {}
+    for (message, version), rows in by_layout.items():
+        spec = catalog.message(message)
+        flexible = version in spec.flexible_versions
+        can_be_tagged = taggable(spec) if flexible else ()
+        for path, field in fields_by_path(spec):
+            if f"{path}[]" in rows and field.element_type in ENCODABLE_TYPES:
+                _add(fields, (message, f"{path}[]"), field.element_type, rows[f"{path}[]"])
+            if path not in rows:
+                continue
+            counts = _add(fields, (message, path), field.type, rows[path])
+            found = fields[message, path]
+            if path in can_be_tagged:
+                found.taggable += counts[GIVEN]
+                found.at_default += counts[GIVEN] - counts["tagged"]
+            elif flexible and field.tag is not None and version in field.tagged_versions:
+                found.present += sum(row.count for row in rows[path] if row.owner[2] == GIVEN and _is_tag(row))
+                found.structures += counts[UNTAGGED]
+                if (
+                    field.struct_name and not counts[UNTAGGED]
+                ):  # it cannot be null: all its bytes are those of its fields
+                    inner = [row for name, some in rows.items() if name.startswith(f"{path}.") for row in some]
+                    found.structures += next((row.count for row in inner if row.owner[2] == UNTAGGED), 0)
+                    for row in inner:
+                        found.with_tags[row.owner[2]] += row.prefix_bytes + row.value_bytes
+    return fields
 
-    message: str
-    path: str
-    type: str
-    count: int
-    present: float
-    saving: int
+
+def _add(fields: dict[Key, Field], key: Key, kind: str, rows: list[Row]) -> Counter[str]:
+    """Add the bytes of a field, and return how many values there are in each form."""
+    found = fields.setdefault(key, Field(kind))
+    counts = Counter[str]()
+    for row in rows:
+        size, form = row.prefix_bytes + row.value_bytes, row.owner[2]
+        found.with_tags[form] += size
+        if not _is_tag(row):
+            found.sizes[form] += size
+            counts[form] += row.count
+    found.count += counts[GIVEN]
+    return counts
 
 
-@dataclass(frozen=True, slots=True)
-class Strings:
-    """The strings of one field: how many, how many different ones (the first few thousand are told apart), their bytes,
-    and those of repetitions.
-    """
-
-    message: str
-    path: str
-    count: int
-    different: int
-    bytes: int
-    repeated: int
+def _is_tag(row: Row) -> bool:
+    return row.kinds is not None and row.kinds[0] == "tag-header"
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
-    """Advice from the first messages, priced on the others: their number and bytes, and what was saved of them.
+# What pays, and the overlay that says so.
 
-    The shares are those of negative values among the integers that it encodes, where it was drawn from and where it was
-    not.
+Layers = dict[str, dict[str, dict[str, Any]]]
+"""The messages of an overlay: the keys of fields by path, under `fields`."""
+
+
+def choose(catalog: Catalog, fields: Mapping[Key, Field], *, least: int = 1) -> Layers:
+    """Return the changes to fields that would each have saved at least `least` bytes."""
+    chosen: dict[str, dict[str, Way]] = {}
+    for (message, path), field in fields.items():
+        form = field.best
+        if field.saving(form) >= least:
+            chosen.setdefault(message, {})[path] = WAYS[form]
+    return {message: {"fields": _changes(catalog.message(message), chosen[message])} for message in sorted(chosen)}
+
+
+def _changes(spec: MessageSpec, ways: Mapping[str, Way]) -> dict[str, Any]:
+    tags = next_tags(spec, [path for path, way in ways.items() if way.tagged])
+    changes: dict[str, Any] = {}
+    for path, field in fields_by_path(spec):
+        for name, key in ((path, "encoding"), (f"{path}[]", "elementEncoding")):
+            if name in ways and (encoding := ways[name].encoding):
+                changes.setdefault(path, {})[key] = f"{encoding}{field.element_type.removeprefix('int')}"
+        if path in tags:
+            versions = str(field.versions & spec.flexible_versions)
+            changes.setdefault(path, {}).update({"tag": tags[path], "taggedVersions": versions})
+    return changes
+
+
+def overlay_text(about: str, layers: Layers) -> str:
+    """Return an overlay as the text of its file, a field a line."""
+    blocks = []
+    for name, layer in layers.items():
+        rows = ",\n".join(f"        {json.dumps(path)}: {json.dumps(keys)}" for path, keys in layer["fields"].items())
+        blocks.append(f'    {json.dumps(name)}: {{\n      "fields": {{\n{rows}\n      }}\n    }}')
+    inner = "{\n" + ",\n".join(blocks) + "\n  }" if blocks else "{}"
+    return f'{{\n  "about": {json.dumps(about, ensure_ascii=False)},\n  "messages": {inner}\n}}\n'
+
+
+# Advice on the messages of some inputs.
+
+
+class Split(NamedTuple):
+    """Advice from the first messages, tried on the others: their number and bytes, and the bytes saved of them.
+
+    The shares are those of negative values among the integers that the advice encodes, in the first messages and in
+    the others.
     """
 
     drawn_from: int
@@ -123,288 +246,120 @@ class Split:
     negative_after: float
 
 
-def integers(fields: Fields) -> list[Integers]:
-    """All integer fields, those that would save the most first."""
-    rows = [_integers(key, field) for key, field in fields.items() if field.cells]
-    return sorted(rows, key=lambda row: (-row.saving, row.message, row.path))
+class Advice(NamedTuple):
+    """Advice on messages. They lose `saved` bytes under the overlay with these `layers`."""
 
-
-def _integers(key: Key, field: Field) -> Integers:
-    option = best(field)
-    count, now = field.count, bytes_now(field)
-    name = f"{option.encoding}{field.kind[3:]}" if option.encoding else ""
-    chosen = " ".join(part for part in (name, "tagged" if option.tagged else "") if part) or "as it is"
-    return Integers(
-        *key,
-        field.kind,
-        count,
-        negative_share([field]),
-        now,
-        {encoding: bytes_under(field, encoding) for encoding in OWN_WIDTH},
-        chosen,
-        now - option.size,
-        tuple(_bins(field, "packed", lambda cell: cell.packed)),
-        tuple(_bins(field, "upacked", lambda cell: cell.upacked)),
-    )
-
-
-def _bins(field: Field, encoding: str, width: Callable[[Cell], int]) -> Iterator[Bin]:
-    """The ranges of values that take the same bytes, as writing numbers tells them, from the first to the last that has
-    any.
-    """
-    rows = widths(field.kind, f"{encoding}{field.kind[3:]}")
-    bins = [
-        Bin(
-            low,
-            high,
-            size,
-            sum(times for cell, times in field.cells.items() if width(cell) == size and cell.negative == (low < 0)),
-        )
-        for low, high, size in rows
-    ]
-    filled = [at for at, row in enumerate(bins) if row.count]
-    yield from bins[filled[0] : filled[-1] + 1]
-
-
-def negative_share(fields: list[Field]) -> float:
-    """The share of negative values among the integers of some fields."""
-    total = sum(field.count for field in fields)
-    return (
-        sum(times for field in fields for cell, times in field.cells.items() if cell.negative) / total if total else 0.0
-    )
-
-
-def taggable(fields: Fields) -> list[Taggable]:
-    """Mandatory fields that are nearly always at their default, and for which a tag pays; the largest saving first."""
-    rows = []
-    for (message, path), field in fields.items():
-        share, saving = default_share(field), tag_saving(field)
-        if share >= NEARLY_ALWAYS and saving > 0 and not field.present:
-            count = sum(times for cell, times in field.cells.items() if cell.taggable) or field.total
-            rows.append(Taggable(message, path, field.kind, count, share, saving))
-    return sorted(rows, key=lambda row: (-row.saving, row.message, row.path))
-
-
-def tagged(fields: Fields) -> list[Tagged]:
-    """Tagged fields that would be cheaper as mandatory ones, the largest saving first."""
-    rows = [
-        Tagged(message, path, field.kind, field.total, field.present / field.total, field.headers - field.default_bytes)
-        for (message, path), field in fields.items()
-        if field.present and field.headers > field.default_bytes
-    ]
-    return sorted(rows, key=lambda row: (-row.saving, row.message, row.path))
-
-
-def strings(texts: dict[Key, Texts]) -> list[Strings]:
-    """The string fields in which any came more than once, the most repeated bytes first."""
-    rows = [
-        Strings(*key, field.count, len(field.known), field.size, field.repeated)
-        for key, field in texts.items()
-        if field.repeated
-    ]
-    return sorted(rows, key=lambda row: (-row.repeated, row.message, row.path))
-
-
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """All of it. `saved` are the bytes that the messages lose under the `overlay`, to the byte."""
-
-    seen: Seen
-    fields: Fields
-    plan: Plan
-    overlay: dict[str, Any]
+    messages: int
+    size: int
+    irregular: int
+    written: Written
+    fields: Mapping[Key, Field]
+    layers: Layers
     saved: int
     split: Split | None
 
-    def answer(self, top: int | None = None, histograms: int = 3) -> Answer:
-        """Return the advice: what pays, `top` rows of each table, and the widths of so many integer fields."""
-        return Answer("What encodings and tags would save", [*_blocks(self, top, histograms)])
+    @property
+    def changed_fields(self) -> int:
+        """Return the number of fields that the overlay changes."""
+        return sum(len(layer["fields"]) for layer in self.layers.values())
+
+    @property
+    def overlay(self) -> str:
+        """Return the text of the overlay."""
+        what = f"{self.messages} messages of {self.size} bytes, of which it saves {self.saved}"
+        return overlay_text(f"Drawn by kwire compare --advise from {what}.", self.layers)
 
 
-# Advice drawn from what was seen of messages, and priced on all of them: in one process, or in parts that are
-# added up.
+class Advising:
+    """The messages from which advice is drawn, by default those of all `names`.
 
-
-@dataclass(frozen=True, slots=True)
-class Plans:
-    """Plans to be priced: `whole` on all messages, and `earlier` on the messages from the place `rest` on.
-
-    `earlier` is the plan of the first half.
+    Messages that were not read whole, and those with anomalies, stay as they are.
     """
 
-    whole: Plan
-    earlier: Plan
-    rest: int
+    def __init__(self, catalog: Catalog, names: frozenset[str] | None = None) -> None:
+        self._catalog, self._names = catalog, names
+        self._kept = Kept()
+        self._forms: dict[tuple[str, int], list[tuple[Form, Wire]]] = {}
+        self.messages = self.size = self.irregular = 0
+
+    def close(self) -> None:
+        """Remove the messages."""
+        self._kept.close()
+
+    def add(self, message: Message) -> None:
+        """Add a message."""
+        if self._names is not None and message.name not in self._names:
+            return
+        self.messages += 1
+        self.size += message.size
+        if message.guess or not is_regular(message.entry, message.spans):
+            self.irregular += 1
+        else:
+            self._kept.add(message)
+
+    def written(self) -> Written:
+        """Return the messages in every form."""
+        return self._written(0, len(self._kept))
+
+    def advice(self, least: int = 1) -> Advice:
+        """Return the advice: the changes to fields that save at least so many bytes each."""
+        number = len(self._kept)
+        half = -(-number // 2)
+        written, later = self._written(0, half), self._written(half, number)
+        earlier = choose(self._catalog, fields_of(self._catalog, written), least=max(least // 2, 1))
+        encoded = [*_encoded(earlier)]
+        negative = written.negative_share(encoded), later.negative_share(encoded)
+        written.merge(later)
+        fields = fields_of(self._catalog, written)
+        layers = choose(self._catalog, fields, least=least)
+        split = None
+        if number > half:
+            size = self._kept.size(half, number)
+            split = Split(half, number - half, size, self._saved(earlier, half, number), *negative)
+        saved = self._saved(layers, 0, number)
+        return Advice(self.messages, self.size, self.irregular, written, fields, layers, saved, split)
+
+    def _written(self, first: int, last: int) -> Written:
+        """Write some messages in every form; forms of one layout are written once."""
+        written = Written()
+        for name, version, data, times in self._kept.read(first, last):
+            spec = self._catalog.message(name)
+            if (name, version) not in self._forms:
+                forms = [Form(GIVEN, spec, version), *advice_forms(spec, version)]
+                self._forms[name, version] = [(form, layout_at(form.spec, version).wire) for form in forms]
+            given, wire = self._forms[name, version][0]
+            spans = walk(given.entry, data)
+            value = values_of(given.entry, spans)
+            by_wire: dict[Wire, Spans | None] = {wire: spans}
+            for form, wire in self._forms[name, version]:
+                if wire not in by_wire:
+                    by_wire[wire] = price(form, value).spans
+                if found := by_wire[wire]:
+                    written.add(name, form, found, times)
+        return written
+
+    def _saved(self, layers: Layers, first: int, last: int) -> int:
+        """Return the bytes that some messages lose when they are written under an overlay."""
+        overlay = read_overlay(overlay_text("", layers))
+        forms: dict[tuple[str, int], tuple[Form, Form]] = {}
+        saved = 0
+        for name, version, data, times in self._kept.read(first, last):
+            if name not in layers:
+                continue
+            if (name, version) not in forms:
+                spec = self._catalog.message(name)
+                forms[name, version] = Form(GIVEN, spec, version), Form("overlay", overlay.laid(spec), version)
+            given, changed = forms[name, version]
+            size = price(changed, values_of(given.entry, walk(given.entry, data))).size
+            saved += times * (len(data) - (len(data) if size is None else size))
+        return saved
 
 
-@dataclass(slots=True)
-class Prices:
-    """Bytes that the messages lose under the plan, and those of the other half under the plan of the first; and how
-    many bytes these have.
-    """
-
-    saved: int = 0
-    saved_later: int = 0
-    later: int = 0
-
-
-def drawn(catalog: Catalog, seen: Seen, price: Callable[[Plans], Prices], *, least: int) -> Advice:
-    """Return the advice: wherever at least so many bytes would be saved. `price` looks at every message again."""
-    fields, halves = seen.fields(), seen.halves()
-    earlier = choose(catalog, halves.first, least=max(least // 2, 1))
-    plan = choose(catalog, fields, least=least)
-    prices = price(Plans(plan, earlier, halves.rest))
-    split = None
-    if seen.messages > halves.messages:
-        encoded = [key for key, choice in earlier.items() if choice.encoding]
-        negative = [
-            negative_share([part[key] for key in encoded if key in part]) for part in (halves.first, halves.second)
-        ]
-        split = Split(halves.messages, seen.messages - halves.messages, prices.later, prices.saved_later, *negative)
-    about = (
-        f"Drawn by kwire compare --advise from {seen.messages} messages of {seen.size} bytes, of which it saves "
-        f"{prices.saved}."
-    )
-    return Advice(seen, fields, plan, overlay_document(catalog, plan, about), prices.saved, split)
-
-
-# The answer: integers with what encodings save, the widths of their values, tags, strings, and what pays.
-
-SHOWN = 10
-"""Rows of each table that a person is shown, unless --top says otherwise."""
-MOST_BARS = 20
-_FIELD = (Column("message"), Column("path", "text", "field"))
-_INTEGERS = (
-    *_FIELD,
-    Column("type", keep=7),
-    Column("count", "count", "values", keep=6),
-    Column("negativeShare", "share", "negative", keep=8),
-    Column("bytes", "bytes"),
-    *(Column(name, "bytes", keep=5) for name in OWN_WIDTH),
-    Column("best"),
-    Column("saving", "bytes", "saves"),
-)
-_WIDTHS = (
-    *_FIELD,
-    Column("type", wide=True),
-    Column("encoding"),
-    Column("low", "id", "from"),
-    Column("high", "id", "to"),
-    Column("bytes", "bytes"),
-    Column("count", "count", "values"),
-    Column("bar", "bar", " ", keep=1),
-)
-_DEFAULTS = (
-    *_FIELD,
-    Column("type", keep=2),
-    Column("count", "count", "values", keep=1),
-    Column("defaultShare", "share", "at default"),
-    Column("saving", "bytes", "saves"),
-)
-_TAGGED = (
-    *_FIELD,
-    Column("type", keep=2),
-    Column("count", "count", "structures", keep=1),
-    Column("presentShare", "share", "present"),
-    Column("saving", "bytes", "saves"),
-)
-_STRINGS = (
-    *_FIELD,
-    Column("count", "count", "strings", keep=1),
-    Column("different", "count"),
-    Column("bytes", "bytes", keep=2),
-    Column("repeated", "bytes", "bytes of repetitions"),
-)
-_OVERLAY = (*_FIELD, Column("encoding"), Column("elementEncoding"), Column("tag", "id"), Column("taggedVersions"))
-
-
-def _blocks(advice: Advice, top: int | None, histograms: int) -> Iterator[Block]:
-    def table(name: str, columns: Sequence[Column], rows: list[Row], title: str) -> Table:
-        note = f"… and {len(rows) - top} more" if top is not None and len(rows) > top else ""
-        return Table(name, columns, rows[:top], title, shown=SHOWN if top is None else None, note=note)
-
-    rows = integers(advice.fields)
-    yield _facts(advice)
-    if advice.split:
-        yield _other_half(advice.split)
-    yield from _charts(rows, histograms)
-    yield table("integers", _INTEGERS, [_cells(row) for row in rows], "integers (bytes now, and in each encoding)")
-    yield Table("widths", _WIDTHS, [*_width_rows(rows[:histograms])], "values of integers by the bytes that they take")
-    mandatory, tags = taggable(advice.fields), tagged(advice.fields)
-    title = "nearly always at their default: as tagged fields they would save"
-    yield table("defaults", _DEFAULTS, [_row(row) for row in mandatory], title)
-    title = "nearly always there: as fields without a tag they would save"
-    yield table("tagged", _TAGGED, [_row(row) for row in tags], title)
-    yield table("strings", _STRINGS, [_row(row) for row in strings(advice.seen.texts)], "strings that repeat")
-    yield table("overlay", _OVERLAY, [*_overlay_rows(advice.overlay)], "what pays: these fields in another form")
-
-
-def _facts(advice: Advice) -> Facts:
-    seen = advice.seen
-    facts = [
-        Fact("messages", seen.messages, "count"),
-        Fact("bytes", seen.size, "bytes", "bytes without headers and size prefixes"),
-        Fact("changedFields", len(advice.plan), "count", "fields that pay in another form"),
-        Fact("saving", advice.saved, "bytes", "saved by what pays"),
-        Fact("savingShare", _share(advice.saved, seen.size), "share", "of all bytes"),
-    ]
-    if seen.irregular:
-        title = "messages that could not be read whole or had anomalies, and stay as they are"
-        facts.append(Fact("asTheyAre", seen.irregular, "count", title))
-    return Facts(facts)
-
-
-def _other_half(split: Split) -> Facts:
-    return Facts(
-        [
-            Fact("drawnFrom", split.drawn_from, "count", "drawn from the first messages alone"),
-            Fact("otherMessages", split.messages, "count", "tried on the other messages"),
-            Fact("otherBytes", split.bytes, "bytes", "their bytes"),
-            Fact("otherSaving", split.saved, "bytes", "saved of these"),
-            Fact("otherSavingShare", _share(split.saved, split.bytes), "share", "of their bytes"),
-            Fact("negativeShareThere", round(split.negative_before, 6), "share", "negative integers in the first"),
-            Fact("negativeShareHere", round(split.negative_after, 6), "share", "negative integers in the others"),
-        ]
-    )
-
-
-def _share(part: int, whole: int) -> float:
-    return round(part / whole, 6) if whole else 0.0
-
-
-def _cells(row: Integers) -> Row:
-    under = [row.under[name] for name in OWN_WIDTH]
-    negative = round(row.negative, 6)
-    return row.message, row.path, row.type, row.count, negative, row.bytes, *under, row.best, row.saving
-
-
-def _row(row: Taggable | Tagged | Strings) -> Row:
-    return tuple(round(value, 6) if isinstance(value, float) else value for value in astuple(row))
-
-
-def _width_rows(rows: Sequence[Integers]) -> Iterator[Row]:
-    for row in rows:
-        for encoding, bins in (("packed", row.signed), ("upacked", row.unsigned)):
-            for one in bins:
-                yield row.message, row.path, row.type, encoding, one.low, one.high, one.bytes, one.count, one.count
-
-
-def _overlay_rows(overlay: Mapping[str, Any]) -> Iterator[Row]:
-    for message, layer in overlay["messages"].items():
+def _encoded(layers: Layers) -> Iterator[Key]:
+    """Yield the fields, and the elements of arrays, whose encoding an overlay changes."""
+    for message, layer in layers.items():
         for path, keys in layer["fields"].items():
-            yield message, path, *(keys.get(column.name) for column in _OVERLAY[len(_FIELD) :])
-
-
-def _charts(rows: Sequence[Integers], histograms: int) -> Iterator[Chart]:
-    paying = [(f"{row.message} {row.path}: {row.best}", row.saving) for row in rows[:MOST_BARS] if row.saving > 0]
-    if paying:
-        yield Chart("bars", "What integers would save in their best form", paying)
-    for row in rows[:histograms]:
-        field = f"{row.message} {row.path}, {row.type}"
-        note = "how many bytes its values take, and of which values"
-        yield Chart("histogram", f"{field}: bytes packed (zig-zag)", _bars(row.signed), "values", note=note)
-        yield Chart("histogram", f"{field}: bytes upacked (unsigned)", _bars(row.unsigned), "values")
-
-
-def _bars(bins: Sequence[Bin]) -> list[tuple[str, int]]:
-    return [(f"{counted(one.bytes, 'byte')}, {one.low} .. {one.high}", one.count) for one in bins]
+            if "encoding" in keys:
+                yield message, path
+            if "elementEncoding" in keys:
+                yield message, f"{path}[]"

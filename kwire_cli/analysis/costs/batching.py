@@ -1,127 +1,62 @@
-"""Batching: records packed as a producer's accumulator would pack them."""
+"""Batching: records packed as a producer would pack them, under other values of linger.ms and batch.size.
+
+A batch is open until it has waited for linger.ms or the next record does not fit into batch.size, as in Kafka's
+producer (org.apache.kafka.clients.producer.internals.RecordAccumulator,
+org.apache.kafka.common.record.MemoryRecordsBuilder.hasRoomFor). Sizes are counted: the bytes of a record from the
+length of its key on stay as they are, and its size and deltas get the bytes that they need in the new batch. What
+compression would make of larger batches is not known: each record is taken to shrink as those of its own batch did.
+
+Times are milliseconds. Records that came in the same millisecond come together even without lingering. A producer also
+waits for a broker that is slow to answer; that is left out, so more would be batched than this says.
+
+The query batching adds up the rows of all producers, and finds the pair that would have served.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.answer import MOST_ROWS, Column, Note, Table
 from kwire_cli.errors import counted
 from kwire_cli.facts.costs.record_sets import MAX_RECORD_OVERHEAD
 from kwire_cli.facts.costs.subjects import client_of, time_of
+from kwire_cli.questions.traffic import rows_of
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.structs.numbers import ZIGZAG_LONG
 from kwire_cli.structs.records import v2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from kwire_cli.answer import Block, Row
+    from kwire_cli.answer import Block
     from kwire_cli.facts.costs.record_sets import Told
     from kwire_cli.facts.costs.subjects import Message
     from kwire_cli.records.batch import Batch
 
+TRIED = (
+    ("client", "VARCHAR"),
+    ("linger_ms", "BIGINT"),
+    ("batch_size", "BIGINT"),
+    ("batches", "BIGINT"),
+    ("bytes", "BIGINT"),
+    ("wire", "DOUBLE"),
+    ("waited", "BIGINT"),
+    ("records", "BIGINT"),
+    ("partitions", "BIGINT"),
+    ("payload", "BIGINT"),
+    ("own_time", "BIGINT"),
+    ("older", "BIGINT"),
+    ("packed", "BOOLEAN"),
+)
+"""The table of settings tried on the records of producers; a row without a setting is what the producer sent.
 
-# What came of other values of linger.ms and batch.size: batches, bytes and waiting under each pair, and the
-# pair that would have served.
-
-MOST = 0.9
-"""Of the saving that the best pair reaches, what a smaller one has to reach to be the one that would have served."""
-
-
-class Setting(NamedTuple):
-    """A pair to try: milliseconds and bytes."""
-
-    linger: int
-    batch_size: int
-
-
-@dataclass(slots=True)
-class Made:
-    """Result of a setting.
-
-    `bytes` counts bytes as if nothing were compressed, and `wire` the bytes as they would be on the wire. `waited` is
-    the total time that records waited, in milliseconds.
-    """
-
-    batches: int = 0
-    bytes: int = 0
-    wire: float = 0.0
-    waited: int = 0
-
-
-@dataclass(slots=True)
-class Tried:
-    """Batches that a producer sent, and those it would have sent under each setting.
-
-    `client` is the producer's client id, None for all producers together. `partitions` counts the partitions that the
-    producer sent to, for each of its producer ids. `payload` is the bytes of keys, values and headers, which are the
-    same for any batches. `by_record` counts the records with a time of their own. The other records have the time of
-    their request or batch. `older` counts the records that came in another format than v2, in which they are written
-    here. `packed` says that some records are compressed.
-    """
-
-    client: str | None
-    made: dict[Setting, Made]
-    sent: Made = field(default_factory=Made)
-    records: int = 0
-    partitions: int = 0
-    payload: int = 0
-    by_record: int = 0
-    older: int = 0
-    packed: bool = False
-
-    def saved(self, made: Made) -> int:
-        """Bytes less than what was sent, without compression."""
-        return self.sent.bytes - made.bytes
-
-    @property
-    def best(self) -> Setting | None:
-        """The smallest pair that reaches most of the saving; None where none saves anything."""
-        most = max((self.saved(totals) for totals in self.made.values()), default=0)
-        if most <= 0:
-            return None
-        return min(setting for setting, totals in self.made.items() if self.saved(totals) >= MOST * most)
-
-    def merge(self, other: Tried) -> None:
-        """Add another producer."""
-        for mine, theirs in (
-            (self.sent, other.sent),
-            *((totals, other.made[setting]) for setting, totals in self.made.items()),
-        ):
-            mine.batches += theirs.batches
-            mine.bytes += theirs.bytes
-            mine.wire += theirs.wire
-            mine.waited += theirs.waited
-        self.records += other.records
-        self.partitions += other.partitions
-        self.payload += other.payload
-        self.by_record += other.by_record
-        self.older += other.older
-        self.packed = self.packed or other.packed
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """All producers together, and each of them, those that sent the most first."""
-
-    total: Tried
-    producers: list[Tried]
-
-
-# The batches that a producer would have made with other values of linger.ms and batch.size, tried on the
-# records that were sent and when each came.
-#
-# A batch is open until it has waited for linger.ms or the next record does not fit into batch.size, as in
-# Kafka's producer (org.apache.kafka.clients.producer.internals.RecordAccumulator,
-# org.apache.kafka.common.record.MemoryRecordsBuilder.hasRoomFor). Sizes are counted: of each record what
-# stands from the length of its key on stays as it is, and its size and deltas get the bytes that they need in
-# the new batch. What compression would make of larger batches is not known: each record is taken to shrink as
-# those of its own batch did.
-#
-# Times are milliseconds. Records that came in the same millisecond come together even without lingering, and
-# a broker that is slow to answer, for which a producer waits too, is left out: more would be batched than
-# this says.
+`bytes` counts bytes as if nothing were compressed, and `wire` the bytes as they would be on the wire. `waited` is the
+total time that records waited, in milliseconds. `partitions` counts those that the producer sent to, for each of its
+producer ids. `payload` is the bytes of keys, values and headers. `own_time` counts the records with a time of their
+own; the others have the time of their request or batch. `older` counts the records that came in another format than v2,
+in which they are written here. `packed` says that some records are compressed.
+"""
 
 LINGERS = (0, 5, 10, 20, 50, 100, 500)
 
@@ -135,6 +70,23 @@ _HEAD = LAYOUTS["v2"].head.size
 _WIDTHS = tuple(len(ZIGZAG_LONG.build((1 << bits) - 1)) for bits in range(64))
 """Bytes of a zig-zag number by the bits of its value."""
 _ATTRIBUTES = v2.RECORD.subcons[1].subcon.length
+
+
+class Setting(NamedTuple):
+    """A pair to try: milliseconds and bytes."""
+
+    linger: int
+    batch_size: int
+
+
+class Made:
+    """Batches that were made: their number and bytes, and how long their records waited."""
+
+    __slots__ = ("batches", "bytes", "waited", "wire")
+
+    def __init__(self) -> None:
+        self.batches = self.bytes = self.waited = 0
+        self.wire = 0.0
 
 
 @dataclass(slots=True)
@@ -153,38 +105,37 @@ class _Producer:
     """A producer, with a batch for every partition and setting."""
 
     def __init__(self, client: str | None, settings: Sequence[Setting]) -> None:
-        self.tried = Tried(client, {setting: Made() for setting in settings})
+        self.client = client
+        self.sent = Made()
+        self.made = {setting: Made() for setting in settings}
+        self.records = self.payload = self.own_time = self.older = 0
+        self.packed = False
         self._open: dict[tuple[Any, ...], list[_Open | None]] = {}
         self._latest: dict[tuple[Any, ...], int] = {}
 
     def add(self, key: tuple[Any, ...], came: int, told: Told, records: Sequence[tuple[int, int]]) -> None:
-        """Take the records of a batch, as `_contents` gives them; `came` is when those did that do not say it
-        themselves.
-        """
-        tried, head = self.tried, told.batch.head
-        states = self._open.get(key)
-        if states is None:
-            states = self._open[key] = [None] * len(tried.made)
-            tried.partitions += 1
+        """Take the records of a batch, as `_contents` gives them; `came` is the time of those without their own."""
+        head = told.batch.head
+        states = self._open.setdefault(key, [None] * len(self.made))
         latest = self._latest.get(key, -1)
         for time, content in records:
             own = time >= 0 and not head.timestamp_type
-            tried.by_record += own
-            tried.records += 1
+            self.own_time += own
             latest = max(time if own else came, latest)
             self._append(states, latest, content, told.packing)
         self._latest[key] = latest
-        tried.older += len(records) * (told.batch.layout is not LAYOUTS["v2"])
-        tried.payload += told.payload
-        tried.packed = tried.packed or bool(head.codec)
-        tried.sent.batches += 1
-        tried.sent.bytes += told.size
-        tried.sent.wire += told.batch.size
+        self.records += len(records)
+        self.older += len(records) * (told.batch.layout is not LAYOUTS["v2"])
+        self.payload += told.payload
+        self.packed = self.packed or bool(head.codec)
+        self.sent.batches += 1
+        self.sent.bytes += told.size
+        self.sent.wire += told.batch.size
 
     def _append(self, states: list[_Open | None], now: int, content: int, packing: float) -> None:
         """One record, under each setting."""
         widths = _WIDTHS
-        for at, (setting, totals) in enumerate(self.tried.made.items()):
+        for at, (setting, totals) in enumerate(self.made.items()):
             batch = states[at]
             if batch is not None:
                 waited = now - batch.begun
@@ -209,15 +160,16 @@ class _Producer:
                 now, 1, size, size * packing, max(setting.batch_size, content + _HEAD + MAX_RECORD_OVERHEAD), 0
             )
 
-    def end(self) -> Tried:
-        """Return the result. Open batches are sent when they have waited for `linger`."""
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of the producer. Open batches are sent when they have waited for linger.ms."""
         for states in self._open.values():
-            for at, (setting, totals) in enumerate(self.tried.made.items()):
-                batch = states[at]
-                if batch is not None:
+            for at, (setting, totals) in enumerate(self.made.items()):
+                if batch := states[at]:
                     _close(totals, batch, setting.linger)
                     states[at] = None
-        return self.tried
+        counts = (self.records, len(self._open), self.payload, self.own_time, self.older, self.packed)
+        for pair, made in (((None, None), self.sent), *self.made.items()):
+            yield self.client, *pair, made.batches, made.bytes, made.wire, made.waited, *counts
 
 
 class Accumulators:
@@ -240,19 +192,10 @@ class Accumulators:
             producer = self._producers[client] = _Producer(client, self.settings)
         producer.add((topic, partition, head.producer_id), _came(subject, told.batch), told, records)
 
-    def outcome(self) -> Outcome:
-        """Return the results of all settings."""
-        producers = sorted(
-            (producer.end() for producer in self._producers.values()), key=lambda tried: -tried.sent.bytes
-        )
-        total = Tried(None, {setting: Made() for setting in self.settings})
-        for tried in producers:
-            total.merge(tried)
-        return Outcome(total, producers)
-
-    def blocks(self, top: int | None) -> Iterator[Block]:
-        """Yield what an Answer says of all settings."""
-        return batching_blocks(self.outcome(), top)
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of the table TRIED."""
+        for producer in self._producers.values():
+            yield from producer.rows()
 
 
 def _close(made: Made, batch: _Open, after: int) -> None:
@@ -285,8 +228,6 @@ def _contents(told: Told) -> Iterator[tuple[int, int]]:
         yield record.timestamp, content + _WIDTHS[len(record.headers).bit_length()]
 
 
-# What came of it, as blocks of an answer.
-
 _BATCHES = (
     Column("lingerMs", "count", "linger.ms", absent="as sent"),
     Column("batchSize", "bytes", "batch.size"),
@@ -317,70 +258,47 @@ _PRODUCERS = (
 )
 
 
-def batching_blocks(outcome: Outcome, top: int | None) -> Iterator[Block]:
+def batching_blocks(rows: Sequence[Mapping[str, Any]], top: int | None) -> Iterator[Block]:
     """Yield the settings tried on the records of all producers, the pair that would have served, and each producer."""
-    total = outcome.total
-    records, partitions = counted(total.records, "record"), counted(total.partitions, "partition")
-    times = (
-        "by the time of each record"
-        if total.by_record == total.records
-        else f"by the times of {total.by_record} records, and of requests"
-    )
-    title = f"linger.ms and batch.size tried on {records} to {partitions}, {times}"
+    totals = [row for row in rows if row["is_total"]]
+    if not totals:
+        yield Note("linger.ms and batch.size tried on 0 records to 0 partitions, by the time of each record")
+        return
+    total = totals[0]
+    own_time = total["records_with_own_time"]
+    times = "by the time of each record"
+    if own_time < total["records"]:
+        times = f"by the times of {own_time} records, and of requests"
+    records, partitions = counted(total["records"], "record"), counted(total["partitions"], "partition")
     notes = []
-    if total.packed:
+    if total["packed"]:
         notes += ["bytes and saved are without compression"]
         notes += ["wire bytes take each record to shrink as those of its own batch did"]
-    if total.older:
-        came = f"{counted(total.older, 'record')} came in another format than v2, in which they are written here"
-        notes += [f"{came}: some of what is saved is that"]
-    if not total.records:
-        yield Note(title)
-        return
-    rows = [_as_sent(total), *(_tried(total, setting, made) for setting, made in _different(total))]
-    yield Table("batching", _BATCHES, rows, title, note="; ".join(notes))
-    if total.best:
-        pair = f"linger.ms={total.best.linger} and batch.size={total.best.batch_size}"
-        saved = counted(total.saved(total.made[total.best]), "byte")
+    if total["records_of_other_formats"]:
+        older = counted(total["records_of_other_formats"], "record")
+        notes += [
+            f"{older} came in another format than v2, in which they are written here: some of what is saved is that"
+        ]
+    title = f"linger.ms and batch.size tried on {records} to {partitions}, {times}"
+    yield Table("batching", _BATCHES, rows_of(_BATCHES, totals), title, note="; ".join(notes))
+    best = next((row for row in totals if row["would_have_served"]), None)
+    if best:
+        pair = f"linger.ms={best['linger_ms']} and batch.size={best['batch_size']}"
+        saved = counted(best["saved_bytes"], "byte")
         less = f"{saved} less, and no smaller pair reaches 90 % of what can be saved"
         yield Note(f"{pair} would have served: {less}")
     else:
         yield Note("no pair would have saved anything")
-    producers = [_producer(tried) for tried in outcome.producers]
-    more = f"… and {len(producers) - top} more" if top is not None and len(producers) > top else ""
-    yield Table("producers", _PRODUCERS, producers[:top], shown=None if top is not None else MOST_ROWS, note=more)
+    producers = {row["client"]: {**row, **_NOTHING} for row in rows if not row["is_total"] and row["linger_ms"] is None}
+    for row in rows:
+        if not row["is_total"] and row["would_have_served"]:
+            producers[row["client"]] |= {name: row[name] for name in _NOTHING if name in row} | {
+                "batches_then": row["batches"]
+            }
+    made = rows_of(_PRODUCERS, producers.values())
+    more = f"… and {len(made) - top} more" if top is not None and len(made) > top else ""
+    yield Table("producers", _PRODUCERS, made[:top], shown=None if top is not None else MOST_ROWS, note=more)
 
 
-def _different(tried: Tried) -> Iterator[tuple[Setting, Made]]:
-    """Yield the pairs but for those that make of the records what a smaller batch.size makes too."""
-    before: tuple[int, Made] | None = None
-    for setting, made in tried.made.items():
-        if before is None or before != (setting.linger, made):
-            yield setting, made
-        before = setting.linger, made
-
-
-def _as_sent(tried: Tried) -> Row:
-    sent = tried.sent
-    return (None, None, *_numbers(tried, sent, None, None), round(sent.wire), False, False, sent.batches)
-
-
-def _tried(tried: Tried, setting: Setting, made: Made) -> Row:
-    waited = round(made.waited / tried.records / 1000, 6)
-    numbers = _numbers(tried, made, tried.saved(made), waited)
-    return (*setting, *numbers, round(made.wire), tried.packed, setting == tried.best, made.batches)
-
-
-def _numbers(tried: Tried, made: Made, saved: int | None, waited: float | None) -> Row:
-    overhead = made.bytes - tried.payload
-    per_batch = round(tried.records / made.batches, 3) if made.batches else None
-    return made.batches, per_batch, round(overhead / tried.records, 3), made.bytes, overhead, saved, waited
-
-
-def _producer(tried: Tried) -> Row:
-    """Return the pair that would have served a producer, which has settings of its own."""
-    row = (tried.client, tried.partitions, tried.records, tried.by_record, tried.older, tried.sent.batches)
-    if tried.best is None:
-        return (*row, None, None, None, 0, None)
-    made = tried.made[tried.best]
-    return (*row, *tried.best, made.batches, tried.saved(made), round(made.waited / tried.records / 1000, 6))
+_NOTHING = {"linger_ms": None, "batch_size": None, "batches_then": None, "saved_bytes": 0, "mean_wait_seconds": None}
+"""The pair of a producer for which no pair would have saved anything."""

@@ -9,10 +9,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.costs.form_comparison import FLEXIBLE, INFLEXIBLE, Comparison, Sum, difference_by_kind
+from kwire_cli.analysis.costs.form_comparison import Comparison, Sum, difference_by_kind
 from kwire_cli.analysis.costs.header_forms import BATCH_HEADER, HEADER_FORMS
 from kwire_cli.analysis.costs.record_forms import AS_IS, Codec
-from kwire_cli.analysis.costs.times import times_table
+from kwire_cli.analysis.costs.registry import FLEXIBLE, INFLEXIBLE
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.costs.header_forms import HeaderForms
     from kwire_cli.analysis.costs.record_forms import Price, RecordForms, Written
-    from kwire_cli.analysis.costs.times import Times
     from kwire_cli.answer import Block, Row
 
 
@@ -69,8 +68,7 @@ class Compared:
     """Messages in other forms: a comparison for each message and version, or for each combination of `counts`.
 
     `about` says what the messages are, `values` are those that were generated. `flexible_headers` are the bytes that
-    flexible headers have more than inflexible ones. `skipped` counts messages without a price, by reason. `times` are
-    those of a single message.
+    flexible headers have more than inflexible ones. `skipped` counts messages without a price, by reason.
     """
 
     about: str
@@ -79,7 +77,6 @@ class Compared:
     values: Any = None
     flexible_headers: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
-    times: Sequence[Times] = ()
 
     def answer(self, *, by_field: bool = False) -> Answer:
         """Return what each form costs, what it can't carry, and with `by_field` the bytes of each field."""
@@ -95,8 +92,6 @@ class Compared:
             blocks += [*_changes(whole), self._tagged(), *self._both_ways(whole)]
             if by_field:
                 blocks.append(self._by_field())
-            if self.times:
-                blocks.append(times_table(self.times))
         title = f"{whole.message or 'all messages'}{version}: bytes of the body in other forms"
         return Answer(title, blocks)
 

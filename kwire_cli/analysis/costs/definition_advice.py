@@ -6,10 +6,11 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.analysis.costs.definition_costs import set_fields
 from kwire_cli.analysis.costs.forms import Form, carried, written_form
 from kwire_cli.errors import KwireError, SpecError
 from kwire_cli.spec.files import Finding, Report, Spot, json_files, read_text
-from kwire_cli.spec.model import INTEGER_RANGES, NONE, default_value
+from kwire_cli.spec.model import NONE
 from kwire_cli.spec.rules import FATAL, LOADING, examine
 
 if TYPE_CHECKING:
@@ -223,16 +224,6 @@ _SECTION = 1
 """Bytes of an empty tag section."""
 
 
-_OTHER: dict[str, Any] = {
-    "string": "a",
-    "bytes": "AA==",
-    "records": "AA==",
-    "uuid": "AAAAAAAAAAAAAAAAAAAAAQ",
-    "float64": 1.0,
-}
-"""A small value by type that is not the implicit default."""
-
-
 class Cost(NamedTuple):
     """Bytes of a tagged field that is written: its tag and size, and its value; and of an ordinary one at its
     default.
@@ -292,12 +283,11 @@ def _judge(spec: MessageSpec, version: int, spot: Spot, items: list[Item], repor
 
 
 def tag_cost(spec: MessageSpec, field: FieldSpec, version: int) -> Cost:
-    """Return the cost of a tagged field at its least non-default value, at a version that writes the field."""
+    """Return the cost of a tagged field at its smallest non-default value, at a version that writes the field."""
     plain = replace(field, tag=None, tagged_versions=NONE)
-    other = {field.json_name: _other_value(spec, field, version)}
-    value = struct_size(spec, [plain], version, other) - _SECTION
-    written = struct_size(spec, [field], version, other) - _SECTION
-    return Cost(written - value, value, struct_size(spec, [plain], version) - _SECTION)
+    [tagged] = set_fields(Form("a struct", replace(spec, fields=(field,)), version))
+    value = struct_size(spec, [plain], version, {field.json_name: tagged.value}) - _SECTION
+    return Cost((tagged.size or 0) - value, value, struct_size(spec, [plain], version) - _SECTION)
 
 
 def struct_size(
@@ -306,25 +296,6 @@ def struct_size(
     """Return the bytes of a struct of these fields, at their defaults but for `values`, its tag section included."""
     form = Form("a struct", replace(spec, fields=tuple(fields)), version)
     return len(written_form(form, carried(form, values or {}).value))
-
-
-def _other_value(spec: MessageSpec, field: FieldSpec, version: int) -> Any:
-    """Return a value of as few bytes as can be that is not the default; what structs lack is at its default."""
-    default = default_value(field)
-    if field.is_array:
-        return [] if default is None else [{} if field.struct_name else _plain_value(field.element_type)]
-    if field.struct_name:
-        first = next((sub for sub in spec.struct_fields(field) if version in sub.versions), None)
-        return {} if default is None or first is None else {first.json_name: _other_value(spec, first, version)}
-    if field.type == "bool":
-        return not default
-    if field.type in INTEGER_RANGES:
-        return 0 if default else 1
-    return "" if default and field.type in {"string", "bytes"} else "" if default is None else _OTHER[field.type]
-
-
-def _plain_value(kind: str) -> Any:
-    return 0 if kind in INTEGER_RANGES else False if kind == "bool" else _OTHER.get(kind, "")
 
 
 # All advice on definitions that needs no traffic: conventions, and tags that do not pay.

@@ -1,166 +1,29 @@
-"""Forms chosen, priced and compared, with headers."""
+"""The prices of many messages by form, added up."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.costs.forms import (
-    BEST,
-    WORST,
-    Form,
-    Price,
-    by_leaf,
-    integers_at,
-    price as forms_price,
-    price_as_given,
-)
-from kwire_cli.analysis.costs.overlaid import set_fields
-from kwire_cli.errors import EncodeError, InputError, did_you_mean
+from kwire_cli.analysis.costs.definition_costs import set_fields
+from kwire_cli.analysis.costs.forms import Form, Once, Price, by_leaf, price as forms_price, price_as_given
+from kwire_cli.analysis.costs.registry import GIVEN, TAGGED, forms_of
+from kwire_cli.errors import EncodeError
 from kwire_cli.facts.costs.ledger import Ledger
 from kwire_cli.message.encode import encode_spec, header_spec, header_version
 from kwire_cli.message.roles import can_hold_secrets, has_secret, redacted_value
-from kwire_cli.spec.model import MAX, Encoding, Versions, changed, fields_by_path
-from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH
 from kwire_cli.structs.composites import UNKNOWN_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.analysis.costs.forms import Filled, Loss
+    from kwire_cli.analysis.costs.registry import Choice
     from kwire_cli.facts.costs.ledger import Row
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.spec.model import FieldSpec, MessageSpec
-    from kwire_cli.spec.overlay import Overlay
-
-
-# Which forms there are of a message: its other versions, inflexible and flexible, all fields tagged, other
-# encodings of its integers, overlays.
-
-GIVEN, INFLEXIBLE, FLEXIBLE, TAGGED = "as given", "inflexible", "flexible", "all fields tagged"
-
-
-LOWEST, HIGHEST = "lowest version", "highest version"
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The forms that are asked for. `versions` are numbers, or `ends` stands for the lowest and the highest one of each
-    message.
-
-    `fields` are paths, or their last parts, of the fields that get the encodings; none stands for every integer.
-    `cases` adds best and worst.
-    """
-
-    versions: tuple[int, ...] = ()
-    ends: bool = False
-    both_ways: bool = False
-    tagged: bool = False
-    encodings: tuple[str, ...] = ()
-    fields: tuple[str, ...] = ()
-    cases: bool = False
-    overlays: tuple[tuple[str, Overlay], ...] = ()
-
-
-def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
-    """The forms of a message that is given at a version: none for a version that it does not have; the same where there
-    is nothing to change.
-    """
-    forms = [Form(f"version {other}", spec, other) for other in choice.versions if other in spec.valid_versions]
-    if choice.ends:
-        forms += [Form(LOWEST, spec, spec.valid_versions.low), Form(HIGHEST, spec, highest(spec))]
-    if choice.both_ways:
-        forms += [Form(INFLEXIBLE, spec, version, flexible=False), Form(FLEXIBLE, spec, version, flexible=True)]
-    if choice.tagged:
-        forms.append(Form(TAGGED, all_tagged(spec), version, flexible=True))
-    for name in choice.encodings:
-        forms.append(Form(name, encoded(spec, name, choice.fields), version))
-    forms += [form for name, overlay in choice.overlays for form in _overlaid(spec, version, name, overlay)]
-    return [variant for form in forms for variant in (form, *(_cases(form) if choice.cases else ()))]
-
-
-def _cases(form: Form) -> Iterator[Form]:
-    """Yield the best and the worst case of a form that has varints."""
-    if integers_at(form.layout, BEST):
-        yield from (replace(form, name=f"{form.name}, {case} case", case=case) for case in (BEST, WORST))
-
-
-def _overlaid(spec: MessageSpec, version: int, name: str, overlay: Overlay) -> Iterator[Form]:
-    """Yield the version under an overlay; where that adds versions to the message, those."""
-    laid = overlay.laid(spec)
-    added = [other for other in laid.valid_versions.each() if other not in spec.valid_versions]
-    if not added:
-        yield Form(f"overlay {name}", laid, version)
-    yield from (Form(f"overlay {name}, version {other}", laid, other) for other in added)
-
-
-def highest(spec: MessageSpec) -> int:
-    """Return the highest version that is not still being changed."""
-    return max(spec.valid_versions.high - spec.latest_version_unstable, spec.valid_versions.low)
-
-
-def all_tagged(spec: MessageSpec) -> MessageSpec:
-    """The definition with every field tagged in all its versions: its number is its place in its struct (an alternative
-    that KIP-482 rejects).
-    """
-
-    def numbered(fields: Sequence[FieldSpec]) -> tuple[FieldSpec, ...]:
-        return tuple(
-            replace(field, tag=number, tagged_versions=Versions(0, MAX), fields=numbered(field.fields))
-            for number, field in enumerate(fields)
-        )
-
-    plain = changed(spec, lambda _, field: field)  # common structs written out
-    return replace(plain, fields=numbered(plain.fields))
-
-
-def encoded(spec: MessageSpec, encoding: str, paths: Sequence[str] = ()) -> MessageSpec:
-    """The definition with integers, those in arrays too, under an encoding: packed32, or packed at each one's own
-    width.
-
-    `paths` are those of the fields, or their last parts; none stands for all of them. Where none is a field of the
-    message, it is the same object.
-    """
-    chosen = {path for path, field in integers(spec) if not paths or any(_meant(path, name) for name in paths)}
-
-    def change(path: str, field: FieldSpec) -> FieldSpec:
-        if path not in chosen:
-            return field
-        name = encoding + field.element_type.removeprefix("int") if encoding in OWN_WIDTH else encoding
-        rows = (Encoding(field.versions, name),)
-        return replace(field, element_encoding=rows) if field.is_array else replace(field, encoding=rows)
-
-    return changed(spec, change) if chosen else spec
-
-
-def integers(spec: MessageSpec) -> Iterator[tuple[str, FieldSpec]]:
-    """Return the fields that can have an encoding, and the arrays whose elements can, with their paths."""
-    return ((path, field) for path, field in fields_by_path(spec) if field.element_type in ENCODABLE_TYPES)
-
-
-def check_fields(specs: Sequence[MessageSpec], paths: Sequence[str]) -> None:
-    """Raise InputError for a path that is not an integer field of any of the messages."""
-    integer_paths = [path for spec in specs for path, _ in integers(spec)]
-    for name in paths:
-        if not any(_meant(path, name) for path in integer_paths):
-            close = get_close_matches(name, integer_paths, n=3, cutoff=0.4)
-            raise InputError(
-                f"{name!a} is not an integer field of {' or '.join(spec.name for spec in specs[:3])}"
-                f"{did_you_mean(close)}"
-            )
-
-
-def concerns(overlay: Overlay, spec: MessageSpec) -> bool:
-    """Return whether an overlay changes a message."""
-    return spec.name in overlay.messages or "*" in overlay.messages
-
-
-def _meant(path: str, name: str) -> bool:
-    name = name.removesuffix("[]")
-    return path == name or path.endswith((f".{name}", f"[].{name}"))
+    from kwire_cli.spec.model import MessageSpec
 
 
 # The prices of many messages added up by form, beside what the same messages cost as they were given.
@@ -349,37 +212,27 @@ def difference_by_kind(a: Sum, b: Sum) -> list[tuple[str, int, int, int]]:
 
 # Messages as they come, each priced in the forms that were chosen; equal ones are priced once.
 
-KEPT, SMALL = 512, 1024
-"""Messages whose prices are kept, and their bytes at most: captures say the same small things again and again."""
-
 
 class Comparing:
-    """Comparisons by message and version, in the order of their first messages. `specs` are the definitions that were
-    met.
+    """Comparisons by message and version, in the order of their first messages. `specs` are their definitions."""
 
-    With `hides` values that a form can't carry are not told of messages that hold secrets.
-    """
-
-    def __init__(self, choice: Choice, *, hides: bool = False) -> None:
-        self.choice, self.hides = choice, hides
+    def __init__(self, choice: Choice) -> None:
+        self.choice = choice
         self.found: dict[tuple[str, int], Comparison] = {}
         self.specs: dict[str, MessageSpec] = {}
         self._forms: dict[tuple[str, int], tuple[Form, list[Form]]] = {}
-        self._priced: dict[tuple[str, int, bytes], tuple[Price, list[Price]]] = {}
+        self._priced: Once[tuple[Price, list[Price]]] = Once()
 
     def add(self, decoded: Decoded) -> None:
         """Add a message whose bytes were decoded whole by the layout of their own version."""
         data = bytes(decoded.data[decoded.start : decoded.stop])
-        key = decoded.message, decoded.version, data
-        priced = self._priced.get(key)
-        if priced is None:
+
+        def priced() -> tuple[Price, list[Price]]:
             form, forms = self._forms_of(decoded.spec, decoded.version)
-            priced = price_as_given(form, decoded), self._prices(decoded.spec, forms, decoded.value)
-            if len(data) <= SMALL:
-                if len(self._priced) >= KEPT:
-                    self._priced.clear()
-                self._priced[key] = priced
-        self._comparison(decoded.message, decoded.version).add(*priced)
+            return price_as_given(form, decoded), self._prices(decoded.spec, forms, decoded.value)
+
+        prices = self._priced.get((decoded.message, decoded.version), data, priced)
+        self._comparison(decoded.message, decoded.version).add(*prices)
 
     def add_values(self, spec: MessageSpec, version: int, value: Any) -> None:
         """One more message, given as values: as given is how they are written at this version. EncodeError where they
@@ -394,7 +247,7 @@ class Comparing:
     def _prices(self, spec: MessageSpec, forms: list[Form], value: Any) -> list[Price]:
         """Return what the forms cost, without secrets in the values that they can't carry."""
         prices = [forms_price(form, value) for form in forms]
-        if not self.hides or not can_hold_secrets(spec.name, raw_records=True):
+        if not can_hold_secrets(spec.name, raw_records=True):
             return prices
         return [replace(price, lost=tuple(_without_secret(spec, loss) for loss in price.lost)) for price in prices]
 

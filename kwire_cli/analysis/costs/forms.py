@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass, field as dataclass_field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import construct
 
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
 
+T = TypeVar("T")
+
+
 # How many bytes an integer takes under an encoding of KAFKA-9927: the ranges of numbers of each width, found
 # by writing numbers.
 
@@ -44,14 +46,6 @@ def widths(kind: str, encoding: str) -> tuple[tuple[int, int, int], ...]:
         *steps(layout.low, -1, lambda number: written(layout, number)),
         *steps(max(layout.low, 0), layout.high, lambda n: written(layout, n)),
     )
-
-
-@cache
-def width_of(kind: str, encoding: str) -> Callable[[int], int]:
-    """Return a function that gives the number of bytes in which a number is written."""
-    rows = sorted(widths(kind, encoding))
-    lows, sizes = [low for low, _, _ in rows], [size for _, _, size in rows]
-    return lambda number: sizes[bisect_right(lows, number) - 1]
 
 
 def written(layout: Any, number: int) -> int:
@@ -409,3 +403,24 @@ def written_form(form: Form, value: Any) -> bytes:
         raise EncodeError(str(error), value=value) from error
     except RecursionError:
         raise EncodeError("the value nests too deeply") from None
+
+
+MOST_KEPT, LARGEST_KEPT = 2048, 1024
+
+
+class Once(Generic[T]):
+    """Results for small messages, the last MOST_KEPT different ones: captures repeat them."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, T] = {}
+
+    def get(self, key: Any, data: bytes, make: Callable[[], T]) -> T:
+        """Return the result for a message with these bytes, which `make` gives the first time."""
+        found = self._known.get((key, data))
+        if found is None:
+            found = make()
+            if len(data) <= LARGEST_KEPT:
+                if len(self._known) >= MOST_KEPT:
+                    self._known.clear()
+                self._known[key, data] = found
+        return found

@@ -6,22 +6,21 @@ the value of the query's column of the same name, in snake case.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.answer import MOST_ROWS, Answer, Chart, Column, Fact, Facts, Note, Table
+from kwire_cli.analysis.costs.batching import TRIED, batching_blocks
+from kwire_cli.answer import MOST_ROWS, Answer, Chart, Column, Fact, Facts, Table
 from kwire_cli.facts.costs.columns import OUTSIDE, WITHIN
 from kwire_cli.facts.costs.limits import BY_KEY, LIMITS, PLACES
 from kwire_cli.facts.memory import Tables
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.questions.traffic import queries_in
+from kwire_cli.questions.traffic import queries_in, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.costs.batching import Accumulators
-    from kwire_cli.analysis.costs.overlaid import Overlaid
     from kwire_cli.answer import Block, Row
     from kwire_cli.facts.costs.counting import Costs
     from kwire_cli.source.kafka.captured import Captured
@@ -88,26 +87,18 @@ _LIMITS = (
     Column("hard", "flag", wide=True),
     *(Column(name, "text" if name in {"file", "topic"} else "id", keep=2) for name in PLACES),
 )
-_CHANGES = (
-    Column("writtenBytes", "bytes", "as written"),
-    Column("bytes", "bytes"),
-    Column("change", "bytes"),
-    Column("changeShare", "share", "change"),
-)
 
 
 @dataclass
 class Overhead:
     """The bytes of inputs, with the tables that are wanted of them.
 
-    In a what-if, `costs` are those under the overlay, and `written` those of the input as it is. `file_bytes` are the
-    bytes of captures, packet headers included. `only_files` says that nothing but files of records was counted.
+    `file_bytes` are the bytes of captures, packet headers included. `only_files` says that nothing but files of records
+    was counted.
     """
 
     tables: Sequence[tuple[str, ...]]
     costs: Costs
-    overlaid: Overlaid | None = None
-    written: Costs | None = None
     accumulators: Accumulators | None = None
     file_bytes: int | None = None
     only_files: bool = False
@@ -129,8 +120,10 @@ class Overhead:
         tables = Tables(Redaction(self.costs.catalog), queries.values())
         try:
             tables.put_costs(self.costs)
-            if self.written:
-                tables.put_costs(self.written, "written_costs")
+            if self.accumulators:
+                tables.create("tried", TRIED)
+                for row in self.accumulators.rows():
+                    tables.put("tried", row)
             tables.finish()
             return Answer(
                 "Where the bytes go", [*self._blocks(_Question(tables, queries, top), limits, records=records)]
@@ -148,7 +141,6 @@ class Overhead:
             yield asked.bytes(_named("by", names), names, messages=self.costs.messages, files=self.only_files)
         if asked.bytes_by(["kind"], "unpacked")[0]:
             yield asked.bytes("compressed", ("kind",), side="unpacked")
-        yield from self._changes(asked, whole)
         if batches and records:
             yield from _records(asked, owners, batches)
         if limits is not None and (largest := asked.rows("largest")):
@@ -156,7 +148,7 @@ class Overhead:
             reached = [_limit(places[limit.key], limits) for limit in LIMITS if limit.key in places]
             yield Table("limits", _LIMITS, reached, "limits")
         if self.accumulators:
-            yield from self.accumulators.blocks(asked.top)
+            yield from batching_blocks(asked.rows("batching"), asked.top)
 
     def _facts(self, total: Mapping[str, Any]) -> Facts:
         facts = [
@@ -186,26 +178,6 @@ class Overhead:
         if sizes := batches.get("records"):
             bars = [(row["records_in_batch"], row["batches"]) for row in sizes]
             yield Chart("histogram", "Records in a batch", bars, "batches")
-
-    def _changes(self, asked: _Question, whole: Sequence[tuple[str, ...]]) -> Iterator[Block]:
-        """Yield the rows that an overlay changes, and how many messages were written again."""
-        overlaid = self.overlaid
-        if overlaid is None:
-            return
-        for names in whole if not self.only_files else ():
-            yield asked.changes(names)
-        what = "messages in records" if self.only_files else "bodies"
-        facts = [
-            Fact("rewrittenMessages", overlaid.rewritten, "count", "messages written again under the overlay"),
-            Fact("rewrittenBytesBefore", overlaid.before, "bytes", f"their {what} as written"),
-            Fact("rewrittenBytesAfter", overlaid.after, "bytes", f"their {what} under the overlay"),
-            Fact("rewrittenChange", overlaid.after - overlaid.before, "bytes", "change"),
-        ]
-        if overlaid.as_written:
-            facts.append(Fact("asWritten", dict(overlaid.as_written), "map", "messages that stay as they are written"))
-        yield Facts(facts)
-        if self.only_files:
-            yield Note("the records around them, and so the tables above, are as they are written")
 
 
 class _Question:
@@ -245,12 +217,6 @@ class _Question:
         title = "" if side == "wire" else "inside compressed records (not in the total)"
         return self.table(name, by, (count, *_AMOUNTS), rows, total, title, is_cut=side == "wire")
 
-    def changes(self, by: Sequence[str]) -> Table:
-        """Return a table of the rows that an overlay changes."""
-        *rows, total = self.rows("changes", by=[*by])
-        title = "under the overlay (rows that change)"
-        return self.table(_named("changesBy", by), by, _CHANGES, rows, total, title)
-
     def table(
         self,
         name: str,
@@ -268,16 +234,12 @@ class _Question:
         top = self.top if is_cut else None
         note = f"… and {len(rows) - top} more" if top is not None and len(rows) > top else ""
         dimensions = [Column(name, "id" if name in _NUMBERS else "text", absent=NONE) for name in by]
-        cells = [(*row["labels"], *_cells(columns, row)) for row in rows[:top]]
+        shown = rows[:top]
+        cells = [(*row["labels"], *cells) for row, cells in zip(shown, rows_of(columns, shown), strict=True)]
         last = None
         if total is not None:
-            last = (*("total", *("" for _ in by[1:]))[: len(by)], *_cells(columns, {**total, "bar": None}))
+            last = (*("total", *("" for _ in by[1:]))[: len(by)], *rows_of(columns, [{**total, "bar": None}])[0])
         return Table(name, (*dimensions, *columns), cells, title, last, None if top is not None else MOST_ROWS, note)
-
-
-def _cells(columns: Sequence[Column], row: Mapping[str, Any]) -> Row:
-    """Return the cells of a row by the names of columns."""
-    return tuple(row[re.sub("[A-Z]", lambda match: f"_{match[0].lower()}", column.name)] for column in columns)
 
 
 def _named(before: str, names: Sequence[str]) -> str:
@@ -306,13 +268,9 @@ def _records(asked: _Question, names: Sequence[str], batches: Mapping[str, Rows]
     if total["batches"]:
         for step in ("records", "bytes"):
             columns = (Column(f"{step}InBatch", "text", f"{step} in a batch"), *_OF_STEPS)
-            yield Table(
-                f"by{step.title()}InBatch",
-                columns,
-                [_cells(columns, row) for row in batches[step]],
-            )
-        yield Table("byCodec", _CODECS, [_cells(_CODECS, row) for row in batches["codec"]])
-        yield Table("contents", _CONTENTS, [_cells(_CONTENTS, row) for row in asked.rows("contents")])
+            yield Table(f"by{step.title()}InBatch", columns, rows_of(columns, batches[step]))
+        yield Table("byCodec", _CODECS, rows_of(_CODECS, batches["codec"]))
+        yield Table("contents", _CONTENTS, rows_of(_CONTENTS, asked.rows("contents")))
     facts = [
         Fact("notDecompressed", total["unread"], "count", "batches that could not be decompressed whole", "warning"),
         Fact("gaps", total["gaps"], "count", "gaps between batches", "warning"),

@@ -15,27 +15,27 @@ import base64
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.forms import Form
-from kwire_cli.analysis.costs.overlaid import priced_values
+from kwire_cli.analysis.costs.definition_costs import priced_values
+from kwire_cli.analysis.costs.forms import Form, Once
+from kwire_cli.analysis.costs.registry import with_tags, without_tags
 from kwire_cli.analysis.costs.traffic_prices import compared_versions
-from kwire_cli.errors import InputError, close_to, did_you_mean
+from kwire_cli.errors import EncodeError, InputError, close_to, did_you_mean
 from kwire_cli.message.encode import header_spec, header_version
 from kwire_cli.spec.evolution.changes import changes, definition_part
 from kwire_cli.spec.files import read_text
 from kwire_cli.spec.jsontext import parse
-from kwire_cli.spec.model import NONE, changed, fields_by_path
+from kwire_cli.spec.model import fields_by_path
 from kwire_cli.spec.overlay import EVERY, load_file, load_overlay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.spec.model import FieldSpec, MessageSpec, Versions
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
     from kwire_cli.spec.overlay import Overlay
 
 AS_IS, PLAIN, TAGGED, PROPOSED = "as is", "plain", "tagged", "proposed"
@@ -44,8 +44,6 @@ HEADER = "header."
 """Before the paths of fields of headers, in assumptions."""
 _SHARE = re.compile(r"(?P<value>.*)@(?P<share>0?\.\d+|[01](?:\.0+)?)$", re.DOTALL)
 _LENGTH = re.compile(r"len:(\d{1,6})$")
-MOST_KEPT, LARGEST_KEPT = 4096, 1024
-"""Messages whose prices are kept, and the bytes of the largest: captures repeat small messages."""
 
 
 class Assumption(NamedTuple):
@@ -82,9 +80,8 @@ class Assumption(NamedTuple):
 
 
 class Proposed(NamedTuple):
-    """What a proposal makes of a message: the definition in each form, and paths of new and of renamed fields."""
+    """A message under a proposal: the definition in each form, new fields, and the new paths of renamed ones."""
 
-    old: MessageSpec
     forms: Mapping[str, MessageSpec]
     added: Mapping[str, FieldSpec]
     renamed: Mapping[str, str]
@@ -125,40 +122,17 @@ def proposed(old: MessageSpec, new: MessageSpec) -> Proposed:
     known = {path for path, _ in fields_by_path(old)} | {*renamed.values()}
     added = {path: field for path, field in fields_by_path(new) if _is_new(path, known)}
     if not added:
-        return Proposed(old, {PROPOSED: new}, {}, renamed)
-    forms = {PLAIN: _retagged(new, added, tagged=False)}
+        return Proposed({PROPOSED: new}, {}, renamed)
+    forms = {PLAIN: without_tags(new, added)}
     if new.flexible_versions:
-        forms[TAGGED] = _retagged(new, added, tagged=True)
-    return Proposed(old, forms, added, renamed)
+        forms[TAGGED] = with_tags(new, [path for path, field in added.items() if field.tag is None])
+    return Proposed(forms, added, renamed)
 
 
 def _is_new(path: str, known: set[str]) -> bool:
     """Return whether a field is new, and not only within a new struct."""
     above = path.rpartition(".")[0].removesuffix("[]")
     return path not in known and (not above or above in known)
-
-
-def _retagged(spec: MessageSpec, added: Mapping[str, FieldSpec], *, tagged: bool) -> MessageSpec:
-    """Return a definition with the new fields plain, or tagged by the next tags of their structs."""
-    used: dict[str, int] = {}
-    for path, field in fields_by_path(spec):
-        if field.tag is not None and path not in added:
-            above = path.rpartition(".")[0]
-            used[above] = max(used.get(above, -1), field.tag)
-
-    def change(path: str, field: FieldSpec) -> FieldSpec:
-        if path not in added:
-            return field
-        if not tagged:
-            return replace(field, tag=None, tagged_versions=NONE)
-        if field.tag is not None:
-            return field
-        above = path.rpartition(".")[0]
-        used[above] = used.get(above, -1) + 1
-        versions: Versions = field.versions & spec.flexible_versions
-        return replace(field, tag=used[above], tagged_versions=versions)
-
-    return changed(spec, change)
 
 
 class Sizes(NamedTuple):
@@ -179,36 +153,16 @@ class Priced(NamedTuple):
     forms: Mapping[str, Sizes]
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """A header or body under a proposal, at the versions in which it is priced."""
+class Change(NamedTuple):
+    """A header or body at a version: its form as it is, and those under a proposal, of which there may be none.
 
-    proposed: Proposed
-    old_version: int
-    new_version: int
+    `added` are the new fields by the paths of assumptions, `names` the new names of fields.
+    """
 
-    @cached_property
-    def before(self) -> Form:
-        """The form as it is."""
-        return Form(AS_IS, self.proposed.old, self.old_version)
-
-    @cached_property
-    def after(self) -> dict[str, Form]:
-        """The proposed forms by name."""
-        return {name: Form(name, spec, self.new_version) for name, spec in self.proposed.forms.items()}
-
-
-class _UnwritableError(Exception):
-    """A form has no bytes for the values of a message."""
-
-
-class Given(NamedTuple):
-    """A header or body as it came: its definition, its version and its values; `above` begins paths of assumptions."""
-
-    spec: MessageSpec
-    version: int
-    value: Any
-    above: str
+    before: Form
+    after: Mapping[str, Form]
+    added: Mapping[str, FieldSpec]
+    names: Mapping[str, str]
 
 
 class Pricing:
@@ -221,11 +175,9 @@ class Pricing:
         self._catalog, self._proposals, self._assumptions = catalog, proposals, assumptions
         self.others = 0
         self.refused: Counter[str] = Counter()
-        self.met: set[str] = set()
-        """The assumptions that concern a message."""
-        self._parts: dict[tuple[str, int], Part | None] = {}
+        self._changes: dict[tuple[str, int], Change] = {}
         self._carriers: dict[tuple[str, str], int] = {}
-        self._known: dict[tuple[str, int, bytes, frozenset[str]], tuple[int, dict[str, Sizes]]] = {}
+        self._known: Once[tuple[int, dict[str, Sizes]]] = Once()
 
     def price(self, frame: Frame) -> Priced | None:
         """Return the price of a frame that was decoded whole.
@@ -235,49 +187,48 @@ class Pricing:
         body, header = frame.body, frame.header
         if body is None or header is None or frame.api_key is None or frame.api_version is None:
             return None
-        part = self._part(body.spec, body.version)
+        of_body = self._change(body.spec, body.version)
         version = header.version
-        if part and part.old_version != body.version:
-            version = header_version(self._catalog, frame.kind, frame.api_key, part.old_version)
-        head = self._part(header_spec(self._catalog, frame.kind), version)
-        if part is None and head is None:
+        if of_body.before.version != body.version:
+            version = header_version(self._catalog, frame.kind, frame.api_key, of_body.before.version)
+        of_header = self._change(header_spec(self._catalog, frame.kind), version, HEADER)
+        if not of_body.after and not of_header.after:
             self.others += 1
             return None
         carried = frozenset(
             one.path
             for one in self._assumptions
-            if self._concerns(one, part, head) and self._carries(one, body.message)
+            if (one.path in of_header.added or one.path in of_body.added) and self._carries(one, body.message)
         )
-        own = Given(body.spec, body.version, body.value, "")
         try:
-            in_header = self._sizes(
-                head, Given(header_spec(self._catalog, frame.kind), version, header.value, HEADER), carried
-            )
-            in_body = self._body(part, own, bytes(body.data[body.start : body.stop]), carried)
-        except _UnwritableError as error:
+            parts = self._sizes(of_header, header, carried), self._sizes(of_body, body, carried)
+        except EncodeError as error:
             self.refused[str(error)] += 1
             return None
         prefix = frame.size - (header.stop - header.start) - (body.stop - body.start)
-        return _added_up(body.message, prefix, in_header, in_body)
+        forms = {}
+        for name in (*of_header.after, *of_body.after):
+            halves = [sizes.get(name, Sizes(size, size, size)) for size, sizes in parts]
+            forms[name] = Sizes(*(prefix + sum(sizes) for sizes in zip(*halves, strict=True)))
+        return Priced(body.message, prefix + sum(size for size, _ in parts), forms)
 
-    def _part(self, spec: MessageSpec, version: int) -> Part | None:
+    def _change(self, spec: MessageSpec, version: int, above: str = "") -> Change:
+        """Return what the proposals make of a header or body; `above` begins the paths of assumptions."""
         key = spec.name, version
-        if key not in self._parts:
+        if key not in self._changes:
             found = self._proposals.of(spec)
-            versions = None
-            if found:
-                newest = next(iter(found.forms.values()))
-                versions = compared_versions(spec, newest, version)
-            self._parts[key] = Part(found, *versions) if found and versions else None
-        return self._parts[key]
-
-    def _concerns(self, one: Assumption, part: Part | None, head: Part | None) -> bool:
-        is_header = one.path.startswith(HEADER)
-        owner = head if is_header else part
-        concerns = owner is not None and one.path.removeprefix(HEADER) in owner.proposed.added
-        if concerns:
-            self.met.add(one.path)
-        return concerns
+            versions = compared_versions(spec, next(iter(found.forms.values())), version) if found else None
+            change = Change(Form(AS_IS, spec, version), {}, {}, {})
+            if found and versions:
+                old, new = versions
+                change = Change(
+                    Form(AS_IS, spec, old),
+                    {name: Form(name, proposed, new) for name, proposed in found.forms.items()},
+                    {above + path: field for path, field in found.added.items()},
+                    {path: name.rpartition(".")[2] for path, name in found.renamed.items()},
+                )
+            self._changes[key] = change
+        return self._changes[key]
 
     def _carries(self, one: Assumption, message: str) -> bool:
         """Return whether the next message carries the value: evenly, so that the share is met after every message."""
@@ -285,66 +236,31 @@ class Pricing:
         number = self._carriers[key] = self._carriers.get(key, 0) + 1
         return int(number * one.share) > int((number - 1) * one.share)
 
-    def _body(
-        self, part: Part | None, own: Given, data: bytes, carried: frozenset[str]
-    ) -> tuple[int, dict[str, Sizes]]:
-        """Return the sizes of a body. Equal bodies are priced once."""
-        key = own.spec.name, own.version, data, carried
-        found = self._known.get(key)
-        if found is None:
-            found = self._sizes(part, own, carried)
-            if len(data) <= LARGEST_KEPT:
-                if len(self._known) >= MOST_KEPT:
-                    self._known.clear()
-                self._known[key] = found
-        return found
+    def _sizes(self, change: Change, decoded: Decoded, carried: frozenset[str]) -> tuple[int, dict[str, Sizes]]:
+        """Return the bytes of a header or body as it is, and in each form. Raises EncodeError if one is impossible."""
 
-    def _sizes(self, part: Part | None, own: Given, carried: frozenset[str]) -> tuple[int, dict[str, Sizes]]:
-        """Return the bytes of a header or body as it is, and in each form. Equal values are written once."""
-        if part is None:
-            return _written(Form(AS_IS, own.spec, own.version), own, own.value, {}), {}
-        about = {
-            one.path: one
-            for one in self._assumptions
-            if one.path.startswith(own.above) and one.path.removeprefix(own.above) in part.proposed.added
-        }
-        sizes = {}
-        for name, form in part.after.items():
-            unset = self._size(part, form, own, {})
-            filled = self._size(part, form, own, about) if about else unset
-            some = {path: one for path, one in about.items() if path in carried}
-            is_whole = len(some) == len(about)
-            size = filled if is_whole else self._size(part, form, own, some) if some else unset
-            sizes[name] = Sizes(size, unset, filled)
-        return _written(part.before, own, own.value, {}), sizes
+        def sizes() -> tuple[int, dict[str, Sizes]]:
+            filled = [one for one in self._assumptions if one.path in change.added]
+            some = [one for one in filled if one.path in carried]
+            found = {}
+            for name, form in change.after.items():
+                chosen = {0: [], len(some): some, len(filled): filled}
+                by_number = {number: _size(change, form, decoded.value, ones) for number, ones in chosen.items()}
+                found[name] = Sizes(by_number[len(some)], by_number[0], by_number[len(filled)])
+            return _size(change._replace(names={}), change.before, decoded.value, []), found
 
-    def _size(self, part: Part, form: Form, own: Given, assumptions: Mapping[str, Assumption]) -> int:
-        """Return the bytes of a header or body in a form, with the assumed values of some new fields."""
-        value = own.value
-        for one in assumptions.values():
-            path = one.path.removeprefix(own.above)
-            value = with_value(value, path.split("."), one.value_of(part.proposed.added[path]))
-        names = {path: to.rpartition(".")[2] for path, to in part.proposed.renamed.items()}
-        return _written(form, own, value, names)
+        key = change.before.spec.name, change.before.version, decoded.version, carried
+        return self._known.get(key, bytes(decoded.data[decoded.start : decoded.stop]), sizes)
 
 
-def _written(form: Form, own: Given, value: Any, names: Mapping[str, str]) -> int:
-    found = priced_values(form, own.spec, value, names)
+def _size(change: Change, form: Form, value: Any, assumptions: Sequence[Assumption]) -> int:
+    """Return the bytes of a header or body in a form, with the assumed values of some new fields."""
+    for one in assumptions:
+        value = with_value(value, one.path.removeprefix(HEADER).split("."), one.value_of(change.added[one.path]))
+    found = priced_values(form, change.before.spec, value, change.names)
     if found.size is None:
-        raise _UnwritableError(found.refusal)
+        raise EncodeError(found.refusal or "")
     return found.size
-
-
-def _added_up(
-    message: str, prefix: int, in_header: tuple[int, dict[str, Sizes]], in_body: tuple[int, dict[str, Sizes]]
-) -> Priced:
-    """Return the price of a frame: of its size prefix, its header and its body."""
-    before = prefix + in_header[0] + in_body[0]
-    forms: dict[str, Sizes] = {}
-    for name in (*in_header[1], *in_body[1]):
-        halves = [sizes.get(name, Sizes(size, size, size)) for size, sizes in (in_header, in_body)]
-        forms[name] = Sizes(*(prefix + sum(sizes) for sizes in zip(*halves, strict=True)))
-    return Priced(message, before, forms)
 
 
 def with_value(value: Any, steps: Sequence[str], new: Any) -> Any:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.costs.form_comparison import KEPT, SMALL
-from kwire_cli.analysis.costs.forms import Form
-from kwire_cli.analysis.costs.overlaid import given_cost
+from kwire_cli.analysis.costs.definition_costs import given_cost
+from kwire_cli.analysis.costs.forms import Form, Once
 from kwire_cli.spec.evolution.layout import layout_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kwire_cli.analysis.costs.overlaid import Cost
+    from kwire_cli.analysis.costs.definition_costs import Cost
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.model import MessageSpec
 
@@ -84,7 +83,7 @@ class Change:
         self._old, self._new, self._renamed, self._fixed = old, new, renamed, versions
         self._traffic: dict[tuple[int, int], PricedMessages] = {}
         self._versions: dict[int, tuple[int, int] | None] = {}
-        self._costs: dict[tuple[tuple[int, int], bytes], Cost] = {}
+        self._costs: Once[Cost] = Once()
 
     @property
     def traffic(self) -> list[PricedMessages]:
@@ -107,15 +106,8 @@ class Change:
     def _cost(self, versions: tuple[int, int], decoded: Decoded) -> Cost:
         """Return the cost of a message. Equal messages are priced once."""
         data = bytes(decoded.data[decoded.start : decoded.stop])
-        cost = self._costs.get((versions, data))
-        if cost is None:
-            traffic = self._traffic[versions]
-            cost = given_cost(traffic.old, traffic.new, decoded.value, self._renamed)
-            if len(data) <= SMALL:
-                if len(self._costs) >= KEPT:
-                    self._costs.clear()
-                self._costs[versions, data] = cost
-        return cost
+        forms = self._traffic[versions]
+        return self._costs.get(versions, data, lambda: given_cost(forms.old, forms.new, decoded.value, self._renamed))
 
 
 def price_traffic(changes: Mapping[str, Change], messages: Iterable[Decoded]) -> int:

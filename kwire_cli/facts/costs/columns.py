@@ -94,7 +94,6 @@ _COSTS = tuple((column.name, column.type) for column in COSTS)
 TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
     "costs": _COSTS,
     "unpacked_costs": _COSTS,
-    "written_costs": _COSTS,
     "batch_sizes": (
         *((column.name, column.type) for column in OWNERS),
         ("codec", "VARCHAR"),
@@ -126,10 +125,9 @@ TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
 }
 """The tables in memory.
 
-`unpacked_costs` are the bytes that compressed records consist of, which are not on the wire, and `written_costs` those
-of the input where `costs` has what an overlay would make of it. A row of `batch_sizes` has batches of one codec, with
-so many bits in their numbers of records and bytes; a row without codec has what is not about one of them. `largest` has
-the largest thing that each limit counts.
+`unpacked_costs` are the bytes that compressed records consist of, which are not on the wire. A row of `batch_sizes` has
+batches of one codec, with so many bits in their numbers of records and bytes; a row without codec has what is not about
+one of them. `largest` has the largest thing that each limit counts.
 """
 
 

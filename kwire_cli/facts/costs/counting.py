@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.python_source import MalformedError
@@ -31,7 +31,6 @@ from kwire_cli.structs.messages import SIZE_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Spans
     from kwire_cli.facts.costs.records_in_messages import Named, OnRecords, Owner, Place
     from kwire_cli.facts.costs.subjects import Message
@@ -40,29 +39,8 @@ if TYPE_CHECKING:
     from kwire_cli.records.codecs import Limits
     from kwire_cli.source.kafka.connection import Seen
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.spec.model import MessageSpec
 
     Key = tuple[Any, ...]
-
-    class Form(Protocol):
-        """The layout of a message under an overlay."""
-
-        @property
-        def spec(self) -> MessageSpec:
-            """The definition."""
-
-        @property
-        def entry(self) -> Entry:
-            """What reads the bytes."""
-
-    class Overlay(Protocol):
-        """What makes other spans of a message, those that it has under an overlay."""
-
-        def form(self, message: str, version: int) -> Form | None:
-            """Return the layout of a message under the overlay, or None if it is the same."""
-
-        def spans(self, message: str, version: int, entry: Entry, spans: Spans, *, guess: bool = False) -> Spans:
-            """Return the spans of a message under the overlay."""
 
 
 MOST_KEPT = 256
@@ -111,15 +89,14 @@ def no_frame(seen: Seen) -> tuple[str, Kind]:
 class Costs:
     """The bytes of messages and files of records by the values of `columns` (of columns.OWNERS).
 
-    `messages` and `size` add up all that was given, files of records too. The rows of `costs` add up to the same size,
-    unless there is an overlay: then bodies are counted as they would be under it. `on_records` is told of every batch
-    that a producer sends. `file` is where messages are from, `named` says which one it is where one is the largest.
+    `messages` and `size` add up all that was given, files of records too. The rows of `costs` add up to the same size.
+    `on_records` is told of every batch that a producer sends. `file` is where messages are from, `named` says which one
+    it is where one is the largest.
     """
 
     catalog: Catalog
     columns: Sequence[str]
     limits: Limits | None = None
-    overlaid: Overlay | None = None
     on_records: OnRecords | None = None
     file: str | None = None
     size: int = 0
@@ -222,9 +199,7 @@ class Costs:
         self.messages += 1
         plain = seen.plain
         counted = None
-        if plain is not None and not (
-            (self.overlaid and self._is_changed(plain.layout)) or (self._splits and self._is_split(line))
-        ):
+        if plain is not None and not (self._splits and self._is_split(line)):
             counted = self._count(line, plain)
         if counted is None:
             # Tagged fields are left to spans as well.
@@ -250,7 +225,7 @@ class Costs:
         if rows:
             self._opened.add(line, f"{layout.message}.", plain.data, rows, places(layout.roles), lambda _: key)
         elif rows is None:
-            self._body(line, key, layout.message, layout.version, plain.spans, layout.roles)
+            self._body(line, key, layout.message, plain.spans, layout.roles)
 
     def _add_headers(self, owner: Key, account: Account) -> None:
         """Add the bytes of headers, and of the size prefixes before them, to the ledger."""
@@ -279,10 +254,6 @@ class Costs:
         except MalformedError:
             return None
         return counted
-
-    def _is_changed(self, layout: Layout) -> bool:
-        """Tell whether an overlay writes the messages of a layout in another way."""
-        return self.overlaid is not None and self.overlaid.form(layout.message, layout.version) is not None
 
     def _is_split(self, subject: Message) -> bool:
         """Return whether the bytes of the body belong to several topics or partitions."""
@@ -330,17 +301,11 @@ class Costs:
         """Count a body that was decoded in full."""
         if body.guess:
             self._other(key, GUESS_PATH, Kind.GUESS, _size(body))
-            if self.overlaid:
-                self.overlaid.spans(body.message, body.layout_version, body.entry, body.raw, guess=True)
         else:
-            self._body(subject, key, body.message, body.version, body.raw, roles(body.spec, body.entry))
+            self._body(subject, key, body.message, body.raw, roles(body.spec, body.entry))
 
-    def _body(self, subject: Message, key: Key, message: str, version: int, spans: Spans, known: Roles) -> None:
-        """Count the spans of a body, as they are under an overlay if there is one, and its records."""
-        if self.overlaid:
-            spans = self.overlaid.spans(message, version, known.entry, spans)
-            form = self.overlaid.form(message, version)
-            known = roles(form.spec, form.entry) if form and spans.program is form.entry.program else known
+    def _body(self, subject: Message, key: Key, message: str, spans: Spans, known: Roles) -> None:
+        """Count the spans of a body, and its records."""
         layout_places = places(known)
         prefix = f"{message}." if is_frame(subject) else ""
         there: list[Key] = []

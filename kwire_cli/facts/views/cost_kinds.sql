@@ -1,12 +1,10 @@
 -- One row for the bytes of each kind in a field, by whom they belong to; and one for the messages of each owner.
--- `side` is `wire`, `unpacked` for what compressed records consist of, or `written` for the input without an overlay.
+-- `side` is `wire`, or `unpacked` for what compressed records consist of.
 -- `count` is how often there were bytes of this kind, `values` how many values a field has.
 with sides as (
     select 'wire' as side, * from costs
     union all
     select 'unpacked' as side, * from unpacked_costs
-    union all
-    select 'written' as side, * from written_costs
 ),
 added as (
     select

@@ -1,12 +1,13 @@
 """Batches that would have been made, against such batches really written."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 from hypothesis import given, strategies as st
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.batching import Accumulators, Setting, batching_blocks
-from kwire_cli.answer import Answer
+from kwire_cli.analysis.costs.batching import TRIED, Accumulators, Setting
+from kwire_cli.analysis.costs.overhead import Overhead
 from kwire_cli.facts.costs.counting import Costs
 from kwire_cli.view.answers import answer_document
 
@@ -32,13 +33,28 @@ def written(groups, **more):
     return sum(len(kwire.write_records([{"magic": 2, "records": group, **more}])) for group in groups)
 
 
+NAMES = [name for name, _ in TRIED]
+
+
 def outcome(settings, *batches, partition=0):
     accumulators = Accumulators([Setting(*each) for each in settings])
     costs = Costs(CATALOG, (), on_records=accumulators.add)
     data = kwire.write_records(list(batches))
     for _ in costs.records(memoryview(data), "t", partition, "auto"):
         pass
-    return accumulators.outcome().total
+    return one_producer(accumulators)
+
+
+def one_producer(accumulators):
+    """Return what a producer sent, and what it would have sent under each setting."""
+    sent, *others = [SimpleNamespace(**dict(zip(NAMES, row, strict=True))) for row in accumulators.rows()]
+    return SimpleNamespace(sent=sent, made={(row.linger_ms, row.batch_size): row for row in others})
+
+
+def document(accumulators):
+    """Return the tables and notes about batching."""
+    whole = answer_document(Overhead([("kind",)], Costs(CATALOG, ()), accumulators).answer())
+    return {name: whole["tables"].get(name) for name in ("batching", "producers")}, whole.get("notes", [])
 
 
 def batch(*records, **more):
@@ -59,7 +75,6 @@ def test_records_that_come_within_linger_are_one_batch():
     assert found.sent.bytes == written([[each] for each in records])
     # The first of a batch waits for all of linger.ms, the others for the rest of it.
     assert found.made[5, 16384].waited == (5 + 1) + (5 + 1) + 5 + 5
-    assert found.best == (50, 16384)
 
 
 def test_records_of_one_millisecond_come_together():
@@ -82,7 +97,7 @@ def test_a_batch_that_is_full_is_sent():
 def test_compressed_records_shrink_as_those_of_their_batch_did():
     records = [record(0, b"abc" * 100) for _ in range(20)]
     found = outcome([(5, 1000), (5, 100_000)], batch(*records, compression="gzip"))
-    assert found.packed
+    assert found.sent.packed
     sent = kwire.write_records([batch(*records, compression="gzip")])
     assert found.sent.wire == len(sent)
     assert found.sent.bytes == written([records])
@@ -98,7 +113,7 @@ def test_partitions_and_producers_are_kept_apart():
         batch(record(1)),
         batch(record(2)),
     )
-    assert found.partitions == 2
+    assert found.sent.partitions == 2
     assert found.made[50, 16384].batches == 2
 
 
@@ -110,7 +125,7 @@ def test_control_batches_are_no_producers():
         "records": [{"control": {"type": "COMMIT", "coordinatorEpoch": 0}}],
     }
     found = outcome([(0, 16384)], batch(record(0)), control)
-    assert found.records == 1
+    assert found.sent.records == 1
 
 
 def test_batches_without_a_record_that_can_be_read_are_none_that_could_be_saved():
@@ -124,14 +139,15 @@ def test_batches_without_a_record_that_can_be_read_are_none_that_could_be_saved(
     costs = Costs(CATALOG, (), on_records=accumulators.add)
     for _ in costs.records(memoryview(kwire.write_records([batch(record(0)), batch()]) + damaged), "t", 0, "auto"):
         pass
-    found = accumulators.outcome().total
-    assert (found.records, found.partitions, found.sent.batches, found.best) == (1, 1, 1, None)
+    sent = one_producer(accumulators).sent
+    assert (sent.records, sent.partitions, sent.batches) == (1, 1, 1)
+    assert document(accumulators)[1] == ["no pair would have saved anything"]
 
 
 def test_records_of_other_formats_are_said():
     old = [{**batch({**record(time), "headers": []}), "magic": 1} for time in (0, 1)]
     found = outcome([(0, 16384)], *old, batch(record(2)))
-    assert (found.records, found.older) == (3, 2)
+    assert (found.sent.records, found.sent.older) == (3, 2)
     assert found.made[0, 16384].bytes == written([[record(time)] for time in (0, 1, 2)])
 
 
@@ -145,9 +161,9 @@ def test_requests_without_times_count_when_they_came(wire):
     costs = Costs(CATALOG, (), on_records=accumulators.add)
     for line in wire.lines(*((0, request(number)) for number in range(6))):  # a millisecond apart
         costs.add(line)
-    found = accumulators.outcome().total
-    assert found.by_record == 0
-    assert found.records == 6
+    found = one_producer(accumulators)
+    assert found.sent.own_time == 0
+    assert found.sent.records == 6
     assert [made.batches for made in found.made.values()] == [3, 1]
 
 
@@ -161,19 +177,12 @@ def test_each_client_has_a_pair_of_its_own(wire):
     costs = Costs(CATALOG, (), on_records=accumulators.add)
     for line in wire.lines(*((0, request(number, client)) for number in range(4) for client in ("quick", "slow"))):
         costs.add(line)
-    found = accumulators.outcome()
-    assert {tried.client: tried.best for tried in found.producers} == {"quick": (5, 16384), "slow": (50, 16384)}
-    assert {tried.client: [made.batches for made in tried.made.values()] for tried in found.producers} == {
-        "quick": [1, 1],
-        "slow": [4, 2],
-    }
-    assert [made.batches for made in found.total.made.values()] == [5, 3]
-    assert found.total.sent.bytes == sum(tried.sent.bytes for tried in found.producers)
-
-
-def test_nothing_is_saved_where_nothing_can_be():
-    found = outcome([(0, 16384), (5, 16384)], batch(record(0), record(1), record(2)))
-    assert found.best is None
+    tables, _ = document(accumulators)
+    best = {row["client"]: (row["lingerMs"], row["batchSize"], row["batchesThen"]) for row in tables["producers"]}
+    assert best == {"quick": (5, 16384, 1), "slow": (50, 16384, 2)}
+    sent, *settings = tables["batching"]
+    assert [row["batches"] for row in settings] == [5, 3]
+    assert sent["batches"] == 8 == sum(row["batches"] for row in tables["producers"])
 
 
 TIMES = st.lists(st.integers(0, 300), min_size=1, max_size=30).map(sorted)
@@ -205,7 +214,7 @@ def test_any_records_make_the_batches_that_a_plain_producer_would(times, content
     (made,) = found.made.values()
     assert made.batches == len(groups)
     assert made.bytes == written(groups) == made.wire
-    assert found.payload == sum(len(part) for each in records for part in _parts(each))
+    assert found.sent.payload == sum(len(part) for each in records for part in _parts(each))
 
 
 def _parts(each):
@@ -232,36 +241,43 @@ def tables_of(settings, *batches):
     costs = Costs(CATALOG, (), on_records=accumulators.add)
     for _ in costs.records(memoryview(kwire.write_records(batches)), "t", 0, "auto"):
         pass
-    return answer_document(Answer("", [*batching_blocks(accumulators.outcome(), None)]))
+    return document(accumulators)
 
 
 def test_the_answer_has_what_was_sent_each_setting_and_each_producer():
-    document = tables_of([(0, 16384), (5, 16384)], batch(record(0)), batch(record(1)))
-    sent, *settings = document["tables"]["batching"]
+    tables, notes = tables_of([(0, 16384), (5, 16384)], batch(record(0)), batch(record(1)))
+    sent, *settings = tables["batching"]
     assert (sent["lingerMs"], sent["batchSize"], sent["batches"], sent["savedBytes"]) == (None, None, 2, None)
     assert [(row["lingerMs"], row["batchSize"], row["batches"]) for row in settings] == [(0, 16384, 2), (5, 16384, 1)]
     assert [row["savedBytes"] for row in settings] == [sent["bytes"] - row["bytes"] for row in settings]
     assert [row["wouldHaveServed"] for row in settings] == [False, True]
-    [producer] = document["tables"]["producers"]
+    [producer] = tables["producers"]
     assert (producer["client"], producer["batches"], producer["batchesThen"], producer["lingerMs"]) == (None, 2, 1, 5)
-    assert "linger.ms=5 and batch.size=16384 would have served" in document["notes"][0]
+    assert "linger.ms=5 and batch.size=16384 would have served" in notes[0]
+
+
+def test_the_smallest_pair_that_reaches_most_of_the_saving_would_have_served():
+    """One batch of 20 ms saves all, batches of 10 ms nearly as much, batches of 2 ms about half."""
+    settings = [(0, 16384), (1, 16384), (10, 16384), (200, 16384)]
+    tables, _ = tables_of(settings, *(batch(record(time)) for time in range(100)))
+    saved = {row["lingerMs"]: row["savedBytes"] for row in tables["batching"]}
+    assert saved[0] < 0.9 * saved[200] <= saved[10] < saved[200]
+    assert [row["lingerMs"] for row in tables["batching"] if row["wouldHaveServed"]] == [10]
 
 
 def test_settings_that_make_the_same_of_the_records_are_in_the_answer_once():
-    document = tables_of([(5, 16384), (5, 32768)], batch(record(0), record(1)))
-    assert [row["batchSize"] for row in document["tables"]["batching"]] == [None, 16384]
-    assert document["notes"] == ["no pair would have saved anything"]
+    tables, notes = tables_of([(5, 16384), (5, 32768)], batch(record(0), record(1)))
+    assert [row["batchSize"] for row in tables["batching"]] == [None, 16384]
+    assert notes == ["no pair would have saved anything"]
 
 
 def test_nothing_was_sent():
-    document = tables_of([(5, 16384)])
-    assert document["tables"] == {}
-    assert document["notes"] == [
-        "linger.ms and batch.size tried on 0 records to 0 partitions, by the time of each record"
-    ]
+    tables, notes = tables_of([(5, 16384)])
+    assert tables == {"batching": None, "producers": None}
+    assert notes == ["linger.ms and batch.size tried on 0 records to 0 partitions, by the time of each record"]
 
 
 def test_records_of_other_formats_are_in_the_answer():
     old = [{**batch({**record(time), "headers": []}), "magic": 1} for time in (0, 1)]
-    [producer] = tables_of([(0, 16384)], *old, batch(record(2)))["tables"]["producers"]
+    [producer] = tables_of([(0, 16384)], *old, batch(record(2)))[0]["producers"]
     assert producer["recordsOfOtherFormats"] == 2

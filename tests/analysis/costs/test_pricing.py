@@ -4,22 +4,21 @@ from kit.commands import examples
 from kit.messages import definition, sample, shared, values
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.form_comparison import (
+from kwire_cli.analysis.costs.definition_costs import costs
+from kwire_cli.analysis.costs.form_comparison import Comparison, difference_by_kind
+from kwire_cli.analysis.costs.forms import Form, carried, price, price_as_given, written_form
+from kwire_cli.analysis.costs.generated import counts_for, generate
+from kwire_cli.analysis.costs.registry import (
     FLEXIBLE,
     INFLEXIBLE,
     TAGGED,
     Choice,
-    Comparison,
     all_tagged,
     check_fields,
-    difference_by_kind,
     encoded,
     forms_of,
     highest,
 )
-from kwire_cli.analysis.costs.forms import Form, carried, price, price_as_given, written_form
-from kwire_cli.analysis.costs.generated import counts_for, generate
-from kwire_cli.analysis.costs.overlaid import costs
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.encode import encode_spec

@@ -1,30 +1,21 @@
-"""Definitions priced by themselves, and messages written again under an overlay."""
+"""What a change of a definition costs: default values, and given ones, written before and after it."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.forms import Form, Loss, carried, price, written_form
-from kwire_cli.engine.python_source import MalformedError
-from kwire_cli.engine.reader import SKIP, reader_of
-from kwire_cli.engine.spans import walk
-from kwire_cli.engine.tree import build
-from kwire_cli.engine.values import Form as Shown, anomalies, value
-from kwire_cli.errors import EncodeError
-from kwire_cli.spec.evolution.layout import Stretches, layout_at, tagged_at
-from kwire_cli.spec.model import NONE, ZERO_UUID, changed, default_value, fields_by_path
+from kwire_cli.analysis.costs.forms import Form, Loss, price
+from kwire_cli.spec.evolution.layout import Stretches, layout_at
+from kwire_cli.spec.model import ZERO_UUID, default_value, fields_by_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.costs.forms import Price
-    from kwire_cli.engine.program import Entry
-    from kwire_cli.engine.spans import Spans
     from kwire_cli.spec.evolution.layout import FieldAt, StructAt
-    from kwire_cli.spec.model import FieldSpec, MessageSpec
+    from kwire_cli.spec.model import MessageSpec
 
 
 # What a change of a definition costs: the same values written before and after it.
@@ -242,152 +233,3 @@ def forms_to_compare(old: MessageSpec, new: MessageSpec) -> Iterator[tuple[Form,
     before, after = old.valid_versions.high, new.valid_versions.high
     if old.valid_versions and new.valid_versions and before != after:
         yield Form(f"the old version {before}", old, before), Form(f"the new version {after}", new, after)
-
-
-# Messages in a format that nobody speaks yet: their values are written again under overlaid definitions, and
-# what is counted are those bytes.
-
-MOST_KEPT, LARGEST_KEPT = 4096, 1024
-"""Messages, and bytes of one, that are kept with what they are under the overlay: captures say the same things again
-and again."""
-
-
-def is_regular(entry: Entry, spans: Spans) -> bool:
-    """Return whether the values say everything that the bytes do.
-
-    They do if everything was read, and if any correct writer would write these very bytes.
-    """
-    try:
-        reader_of(entry, SKIP)(spans.data, spans.start, spans.stop)
-    except MalformedError:
-        return spans.lost < 0 and spans.used == spans.stop and not anomalies(build(entry, spans))
-    return True
-
-
-def values_of(entry: Entry, spans: Spans) -> dict[str, Any] | None:
-    """Return the values of a regular message in Kafka's JSON form, records as base64 text; None for any other."""
-    try:
-        return reader_of(entry)(spans.data, spans.start, spans.stop).value
-    except MalformedError:
-        if not is_regular(entry, spans):
-            return None
-    tree = build(entry, spans)
-    body: dict[str, Any] = value(tree.root, tree, Shown())
-    return body
-
-
-def takes_all(shipped: MessageSpec, laid: MessageSpec, version: int) -> bool:
-    """Return whether the values of a message can be written under an overlay as they are.
-
-    The overlay must not add or remove a field. A field that may be omitted at its default must stay so, at the same
-    default.
-    """
-
-    def presence(spec: MessageSpec) -> list[tuple[str, bool, bool]]:
-        return [
-            (path, version in field.versions, version in field.nullable_versions)
-            for path, field in fields_by_path(spec)
-        ]
-
-    def tagged(spec: MessageSpec) -> set[tuple[str, str | None]]:
-        return {(path, field.default) for path, field in fields_by_path(spec) if tagged_at(spec, field, version)}
-
-    return presence(shipped) == presence(laid) and tagged(shipped) <= tagged(laid)
-
-
-def _untagged(_: str, field: FieldSpec) -> FieldSpec:
-    return replace(field, tag=None, tagged_versions=NONE)
-
-
-class Definitions(Protocol):
-    """Definitions of messages by name, such as a catalogue."""
-
-    def message(self, name: str) -> MessageSpec:
-        """Return the definition of a message."""
-
-
-class Overlaid:
-    """Messages of the definitions of `shipped` as those of `laid` have them.
-
-    `rewritten` counts the messages that were written again, `as_written` those that an overlay speaks of but that stay
-    as they are, by the reason; `before` and `after` are the bytes of both. Messages within messages (Envelope,
-    subscriptions, assignments) are bytes here, and stay.
-    """
-
-    def __init__(self, shipped: Definitions, laid: Definitions) -> None:
-        self.rewritten = self.before = self.after = 0
-        self.as_written: Counter[str] = Counter()
-        self._shipped, self._laid = shipped, laid
-        self._forms: dict[tuple[str, int], Form | None] = {}
-        self._whole: dict[
-            tuple[str, int], Form | None
-        ] = {}  # where no value may be left out, for those that have to be fitted
-        self._known: dict[tuple[str, int, bytes], Spans] = {}
-
-    def form(self, message: str, version: int) -> Form | None:
-        """Return the form of a message under the overlay, or None if the overlay does not change the message."""
-        key = (message, version)
-        if key not in self._forms:
-            spec = self._laid.message(message)
-            shipped = self._shipped.message(message)
-            self._forms[key] = None if spec == shipped else Form("overlay", spec, version)
-            self._whole[key] = (
-                None if takes_all(shipped, spec, version) else Form("whole", changed(shipped, _untagged), version)
-            )
-        return self._forms[key]
-
-    def spans(self, message: str, version: int, entry: Entry, spans: Spans, *, guess: bool = False) -> Spans:
-        """The spans of a message under the overlay, of its bytes there; the same where nothing changes, or it cannot be
-        written again.
-
-        EncodeError with the path of a value that the overlay has no room for.
-        """
-        form = self.form(message, version)
-        if form is None:
-            return spans
-        overlaid = spans
-        if guess:
-            self.as_written["of a version that is not known"] += 1
-        elif again := self._written(form, entry, spans):
-            overlaid = again
-            self.rewritten += 1
-        else:
-            self.as_written["with anomalies"] += 1
-        self.before += spans.stop - spans.start
-        self.after += overlaid.stop - overlaid.start
-        return overlaid
-
-    def _written(self, form: Form, entry: Entry, spans: Spans) -> Spans | None:
-        """Return the spans of the message written again; None where its values are not all that it says."""
-        data = bytes(spans.data[spans.start : spans.stop])
-        key = (form.spec.name, form.version, data)
-        rewritten = self._known.get(key)
-        if rewritten is None:
-            values = values_of(entry, spans)
-            if values is None:
-                return None
-            rewritten = walk(form.entry, _again(form, values, self._whole[form.spec.name, form.version]))
-            if len(data) <= LARGEST_KEPT:
-                if len(self._known) >= MOST_KEPT:
-                    self._known.clear()
-                self._known[key] = rewritten
-        return rewritten
-
-
-def _again(form: Form, values: dict[str, Any], whole: Form | None) -> bytes:
-    """The bytes of these values under the overlay. Those that have to be fitted are made `whole` first; what can't be
-    carried is an error.
-    """
-    path = f"{form.spec.name} {form.version}"
-    if whole:
-        fit = carried(form, carried(whole, values).value)
-        values = fit.value
-        if fit.lost:
-            first = fit.lost[0]
-            raise EncodeError(
-                "the overlay has no place for this value", path=f"{path}: {first.path}", value=first.value
-            )
-    try:
-        return written_form(form, values)
-    except EncodeError as error:
-        raise EncodeError(error.reason, path=f"{path}: {error.path}", value=error.value) from None
