@@ -14,8 +14,7 @@ import click
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import PORT, topic_option
-from kwire_cli.cli.payloads import Payloads
+from kwire_cli.cli.options import PORT, Definitions, topic_option
 from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.sanitize.captures import Sanitizer
@@ -40,7 +39,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Payloads):
+class Options(Definitions):
     """Options of `kwire sanitize`."""
 
     source: str = argument(metavar="INPUT", shell_complete=complete_file)

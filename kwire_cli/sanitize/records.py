@@ -29,7 +29,6 @@ from kwire_cli.sanitize.replacing import (
     fitted,
     stays,
 )
-from kwire_cli.sanitize.values import kept_headers, of_part, unchanged
 from kwire_cli.source.kafka.framing import GSSAPI_TAG
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import partition_of, topic_of
@@ -126,9 +125,7 @@ class RecordSets:
         """The records of a batch, unpacked."""
         entry = records_entry(v2.RECORDS)
         spans = walk(entry, data)
-        inner, headers = self._parts(batch, different, 0) if has_payloads(batch) else ({}, frozenset())
-        if headers:
-            inner |= unchanged(spans, headers)
+        inner = self._parts(batch, 0) if has_payloads(batch) else {}
         sanitized = self.fields.rewritten(spans, inner=inner, different=different)
         return (
             sanitized
@@ -136,19 +133,17 @@ class RecordSets:
             else sanitized[: spans.used] + _unread(len(sanitized) - spans.used, anomalies(build(entry, spans)))
         )
 
-    def _parts(self, batch: Batch, different: int, base: int) -> tuple[Inner, frozenset[tuple[bytes, bytes]]]:
-        """Return what replaces keys and values that were read, and the headers that stay because they name schemas."""
+    def _parts(self, batch: Batch, base: int) -> Inner:
+        """Return the replacements of keys and values that were decoded."""
         inner: Inner = {}
-        headers: set[tuple[bytes, bytes]] = set()
         for record in batch.records():
             payload = payload_of(batch, record)
             decoded = (payload.control or payload.record) if payload else None
             if decoded:
                 for at, part in ((record.key_at, decoded.key), (record.value_at, decoded.value)):
                     if part and at >= 0:
-                        inner[base + at] = of_part(self.fields, part, batch, record, different)
-                headers.update(kept_headers((decoded.key, decoded.value), record.headers))
-        return inner, frozenset(headers)
+                        inner[base + at] = self.fields.payload(part)
+        return inner
 
     def _of_messages(self, batch: Batch, different: int, magic: int | None) -> bytes:
         """A message of v0 or v1, alone or with those that it wraps."""
@@ -165,7 +160,7 @@ class RecordSets:
             again = None if code or magic is not None else lambda few: self._wrapped(batch, unpacked, few)
             inner[value] = self._packed(codec, packed, again, own)
         elif has_payloads(batch):
-            inner, _ = self._parts(batch, different, layout.head.size)
+            inner = self._parts(batch, layout.head.size)
         sanitized = self.fields.rewritten(spans, inner=inner, different=different).ljust(len(data), b"\0")
         if spans.lost < 0:
             return sanitized

@@ -22,6 +22,3 @@ class Serdes(Protocol):
 
     def record(self, topic: str | None, key: bytes | None, value: bytes | None, headers: Any, /) -> Any:
         """Return the key and value of a record as they are read, None if neither is."""
-
-    def leaves(self, part: Any, topic: str | None, headers: Any, /) -> Any:
-        """Return the values in the bytes of a part that was read; None if they are not known one by one."""

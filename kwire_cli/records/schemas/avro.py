@@ -18,18 +18,20 @@ import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 
 from kwire_cli.errors import InputError
-from kwire_cli.records.schemas.avro_bounds import LOGICAL_TYPE, Names, is_unbounded, leaves_of
+from kwire_cli.records.schemas.avro_bounds import Names, check_bounds, is_unbounded
 from kwire_cli.records.schemas.model import MOST_REASON, UnfitError, Value, each
 from kwire_cli.records.schemas.plain import document_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kwire_cli.records.schemas.model import Leaf, Reader, Schema
+    from kwire_cli.records.schemas.model import Reader, Schema
 
     Convert = Callable[[Any], Any]
 
 PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
+LOGICAL_TYPE = "kwireLogicalType"
+"""The name under which a parsed schema has logical types."""
 DAY_ZERO = datetime(1970, 1, 1)  # noqa: DTZ001 - of UTC or of nowhere: the text says which
 _UNREADABLE = (
     EOFError, IndexError, KeyError, ValueError, TypeError, OverflowError, RecursionError, AttributeError,
@@ -65,13 +67,9 @@ class _Reader:
         self._convert = _conversion(shape, known, {})
         self._type = shape.get("name", "") if isinstance(shape, dict) else ""
 
-    def leaves(self, data: bytes, start: int) -> list[Leaf]:
-        """Return the leaves of a value that fits."""
-        return leaves_of(self._written, self._names, data, start)
-
     def __call__(self, data: bytes, start: int) -> Value:
         if self._is_unbounded:
-            leaves_of(self._written, self._names, data, start)
+            check_bounds(self._written, self._names, data, start)
         file = BytesIO(data)
         file.seek(start)
         try:

@@ -1,4 +1,4 @@
-"""The places of Avro values in bytes, and the limit on the depth and the size of values.
+"""The limit on the depth and the size of Avro values.
 
 fastavro trusts counts, and nests as deep as the bytes say. For most schemas the bytes end first. The exceptions are
 arrays of items that take no bytes, types that contain themselves, and records of records of records without bytes.
@@ -10,11 +10,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kwire_cli.records.schemas.model import Leaf, UnfitError
-from kwire_cli.records.schemas.plain import DEEPEST, FLAGS
+from kwire_cli.records.schemas.model import UnfitError
+from kwire_cli.records.schemas.plain import DEEPEST
 
-LOGICAL_TYPE = "kwireLogicalType"
-"""The name under which a parsed schema has logical types."""
 _FIXED = {"float": 4, "double": 8, "boolean": 1}
 _VARINT = 10
 """The most bytes of a varint of 64 bits."""
@@ -24,14 +22,9 @@ Names = dict[str, Any]
 """Parsed types by their names."""
 
 
-def leaves_of(schema: Any, names: Names, data: bytes, start: int) -> list[Leaf]:
-    """Return the leaves of a value of a parsed schema.
-
-    UnfitError for a value that ends early, nests too deeply, or has far more values without bytes than bytes.
-    """
-    walk = _Walk(data, names)
-    walk.skip(schema, start, 0)
-    return walk.leaves
+def check_bounds(schema: Any, names: Names, data: bytes, start: int) -> None:
+    """Raise UnfitError for a value that ends early, nests too deeply, or has too many values without bytes."""
+    _Walk(data, names).skip(schema, start, 0)
 
 
 def is_unbounded(schema: Any, names: Names) -> bool:
@@ -66,11 +59,6 @@ def _spare(schema: Any, names: Names, known: dict[str, tuple[bool, float]]) -> t
     return _spare(kind, names, known)
 
 
-def _one_byte(symbols: int) -> tuple[bytes, ...]:
-    """Return the encoded numbers of symbols, as far as they take one byte."""
-    return tuple(bytes([2 * number]) for number in range(min(symbols, 64)))
-
-
 class _Walk:
     """A walk over a value, which counts the values that take no bytes."""
 
@@ -78,7 +66,6 @@ class _Walk:
         self.data = data
         self.names = names
         self.left = _MOST_EMPTY + len(data)
-        self.leaves: list[Leaf] = []
 
     def skip(self, schema: Any, at: int, depth: int) -> int:
         """Return where the value at an offset ends."""
@@ -99,11 +86,9 @@ class _Walk:
         if kind in ("array", "map"):
             return self.blocks(schema, at, depth + 1)
         if kind == "fixed":
-            return self.leaf(at, self.within(at + int(schema["size"])), "raw")
-        if kind == "string" and schema.get(LOGICAL_TYPE) == "uuid":
-            return self.primitive(kind, at, "hex")
+            return self.within(at + int(schema["size"]))
         if kind == "enum":
-            return self.leaf(at, self.long(at)[1], "choice", _one_byte(len(schema["symbols"])))
+            return self.long(at)[1]
         return self.skip(kind, at, depth)
 
     def part(self, schema: Any, at: int, depth: int) -> int:
@@ -112,11 +97,6 @@ class _Walk:
         self.left -= end == at
         if self.left < 0:
             raise UnfitError("the value has far more fields or items without bytes than bytes")
-        return end
-
-    def leaf(self, at: int, end: int, kind: str, choices: tuple[bytes, ...] = ()) -> int:
-        """Add a leaf, and return where it ends."""
-        self.leaves.append(Leaf(at, end, kind, choices))
         return end
 
     def blocks(self, schema: dict[str, Any], at: int, depth: int) -> int:
@@ -133,18 +113,18 @@ class _Walk:
                 else:
                     at = self.part(schema["items"], at, depth)
 
-    def primitive(self, kind: str, at: int, text: str = "text") -> int:
-        """Skip a primitive value. `text` is the kind of leaf of text."""
+    def primitive(self, kind: str, at: int) -> int:
+        """Skip a primitive value."""
         if kind == "null":
             return at
         if kind in _FIXED:
-            return self.leaf(at, self.within(at + _FIXED[kind]), "choice" if kind == "boolean" else "raw", FLAGS)
+            return self.within(at + _FIXED[kind])
         number, end = self.long(at)
         if kind not in ("bytes", "string"):
-            return self.leaf(at, end, "varint")
+            return end
         if number < 0:
             raise UnfitError(f"the length before byte {end} is negative")
-        return self.leaf(end, self.within(end + number), text)
+        return self.within(end + number)
 
     def long(self, at: int) -> tuple[int, int]:
         """Return the number at an offset, and where it ends."""

@@ -29,11 +29,8 @@ GLUE_PLAIN, GLUE_ZLIB = 0, 5
 _ID, _LONG_ID, _GUID, _GLUE, _HEADER_ID = map(
     fixed, (prefixes.ID, prefixes.LONG_ID, prefixes.GUID, prefixes.GLUE, prefixes.HEADER_ID)
 )
-PREFIX, GLUE_HEADER = _ID.size, _GLUE.size
-"""The sizes of an id of 4 bytes with the byte before it, and of AWS Glue's header."""
-_ENCODINGS = (b"BINARY", b"JSON")
-_LONGEST_ID = 40
-"""The most bytes of a header with an id, and the indexes of a Protobuf message."""
+PREFIX = _ID.size
+"""The size of an id of 4 bytes with the byte before it."""
 MOST_UNPACKED, MOST_RATIO = 64 << 20, 1000
 """The most bytes of a decompressed value, and the most times its compressed size. zlib reaches 1032 times."""
 LEAST_UNPACKED = 1 << 16
@@ -69,21 +66,6 @@ def _guid(data: bytes) -> str:
     return str(UUID(bytes=data))
 
 
-def id_headers(headers: Headers, part: str, kind: str) -> list[tuple[str, bytes]]:
-    """Return the headers that name the schema of a key or value, and its type, which is called `kind`."""
-    if _in_headers(headers, part) is None:
-        return []
-    ids = (f"__{part}_schema_id", f"apicurio.{part}.contentId", f"apicurio.{part}.globalId")
-    return [
-        (name, value)
-        for name, value in headers
-        if isinstance(name, str) and value is not None
-        if (name in ids and len(value) <= _LONGEST_ID)
-        or (name == f"apicurio.{part}.encoding" and value in _ENCODINGS)
-        or (name == PROTOBUF_TYPE[part] and kind.encode().endswith(value))
-    ]
-
-
 def _in_headers(headers: Headers, part: str) -> Told | None:
     values = {name: value for name, value in headers if value is not None}
     own = values.get(f"__{part}_schema_id", b"")
@@ -98,15 +80,6 @@ def _in_headers(headers: Headers, part: str) -> Told | None:
             message = str(values.get(PROTOBUF_TYPE[part], b""), "utf-8", "replace")
             return Told(((number, 0),), by=APICURIO_NAME, is_global=kind == "globalId", message=message)
     return None
-
-
-def packed(value: bytes, like: bytes) -> bytes | None:
-    """Return a value compressed like that in AWS Glue's form, and as long: None if it takes more bytes.
-
-    Readers stop at the end of the compressed bytes, so zeros follow where fewer are needed.
-    """
-    compressed = like[:GLUE_HEADER] + zlib.compress(value, 9)
-    return compressed.ljust(len(like), b"\0") if len(compressed) <= len(like) else None
 
 
 def _unpacked(data: bytes) -> bytes:

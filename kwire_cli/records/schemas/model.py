@@ -74,19 +74,6 @@ class Value(NamedTuple):
     """How the value violates its schema, empty if it does not."""
 
 
-class Leaf(NamedTuple):
-    """The bytes [start, end) of a value that contains no other value, and their kind.
-
-    Kinds are text, name (of a field, if it looks like one, else text), hex (digits and what stands between them),
-    varint, raw (any bytes are valid), json (a whole JSON text) and choice (one of `choices`, the first is the least).
-    """
-
-    start: int
-    end: int
-    kind: str
-    choices: tuple[bytes, ...] = ()
-
-
 class Reader(Protocol):
     """Reads values of one schema."""
 

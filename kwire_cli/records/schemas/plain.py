@@ -12,7 +12,7 @@ import struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
-from kwire_cli.records.schemas.model import Leaf, UnfitError, Value
+from kwire_cli.records.schemas.model import UnfitError, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,6 @@ DEEPEST = 200
 """The deepest nesting of a value or schema. The JSON writer takes 254 levels, some of which are around the value."""
 
 
-FLAGS = (b"\0", b"\1")
 _TOO_DEEP = f"the JSON nests more than {DEEPEST} levels deep"
 _LONG, MOST_DIGITS = re.compile(rb"\d{19}"), 21
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -63,18 +62,9 @@ def fixed(name: str, data: bytes, start: int) -> Value:
 
 def boolean(data: bytes, start: int) -> Value:
     """Return a boolean, as BooleanSerializer writes it."""
-    if data[start:] not in FLAGS:
+    if data[start:] not in (b"\0", b"\1"):
         raise UnfitError("a value of format boolean is one byte, 0 or 1")
     return Value(data[start:] == b"\1")
-
-
-def leaves(form: str, data: bytes) -> list[Leaf]:
-    """Return the leaf of a value that fits a format."""
-    if form == "boolean":
-        return [Leaf(0, len(data), "choice", FLAGS)]
-    if form == "uuid":
-        return [Leaf(0, len(data), "raw" if len(data) == 16 else "hex")]
-    return [Leaf(0, len(data), form if form in ("json", "text") else "raw")]
 
 
 def uuid(data: bytes, start: int) -> Value:

@@ -31,8 +31,8 @@ from google.protobuf import (
 from google.protobuf.message import DecodeError
 
 from kwire_cli.errors import InputError, counted
-from kwire_cli.records.schemas.model import Leaf, UnfitError, Value
-from kwire_cli.records.schemas.plain import DEEPEST, FLAGS, finite
+from kwire_cli.records.schemas.model import UnfitError, Value
+from kwire_cli.records.schemas.plain import DEEPEST, finite
 from kwire_cli.records.schemas.proto_files import compile_proto, imports_of
 
 if TYPE_CHECKING:
@@ -114,12 +114,6 @@ class Reader:
         document = form.message(value)
         return Value(document, message.full_name, form.note)
 
-    def leaves(self, data: bytes, start: int, message: Any) -> list[Leaf]:
-        """Return the leaves of a message that fits, including fields that the schema lacks."""
-        leaves: list[Leaf] = []
-        _walk(data, start, len(data), message, leaves)
-        return leaves
-
     # The message that the bytes of a value name.
 
     def by_name(self, data: bytes, start: int) -> tuple[Any, int] | None:
@@ -180,69 +174,6 @@ def _ordered(file: Any) -> Iterable[Any]:
 def _zigzag(data: bytes, at: int) -> tuple[int, int]:
     number, at = _number(data, at, INT32)
     return (number >> 1) ^ -(number & 1), at
-
-
-# The places of values, from the tags before them.
-
-_VARINT, _FIXED64, _LENGTH, _GROUP, _END, _FIXED32 = range(6)
-
-
-def _walk(data: bytes, at: int, end: int, message: Any, leaves: list[Leaf]) -> int:
-    """Add the leaves in the bytes [at, end), up to the end of a group. Return where reading ends."""
-    while at < end:
-        tag, at = _number(data, at)
-        field = message.fields_by_number.get(tag >> 3) if message else None
-        kind = tag & 7
-        if kind == _END:
-            return at
-        inner = field.message_type if field else None
-        if kind == _GROUP:
-            at = _walk(data, at, end, inner, leaves)
-            continue
-        start = at
-        if kind == _VARINT:
-            at = _number(data, at)[1]
-            leaves.append(_leaf(field, start, at))
-            continue
-        if kind == _LENGTH:
-            size, start = _number(data, at)
-            at = start + size
-        else:
-            at += {_FIXED64: 8, _FIXED32: 4}[kind]
-        if at > end:
-            raise UnfitError("a field extends past the end of the message")
-        if kind == _LENGTH and inner:
-            _walk(data, start, at, inner, leaves)
-        elif kind == _LENGTH and field and field.type not in (field.TYPE_STRING, field.TYPE_BYTES):
-            _packed(data, start, at, field, leaves)
-        else:
-            leaves.append(Leaf(start, at, "text" if kind == _LENGTH else "raw"))
-    return at
-
-
-def _packed(data: bytes, at: int, end: int, field: Any, leaves: list[Leaf]) -> None:
-    if field.type in _FIXED_TYPES:
-        leaves.append(Leaf(at, end, "raw"))
-        return
-    while at < end:
-        start = at
-        at = _number(data, at)[1]
-        leaves.append(_leaf(field, start, at))
-
-
-def _leaf(field: Any, start: int, end: int) -> Leaf:
-    if field and field.type == field.TYPE_BOOL:
-        return Leaf(start, end, "choice", FLAGS)
-    if field and field.enum_type:
-        numbers = (value.number for value in field.enum_type.values)
-        return Leaf(start, end, "choice", tuple(bytes([number]) for number in numbers if 0 <= number < 128))
-    return Leaf(start, end, "varint")
-
-
-_FIXED_TYPES = frozenset(
-    descriptor_pb2.FieldDescriptorProto.Type.Value(f"TYPE_{name}")
-    for name in ("DOUBLE", "FLOAT", "FIXED32", "FIXED64", "SFIXED32", "SFIXED64")
-)
 
 
 def _number(data: bytes, at: int, most: int = 10) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.records.schemas import plain
 from kwire_cli.records.schemas.ids import APICURIO_NAME, GLUE_NAME, ID, PREFIX, told_by
-from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, Leaf, NoSchemaError, Serde, UnfitError, Value
+from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, NoSchemaError, Serde, UnfitError, Value
 from kwire_cli.records.schemas.record import ReadPart, ReadRecord
 from kwire_cli.records.schemas.redact import FieldRedaction
 from kwire_cli.records.schemas.store import NAMES, SchemaStore, module_of
@@ -211,43 +211,6 @@ class Serdes:
                 first = first or Read(schema.kind, schema_id, error)
         assert first  # noqa: S101 - there is a place
         return first
-
-    def leaves(self, part: ReadPart, topic: str | None, headers: Headers) -> tuple[bytes, list[Leaf]] | None:
-        """Return the leaves of a part that was read, and the bytes in which they are: those of the part, decompressed
-        if it is compressed. None if its format does not tell them.
-        """
-        rule = self._rule(topic)
-        serde = (rule and (rule.key if part.path == "key" else rule.value)) or _BY_ID
-        try:
-            return self._leaves(part.path, serde, topic, bytes(part.data), headers)
-        except UnfitError:
-            return None
-
-    def _leaves(
-        self, name: str, serde: Serde, topic: str | None, data: bytes, headers: Headers
-    ) -> tuple[bytes, list[Leaf]] | None:
-        form = serde.format
-        if form in PLAIN:
-            return data, plain.leaves(form, data)
-        if form == MESSAGE_PACK:
-            return data, module_of(form).leaves(data, 0)
-        told, data = _told(data, headers, name)
-        for place in self._places(name, serde, topic, told):
-            try:
-                self._value(serde, place.schema, data, place.start, place.told)
-            except UnfitError:
-                continue
-            return data, self._leaves_of(serde, place, data)
-        return None
-
-    def _leaves_of(self, serde: Serde, place: Place, data: bytes) -> list[Leaf]:
-        if place.schema.kind == JSON_SCHEMA:
-            return [Leaf(place.start, len(data), "json")]
-        start, message = place.start, list[Any]()
-        if place.schema.kind == PROTOBUF:
-            *message, start = self._message(serde, place.schema, data, start, place.told)
-        leaves: list[Leaf] = self.store.reader(place.schema).leaves(data, start, *message)
-        return leaves
 
     def _value(self, serde: Serde, schema: Schema, data: bytes, start: int, told: Told | None) -> Value:
         if serde.format not in (schema.kind, REGISTRY):
