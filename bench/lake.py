@@ -199,15 +199,17 @@ def timed(connection: object, source: str) -> float:
 
 def exported(path: str, master: str, into: str) -> float:
     """Return the seconds in which Spark writes the tables of a capture; the session has written those of another."""
+    from kwire_cli.lake.export import write_tables
+    from kwire_cli.lake.inputs import named_files
     from kwire_cli.lake.model import Reading, Wanted
-    from kwire_cli.spark.export import export
+    from kwire_cli.spark.export import SparkTasks
     from kwire_cli.spark.session import session
 
     wanted = Wanted(frozenset({"frames", "costs", "names", "faults"}), Reading())
     with session(master) as spark:
-        export(spark, [str(SAMPLE)], Path(into), wanted)
+        write_tables(SparkTasks(spark), named_files([str(SAMPLE)]), Path(into), wanted)
         start = time.perf_counter()
-        export(spark, [path], Path(into), wanted)
+        write_tables(SparkTasks(spark), named_files([path]), Path(into), wanted)
         return time.perf_counter() - start
 
 

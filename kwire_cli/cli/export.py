@@ -17,7 +17,7 @@ from kwire_cli.cli.emit import emit, refuse_place
 from kwire_cli.cli.on_spark import explained, watched
 from kwire_cli.cli.options import Captures, Decompression, OverlaidDefinitions, Report, Secrets
 from kwire_cli.cli.payloads import Payloads
-from kwire_cli.cli.typed_options import argument, flag, option, refuse, size_of, takes
+from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.lake.model import Reading, Wanted
 from kwire_cli.spark.session import session
@@ -80,21 +80,6 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
         metavar="K=V",
         help="Set an option of Spark; repeatable.",
     )
-    worker_python: str | None = option(
-        "--worker-python",
-        section="Advanced",
-        rare=True,
-        metavar="PATH",
-        shell_complete=complete_file,
-        help="Set the Python of Spark's workers.  [default: the one that runs kwire]",
-    )
-    split_size: str | None = option(
-        "--split-size",
-        section="Advanced",
-        rare=True,
-        metavar="SIZE",
-        help="Read this much of a capture in one task, such as 64MiB.",
-    )
     jobs: int | None = option(
         "--jobs",
         "-j",
@@ -114,7 +99,7 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
             refuse(self, ("force", "out_format"), "does not go with --every")
             seconds_of(self.every)
         if self.master is None:
-            refuse(self, ("conf", "worker_python", "split_size"), "is for Spark: add --master URL")
+            refuse(self, ("conf",), "is for Spark: add --master URL")
         else:
             refuse(self, ("jobs",), "is for processes of this machine: leave out --master")
 
@@ -199,17 +184,18 @@ def _exported(environment: Environment, options: Options, wanted: Wanted) -> Exp
 
 def _by_spark(environment: Environment, options: Options, wanted: Wanted) -> Exported:
     settings = dict(map(_setting, options.conf))
-    with session(options.master or "", settings, options.worker_python) as spark, explained():
-        from kwire_cli.spark.export import Cut, export
+    with session(options.master or "", settings) as spark, explained():
+        from kwire_cli.lake.export import write_tables
+        from kwire_cli.lake.inputs import named_files
+        from kwire_cli.spark.export import SparkTasks
 
         with watched(environment, spark):
-            return export(
-                spark,
-                options.paths,
+            return write_tables(
+                SparkTasks(spark),
+                named_files(options.paths),
                 path_of(options.output or ""),
                 wanted,
                 form=options.out_format or lake.FORMATS[0],
-                cut=Cut() if options.split_size is None else Cut(size_of(options.split_size, "--split-size")),
                 note=partial(_note, environment),
                 again=options.force,
                 at_rest=options.pause,

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kwire_cli.lake.arrow_files import arrow_place
 from kwire_cli.stores.stored import reading
@@ -90,10 +89,3 @@ def streamed(place: Place) -> Iterator[pa.RecordBatch]:
         pa.ipc.open_stream(source, options=options) as rows,
     ):
         yield from rows
-
-
-def parquet_file(place: Place) -> pq.ParquetFile:
-    """Open a file of Parquet."""
-    files, name = arrow_place(place)
-    with reading(str(place)):
-        return pq.ParquetFile(name, filesystem=files)

@@ -35,12 +35,7 @@ if TYPE_CHECKING:
 
 
 # Capture files written packet by packet, to places that are written again later: a packet's bytes are known
-# when its stream is.
-#
-# What is not written again stays as it was first, so nothing that was forgotten is in the file.
-
-_KEPT = 8 << 20
-"""Bytes at the end that are kept in memory, since most of what is written again is there."""
+# when its stream is. What is not written again stays as it was first, so nothing that was forgotten is in the file.
 
 
 class Patched:
@@ -48,53 +43,23 @@ class Patched:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file.fileno()
-        self._base = 0
-        self._tail = bytearray()
-
-    @property
-    def size(self) -> int:
-        """Bytes so far."""
-        return self._base + len(self._tail)
+        self.size = 0
 
     def append(self, data: bytes | bytearray) -> None:
         """Add bytes at the end."""
-        self._tail += data
-        if len(self._tail) > 2 * _KEPT:
-            self._send(len(self._tail) - _KEPT)
+        self.put(self.size, data)
+        self.size += len(data)
 
     def put(self, at: int, data: bytes | bytearray) -> None:
-        """Write over bytes that are there."""
-        if at >= self._base:
-            at -= self._base
-            self._tail[at : at + len(data)] = data
-            return
-        before = data[: self._base - at]
-        _write(self._file, before, at)
-        if len(before) < len(data):
-            self._tail[: len(data) - len(before)] = data[len(before) :]
+        """Write over bytes."""
+        view = memoryview(data)
+        while view:
+            done = os.pwrite(self._file, view, at)
+            view, at = view[done:], at + done
 
     def get(self, at: int, size: int) -> bytes:
-        """Bytes that are there."""
-        if at >= self._base:
-            return bytes(self._tail[at - self._base : at - self._base + size])
-        before = os.pread(self._file, min(size, self._base - at), at)
-        return before + bytes(self._tail[: size - len(before)])
-
-    def flush(self) -> None:
-        """Write all."""
-        self._send(len(self._tail))
-
-    def _send(self, count: int) -> None:
-        _write(self._file, self._tail[:count], self._base)
-        del self._tail[:count]
-        self._base += count
-
-
-def _write(file: int, data: bytes | bytearray, at: int) -> None:
-    view = memoryview(data)
-    while view:
-        done = os.pwrite(file, view, at)
-        view, at = view[done:], at + done
+        """Return bytes that were written."""
+        return os.pread(self._file, size, at)
 
 
 # Captures: packets with blank contents at first, in which the frames of Kafka's streams are put as soon as
@@ -235,7 +200,6 @@ class Sanitizer:
         self._copy()
         for place, kind, length, size in zip(writer.places, kinds, lengths, sizes, strict=True):
             self._mend(place, kind, length, size)
-        self._out.flush()
         return Summary(len(writer.places), self._count, dict(self._fields.counts), packets.notices)
 
     def _packet(self, packet: Packet, writer: PcapWriter | PcapngWriter) -> None:
@@ -296,7 +260,7 @@ class Sanitizer:
                 self._fields.count("bytes in which no frame was recognised", len(piece.data))
                 self._put(stream, piece, BLANK * len(piece.data))
             elif piece.protocol == "proxy" and piece.data:
-                self._put(stream, piece, other_proxy(piece.data, self._fields.addresses, self._fields.replacement))
+                self._put(stream, piece, other_proxy(piece.data, self._fields.addresses))
             else:
                 self._foreign(
                     stream, piece.side, len(piece.data) or piece.size, held=len(line.connection.rests[piece.side])

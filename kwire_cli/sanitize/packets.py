@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import struct
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Protocol
 
 from kwire_cli.engine.fixed import fixed
@@ -18,7 +17,7 @@ from kwire_cli.structs.composites import offset_of
 from kwire_cli.structs.network import ETHER_IPV4, ETHER_IPV6, GRE, GRE_CHECKSUM
 
 if TYPE_CHECKING:
-    from kwire_cli.sanitize.replacing import Addresses, Replacement
+    from kwire_cli.sanitize.replacing import Addresses
     from kwire_cli.source.packets.headers import Datagram
 
 
@@ -219,8 +218,7 @@ def mend(data: bytearray, checksums: tuple[Checksum, ...]) -> None:
         data[checksum.at : checksum.at + 2] = (computed or (0xFFFF if checksum.never_zero else 0)).to_bytes(2)
 
 
-# PROXY headers, which load balancers put before a connection's bytes: the same form and length, with other
-# addresses, and nothing else.
+# PROXY headers, which load balancers put before a connection's bytes: the same length, without the addresses.
 #
 # Source: HAProxy's proxy-protocol.txt, versions 1 (a line of text) and 2.
 
@@ -228,19 +226,13 @@ _HEAD = fixed(network.PROXY_V2)
 
 
 _FAMILIES = {family: fixed(layout) for family, layout in network.PROXY_FAMILIES.items()}
-_WORDS = (b"TCP4", b"TCP6", b"UNKNOWN")
-_BEGINNING = re.compile(rb"PROXY (?:TCP|UNKNOWN)")
+_BEGINNING = re.compile(rb"PROXY (?:TCP[46]?|UNKNOWN)")
 _END = b"\r\n"
-_PORT = re.compile(rb"[0-9]{1,5}")
-_NUMBER = re.compile(r"[0-9a-fA-F]+")
-_OTHER = b"x"
-_DECIMALS = {1: (0, 10), 2: (10, 90), 3: (100, 156)}
-"""The parts of an IPv4 address by their number of digits: the smallest one, and how many there are."""
 
 
-def other_proxy(data: bytes, addresses: Addresses, replacement: Replacement) -> bytes:
-    """A whole PROXY header, up to what follows it, in other words."""
-    return _binary(data, addresses) if data.startswith(PROXY_V2) else _line(data, addresses, replacement)
+def other_proxy(data: bytes, addresses: Addresses) -> bytes:
+    """Return a PROXY header with other addresses, or without any in the form of text."""
+    return _binary(data, addresses) if data.startswith(PROXY_V2) else _line(data)
 
 
 def _binary(data: bytes, addresses: Addresses) -> bytes:
@@ -253,45 +245,9 @@ def _binary(data: bytes, addresses: Addresses) -> bytes:
     return out.ljust(len(data), b"\0")
 
 
-def _line(data: bytes, addresses: Addresses, replacement: Replacement) -> bytes:
+def _line(data: bytes) -> bytes:
+    """Return a line of text that names the protocol only."""
     line = data.removesuffix(_END)
-    words = line.split(b" ")
-    if words[1] not in _WORDS:
-        begun = _BEGINNING.match(line)
-        kept = begun[0] if begun else b""
-        return kept + _OTHER * (len(line) - len(kept)) + data[len(line) :]
-    out = [_address(word, addresses, replacement) for word in words[2:4]]
-    out += [word if _PORT.fullmatch(word) else _OTHER * len(word) for word in words[4:6]]
-    out += [_OTHER * len(word) for word in words[6:]]
-    return b" ".join((*words[:2], *out)) + data[len(line) :]
-
-
-def _address(word: bytes, addresses: Addresses, replacement: Replacement) -> bytes:
-    """Another address of as many letters: the one that stands for it elsewhere if that has as many."""
-    try:
-        address = ip_address(word.decode("ascii"))
-    except ValueError:
-        return _OTHER * len(word)
-    if "%" in str(address):
-        return _OTHER * len(word)
-    substitute = addresses.ip(address.packed)
-    if substitute == address.packed:
-        return word
-    text = str(ip_address(substitute)).encode()
-    return text if len(text) == len(word) else _as_long(word.decode("ascii"), replacement)
-
-
-def _as_long(text: str, replacement: Replacement) -> bytes:
-    """The same form with other numbers."""
-    digest = iter(replacement.digest(b"ip text", text.encode(), 64))
-    decimal_from = text.rfind(":") + 1 if "." in text else len(text)
-
-    def other(found: re.Match[str]) -> str:
-        size = len(found[0])
-        number = int.from_bytes(bytes((next(digest), next(digest))))
-        if found.start() >= decimal_from:
-            least, count = _DECIMALS[size]
-            return str(least + number % count)
-        return f"{number:04x}"[:size]
-
-    return _NUMBER.sub(other, text).encode()
+    begun = _BEGINNING.match(line)
+    kept = begun[0] if begun else b""
+    return kept + b"x" * (len(line) - len(kept)) + data[len(line) :]

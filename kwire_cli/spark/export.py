@@ -1,4 +1,4 @@
-"""Tables of a lake written by Spark's tasks: `lake.export` on a cluster."""
+"""The tasks of a Spark session, in which `lake.export.write_tables` writes the tables of a lake."""
 
 from __future__ import annotations
 
@@ -15,11 +15,8 @@ from pyspark import TaskContext
 from pyspark.sql import functions
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from kwire_cli.lake import DELTA
 from kwire_cli.lake.descriptors import DESCRIBED, ORDER, descriptor, rows_in
-from kwire_cli.lake.export import Cut, write_tables
 from kwire_cli.lake.hidden import one_array, put_table, table_of
-from kwire_cli.lake.inputs import named_files
 from kwire_cli.lake.window_tasks import Done, described, merge, owners_of, read_connections
 from kwire_cli.lake.windows import pack_size
 from kwire_cli.source.packets.points import sketch
@@ -30,8 +27,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from pyspark.sql import DataFrame, SparkSession
 
-    from kwire_cli.lake.inputs import Exported
-    from kwire_cli.lake.model import Wanted
     from kwire_cli.lake.tasks import Look
     from kwire_cli.lake.window_tasks import Job
     from kwire_cli.source.packets.points import Sketch
@@ -40,29 +35,10 @@ if TYPE_CHECKING:
     Merge = Callable[[Any, Any], None]
     """Adds what came later to what a task made."""
 
-__all__ = ("Cut", "SparkTasks", "export")
 MOST_TASKS = 20_000
 """Tasks of a session: beyond this each does several works, one behind the other."""
 PER_CORE = 64
 """Tasks for each core that look at files, at most."""
-
-
-def export(
-    spark: SparkSession,
-    paths: Sequence[str],
-    into: Place,
-    wanted: Wanted,
-    *,
-    form: str = DELTA,
-    cut: Cut | None = None,
-    note: Callable[[str], None] = lambda _: None,
-    again: bool = False,
-    at_rest: float = 0,
-) -> Exported:
-    """Write the tables of inputs to a place that all workers reach, as `lake.export.write_tables` does."""
-    files = named_files(paths)
-    tasks = SparkTasks(spark)
-    return write_tables(tasks, files, into, wanted, form=form, cut=cut, note=note, again=again, at_rest=at_rest)
 
 
 @dataclass(frozen=True)

@@ -187,13 +187,11 @@ _TOLD = 2000
 
 
 @contextlib.contextmanager
-def session(
-    master: str = LOCAL, settings: Mapping[str, str] | None = None, worker_python: str | None = None
-) -> Iterator[SparkSession]:
+def session(master: str = LOCAL, settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """Yield a session that ends with the block. If this process has a session already, yield it and do not stop it.
 
-    `settings` are options of Spark and override the defaults here. Workers run `worker_python`, else PYSPARK_PYTHON,
-    else this Python.
+    `settings` are options of Spark and override the defaults here. Workers run `spark.pyspark.python`, else
+    PYSPARK_PYTHON, else this Python.
 
     Raises:
         InputError: Java or a package is missing, or Spark does not start. The error has the cause.
@@ -210,7 +208,6 @@ def session(
         spark = _start(
             master,
             {**_ALWAYS, **(_EMBEDDED if master.startswith("local") else {}), **(settings or {})},
-            worker_python,
             said.fileno(),
         )
         threading.Thread(target=_start_a_worker, args=(spark,), daemon=True).start()
@@ -224,7 +221,7 @@ def session(
             ending.join(_ENDING)
 
 
-def _start(master: str, settings: Mapping[str, str], worker_python: str | None, log: int) -> SparkSession:
+def _start(master: str, settings: Mapping[str, str], log: int) -> SparkSession:
     """Start Java, with its output in the file descriptor `log`, and a session in it."""
     logging.getLogger().addHandler(logging.NullHandler())  # else py4j prints the errors that it raises
     meanwhile = threading.Thread(target=_import_export, daemon=True)
@@ -234,7 +231,7 @@ def _start(master: str, settings: Mapping[str, str], worker_python: str | None, 
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
-    python = worker_python or settings.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable
+    python = settings.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable
     os.environ["PYSPARK_PYTHON"] = python  # SparkContext reads only this
     conf = SparkConf(loadDefaults=False).setMaster(master).setAppName("kwire")
     conf.setAll([*settings.items()])

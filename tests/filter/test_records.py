@@ -77,9 +77,9 @@ def test_names_in_records(text, expected):
     ("text", "reason"),
     [
         ("baseSequenc == 1", "no column and no field is called baseSequenc; did you mean baseSequence"),
-        ("records.records.kye == 1", "no record has a field called kye; did you mean key?"),
+        ("records.records.kye == 1", "no field is called kye; did you mean key?"),
         ("header.clintId == x", "no field of a frame's header is called clintId; did you mean clientId?"),
-        ("payloads.data.subscribedTopicName == x", "no payload has a field called subscribedTopicName; did you mean"),
+        ("payloads.data.subscribedTopicName == x", "no field is called subscribedTopicName; did you mean"),
         ("partitonData.records.producerId == 1", "no field is called partitonData; did you mean partitionData"),
     ],
 )
@@ -262,10 +262,9 @@ def test_gaps_of_a_segment_are_found_by_their_kind():
 def test_no_choice_of_records_tells_a_secret(checkpoint):
     path, secret = checkpoint
     for raw in secret:
-        pattern = "".join(f"\\x{byte:02x}" for byte in raw)
-        for choice in (("--grep", pattern), ("--filter", f"value == 0x{raw.hex()}")):
-            assert kwire("dump", "--exit-code", *choice, path).code == 1
-            assert kwire("dump", "--exit-code", "--show-secrets", *choice, path).code == 0
+        choice = ("--filter", f"value == 0x{raw.hex()}")
+        assert kwire("dump", "--exit-code", *choice, path).code == 1
+        assert kwire("dump", "--exit-code", "--show-secrets", *choice, path).code == 0
 
 
 @pytest.mark.parametrize("lengths", [[1], [2], [0, 1], [1, 1], [3, 0]])

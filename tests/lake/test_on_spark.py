@@ -19,12 +19,14 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 @pytest.fixture
 def both(spark, tmp_path):
     """Writes inputs to a lake both ways; returns what Spark's run did, and both lakes."""
-    from kwire_cli.spark.export import Cut, export as export_on_spark
+    from kwire_cli.lake.export import Cut, write_tables
+    from kwire_cli.lake.inputs import named_files
+    from kwire_cli.spark.export import SparkTasks
 
     def both(*inputs, tables="all", cut=None, **settings):
         wanted, settings["cut"] = Wanted(chosen(tables), Reading()), Cut(**(cut or {}))
         paths = [str(path) for path in inputs]
-        done = export_on_spark(spark, paths, tmp_path / "tasks", wanted, **settings)
+        done = write_tables(SparkTasks(spark), named_files(paths), tmp_path / "tasks", wanted, **settings)
         export(paths, tmp_path / "one", wanted)
         return done, tmp_path / "tasks", tmp_path / "one"
 
@@ -42,15 +44,17 @@ def test_every_kind_of_input(both, tmp_path, monkeypatch):
 
 
 def test_a_second_run_reads_what_is_new(spark, tmp_path):
-    from kwire_cli.spark.export import export as export_on_spark
+    from kwire_cli.lake.export import write_tables
+    from kwire_cli.lake.inputs import named_files
+    from kwire_cli.spark.export import SparkTasks
 
     inputs, lake, wanted = tmp_path / "in", tmp_path / "lake", Wanted(chosen(None), Reading())
     shutil.copytree(SAMPLES / "captures", inputs / "captures")
-    assert export_on_spark(spark, [str(inputs)], lake, wanted).read > 2
+    assert write_tables(SparkTasks(spark), named_files([str(inputs)]), lake, wanted).read > 2
     shutil.copytree(SAMPLES / "segments" / "orders-zstd-0", inputs / "orders-0")
     (inputs / "more").mkdir()
     shutil.copy(SAMPLES / "captures" / "ipv6.pcap", inputs / "more")
-    done = export_on_spark(spark, [str(inputs)], lake, wanted)
+    done = write_tables(SparkTasks(spark), named_files([str(inputs)]), lake, wanted)
     assert done.known > 2
     assert done.read == 1 + len([*(inputs / "orders-0").iterdir()])
     export([str(inputs)], tmp_path / "one", wanted)

@@ -112,14 +112,18 @@ def test_what_cannot_be_written_is_one_line(object_store):
 @pytest.mark.spark
 def test_tasks_write_it_and_read_it(spark, object_store, tmp_path):
     """As `kwire export --master` and `kwire query --master` do, whose workers find the store as those of inputs do."""
+    from kwire_cli.lake.export import write_tables
+    from kwire_cli.lake.inputs import named_files
     from kwire_cli.spark import query as spark_lake
-    from kwire_cli.spark.export import export as export_on_spark
+    from kwire_cli.spark.export import SparkTasks
 
     inputs, lake, wanted = tmp_path / "in", object_store.url("tasks"), Wanted(chosen(None), Reading())
     shutil.copytree(CAPTURES, inputs / "captures")
-    export_on_spark(spark, [str(inputs)], path_of(lake), wanted)
+    write_tables(SparkTasks(spark), named_files([str(inputs)]), path_of(lake), wanted)
     shutil.copytree(SEGMENTS / "orders-zstd-0", inputs / "orders-0")
-    assert export_on_spark(spark, [str(inputs)], path_of(lake), wanted).read == len([*(inputs / "orders-0").iterdir()])
+    assert write_tables(SparkTasks(spark), named_files([str(inputs)]), path_of(lake), wanted).read == len(
+        [*(inputs / "orders-0").iterdir()]
+    )
     run([inputs], tmp_path / "one")
     assert content(lake) == content(tmp_path / "one")
     query = "select api, day, count(*) as n, sum(size) as size from frames group by api, day order by api, day"

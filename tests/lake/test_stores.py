@@ -87,11 +87,13 @@ def below(tree, rows):
 
 
 def test_a_lake_has_the_rows_of_the_same_files_here(spark, trees, tmp_path):
-    from kwire_cli.spark.export import Cut, export as export_on_spark
+    from kwire_cli.lake.export import Cut, write_tables
+    from kwire_cli.lake.inputs import named_files
+    from kwire_cli.spark.export import SparkTasks
 
     def rows(tree, folder):
         paths = [inside(tree, path) for path in ("caps", "logs", "broker")]
-        export_on_spark(spark, paths, folder, Wanted(chosen(None), Reading()), cut=Cut(4000))
+        write_tables(SparkTasks(spark), named_files(paths), folder, Wanted(chosen(None), Reading()), cut=Cut(4000))
         names = sorted({*snapshot(folder).tables} - {"carried"})
         queries = {name: COSTS if name == "costs" else f"select * exclude (run) from {name}" for name in names}
         with Lake(folder, *queries.values()) as lake:

@@ -1,5 +1,5 @@
 """Run commands, and jobs that lose executors, in one session on a cluster: run by test_cluster, with the master's
-address, settings of Spark and the Python of workers.
+address and settings of Spark.
 
 Each line of standard input is a program and its words, in JSON; a line of standard output is its exit code, what it
 printed and what it said.
@@ -24,8 +24,8 @@ from kwire_cli.spark.session import session
 cloudpickle.register_pickle_by_value(losing_workers)  # which workers do not have
 
 
-def main(master, settings, worker_python):
-    with session(master, json.loads(settings), worker_python) as spark:
+def main(master, settings):
+    with session(master, json.loads(settings)) as spark:
         for line in sys.stdin:
             program, *words = json.loads(line)
             if program == "kwire":

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from pyspark import TaskContext
 
+from kwire_cli.lake.export import Cut, write_tables
+from kwire_cli.lake.inputs import named_files
 from kwire_cli.lake.model import Reading, Wanted
-from kwire_cli.spark.export import Cut, export
+from kwire_cli.spark.export import SparkTasks
 
 OFTEN = 20
 
@@ -41,5 +43,7 @@ def run(spark, died, tables, path):
     """Write these tables of a lake, and leave them in its folder."""
     wanted = Tables(tables.split(","))
     wanted.mark = died
-    export(spark, [path], Path(f"{died}-lake"), Wanted(wanted, Reading()), cut=Cut(3000, parts=20))
+    write_tables(
+        SparkTasks(spark), named_files([path]), Path(f"{died}-lake"), Wanted(wanted, Reading()), cut=Cut(3000, parts=20)
+    )
     assert Path(wanted.mark).exists()

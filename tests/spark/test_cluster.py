@@ -97,7 +97,17 @@ class Cluster:
         """Start a process in this folder that runs commands and jobs with one session."""
         program = Path(__file__).with_name("commands_of_a_session.py")
         self.driver = subprocess.Popen(
-            [*map(str, (sys.executable, program, self.master, json.dumps(SETTINGS), worker_python))],
+            [
+                *map(
+                    str,
+                    (
+                        sys.executable,
+                        program,
+                        self.master,
+                        json.dumps(SETTINGS | {"spark.pyspark.python": str(worker_python)}),
+                    ),
+                )
+            ],
             cwd=folder,
             env=variables(),
             stdin=subprocess.PIPE,

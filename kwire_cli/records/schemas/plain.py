@@ -21,7 +21,6 @@ DEEPEST = 200
 """The deepest nesting of a value or schema. The JSON writer takes 254 levels, some of which are around the value."""
 
 
-FLAGS = (b"\0", b"\1")
 _TOO_DEEP = f"the JSON nests more than {DEEPEST} levels deep"
 _LONG, MOST_DIGITS = re.compile(rb"\d{19}"), 21
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -62,7 +61,7 @@ def fixed(name: str, data: bytes, start: int) -> Value:
 
 def boolean(data: bytes, start: int) -> Value:
     """Return a boolean, as BooleanSerializer writes it."""
-    if data[start:] not in FLAGS:
+    if data[start:] not in (b"\0", b"\1"):
         raise UnfitError("a value of format boolean is one byte, 0 or 1")
     return Value(data[start:] == b"\1")
 
