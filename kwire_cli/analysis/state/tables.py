@@ -99,14 +99,9 @@ class Listing(NamedTuple):
         cells = [tuple(row.get(column.name) for column in columns) for row in ordered]
         return Table(self.name, columns, cells, title=words(self.name))
 
-    @property
-    def key_names(self) -> list[str]:
-        """The columns that name a row."""
-        return [column.name for column in self.columns[: self.keys]]
-
     def key(self, row: Row) -> Key:
         """Return the values that name a row, in a form that can be ordered."""
-        return tuple(_comparable(row.get(name)) for name in self.key_names)
+        return tuple(_comparable(row.get(column.name)) for column in self.columns[: self.keys])
 
 
 def _comparable(value: Any) -> Any:

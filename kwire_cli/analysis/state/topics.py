@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.coordinators import Passed, events
 from kwire_cli.analysis.state.groups import Groups
@@ -65,11 +65,6 @@ class Folded:
     passed: Passed = field(default_factory=Passed)
     snapshot: str | None = None
 
-    @property
-    def batches(self) -> int:
-        """The number of batches that were read."""
-        return self.passed.batches
-
     def rows(self, *, hide: Hide | None) -> dict[str, list[Row]]:
         """Return the rows of each table that the state makes.
 
@@ -120,10 +115,6 @@ class Log:
             if not is_before and (last is None or _base(file) <= last):
                 yield from events(self.items(file), passed, first=first, last=last)
 
-    def empty(self) -> Folded:
-        """Return the state before the first record."""
-        return Folded(self.topic, self.partition, STATES[self.topic](self.catalog))
-
     def folded(self, at: int | None = None) -> Folded:
         """Return the state up to and including the offset `at`, None for all of the log.
 
@@ -133,7 +124,7 @@ class Log:
         """
         if at is not None and 0 <= at < (reachable := first_reachable(self.topic, self.files)):
             raise self._unreachable(at, reachable)
-        out = self.empty()
+        out = Folded(self.topic, self.partition, STATES[self.topic](self.catalog))
         passed = out.passed
         first = None
         for newest in [file for file in self.snapshots if at is None or _base(file) <= at + 1][-1:]:
@@ -237,28 +228,20 @@ def logs_of(
             yield topic, logs
 
 
-class _Read(Protocol):
-    @property
-    def batches(self) -> int: ...
+def read_logs(topics: Iterable[tuple[str, list[Log]]], at: int | None) -> Iterator[tuple[str, list[Folded]]]:
+    """Yield each topic with the states of its logs at an offset, None for all of the logs.
 
-
-T = TypeVar("T", bound=_Read)
-
-
-def read_logs(topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T]) -> Iterator[tuple[str, list[T]]]:
-    """Yield each topic with what `read` returns for its logs.
-
-    Raises InputError for a topic without a single batch, and at last the first one that `read` raised.
+    Raise InputError for a topic without a single batch, and at the end for the first log that cannot be read.
     """
     errors = []
     for topic, logs in topics:
         parts = []
         for log in logs:
             try:
-                parts.append(read(log))
+                parts.append(log.folded(at))
             except InputError as error:
                 errors.append(error)
-        if parts and not any(part.batches for part in parts):
+        if parts and not any(part.passed.batches for part in parts):
             looked = counted(sum(len(log.files) + len(log.unused) for log in logs), "file")
             raise InputError(f"0 batches in {looked} of {topic}: there is no state to show")
         if parts:
