@@ -62,7 +62,6 @@ def watched(*arguments):
     "arguments",
     [
         *(["decode", "--format", fmt, FRAME] for fmt in ("tree", "hex", "json", "jsonl")),
-        ["decode", "--format", "tree", "--color", "always", FRAME],
         ["encode", "-m", "HeartbeatResponse", "--message-version", "0", '{"errorCode":0}'],
         ["spec", "show", "HeartbeatRequest"],
         ["spec", "errors", "3", "--format", "json"],
@@ -75,8 +74,7 @@ def test_a_command_loads_nothing_heavy(arguments):
     seen, out = watched(*arguments)
     assert out
     assert HEAVY.isdisjoint(seen["modules"])
-    if "--color" not in arguments:
-        assert "rich" not in seen["modules"]
+    assert "rich" not in seen["modules"]
 
 
 def test_the_doctor_imports_nothing_that_it_looks_at():
@@ -215,8 +213,7 @@ def test_the_installed_command_works_away_from_the_checkout(installed, tmp_path)
     assert json.loads(run("decode", "frame.hex"))["api"] == "ApiVersions"
     assert run("encode", input=run("decode", "frame.hex")).decode().strip() == FRAME
     assert b"ApiVersionsRequest version 0" in run("spec", "show", "ApiVersionsRequest", "0")
-    assert "└─ body".encode() in run("decode", "--format", "tree", "--color", "never", "frame.hex")
-    assert b"\x1b[" in run("decode", "--format", "tree", "--color", "always", "frame.hex")
+    assert "└─ body".encode() in run("decode", "--format", "tree", "frame.hex")
     where = (
         "import kwire_cli, json; from kwire_cli.spec.files import specs_folder; "
         "print(json.dumps([kwire_cli.__file__, specs_folder()]))"

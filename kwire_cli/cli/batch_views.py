@@ -14,7 +14,6 @@ from kwire_cli.records.registers import Register
 from kwire_cli.records.selection import Selection
 from kwire_cli.source.logs.contents import READABLE, read_contents
 from kwire_cli.view.anomaly_counts import AnomalyCounts
-from kwire_cli.view.arrow import Rows
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import anomaly_lines
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.source.reading import Reading
-    from kwire_cli.view.page.entries import Page
     from kwire_cli.view.widths import Layout
 
     Entries = Iterable[dict[str, Any]]
@@ -59,7 +57,6 @@ class BatchSettings:
     selection: Selection = field(default_factory=Selection)
     deep: bool = False
     full: bool = False
-    pretty: bool = False
     register: Register = field(default_factory=Register)
     several: bool = False
     topics: tuple[str, ...] = ()
@@ -82,10 +79,8 @@ class View:
     """True if a line above its batches names a file. Otherwise each line names its file."""
     STREAMS: ClassVar[bool] = False
     """True if records are shown while they are read, so that a batch of any size needs little memory."""
-    ON_PAGE: ClassVar[bool] = False
-    """True if items are entries of a page, which the view is given."""
 
-    def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
+    def __init__(self, environment: Environment, settings: BatchSettings) -> None:
         self.environment, self.settings = environment, settings
         self.deep = settings.deep
         self.hide: Hide | None = settings.redaction.record
@@ -114,10 +109,6 @@ class View:
         Return how many batches were shown, and whether any is anomalous. `tell` is called now and then.
         """
         return 0, False
-
-    def takes(self, item: Batch | Gap) -> bool:
-        """Return whether there is room for another item. If there is none, say how to see the rest."""
-        return True
 
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
@@ -164,7 +155,7 @@ class Tree(View):
         records = shown.records if self.deep else None
         if records and (batch := shown.batch):
             note_payloads(batch, records, shown.notes, self.hide)
-        look = RecordLook(self.hide, self.settings.full, self.settings.pretty, self.settings.register)
+        look = RecordLook(self.hide, self.settings.full, self.settings.register)
         self.environment.write_lines(tree_lines(shown.item, records, shown.notes, look))
 
 
@@ -173,8 +164,8 @@ class Hex(View):
 
     HEADS_FILES = True
 
-    def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
-        super().__init__(environment, settings, page)
+    def __init__(self, environment: Environment, settings: BatchSettings) -> None:
+        super().__init__(environment, settings)
         from kwire_cli.view.hex import HexForm, batch_hex_lines  # start-up counts
 
         self._form = HexForm(None if settings.full else HEX_ROWS, environment.width)
@@ -203,8 +194,8 @@ class TableView(View):
 
     HEADS_FILES = True
 
-    def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
-        super().__init__(environment, settings, page)
+    def __init__(self, environment: Environment, settings: BatchSettings) -> None:
+        super().__init__(environment, settings)
         self._rows, self._widths = _tables()
         self._columns = self._rows.table_columns(deep=self.deep)
         self._room = None if settings.wide else environment.width
@@ -285,8 +276,8 @@ class CsvView(ForPrograms):
 
     columns: tuple[str, ...] = ()
 
-    def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
-        super().__init__(environment, settings, page)
+    def __init__(self, environment: Environment, settings: BatchSettings) -> None:
+        super().__init__(environment, settings)
         self._cells, _ = _tables()
         self._record_cells: Callable[[Batch, Record, Hide | None], list[Any]] = self._cells.record_cells
 
@@ -321,55 +312,6 @@ class CsvView(ForPrograms):
             self.columns = columns
 
 
-class Typed(CsvView):
-    """The columns of csv with their types, as one table of a file in one of the formats of `view.arrow`."""
-
-    FORM: ClassVar[str]
-    _rows: Rows | None = None
-
-    def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
-        super().__init__(environment, settings, page)
-        self._record_cells = self._cells.record_values
-
-    def begin(self, file: LogFile, source: Source | None = None) -> None:
-        """Turn to the next file; one with batches gives the table its columns, even if there is none to show."""
-        super().begin(file, source)
-        if source:
-            self._head_of_batches()
-
-    def _write(self, row: list[Any]) -> None:
-        assert self._rows is not None  # noqa: S101 - for the type checker
-        self._rows.add(row)
-
-    def _head(self, columns: tuple[str, ...]) -> None:
-        if self._rows is None:
-            from kwire_cli.cli.column_types import of_logs  # start-up counts
-
-            self._rows, self.columns = Rows(self.environment.take_table(), of_logs(columns), self.FORM), columns
-        elif columns != self.columns:
-            reason = f"a file of {self.FORM} has one table, and these are other columns: give files of one kind"
-            raise InputError(reason, file=self.file)
-
-    def end(self) -> None:
-        """Write what is left, and the end of the file."""
-        if self._rows is None and self.settings.order:  # nothing was chosen
-            self._head_of_batches()
-        if self._rows is not None:
-            self._rows.close()
-
-
-class Parquet(Typed):
-    """The columns as Parquet."""
-
-    FORM = "parquet"
-
-
-class Arrow(Typed):
-    """The columns as a file of Arrow."""
-
-    FORM = "arrow"
-
-
 class Json(View):
     """A document for each batch and for each file without batches."""
 
@@ -401,8 +343,8 @@ class JsonLines(ForPrograms):
 
     STREAMS = True
 
-    def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
-        super().__init__(environment, settings, page)
+    def __init__(self, environment: Environment, settings: BatchSettings) -> None:
+        super().__init__(environment, settings)
         from kwire_cli.view import batch_json  # start-up counts
 
         self._texts = batch_json
@@ -432,51 +374,11 @@ class JsonLines(ForPrograms):
             self.environment.write(dumps(self.label | entry, indent=False))
 
 
-class OnPage(View):
-    """Entries of a page."""
-
-    ON_PAGE = True
-    _source: Source
-
-    def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
-        super().__init__(environment, settings)
-        if page is None:
-            raise ValueError("this view needs a page")
-        self._page = page
-
-    def begin(self, file: LogFile, source: Source | None = None) -> None:
-        """Turn to the next file."""
-        super().begin(file, source)
-        if self.settings.several:
-            self._page.file = file.label
-        if source:
-            self._source = source
-
-    def takes(self, item: Batch | Gap) -> bool:
-        """Return whether the page has room for another item. If it has none, say how to see the rest."""
-        if self._page.is_full:
-            rest = f"--top {2 * len(self._page)}" if isinstance(item, Gap) else f"--offsets {item.head.base_offset}-"
-            self._page.leave(rest)
-        return not self._page.is_full
-
-    def show(self, shown: Shown) -> None:
-        """Show a batch or a gap."""
-        from kwire_cli.view.bounded_outline import of_item  # only pages need it
-        from kwire_cli.view.page.entries import batch_row  # as above
-
-        redaction = self.settings.redaction
-        outline = of_item(redaction.catalog, shown.item, self._source, redaction.reading(), full=self.settings.full)
-        self._page.add(batch_row(shown.item), outline)
-
-
 VIEWS: dict[str, type[View]] = {
     "tree": Tree,
     "table": TableView,
     "json": Json,
     "jsonl": JsonLines,
     "csv": CsvView,
-    "parquet": Parquet,
-    "arrow": Arrow,
     "hex": Hex,
-    "html": OnPage,
 }

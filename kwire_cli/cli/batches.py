@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire_cli.cli.sorting import Ordering, unknown_column
 from kwire_cli.cli.view_inputs import Shown
 from kwire_cli.filter.rows import BatchRow, record_rows
-from kwire_cli.records.batch import PADDING, deep_faults, has_payloads, visible_payload
+from kwire_cli.records.batch import PADDING, deep_faults, has_payloads
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import Reader
 from kwire_cli.view.batch_table import CSV_BATCH, CSV_RECORD, batch_cells, record_cells
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from kwire_cli.cli.sorting import Order
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.batch import Batch, Record, Source
-    from kwire_cli.records.payload_model import Meaning
     from kwire_cli.source.log_inputs import LogFile, LogInput
-    from kwire_cli.view.page.entries import Page
 
 
 class _Kept(NamedTuple):
@@ -34,16 +32,13 @@ class _Kept(NamedTuple):
 
 
 class BatchRun:
-    """One run over files of logs: shows the batches and files that the settings choose, and counts what there was.
+    """One run over files of logs: shows the batches and files that the settings choose, and counts what there was."""
 
-    With a `page`, which has a limit of its own, the limit of the settings does not count.
-    """
-
-    def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
-        self.environment, self.settings, self.page = environment, settings, page
-        self.view = settings.view(environment, settings, page)
+    def __init__(self, environment: Environment, settings: BatchSettings) -> None:
+        self.environment, self.settings = environment, settings
+        self.view = settings.view(environment, settings)
         self.progress = environment.progress
-        self.left = None if page or settings.order else settings.limit
+        self.left = None if settings.order else settings.limit
         self._ordering: Ordering[_Kept] | None = None
         if settings.order:
             self._ordering = Ordering(self._known(settings.order), settings.limit)
@@ -56,8 +51,8 @@ class BatchRun:
 
     @property
     def is_full(self) -> bool:
-        """Return whether no more is shown: the limit is reached, or the page is full."""
-        return self.left == 0 or bool(self.page and self.page.more)
+        """Return whether the limit is reached."""
+        return self.left == 0
 
     @property
     def is_decodable(self) -> bool:
@@ -73,8 +68,6 @@ class BatchRun:
 
     def show_input(self, opened: LogInput) -> None:
         """Show batches, or files of a log directory, among inputs of other kinds."""
-        if self.page:
-            self.page.turn_to("batches")
         if opened.how.verbose:
             deep = " --deep" if self.settings.deep else ""
             self.environment.note(f"{opened.label}: shown as kwire dump{deep} shows it")
@@ -105,8 +98,6 @@ class BatchRun:
         gaps = 0
         for chosen in self._chosen(file, source, reader):
             item = chosen.item
-            if not (self._ordering or view.takes(item)):
-                break
             if isinstance(item, Gap):
                 gaps += item.batch is None
                 self.found = self.found or item.batch is not None
@@ -133,11 +124,10 @@ class BatchRun:
         return bool(batch.notes or notes)
 
     def _show_other(self, file: LogFile) -> None:
-        """Show a file without batches, unless there is a choice among batches, or a page of them."""
-        if self.page or self._ordering or not self.settings.selection.everything:
-            if self.page or self._ordering or not self.settings.how.every:
-                choice = "" if self.page else " to choose from"
-                self.environment.note(f"kwire: {file.label}: left out, as it has no batches{choice}")
+        """Show a file without batches, unless there is a choice among batches."""
+        if self._ordering or not self.settings.selection.everything:
+            if self._ordering or not self.settings.how.every:
+                self.environment.note(f"kwire: {file.label}: left out, as it has no batches to choose from")
             return
         self.found, self.chosen = True, self.chosen + 1
         self.view.begin(file)
@@ -173,7 +163,7 @@ class BatchRun:
             if row_filter and not row_filter.deep and not row_filter.matches(BatchRow(item, deep=False)):
                 continue
             records = None
-            if (deep and not stream) or selection.by_content or selection.times[1] is not None:
+            if (deep and not stream) or (row_filter and row_filter.deep):
                 records = self._wanted(item, notes)
                 if not records and not selection.everything:
                     continue
@@ -187,30 +177,11 @@ class BatchRun:
     def _wanted(self, batch: Batch, notes: list[Anomaly]) -> list[tuple[int, Record]]:
         """Return the wanted records of a batch with their numbers."""
         selection, hide = self.settings.selection, self.settings.redaction.record
-        records = [
-            (number, record)
-            for number, record in enumerate(batch.records(notes))
-            if selection.wants(self._as_shown(batch, record), self._meaning(batch, record))
-        ]
+        records = [(number, record) for number, record in enumerate(batch.records(notes)) if selection.wants(record)]
         if selection.filter and selection.filter.deep:
             wanted = [selection.filter.matches(row) for row in record_rows(batch, hide)]
             records = [(number, record) for number, record in records if wanted[number]]
         return records
-
-    def _as_shown(self, batch: Batch, record: Record) -> Record:
-        """Return a record as it is shown, so that no choice tells what is redacted in it."""
-        hide = self.settings.redaction.record
-        if hide is None or not self.settings.selection.by_content:
-            return record
-        return hide.without_secrets(batch, record)
-
-    def _meaning(self, batch: Batch, record: Record) -> Meaning | None:
-        """Return what a record was decoded to, if choices go by that."""
-        selection = self.settings.selection
-        if (selection.key is None and selection.pattern is None) or not has_payloads(batch):
-            return None
-        payload, _ = visible_payload(batch, record, self.settings.redaction.record)
-        return payload.record.meaning if payload and payload.record else None
 
     def _known(self, order: Order) -> Order:
         """Return an order. Raises UsageError if its column is none of csv."""
@@ -241,8 +212,6 @@ class BatchRun:
             if file is not before:
                 self.view.begin(file, source)
             before = file
-            if not self.view.takes(chosen.item):
-                break
             self.view.show(chosen)
         self.view.end()
         self._note_nothing()

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.view_inputs import MessageSettings
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.view.page.entries import Page
 
 
 class Pcap(View):
@@ -20,8 +19,8 @@ class Pcap(View):
 
     FORM: ClassVar[str] = "pcap"
 
-    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
-        super().__init__(environment, settings, page)
+    def __init__(self, environment: Environment, settings: MessageSettings) -> None:
+        super().__init__(environment, settings)
         self._chosen: dict[str, set[int]] = {}
 
     def begin_capture(self, *, whole: bool) -> None:

@@ -38,12 +38,11 @@ from kwire_cli.cli.options import (
     Verbose,
     topic_option,
 )
-from kwire_cli.cli.pages import new_page
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.sorting import Ordering
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
 from kwire_cli.cli.view_inputs import MessageSettings
-from kwire_cli.errors import DecodeError, InputError
+from kwire_cli.errors import DecodeError
 from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.message.frames import Frame
 from kwire_cli.message.redaction import Redaction
@@ -62,7 +61,6 @@ if TYPE_CHECKING:
     from kwire_cli.source.log_inputs import LogInput
     from kwire_cli.source.opening import Inputs
     from kwire_cli.source.reading import Opened, Reading
-    from kwire_cli.view.page.entries import Page
 
 _TAKES = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG, Kind.BATCHES, Kind.LOG_FILE, Kind.FRAMES, Kind.BODY})
 _FITS = FITS | {
@@ -101,7 +99,7 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
         "--format",
         "-f",
         section="Output",
-        type=click.Choice((*VIEWS, "markdown", *CAPTURE_FORMS)),
+        type=click.Choice((*VIEWS, *CAPTURE_FORMS)),
         help="Set the output format; pcap copies packets.  [default: table or tree; jsonl in a pipe]",
     )
     fields: str | None = option(
@@ -109,7 +107,7 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
         section="Output",
         metavar="A,B,C",
         shell_complete=complete_columns,
-        help="Show only these columns or fields (table, csv, json, parquet, arrow).",
+        help="Show only these columns or fields (table, csv, json).",
     )
     records: str | None = option(
         "--records",
@@ -179,7 +177,6 @@ def command(environment: Environment, options: Options) -> int:
         refuse(options, ("fields",), f"shows {', '.join(views)}, not {options.fmt}")
     fmt = options.format_for(environment, views)
     refuse_terminal(environment, fmt)
-    page = _new_page(environment, options) if views[fmt].ON_PAGE else None
     interrupt = environment.interrupt
     follow = Follow(stop=lambda: bool(interrupt)) if options.follow else None
     how = replace(reading_of(options, follow=follow), packets=options.is_capture)
@@ -194,10 +191,9 @@ def command(environment: Environment, options: Options) -> int:
         labelled=inputs.labelled,
         wide=options.wide,
     )
-    with page or nullcontext():
-        run = _Run(environment, options, settings, views, page, interrupt)
-        run.show(inputs)
-        return run.exit_code
+    run = _Run(environment, options, settings, views, interrupt)
+    run.show(inputs)
+    return run.exit_code
 
 
 def _views(options: Options) -> Mapping[str, type[View]]:
@@ -206,12 +202,6 @@ def _views(options: Options) -> Mapping[str, type[View]]:
         return VIEWS
     views: Mapping[str, type[View]] = importlib.import_module("kwire_cli.cli.capture_files").VIEWS
     return {**VIEWS, **views}
-
-
-def _new_page(environment: Environment, options: Options) -> Page:
-    """Return the page of --format html; UsageError for an option that a page has no use for."""
-    refuse(options, ("follow", "lossless", "records"), "is not for --format html, whose page shows all of each frame")
-    return new_page(environment, "frames", "decode", options.source, options.top)
 
 
 class _Run:
@@ -223,19 +213,16 @@ class _Run:
         options: Options,
         settings: MessageSettings,
         views: Mapping[str, type[View]],
-        page: Page | None,
         interrupt: Interrupt,
     ) -> None:
         self.environment, self.options, self.settings = environment, options, settings
-        self.views, self.page, self.interrupt = views, page, interrupt
+        self.views, self.interrupt = views, interrupt
         self._by_format: dict[str, View] = {}
         self.decodable = self.anomalies = False
         self.empty: bool | None = None
         self.batches: BatchRun | None = None
         self.logs: list[Opened] = []
         self.read: Read = []
-        # A page has a limit of its own: the frame behind its last one has to be seen, to say that it is there.
-        self.fits = {name: fit for name, fit in _FITS.items() if not (page and name == "top")}
         self.ordering: Ordering[Captured | Pair] | None = None
 
     @property
@@ -254,26 +241,21 @@ class _Run:
         if self.fmt in CAPTURE_FORMS and opened.kind is not Kind.CAPTURE:
             text = f"--format {self.fmt} is for captures, and {opened.label} is {opened.kind.what}"
             raise click.UsageError(text)
-        self.view = self._by_format.get(self.fmt) or self.views[self.fmt](self.environment, self.settings, self.page)
+        self.view = self._by_format.get(self.fmt) or self.views[self.fmt](self.environment, self.settings)
         self._by_format[self.fmt] = self.view
 
     def show(self, inputs: Inputs) -> None:
         """Show all inputs."""
-        page = self.page
         for opened in inputs:
-            if page and page.more:
-                break
-            refuse_unfit(self.options, opened, self.fits)
+            refuse_unfit(self.options, opened, _FITS)
             self._use_view(opened)
-            if page and inputs.several:
-                page.file = opened.name or ""
             if opened.kind in BATCHES.kinds:
                 self._show_batches(opened, several=inputs.several)
             elif opened.kind is Kind.REQUEST_LOG:
-                self._keep_log(opened)
+                self.logs.append(opened)
+                self.decodable = True
+                self._found_nothing(empty=False)
             else:
-                if page:
-                    page.turn_to("frames")
                 if self.view.HEADS and inputs.several and opened.name and not self.options.order:
                     self.environment.write_lines([[(f"{opened.name}:", "dim")]])
                 if opened.kind is Kind.CAPTURE:
@@ -289,14 +271,6 @@ class _Run:
             self._found_nothing(self.batches.is_empty)
         for view in self._by_format.values():
             view.end()
-
-    def _keep_log(self, opened: Opened) -> None:
-        if self.page:
-            what = "is a broker's request log, which holds no bytes of messages; kwire stats makes a page of it"
-            raise InputError(what, file=opened.label)
-        self.logs.append(opened)
-        self.decodable = True
-        self._found_nothing(empty=False)
 
     def _show_logs(self) -> None:
         """Show the requests of request logs as a table."""
@@ -340,24 +314,20 @@ class _Run:
             wide=options.wide,
             strict=options.strict,
         )
-        return batches.BatchRun(self.environment, settings, self.page)
+        return batches.BatchRun(self.environment, settings)
 
     def _show_capture(self, opened: Opened) -> None:
         from kwire_cli.cli.captures import ChosenLines, order_of_lines, refuse_unknown  # start-up counts
 
-        options, page = self.options, self.page
+        options = self.options
         refuse_unknown(options.catalog, options.fields, options.order)
         if options.order and not self.ordering:
             self.ordering = Ordering(order_of_lines(options.order), options.top)
-        limit = None if page or self.ordering else options.top
+        limit = None if self.ordering else options.top
         lines = ChosenLines(opened, options, self.interrupt, limit, strict=options.strict)
         with lines.watched(), nullcontext() if self.ordering else self._capture(whole=lines.is_whole):
             show = self._keep if self.ordering else self._shower()
             for line in lines.pairs() if options.pairs else lines:
-                if page and page.is_full:
-                    rest = f"--frames {line.halves[0].number}-{lines.choice.last or ''}"
-                    page.leave(f"--top {2 * page.count}" if options.pairs else rest)
-                    break
                 show(line)
         lines.note()
         self.read.append((opened.label, opened.emptiness))
@@ -376,16 +346,7 @@ class _Run:
 
     def _shower(self) -> Callable[[Captured | Pair], None]:
         """Return the function that shows a line, or with --pairs a request and its response."""
-        show = cast("Callable[[Captured | Pair], None]", self.view.pair if self.options.pairs else self.view.line)
-        page = self.page
-        if page is None or not self.options.pairs:
-            return show
-
-        def show_joined(pair: Captured | Pair) -> None:
-            show(pair)
-            page.join(len(pair.halves))
-
-        return show_joined
+        return cast("Callable[[Captured | Pair], None]", self.view.pair if self.options.pairs else self.view.line)
 
     def _keep(self, line: Captured | Pair) -> None:
         """Keep a line or a pair to be shown in order, by its response if it has one, without what was decoded."""
@@ -400,14 +361,11 @@ class _Run:
         with self._capture(whole=True):
             show = self._shower()
             for line in lines:
-                if self.page and self.page.is_full:
-                    self.page.leave(f"--top {2 * self.page.count}")
-                    break
                 show(line)
 
     def _show_messages(self, opened: Opened) -> None:
         """Show frames or bodies without a capture around them."""
-        view, page = self.view, self.page
+        view = self.view
         if not view.FRAMES:
             text = (
                 f"--format {self.fmt} is for {LISTED.what}, and {opened.label} is {opened.kind.what}: "
@@ -417,9 +375,6 @@ class _Run:
         self._found_nothing(empty=False)
         for subject in opened.subjects():
             assert isinstance(subject, Frame | Decoded)  # noqa: S101 - for the type checker
-            if page and page.is_full:
-                page.leave(f"--top {2 * page.count}")
-                break
             subject = self._as_record(subject, opened.how)  # noqa: PLW2901 - the same bytes
             view.show(subject)
             self.decodable = self._is_decodable(subject, opened.how) or self.decodable

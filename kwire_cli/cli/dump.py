@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -15,8 +14,15 @@ from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.emit import emit, refuse_terminal
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, Terminal, missing_names, note_links, reading_of
-from kwire_cli.cli.options import Decompression, HeaderKeys, OverlaidDefinitions, RecordSets, Report, Secrets
-from kwire_cli.cli.pages import new_page
+from kwire_cli.cli.options import (
+    REPORT_FORMATS,
+    Decompression,
+    HeaderKeys,
+    OverlaidDefinitions,
+    RecordSets,
+    Report,
+    Secrets,
+)
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
 from kwire_cli.errors import InputError, counted
@@ -24,7 +30,7 @@ from kwire_cli.filter.rows import filter_of
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.formats import AUTO
 from kwire_cli.records.registers import read_register
-from kwire_cli.records.selection import Selection, grep_pattern, offset_range, time_range
+from kwire_cli.records.selection import NO_RANGE, Selection, offset_range
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogFile, LogInput
 from kwire_cli.source.opening import open_inputs, refuse_paths
@@ -36,13 +42,13 @@ if TYPE_CHECKING:
     from kwire_cli.source.reading import Reading
 
 T = TypeVar("T")
-_CHOICES = ("offsets", "times", "filter", "with_key", "grep")
+_CHOICES = ("offsets", "filter")
 """Options that choose among batches, which a report needs all of."""
 
 
 EXAMPLES = (
     ("kwire dump orders-0", "the batches of a partition"),
-    ("kwire dump --deep orders-0 --with-key key-0", "its records with this key"),
+    ("kwire dump --deep orders-0 --filter 'key == key-0'", "its records with this key"),
     ("kwire dump --verify broken-0", "whether its files are intact"),
 )
 
@@ -56,7 +62,7 @@ class Options(RecordSets, HeaderKeys, Report, Secrets, Payloads, OverlaidDefinit
         "--format",
         "-f",
         section="Output",
-        type=click.Choice((*VIEWS, "markdown")),
+        type=click.Choice(tuple(dict.fromkeys((*VIEWS, *REPORT_FORMATS)))),
         help="Set the output format.  [default: table or tree on a terminal, else jsonl]",
     )
     deep: bool = flag("--deep", section="Output", help="Show the records of each batch.")
@@ -90,27 +96,12 @@ class Options(RecordSets, HeaderKeys, Report, Secrets, Payloads, OverlaidDefinit
         metavar="A-B",
         help="Show only batches, or records with --deep, with these offsets.",
     )
-    times: str | None = option(
-        "--time",
-        section="Choose",
-        metavar="A-B",
-        help="Show only batches of these times: milliseconds or dates, such as 2026-11-21T10:00:00Z.",
-    )
     filter: str | None = option(
         "--filter",
         section="Choose",
         metavar="TEXT",
         shell_complete=complete_filter,
         help="Show only batches and records that match, such as 'producerId == 9'.",
-    )
-    with_key: str | None = option(
-        "--with-key", section="Choose", metavar="TEXT", help="Show only batches with records of this key."
-    )
-    grep: str | None = option(
-        "--grep",
-        section="Choose",
-        metavar="REGEX",
-        help="Show only batches with REGEX in a key, value or header.",
     )
     topics: tuple[str, ...] = option(
         "--topic",
@@ -119,7 +110,6 @@ class Options(RecordSets, HeaderKeys, Report, Secrets, Payloads, OverlaidDefinit
         metavar="NAME",
         help="Show only partitions of this topic (folders); repeatable.",
     )
-    pretty: bool = flag("--pretty", section="Output", rare=True, help="Show JSON values on several lines in the tree.")
     full: bool = flag("--full", section="Output", help="Show long values in full in the tree and hex views.")
     strict: bool = flag(
         "--strict", section="Output", help="Exit with 1 on anomalies, gaps, or an input that ends early."
@@ -153,19 +143,15 @@ def command(environment: Environment, options: Options) -> int:
         raise click.UsageError("--table is for the reports of --verify and --state")
     _refuse_names(options.paths)
     settings = _settings(environment, options)
-    page = None
-    if settings.view.ON_PAGE:
-        page = new_page(environment, "batches", "dump", options.paths, options.top)
-    run = BatchRun(environment, settings, page)
-    with page or nullcontext():
-        for file in files_of(environment, options, settings.how):
-            if run.is_full:
-                break
-            if file.topic:
-                run.topics.add(file.topic)
-            if not options.topics or file.topic in options.topics:
-                run.show_file(file)
-                environment.flush()
+    run = BatchRun(environment, settings)
+    for file in files_of(environment, options, settings.how):
+        if run.is_full:
+            break
+        if file.topic:
+            run.topics.add(file.topic)
+        if not options.topics or file.topic in options.topics:
+            run.show_file(file)
+            environment.flush()
     run.progress.done()
     run.end()
     if run.files and not (run.found or run.no_batches) and settings.selection.everything:
@@ -191,17 +177,19 @@ def _refuse_names(paths: tuple[str, ...]) -> None:
 
 def _settings(environment: Environment, options: Options) -> BatchSettings:
     is_log = not options.paths or any(path == "-" or exists(path) for path in options.paths)
-    for_eyes = "table" if is_log and not (options.full or options.pretty) else "tree"
+    for_eyes = "table" if is_log and not options.full else "tree"
     chosen = options.format_for(environment, VIEWS, for_eyes)
     refuse_terminal(environment, chosen)
     return BatchSettings(
         view=VIEWS[chosen],
         redaction=Redaction(options.catalog, show_secrets=options.show_secrets),
         how=_reading(options),
-        selection=_selection(options),
+        selection=Selection(
+            offset_range(options.offsets) if options.offsets else NO_RANGE,
+            filter_of(options.catalog, options.filter, "batches") if options.filter else None,
+        ),
         deep=options.deep or options.reads_payloads,
         full=options.full,
-        pretty=options.pretty,
         register=read_register(options.register),
         several=_several(options.paths),
         topics=options.topics,
@@ -221,22 +209,6 @@ def files_of(environment: Environment, options: Options, how: Reading) -> Iterat
     for opened in open_inputs(options.paths, how, Terminal(environment), takes=BATCHES.kinds):
         if isinstance(opened, LogInput):
             yield from opened.files()
-
-
-def _selection(options: Options) -> Selection:
-    """Return which batches and records are wanted."""
-    selection = Selection()
-    if options.offsets:
-        selection = replace(selection, offsets=offset_range(options.offsets))
-    if options.times:
-        selection = replace(selection, times=time_range(options.times))
-    if options.filter:
-        selection = replace(selection, filter=filter_of(options.catalog, options.filter, "batches"))
-    if (key := options.with_key) is not None:
-        selection = replace(selection, key=key.encode("utf-8", "surrogateescape"))
-    if options.grep is not None:
-        selection = replace(selection, pattern=grep_pattern(options.grep))
-    return selection
 
 
 def _several(paths: tuple[str, ...]) -> bool:

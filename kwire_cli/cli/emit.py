@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
+from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -11,7 +12,8 @@ import click
 from kwire_cli.answer import Answer, Block, Note, Row, Table
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.sorting import MEASURES, Order, Ordering, unknown_column
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, without_credentials
+from kwire_cli.stores import exists, location
 from kwire_cli.view.answers import answer_csv, answer_json, answer_jsonl, chosen_table
 from kwire_cli.view.arrow import FORMATS, write_table
 from kwire_cli.view.ladder import DRAWN
@@ -155,19 +157,33 @@ def _jsonl(environment: Environment, answer: Answer, _: Report) -> None:
 def _csv(environment: Environment, answer: Answer, options: Report) -> None:
     if options.table is None and len(tables := [table.name for table in answer.tables]) > 1:
         environment.note(f"kwire: this is the table {tables[0]}; --table writes {', '.join(tables[1:])}")
-    for line in answer_csv(answer, options.table, raw=options.raw_csv):
+    for line in answer_csv(answer, options.table):
         environment.write(line)
 
 
 def _html(environment: Environment, answer: Answer, options: Report) -> None:
-    from kwire_cli.cli.pages import files_among, title_of
     from kwire_cli.cli.questions import typed
     from kwire_cli.view.page.answers import answer_page  # only pages need it
 
     sources = getattr(options, "source", ()) or ()
     names = [sources] if isinstance(sources, str) else [*sources]
-    for text in answer_page(answer, title_of(files_among(names)), typed(names) if names else ""):
+    for text in answer_page(answer, _title_of(names), typed(names) if names else ""):
         environment.write_bytes(text.encode("utf-8", "backslashreplace"))
+
+
+_LONGEST = 60
+"""Characters of a name in a title."""
+
+
+def _title_of(sources: Sequence[str]) -> str:
+    """Return the title of a page: its files without their folders. Bytes that were typed may be secret."""
+    files = [
+        location(source) for source in sources if source == "-" or exists(source) or exists(source.rpartition("@")[0])
+    ]
+    names = [PurePath(without_credentials(file)).name for file in files]
+    labels = [name if len(name) <= _LONGEST else f"…{name[-_LONGEST:]}" for name in names[:3]]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(labels) + more
 
 
 def _markdown(environment: Environment, answer: Answer, _: Report) -> None:
@@ -179,7 +195,7 @@ def _markdown(environment: Environment, answer: Answer, _: Report) -> None:
 
 def _typed(environment: Environment, answer: Answer, options: Report) -> None:
     table = chosen_table(answer, options.table)
-    write_table(environment.take_table(), table, options.format_for(environment))
+    write_table(environment.write_bytes, table, options.format_for(environment))
 
 
 def _ladder(answer: Answer) -> Chart:

@@ -22,7 +22,7 @@ from kwire_cli.errors import KwireError, without_credentials
 from kwire_cli.view.lines import STYLES, escaped, escaped_lines, json_escaped, without_control
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.view.lines import Line
 
@@ -130,15 +130,10 @@ class Environment:
     stdout: IO[bytes] = field(default_factory=lambda: _stream(sys.stdout))
     stderr: IO[bytes] = field(default_factory=lambda: _stream(sys.stderr))
     variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    colour: str = "auto"
-    raw_csv: bool = False
-    """True if cells of csv that a spreadsheet would run stay as they are."""
     has_unread: bool = False
     """True if a file of a folder could not be read."""
     _kept: list[bytes] = field(default_factory=list)
     """Remarks for a terminal that a pager has."""
-    _has_table: bool = False
-    """True if the results are one table with types, which nothing else fits into."""
 
     @cached_property
     def progress(self) -> Progress:
@@ -247,13 +242,7 @@ class Environment:
 
     @property
     def in_colour(self) -> bool:
-        """Return whether results are in colour.
-
-        The requested setting comes first, then FORCE_COLOR and NO_COLOR. By default, results are in colour on a
-        terminal that supports colours.
-        """
-        if self.colour != "auto":
-            return self.colour == "always"
+        """Return whether results are in colour: by FORCE_COLOR and NO_COLOR, else on a terminal that has colours."""
         if self.variables.get("FORCE_COLOR"):
             return True
         return not self.variables.get("NO_COLOR") and self.variables.get("TERM") != "dumb" and self.to_terminal
@@ -266,7 +255,7 @@ class Environment:
         """A row of csv."""
         from kwire_cli.view.tables import csv_row
 
-        self.write(csv_row(cells, raw=self.raw_csv))
+        self.write(csv_row(cells))
 
     def write_painted(self, text: str) -> None:
         """Text for eyes whose only control characters are those of its own colours."""
@@ -286,15 +275,6 @@ class Environment:
             raise ClosedPipeError from None
         except OSError as error:
             raise UnwritableError(error.strerror or str(error)) from None
-
-    def take_table(self) -> Callable[[bytes], None]:
-        """Return what writes the one table of a file of Parquet or Arrow. UsageError if there is a table already."""
-        if self._has_table:
-            raise click.UsageError(
-                "a file of Parquet or Arrow holds one table: give captures, request logs and record batches apart"
-            )
-        self._has_table = True
-        return self.write_bytes
 
     def write_lines(self, lines: Iterable[Line], *, folded: bool = True) -> None:
         """Write styled lines for eyes, in colour where that is wanted: nothing in them acts on a terminal.

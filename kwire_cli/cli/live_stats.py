@@ -160,7 +160,7 @@ class _Rows:
         if self._format == "table":
             self._write_cells(table)
         elif self._format == "csv":
-            lines = list(answer_csv(Answer("", [table]), "intervals", raw=self._options.raw_csv))
+            lines = list(answer_csv(Answer("", [table]), "intervals"))
             for line in lines[self._is_headed :]:
                 self._environment.write(line)
         else:

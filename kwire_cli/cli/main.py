@@ -81,7 +81,6 @@ READING_OPTIONS = {
     "--merge-points": False,
     "--specs": True,
     "--kafka": True,
-    "--color": True,
 }
 """Options that say how to read inputs and how to print, and whether a value follows. With any other option, inputs in
 place of a command are decoded: the option is about frames, or about their format.

@@ -10,7 +10,6 @@ from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Frame
 from kwire_cli.message.redaction import Redaction, note_of_guess
 from kwire_cli.view import json
-from kwire_cli.view.arrow import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from kwire_cli.cli.view_inputs import MessageSettings
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.view.page.entries import Page
 
 
 class View:
@@ -35,8 +33,6 @@ class View:
     """True if frames and bodies without a capture around them are shown too."""
     NOTES: ClassVar[bool] = False
     """True if a note on the hidden values of a guess is among what is shown."""
-    ON_PAGE: ClassVar[bool] = False
-    """True if messages are entries of a page, which the view is given."""
     remark = ""
     """The remark on the line that is shown: that it is a request without a response."""
 
@@ -45,8 +41,8 @@ class View:
         """Return whether records are shown as bytes."""
         return False
 
-    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
-        self.environment, self.settings, self.page = environment, settings, page
+    def __init__(self, environment: Environment, settings: MessageSettings) -> None:
+        self.environment, self.settings = environment, settings
         self.catalog = settings.catalog
         self.redaction = Redaction(self.catalog, show_secrets=settings.show_secrets, raw_records=self.raw_records)
 
@@ -94,8 +90,8 @@ class Tree(View):
     HEADS = True
     NOTES = True
 
-    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
-        super().__init__(environment, settings, page)
+    def __init__(self, environment: Environment, settings: MessageSettings) -> None:
+        super().__init__(environment, settings)
         self._between = False
         self._frame, self._body, self._line = self._functions()
 
@@ -157,8 +153,8 @@ class Json(View):
         """Return whether records are base64."""
         return self.settings.records == "base64"
 
-    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
-        super().__init__(environment, settings, page)
+    def __init__(self, environment: Environment, settings: MessageSettings) -> None:
+        super().__init__(environment, settings)
         self._form: dict[str, Any] = {"records": settings.records, "lossless": settings.lossless}
 
     def frame(self, frame: Frame) -> None:
@@ -201,8 +197,8 @@ class JsonLines(Json):
 
     INDENT = False
 
-    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
-        super().__init__(environment, settings, page)
+    def __init__(self, environment: Environment, settings: MessageSettings) -> None:
+        super().__init__(environment, settings)
         self._items: Any = None
         self._quick, self._records, self._hide = not settings.lossless, settings.records, self.redaction.record
         self._none_in, self._line_dumps = self.redaction.none_in, json.line_dumps
@@ -235,8 +231,8 @@ class Columns(View):
         """Return whether a column may have records."""
         return bool(self.settings.fields)
 
-    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
-        super().__init__(environment, settings, page)
+    def __init__(self, environment: Environment, settings: MessageSettings) -> None:
+        super().__init__(environment, settings)
         from kwire_cli.facts.columns import BY_NAME, IN_CSV
         from kwire_cli.filter.rows import FrameRow
 
@@ -255,8 +251,8 @@ class Table(Columns):
 
     HEADS = True
 
-    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
-        super().__init__(environment, settings, page)
+    def __init__(self, environment: Environment, settings: MessageSettings) -> None:
+        super().__init__(environment, settings)
         from kwire_cli.view import anomaly_counts, frame_table, widths
 
         self._frames, self._widths = frame_table, widths
@@ -308,8 +304,8 @@ class Csv(Columns):
         """Return whether a column may have records: one for each field of a message has."""
         return True
 
-    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
-        super().__init__(environment, settings, page)
+    def __init__(self, environment: Environment, settings: MessageSettings) -> None:
+        super().__init__(environment, settings)
         if settings.labelled and not settings.fields:
             self.columns = ("capture_point", "file", *self.columns)
         self._headed = False
@@ -323,70 +319,6 @@ class Csv(Columns):
     def line(self, line: Captured) -> None:
         """Write a line of a capture."""
         self.environment.write_csv(self.values(line))
-
-
-class Typed(Csv):
-    """The columns of csv with their types, as one table of a file in one of the formats of `view.arrow`.
-
-    A frame or body without a capture is a row too, without what only a capture tells.
-    """
-
-    FRAMES = True
-    FORM: ClassVar[str]
-    _rows: Rows | None = None
-
-    def begin_capture(self, *, whole: bool) -> None:
-        """Begin a capture, whole or not."""
-        self._file()
-
-    def _file(self) -> Rows:
-        """Return the file, which is begun when it is asked for."""
-        if self._rows is None:
-            from kwire_cli.cli.column_types import of_captures
-
-            write = self.environment.take_table()
-            self._rows = Rows(write, of_captures(self.columns, self.catalog), self.FORM)
-        return self._rows
-
-    def frame(self, frame: Frame) -> None:
-        """Write a frame."""
-        from kwire_cli.source.kafka.pasted import PastedFrame
-
-        self._file().add(self.values(PastedFrame(frame, self.redaction)))
-
-    def body(self, body: Decoded) -> None:
-        """Write a body."""
-        spec = body.spec
-        api = None if spec.api_key is None else self.catalog.api_by_key(spec.api_key)
-        known = {
-            "kind": spec.type,
-            "api": api.name if api else None,
-            "api_key": spec.api_key,
-            "api_version": body.version,
-            "size": body.size,
-        }
-        self._file().add([known.get(name) for name in self.columns])
-
-    def line(self, line: Captured) -> None:
-        """Write a line of a capture."""
-        self._file().add(self.values(line))
-
-    def end(self) -> None:
-        """Write what is left, and the end of the file."""
-        if self._rows is not None:
-            self._rows.close()
-
-
-class Parquet(Typed):
-    """The columns as Parquet."""
-
-    FORM = "parquet"
-
-
-class Arrow(Typed):
-    """The columns as a file of Arrow."""
-
-    FORM = "arrow"
 
 
 class FieldsJson(Columns):
@@ -406,59 +338,18 @@ class FieldsJsonLines(FieldsJson):
     INDENT = False
 
 
-class Entries(View):
-    """Entries of a page of HTML."""
-
-    NOTES = True
-    ON_PAGE = True
-
-    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
-        super().__init__(environment, settings, page)
-        from kwire_cli.view import bounded_outline
-        from kwire_cli.view.page import entries
-
-        assert page is not None  # noqa: S101 - a format with entries is given a page
-        self._rows, self._outlines, self._page = entries, bounded_outline, page
-
-    def frame(self, frame: Frame) -> None:
-        """Add a frame."""
-        hidden, reading = self.redaction.frame(frame), self.redaction.reading()
-        outline = self._outlines.of_frame(self.catalog, frame, hidden, reading, full=self.settings.full)
-        self._page.add(self._rows.frame_row(frame.shown(hidden), hidden), outline)
-
-    def body(self, body: Decoded) -> None:
-        """Add a body."""
-        hidden, reading = self.redaction.body(body), self.redaction.reading()
-        outline = self._outlines.of_message(self.catalog, body, hidden, reading, full=self.settings.full)
-        self._page.add(self._rows.message_row(body, len(self._page) + 1), outline)
-
-    def line(self, line: Captured) -> None:
-        """Add a line of a capture."""
-        hidden, hide = self.redaction.line(line), self.redaction.record
-        outline = self._outlines.of_line(self.catalog, line, hidden, hide, full=self.settings.full)
-        row = self._rows.line_row(line)
-        if self.remark:
-            row["what"] = ", ".join(filter(None, [row["what"], self.remark]))
-        self._page.add(row, outline)
-
-
 VIEWS: dict[str, type[View]] = {
     "tree": Tree,
     "hex": Hex,
     "json": Json,
     "jsonl": JsonLines,
-    "html": Entries,
     "table": Table,
     "csv": Csv,
-    "parquet": Parquet,
-    "arrow": Arrow,
 }
 FIELD_VIEWS: dict[str, type[View]] = {
     "table": Table,
     "json": FieldsJson,
     "jsonl": FieldsJsonLines,
     "csv": Csv,
-    "parquet": Parquet,
-    "arrow": Arrow,
 }
 """The formats of --fields."""

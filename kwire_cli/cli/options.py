@@ -354,23 +354,6 @@ class Decompression(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class Csv(Printing):
-    """Options for writing csv: --raw-csv."""
-
-    SECTION: ClassVar[str] = "Output"
-    SHARED: ClassVar[bool] = True
-
-    raw_csv: bool = flag(
-        "--raw-csv", rare=True, help="Write csv cells unchanged, even those that a spreadsheet would run."
-    )
-
-    def apply(self, environment: Environment) -> None:
-        """Set how an environment prints."""
-        super().apply(environment)
-        environment.raw_csv = self.raw_csv
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Output(Printing):
     """Options for the place of results: -o."""
 
@@ -429,8 +412,8 @@ class Top(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Report(Csv, Output, Top):
-    """In which format an Answer is written: --format and --table, beside those of Csv, Output and Top.
+class Report(Output, Top):
+    """In which format an Answer is written: --format and --table, beside those of Output and Top.
 
     `PIPED` is the format of results that go neither to a terminal nor to a named file.
     """

@@ -169,7 +169,7 @@ def _write(environment: Environment, reader: pa.RecordBatchReader, options: Opti
     fmt = options.format_for(environment)
     if fmt in ARROW_FORMATS and options.order is None and options.top is None and options.table is None:
         try:
-            write_batches(environment.take_table(), reader, fmt)
+            write_batches(environment.write_bytes, reader, fmt)
         except NotImplementedError as error:
             raise _refused(error) from None
         return Exit.DONE

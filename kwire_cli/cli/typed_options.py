@@ -72,17 +72,10 @@ def either(*options: Field[Any]) -> Any:
 class Printing:
     """Options for printing results. All options of commands are Printing."""
 
-    SECTION: ClassVar[str] = "Output"
-    SHARED: ClassVar[bool] = True
-    """Whether many commands have the options that this class declares, so that `kwire help` explains them."""
-
-    colour: str = option(
-        "--color",
-        rare=True,
-        type=click.Choice(["auto", "always", "never"]),
-        default="auto",
-        help="Set when to use colour; NO_COLOR and FORCE_COLOR set it too.",
-    )
+    SECTION: ClassVar[str]
+    """The heading in help of the options that a class declares."""
+    SHARED: ClassVar[bool]
+    """Whether many commands have the options that a class declares, so that `kwire help` explains them."""
 
     @property
     def is_live(self) -> bool:
@@ -91,13 +84,7 @@ class Printing:
 
     def apply(self, environment: Environment) -> None:
         """Set how an environment prints."""
-        environment.colour = self.colour
         environment.use_terminal(paged=not self.is_live)
-
-    @classmethod
-    def settings_for(cls, group: type[Printing], settings: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG003 - overrides go by the group
-        """Return the settings, in this command, of an option that a group declares with `settings`."""
-        return settings
 
 
 Options = TypeVar("Options", bound=Printing)
@@ -117,21 +104,18 @@ def takes(options: type[Options]) -> Callable[[Callable[[Environment, Options], 
             return result
 
         command: Callable[..., Any] = run
-        for group, name, declared in reversed([*_declared(options)]):
-            settings = options.settings_for(group, declared.settings)
+        for name, declared in reversed([*_declared(options)]):
             if declared.is_argument:
-                command = click.argument(*declared.names, name, **settings)(command)
+                command = click.argument(*declared.names, name, **declared.settings)(command)
             else:
-                command = click.option(*declared.names, name, cls=Setting, **settings)(command)
+                command = click.option(*declared.names, name, cls=Setting, **declared.settings)(command)
         return command
 
     return decorate
 
 
-def _declared(options: type[Printing]) -> Iterator[tuple[type[Printing], str, _Declared]]:
-    """Yield what click is told of each field, and the class that declares it: first those of the command itself, then
-    those of each base in order.
-    """
+def _declared(options: type[Printing]) -> Iterator[tuple[str, _Declared]]:
+    """Yield what click is told of each field: first those of the command itself, then those of each base in order."""
     by_name = {entry.name: entry for entry in fields(options)}
     groups: dict[str, type[Printing]] = {}
     sections: dict[str, dict[str, str]] = {}
@@ -146,7 +130,7 @@ def _declared(options: type[Printing]) -> Iterator[tuple[type[Printing], str, _D
             shown: dict[str, Any] = {}
             if not declared.is_argument:
                 shown = sections.get(name, {}) | {"shared": vars(group).get("SHARED", False)}
-            yield group, name, declared._replace(settings=shown | declared.settings)
+            yield name, declared._replace(settings=shown | declared.settings)
 
 
 def flag_of(options: Printing, name: str) -> str:

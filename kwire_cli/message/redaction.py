@@ -19,7 +19,6 @@ from kwire_cli.message.secrets import (
     is_damaged,
     whole_frame_hidden,
 )
-from kwire_cli.structs.lengths import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.known_layout import Layout, Plain
-    from kwire_cli.records.batch import Batch, Payloads, Record
+    from kwire_cli.records.batch import Batch, Payloads
     from kwire_cli.records.kafka_topics import RecordPayload
     from kwire_cli.spec.catalog import Catalog
 
@@ -94,19 +93,6 @@ class RecordRedaction:
         if payload and payload.record and payload.record.secret:
             payload = replace(payload, record=payload.record.masked())
         return payload, self(payload.record) if payload and payload.record else {}
-
-    def without_secrets(self, batch: Batch, record: Record) -> Record:
-        """Return a record whose key, value and headers are redacted if they hold a secret."""
-        from kwire_cli.records.batch import headers_of, visible_payload  # noqa: PLC0415 - as below
-
-        _, hidden = visible_payload(batch, record, self)
-        if not hidden:
-            return record
-        key, value = (
-            redacted(len(data)).encode() if data is not None and hidden.get(name) else data
-            for name, data in (("key", record.key), ("value", record.value))
-        )
-        return record._replace(key=key, value=value, headers=tuple(headers_of(batch, record, self)))
 
     def _is_damaged(self, batch: Batch) -> bool:
         """Return whether a batch of Kafka's own topics is damaged."""

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kwire_cli.engine.spans import Spans
-    from kwire_cli.records.payload_model import Meaning
     from kwire_cli.spec.catalog import Catalog, Entry
     from kwire_cli.spec.model import MessageSpec
 
@@ -270,11 +269,6 @@ class RecordPayload:
     def masked(self) -> RecordPayload:
         """Return the record without secrets in the parts that no definition describes."""
         return self
-
-    @property
-    def meaning(self) -> Meaning | None:
-        """The record as text for choices among records, None where these go by bytes."""
-        return None
 
     @property
     def payloads(self) -> list[Payload]:

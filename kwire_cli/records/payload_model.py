@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import Anomaly, in_payload
 from kwire_cli.engine.fixed import fixed
@@ -125,13 +125,6 @@ class Payload:
             "data": self.json_data(hidden=hidden),
         }
         return document | {"guess": True} if self.guess else document
-
-
-class Meaning(NamedTuple):
-    """The decoded key of a record as text, and its key and value as JSON text."""
-
-    key: bytes
-    text: bytes
 
 
 def located(payloads: Iterable[Payload]) -> list[Anomaly]:

@@ -86,13 +86,13 @@ def answer_jsonl(answer: Answer) -> Iterator[str]:
         yield dumps({"table": "facts", **facts}, indent=False)
 
 
-def answer_csv(answer: Answer, name: str | None = None, *, raw: bool = False) -> Iterator[str]:
+def answer_csv(answer: Answer, name: str | None = None) -> Iterator[str]:
     """Yield the lines of one table, by default the first one, under a line of its columns."""
     table = chosen_table(answer, name)
     columns = _data_columns(table)
-    yield csv_row([column.name for _, column in columns], raw=raw)
+    yield csv_row([column.name for _, column in columns])
     for row in table.rows:
-        yield csv_row([_csv_cell(row[at], column) for at, column in columns], raw=raw)
+        yield csv_row([_csv_cell(row[at], column) for at, column in columns])
 
 
 def chosen_table(answer: Answer, name: str | None) -> Table:

@@ -1,6 +1,6 @@
 """Rows as Arrow has them, and files of them: Parquet and Arrow IPC, written while the rows come.
 
-Types have names: `text`, `int`, `float`, `flag`, `time` (microseconds in UTC), `headers` (of a record), `[]` before the
+Types have names: `text`, `int`, `float`, `flag`, `time` (microseconds in UTC), `[]` before the
 type of the elements of a list, `{}` before the type of the numbers of a map. A cell that its type cannot hold is null.
 """
 
@@ -162,7 +162,6 @@ def _arrow_type(pa: Any, kind: str) -> Any:
         "float": pa.float64(),
         "flag": pa.bool_(),
         "time": pa.timestamp("us", "UTC"),
-        "headers": pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())])),
     }
     return types.get(kind) or pa.string()
 
@@ -226,7 +225,6 @@ _CELLS: dict[str, Callable[[Any], Any]] = {
     "float": _float,
     "flag": _flag,
     "time": _time,
-    "headers": lambda value: value or None,
 }
 
 

@@ -10,7 +10,7 @@ from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.errors import counted
 from kwire_cli.message.record_notes import UNPLACED, is_decompressed, placed_record_notes
 from kwire_cli.records.batch import PADDING, Batch, deep_anomalies
-from kwire_cli.view.outline import batch_rows, body_part, frame_buffer, frame_rows, item_row
+from kwire_cli.view.outline import batch_rows, frame_buffer, frame_rows, item_row
 from kwire_cli.view.rows import NOTHING, Buffer, Extent, Field
 
 if TYPE_CHECKING:
@@ -176,15 +176,6 @@ def of_line(catalog: Catalog, line: Captured, hidden: Hidden, hide: Hide | None,
     if not line.frame:
         return BoundedOutline((), None, own)
     return of_frame(catalog, line.frame, hidden, line.reading(hide), full=full, asked=line.asked, own=own)
-
-
-def of_message(
-    catalog: Catalog, decoded: Decoded, hidden: frozenset[int], reading: RecordsAs | None, *, full: bool
-) -> BoundedOutline:
-    """A body alone."""
-    part = body_part(_extent(catalog, reading, full=full), "body", decoded, hidden)
-    anomalies = [*decoded.anomalies, *_in_records(decoded, reading, hidden)]
-    return BoundedOutline(part.rows(), part.buffer, anomalies, full=full)
 
 
 def of_item(catalog: Catalog, item: Batch | Gap, source: Source, reading: RecordsAs, *, full: bool) -> BoundedOutline:

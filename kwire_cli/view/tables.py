@@ -34,33 +34,32 @@ _END = "\r\n"  # Python quotes cells with ends of lines only where the writer ha
 _RUNS, _FIRST = re.compile(RUNS), frozenset("=+-@\t\r")
 
 
-def csv_row(values: Sequence[Any], *, raw: bool = False) -> str:
+def csv_row(values: Sequence[Any]) -> str:
     """Return one line of csv without its end.
 
     None is an empty cell, a list its items with semicolons between; structures are JSON.
-    A cell that a spreadsheet would run has an apostrophe before it, unless `raw`.
+    A cell that a spreadsheet would run has an apostrophe before it.
     """
     import csv  # noqa: PLC0415 - start-up counts
 
     out = io.StringIO()
-    csv.writer(out, lineterminator=_END).writerow([_field(value, raw=raw) for value in values])
+    csv.writer(out, lineterminator=_END).writerow([_harmless(_field(value)) for value in values])
     return out.getvalue().removesuffix(_END)
 
 
-def _field(value: Any, *, raw: bool) -> Any:
+def _field(value: Any) -> Any:
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict) for item in value)):
         value = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    if isinstance(value, list):
-        value = ";".join([str(_field(item, raw=True)) for item in value])
-    return (
-        f"{HARMLESS}{value}"
-        if not raw and isinstance(value, str) and value[:1] in _FIRST and _RUNS.match(value)
-        else value
-    )
+    return ";".join([str(_field(item)) for item in value]) if isinstance(value, list) else value
+
+
+def _harmless(value: Any) -> Any:
+    runs = isinstance(value, str) and value[:1] in _FIRST and _RUNS.match(value)
+    return f"{HARMLESS}{value}" if runs else value
 
 
 def text_of(value: Any) -> str:

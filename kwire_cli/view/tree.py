@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kwire_cli.engine.program import Array, Leaf
 from kwire_cli.errors import counted
@@ -17,7 +16,6 @@ from kwire_cli.view.batch_table import compact, flags_of, text_in, time_text
 from kwire_cli.view.lines import SHOWN_ELEMENTS, SHOWN_TEXT, Line, anomaly_lines, byte_segments, moment, quoted
 from kwire_cli.view.outline import body_part, frame_rows, offsets
 from kwire_cli.view.rows import MARKERS, Extent, Field, Part, Title
-from kwire_cli.view.tables import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -211,7 +209,6 @@ class RecordLook:
 
     hide: Hide | None = None
     full: bool = False
-    pretty: bool = False
     register: Register = field(default_factory=Register)
 
 
@@ -326,47 +323,23 @@ def _record_lines(batch: Batch, record: Record, look: RecordLook, branch: str, s
         (f" {time}" if time else "", "meaning"),
         (sequence, "dim"),
     ]
-    rows: list[tuple[str, Line, list[str]]] = []
+    rows: list[tuple[str, Line]] = []
     if payload:
-        for name, part in payload.to_json(hidden).items():
-            rows.append((name, [(compact(part), "text")], _indented(part) if look.pretty else []))
+        rows += [(name, [(compact(part), "text")]) for name, part in payload.to_json(hidden).items()]
     if not payload or not payload.known:
-        value = record.value
-        rows.append(("key", _segments(record.key, hidden=bool(hidden.get("key")), full=look.full), []))
-        rows.append(
-            (
-                "value",
-                _segments(value, hidden=bool(hidden.get("value")), full=look.full),
-                _parsed(value) if look.pretty and not hidden.get("value") else [],
-            )
-        )
+        rows.append(("key", _segments(record.key, hidden=bool(hidden.get("key")), full=look.full)))
+        rows.append(("value", _segments(record.value, hidden=bool(hidden.get("value")), full=look.full)))
     rows += [
-        (f"header {_header_name(name, look.register)}", _segments(data, hidden=False, full=look.full), [])
+        (f"header {_header_name(name, look.register)}", _segments(data, hidden=False, full=look.full))
         for name, data in headers_of(batch, record, look.hide)
     ]
-    for i, (name, line, more) in enumerate(rows):
+    for i, (name, line) in enumerate(rows):
         last = i == len(rows) - 1
-        yield [(stem + ("└─ " if last else "├─ "), "dim"), (name, "name"), (": ", "dim"), *([] if more else line)]
-        for text in more:
-            yield [(stem + ("   " if last else "│  "), "dim"), (text, "text")]
+        yield [(stem + ("└─ " if last else "├─ "), "dim"), (name, "name"), (": ", "dim"), *line]
 
 
 def _header_name(name: str | int, register: Register) -> str:
     return quoted(name) if isinstance(name, str) else f"{name} {register.label(name)}"
-
-
-def _indented(document: Any) -> list[str]:
-    return [text_of(line) for line in json.dumps(document, ensure_ascii=False, indent=2).splitlines()]
-
-
-def _parsed(data: bytes | None) -> list[str]:
-    """The lines of a value that is a JSON object or list; nothing for all else."""
-    if not data or data[:1] not in b"{[":
-        return []
-    try:
-        return _indented(json.loads(data))
-    except (ValueError, RecursionError):
-        return []
 
 
 def _segments(data: bytes | None, *, hidden: bool, full: bool) -> Line:

@@ -51,21 +51,21 @@ def test_a_beginning_of_several_names_is_of_none():
 
 
 @pytest.mark.parametrize(
-    ("variables", "terminal", "option", "coloured"),
+    ("variables", "terminal", "coloured"),
     [
-        ({}, True, "auto", True),
-        ({}, False, "auto", False),
-        ({"NO_COLOR": "1"}, True, "auto", False),
-        ({"NO_COLOR": ""}, True, "auto", True),
-        ({"TERM": "dumb"}, True, "auto", False),
-        ({"FORCE_COLOR": "1"}, False, "auto", True),
-        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False, "never", False),
-        ({"NO_COLOR": "1"}, False, "always", True),
+        ({}, True, True),
+        ({}, False, False),
+        ({"NO_COLOR": "1"}, True, False),
+        ({"NO_COLOR": ""}, True, True),
+        ({"TERM": "dumb"}, True, False),
+        ({"FORCE_COLOR": "1"}, False, True),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False, True),
     ],
 )
-def test_colours_come_where_they_are_wanted(variables, terminal, option, coloured):
-    words = ("decode", "-f", "tree", "--color", option, *HEARTBEAT)
-    assert ("\x1b[" in kwire(*words, terminal=terminal, variables=variables).out) is coloured
+def test_colours_come_where_they_are_wanted(variables, terminal, coloured):
+    assert (
+        "\x1b[" in kwire("decode", "-f", "tree", *HEARTBEAT, terminal=terminal, variables=variables).out
+    ) is coloured
 
 
 def test_without_input_on_a_terminal_it_says_what_to_give():

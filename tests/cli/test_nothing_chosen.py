@@ -30,7 +30,7 @@ METADATA = ("compare", FRAME, "--api", "Metadata", "--message-version", "13", "-
         ),
         (("dump", "--topic", "nosuch", "--topic", "trimmed", LOGS), ""),
         (("dump", "--topic", "nosuch", "--top", "0", LOGS), ""),
-        (("dump", "--with-key", "zzz", LOGS), "kwire: no batch matches (34 read)\n"),
+        (("dump", "--filter", "key == zzz", LOGS), "kwire: no batch matches (34 read)\n"),
         (("dump", "--offsets", "0-", LOGS), ""),
         (
             ("dump", "--state", "--at", "99999", LOGS),

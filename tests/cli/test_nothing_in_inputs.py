@@ -54,7 +54,7 @@ def test_a_partition_without_batches_is_empty(command, partition):
         assert refusal_of(*command.split(), place) == f"kwire: {place}: no batches: 1 segment of 0 bytes\n"
 
 
-@pytest.mark.parametrize("form", ["json", "jsonl", "csv", "html"])
+@pytest.mark.parametrize("form", ["json", "jsonl", "csv"])
 def test_dump_shows_that_a_partition_has_no_batches(form, partition):
     """It shows what is there, which is no question that would need batches."""
     done = kwire("dump", "-f", form, partition)

@@ -145,7 +145,7 @@ def test_the_pager_is_that_of_git(variables, command):
         (("decode", FRAME), "frame 1: ApiVersions request"),
         (("decode", FRAME, FRAME), "frame 1: ApiVersions request"),
         (("dump", "samples/segments/__consumer_offsets-0"), "position"),
-        (("dump", "samples/segments/__consumer_offsets-0", "--deep", "--pretty"), "at 0: batch"),
+        (("dump", "samples/segments/__consumer_offsets-0", "--deep", "--full"), "at 0: batch"),
     ],
 )
 def test_many_lines_are_a_table_and_one_message_is_a_tree(words, first, monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 from kit.captures import spoken_capture
 from kit.commands import ROOT, kwire, lines_of
 from kit.traffic import MILLISECOND, Wire
-from kit.views import column, page_data, validator
+from kit.views import validator
 
 from kwire_cli.cli.capture_inputs import Choice, Pair
 from kwire_cli.cli.options import Choosing
@@ -100,13 +100,10 @@ def test_a_pair_that_is_not_chosen_is_not_shown(capture):
         ("table", "no response (acks=0)", "no response"),
         ("tree", "no response (acks=0)", "no response"),
         ("hex", "no response (acks=0)", "no response"),
-        ("html", "no response (acks=0)", "no response"),
     ],
 )
 def test_formats_with_room_say_why_there_is_no_response(capture, fmt, unwanted, missing):
     out = kwire("decode", capture, "--pairs", "--format", fmt).out
-    if fmt == "html":
-        out = "\n".join(column(page_data(out), "what"))
     assert out.count(unwanted) == 1
     assert out.count(missing) == 3
     alone = kwire("decode", capture, "--format", fmt).out
@@ -142,21 +139,6 @@ def test_a_request_that_was_given_up_and_its_response_say_so(late, monkeypatch):
         assert pair.get("remark") == expected[pair["request"] is not None, pair["response"] is not None]
     out = kwire("decode", late, "--pairs", "--format", "table").out
     assert (out.count(GIVEN_UP), out.count(f"request {GIVEN_UP}"), out.count("no response")) == (16, 8, 0)
-
-
-@pytest.mark.parametrize("words", [("--top", "2"), ("--sort", "frame", "--top", "2")])
-def test_a_page_counts_pairs(words, capture):
-    expected = [number for pair in numbers(documents(capture, *words)) for number in pair if number]
-    out = kwire("decode", capture, "--pairs", "--format", "html", *words).out
-    data = page_data(out)
-    halves = zip(column(data, "request"), column(data, "response"), strict=True)
-    assert [number for pair in halves for number in pair if number] == expected
-
-
-def test_a_page_of_pairs_says_how_many_pairs_are_more(capture):
-    out = kwire("decode", capture, "--pairs", "--format", "html", "--top", "3").out
-    assert "--top 6 -o rest.html" in page_data(out)["left"]["command"]
-    assert '"left":null' in kwire("decode", capture, "--pairs", "--format", "html", "--top", "5").out
 
 
 def test_all_frames_of_a_capture_are_in_its_pairs():

@@ -150,4 +150,3 @@ def test_logged_requests_are_a_table_on_a_terminal_and_no_tree():
     assert any(row.endswith("  UNKNOWN_TOPIC_OR_PARTITION") for row in out.splitlines())
     assert max(map(len, out.splitlines())) <= 100
     assert "not tree" in kwire("decode", LOG, "--format", "tree").err
-    assert "kwire stats makes a page of it" in kwire("decode", LOG, "--format", "html").err

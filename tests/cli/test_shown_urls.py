@@ -11,7 +11,7 @@ from kwire_cli.stores import location
 SECRET = "endpoint_override"
 COMMANDS = [
     ("decode", "captures/midstream.pcap", "captures/ipv6.pcap"),
-    ("decode", "--format", "html", "captures/midstream.pcap"),
+    ("stats", "--format", "html", "captures/midstream.pcap"),
     ("decode", "nothing.pcap"),
     ("decode", "cut.pcap"),
     ("dump", "--verify", "segments/bitflip-0"),

@@ -97,7 +97,7 @@ def test_the_slowest_with_their_requests(frames):
     ]
 
 
-@pytest.mark.parametrize("fmt", ["json", "jsonl", "csv", "table", "tree", "hex", "html"])
+@pytest.mark.parametrize("fmt", ["json", "jsonl", "csv", "table", "tree", "hex"])
 def test_every_format_is_sorted(fmt, frames):
     words = ("decode", CAPTURE, "--format", fmt)
     largest = max(frames[0].values(), key=lambda line: line["size"])["frame"]
@@ -246,7 +246,7 @@ def test_lines_about_definitions_have_no_table_to_choose(words):
 # --filter with --pairs.
 
 
-@pytest.mark.parametrize("fmt", ["json", "jsonl", "csv", "table", "tree", "hex", "html"])
+@pytest.mark.parametrize("fmt", ["json", "jsonl", "csv", "table", "tree", "hex"])
 def test_a_filter_of_pairs_brings_the_other_half(fmt):
     words = ("decode", CAPTURE, "--pairs", "--format", fmt)
     by_request = kwire(*words, "--filter", "kind == request and api == Produce")

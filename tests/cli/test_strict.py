@@ -24,7 +24,7 @@ def test_a_capture_file_that_is_cut_is_no_success(path, tmp_path):
     assert whole.code == (1 if any(word in whole.out for word in ('"anomalies":[{', '"gap"')) else 0)
 
 
-WAYS = [(), ("--deep",), ("--offsets", "0-9"), ("--grep", "v"), ("--format", "table")]
+WAYS = [(), ("--deep",), ("--offsets", "0-9"), ("--filter", "value == v"), ("--format", "table")]
 
 
 @given(st.integers(1, len(BATCHES) - 1), st.sampled_from(WAYS))
@@ -78,13 +78,13 @@ def test_a_choice_of_frames_that_matches_nothing(choice):
 
 
 @pytest.mark.parametrize(
-    "choice", [("--grep", "nothing"), ("--with-key", "x"), ("--offsets", "90-"), ("--time", "0-1")], ids=" ".join
+    "choice", [("--filter", "value ~ nothing"), ("--filter", "key == x"), ("--offsets", "90-")], ids=" ".join
 )
 def test_a_choice_of_batches_that_matches_nothing(choice):
     for fmt in ("jsonl", "table"):
         assert kwire("dump", "--format", fmt, *choice, "-", stdin=BATCHES).code == 0
         assert kwire("dump", "--format", fmt, "--exit-code", *choice, "-", stdin=BATCHES).code == 1
-        assert kwire("dump", "--format", fmt, "--exit-code", "--with-key", "k", "-", stdin=BATCHES).code == 0
+        assert kwire("dump", "--format", fmt, "--exit-code", "--filter", "key == k", "-", stdin=BATCHES).code == 0
         assert kwire("dump", "--format", fmt, "--exit-code", "-", stdin=BATCHES).code == 0
 
 

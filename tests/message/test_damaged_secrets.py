@@ -39,13 +39,12 @@ FRAMES = [row for row in NEWEST if row[0].endswith(("Request", "Response"))]
 RECORDS = [row for row in NEWEST if row[0].endswith("Record")]
 TWIN = "V~(%jVq43lPj-}~Kr9Er"
 """Text that differs from SECRET in every byte. A batch with either of them has the same CRC-32C, wherever it stands."""
-FORMATS = ("tree", "hex", "json", "jsonl", "table", "csv", "html")
+FORMATS = ("tree", "hex", "json", "jsonl", "table", "csv")
 OF_BATCHES = [
     *(["dump", "--deep", "--full", "-f", form] for form in FORMATS),
     *(["dump", "-f", form] for form in FORMATS),
-    ["dump", "--deep", "--pretty", "-f", "tree"],
     ["dump", "--deep", "--top", "99", "-f", "jsonl"],
-    ["dump", "--deep", "--grep", "[Zq#V~]", "-f", "jsonl"],
+    ["dump", "--deep", "--filter", 'key ~ "[Zq#V~]" or value ~ "[Zq#V~]"', "-f", "jsonl"],
     ["dump", "--state", "-f", "json"],
     ["dump", "--verify", "-f", "json"],
     ["explain"],
@@ -64,7 +63,7 @@ OF_FRAMES = [
     ["overhead", "--by", "field", "-f", "json"],
 ]
 
-OF_A_FRAME = [*(["decode", "--full", "-f", form] for form in ("tree", "hex", "jsonl", "html")), ["explain", "--all"]]
+OF_A_FRAME = [*(["decode", "--full", "-f", form] for form in ("tree", "hex", "jsonl")), ["explain", "--all"]]
 
 
 def segment_file(folder, data):

@@ -7,7 +7,7 @@ from kit.traffic import Wire
 import kwire_cli
 from kwire_cli.message.record_notes import UNPLACED
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.view.bounded_outline import MOST_BYTES, MOST_NODES, BoundedOutline, of_frame, of_item, of_message
+from kwire_cli.view.bounded_outline import MOST_BYTES, MOST_NODES, BoundedOutline, of_frame, of_item
 from kwire_cli.view.outline import body_part
 from kwire_cli.view.rows import Buffer, Extent, Title
 
@@ -84,15 +84,6 @@ def test_anomalies_of_batches_in_a_frame_have_their_places_in_it():
     (note,) = outlined(frame).anomalies
     assert (note.code, note.path) == ("CRC_MISMATCH", f"{RECORDS}[1].crc")
     assert bytes(frame.data[note.offset - 17 : note.offset + len(SOUND) - 17]) == WRONG
-
-
-def test_a_body_alone_has_anomalies_of_batches_too():
-    frame = framed(WRONG)
-    data = bytes(frame.data[frame.body.start : frame.stop])
-    body = kwire_cli.decode(data, message="ProduceRequest", version=9)
-    hidden, reading = REDACTION.body(body), REDACTION.reading()
-    (note,) = of_message(REDACTION.catalog, body, hidden, reading, full=False).anomalies
-    assert (note.code, note.path, note.offset) == ("CRC_MISMATCH", f"{RECORDS}[0].crc", data.index(WRONG) + 17)
 
 
 def test_anomalies_of_payloads_have_the_place_of_the_payload():

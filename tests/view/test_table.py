@@ -22,7 +22,7 @@ def test_the_rows_behind_the_first_have_their_columns(monkeypatch):
     lines = kwire(*asked).out.splitlines()
     assert len(lines) > 52
     assert {len(line) for line in lines} == {len(lines[0])}
-    coloured = kwire(*asked, "--color", "always")
+    coloured = kwire(*asked, variables={"FORCE_COLOR": "1"})
     assert [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in coloured.out.splitlines()] == lines
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.coordinators import Passed
@@ -14,7 +15,6 @@ from kwire_cli.answer import Answer, Block, Column, Note, Table
 from kwire_cli.engine.values import instant
 from kwire_cli.errors import InputError
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.selection import date_ms
 from kwire_cli.spec.kafka import CLUSTER_METADATA
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ def _bound(part: str, text: str) -> Bound:
     if re.fullmatch("[0-9]{1,19}", part):
         return Bound(offset=int(part))
     try:
-        return Bound(time=date_ms(part))
+        moment = datetime.fromisoformat(part)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return Bound(time=round(moment.timestamp() * 1000))
     except (ValueError, OverflowError):
         raise _malformed(text) from None
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import Anomaly
 from kwire_cli.records.kafka_topics import RecordPayload
-from kwire_cli.records.payload_model import Meaning, Payload
+from kwire_cli.records.payload_model import Payload
 from kwire_cli.records.schemas.model import UnfitError
 from kwire_cli.records.schemas.redact import FieldRedaction
 
@@ -91,19 +90,6 @@ class ReadRecord(RecordPayload):
     def known(self) -> bool:
         """Return whether all bytes of key and value were read."""
         return self.whole
-
-    @property
-    def meaning(self) -> Meaning:
-        """Return the key, and key and value together, as text that --with-key and --grep search."""
-        key = self.key.plain if isinstance(self.key, ReadPart) else None
-        shown = {
-            name: part.plain for name, part in (("key", self.key), ("value", self.value)) if isinstance(part, ReadPart)
-        }
-        text = json.dumps(shown, ensure_ascii=False)
-        return Meaning(
-            (key if isinstance(key, str) else json.dumps(key, ensure_ascii=False)).encode("utf-8", "replace"),
-            text.encode("utf-8", "replace"),
-        )
 
     def to_json(self, *, hidden: Mapping[str, frozenset[int]] | None = None) -> dict[str, Any]:  # noqa: ARG002 - as in ReadPart
         """Return `{"key":{"format","schema","type","data"},"value":{…}}`."""

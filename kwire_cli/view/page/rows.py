@@ -1,4 +1,4 @@
-"""Rows of a page in columns: calls of traffic, frames without times, batches of logs.
+"""Rows of a page in columns: calls of traffic.
 
 A column of words has numbers into a list of its different words, which may be lists themselves; so a page of 100,000
 calls has a few bytes for each. Times are microseconds after the first one.
@@ -55,20 +55,6 @@ CALLS = (
     RowColumn("file", "File", "word", is_shown=False),
 )
 """Columns of calls. The filter language has the same names."""
-BATCHES = (
-    RowColumn("position", "Position", "id"),
-    RowColumn("time", "Time", "time"),
-    RowColumn("what", "Batch", "word"),
-    RowColumn("base_offset", "First offset", "id"),
-    RowColumn("last_offset", "Last offset", "id"),
-    RowColumn("records", "Records", "count"),
-    RowColumn("size", "Size", "bytes"),
-    RowColumn("producer", "Producer", "word"),
-    RowColumn("anomalies", "Anomalies", "words", also=("anomaly",)),
-    RowColumn("kind", "Kind", "word", is_shown=False),
-    RowColumn("file", "File", "word", is_shown=False),
-)
-"""Columns of batches of logs."""
 ROW_BYTES = 80
 """About how many bytes the numbers of a row take."""
 NUMBERS = ("request", "response", "asked_at", "answered_at", "is_wait", "expects_answer")

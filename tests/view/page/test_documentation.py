@@ -4,7 +4,6 @@ import re
 
 from kit.commands import ROOT, process
 
-from kwire_cli.cli.pages import MOST
 from kwire_cli.view.bounded_outline import MOST_BYTES, MOST_NODES
 from kwire_cli.view.page import details, report
 
@@ -31,8 +30,6 @@ def words_of(name):
 
 def test_the_limits_are_those_of_the_code():
     text = words_of("output.md")
-    assert f"A page has {MOST} frames" in text
-    assert f"({details.MOST_BYTES >> 20} MiB of packed fields" in text
     assert f"first {MOST_NODES:,} fields and no more than {MOST_BYTES >> 10} KiB" in text
     text = words_of("report.md")
     assert f"at most {report.MOST_ROW_BYTES >> 20} MiB of calls, and {details.MOST_BYTES >> 20} MiB of packed" in text
