@@ -29,6 +29,7 @@ from kwire_cli.cli.inputs import (
 from kwire_cli.cli.message_views import FIELD_VIEWS, VIEWS
 from kwire_cli.cli.options import (
     Captures,
+    Checks,
     Choosing,
     Headers,
     Messages,
@@ -82,7 +83,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidDefinitions, Secrets, Verbose):
+class Options(Checks, Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidDefinitions, Secrets, Verbose):
     """Options of `kwire decode`."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
@@ -115,16 +116,11 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
         type=click.Choice(["decoded", "size", "base64"]),
         help="Show records decoded, by size or as base64 (json, jsonl).",
     )
-    full: bool = flag("--full", section="Output", help="Show long values in full in the tree and hex views.")
     lossless: bool = flag(
         "--lossless",
         section="Output",
         rare=True,
         help="Keep what JSON cannot carry, so that encode restores the same bytes.",
-    )
-    strict: bool = flag("--strict", section="Output", help="Exit with 1 on anomalies or an input that ends early.")
-    exit_code: bool = flag(
-        "--exit-code", section="Output", rare=True, help="Exit with 1 if nothing matches what was chosen."
     )
 
     def __post_init__(self) -> None:
@@ -293,15 +289,20 @@ class _Run:
 
     def _batch_run(self, how: Reading, *, several: bool) -> BatchRun:
         """Return what shows record batches and log files among the inputs, as `kwire dump` does."""
-        from kwire_cli.cli.batches import among_messages  # start-up counts
+        from kwire_cli.cli.batch_views import VIEWS as BATCH_VIEWS, BatchSettings  # start-up counts
+        from kwire_cli.cli.batches import BatchRun
+        from kwire_cli.filter.rows import filter_of
+        from kwire_cli.records.selection import Selection
 
         options = self.options
-        return among_messages(
-            self.environment,
-            self.fmt,
-            options.filter,
+        if self.fmt not in BATCH_VIEWS:
+            raise click.UsageError(f"--format {self.fmt} is for packet captures, and these are record batches")
+        wanted = filter_of(options.catalog, options.filter, "either") if options.filter else None
+        settings = BatchSettings(
+            view=BATCH_VIEWS[self.fmt],
             redaction=self.view.redaction,
             how=how,
+            selection=Selection(filter=wanted),
             deep=options.records != "size",
             full=options.full,
             several=several,
@@ -310,6 +311,7 @@ class _Run:
             wide=options.wide,
             strict=options.strict,
         )
+        return BatchRun(self.environment, settings)
 
     def _show_capture(self, opened: Opened) -> None:
         from kwire_cli.cli.captures import ChosenLines, order_of_lines, refuse_unknown  # start-up counts
