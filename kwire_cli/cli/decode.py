@@ -29,6 +29,7 @@ from kwire_cli.cli.inputs import (
 from kwire_cli.cli.message_views import FIELD_VIEWS, VIEWS
 from kwire_cli.cli.options import (
     Captures,
+    Checks,
     Choosing,
     Headers,
     Messages,
@@ -82,7 +83,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidDefinitions, Secrets, Verbose):
+class Options(Checks, Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidDefinitions, Secrets, Verbose):
     """Options of `kwire decode`."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
@@ -115,16 +116,11 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
         type=click.Choice(["decoded", "size", "base64"]),
         help="Show records decoded, by size or as base64 (json, jsonl).",
     )
-    full: bool = flag("--full", section="Output", help="Show long values in full in the tree and hex views.")
     lossless: bool = flag(
         "--lossless",
         section="Output",
         rare=True,
         help="Keep what JSON cannot carry, so that encode restores the same bytes.",
-    )
-    strict: bool = flag("--strict", section="Output", help="Exit with 1 on anomalies or an input that ends early.")
-    exit_code: bool = flag(
-        "--exit-code", section="Output", rare=True, help="Exit with 1 if nothing matches what was chosen."
     )
 
     def __post_init__(self) -> None:

@@ -16,6 +16,7 @@ from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, Terminal, missing_names, note_links, reading_of
 from kwire_cli.cli.options import (
     REPORT_FORMATS,
+    Checks,
     Decompression,
     HeaderKeys,
     OverlaidDefinitions,
@@ -54,7 +55,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(RecordSets, HeaderKeys, Report, Secrets, Payloads, OverlaidDefinitions, Decompression):
+class Options(Checks, RecordSets, HeaderKeys, Report, Secrets, Payloads, OverlaidDefinitions, Decompression):
     """Options of `kwire dump`."""
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="[PATH]...", shell_complete=complete_file)
@@ -109,13 +110,6 @@ class Options(RecordSets, HeaderKeys, Report, Secrets, Payloads, OverlaidDefinit
         multiple=True,
         metavar="NAME",
         help="Show only partitions of this topic (folders); repeatable.",
-    )
-    full: bool = flag("--full", section="Output", help="Show long values in full in the tree and hex views.")
-    strict: bool = flag(
-        "--strict", section="Output", help="Exit with 1 on anomalies, gaps, or an input that ends early."
-    )
-    exit_code: bool = flag(
-        "--exit-code", section="Output", rare=True, help="Exit with 1 if nothing matches what was chosen."
     )
     verbose: bool = flag(
         "-v", "--verbose", section="Output", help="Name links to folders, and say whether they were followed."

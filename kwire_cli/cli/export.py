@@ -17,7 +17,7 @@ from kwire_cli.cli.emit import emit, refuse_place
 from kwire_cli.cli.on_spark import explained, watched
 from kwire_cli.cli.options import Captures, Decompression, OverlaidDefinitions, Report, Secrets
 from kwire_cli.cli.payloads import Payloads
-from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
+from kwire_cli.cli.typed_options import argument, flag, milliseconds_of, option, refuse, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.lake.model import Reading, Wanted
 from kwire_cli.spark.session import session
@@ -97,16 +97,16 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
             raise click.UsageError("say where the tables go: -o DIR")
         if self.every is not None:
             refuse(self, ("force", "out_format"), "does not go with --every")
-            seconds_of(self.every)
+            milliseconds_of(self.every)
         if self.master is None:
             refuse(self, ("conf",), "is for Spark: add --master URL")
         else:
             refuse(self, ("jobs",), "is for processes of this machine: leave out --master")
 
     @property
-    def pause(self) -> int:
+    def pause(self) -> float:
         """The seconds between two runs; 0 if there is one run."""
-        return 0 if self.every is None else seconds_of(self.every)
+        return 0 if self.every is None else milliseconds_of(self.every) / 1000
 
     @property
     def file(self) -> None:
@@ -146,22 +146,6 @@ def _follow(environment: Environment, options: Options, write: Callable[[], Expo
             if done.read:
                 _note_done(environment, done)
         time.sleep(options.pause)
-
-
-_SECONDS = {"s": 1, "m": 60, "h": 3600}
-
-
-def seconds_of(text: str) -> int:
-    """Return the seconds of a time such as `30s`.
-
-    Raises:
-        UsageError: The text is no number of seconds, minutes or hours.
-
-    """
-    number, unit = text[:-1], text[-1:]
-    if unit not in _SECONDS or not number.isascii() or not number.isdigit() or not int(number):
-        raise click.UsageError(f"--every takes a time such as 30s, 5m or 1h, not {text!r}")
-    return int(number) * _SECONDS[unit]
 
 
 def _exported(environment: Environment, options: Options, wanted: Wanted) -> Exported:

@@ -214,6 +214,17 @@ class HeaderKeys(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
+class Checks(Printing):
+    """Options for the exit code and for long values: --full, --strict and --exit-code."""
+
+    SECTION: ClassVar[str] = "Output"
+
+    full: bool = flag("--full", help="Show long values in full in the tree and hex views.")
+    strict: bool = flag("--strict", help="Exit with 1 on anomalies, gaps, or an input that ends early.")
+    exit_code: bool = flag("--exit-code", rare=True, help="Exit with 1 if nothing matches what was chosen.")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Secrets(Printing):
     """Options for secrets: --show-secrets."""
 

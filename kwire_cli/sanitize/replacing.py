@@ -6,7 +6,6 @@ import hashlib
 import re
 import secrets
 import zlib
-from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +60,7 @@ _LZ4_BLOCK, _XERIAL_CHUNK = fixed(declared.LZ4_BLOCK).pack, fixed(declared.XERIA
 
 _NEAR = 48
 """Places around the likely one that are tried."""
-_MOST_SPLITS = 3
+_MOST_SPLITS = 24
 _STORED = 24
 """Bytes that are stored in a piece: fewer than any message has, so that none of those that were packed stands there as
 it is."""
@@ -137,38 +136,41 @@ def _lz4(data: bytes, like: bytes, magic: int) -> bytes | None:
         parts = [header]
         if cut:
             parts += (_LZ4_BLOCK(len(packed)), packed)
-        rest = data[cut:]
-        for piece in [rest[i : i + 1] for i in range(splits)] + [
-            rest[i : i + _STORED] for i in range(splits, len(rest), _STORED)
-        ]:
+        for piece in _pieces(data[cut:], splits):
             parts += (_LZ4_BLOCK(len(piece) | declared.LZ4_STORED), piece)
         parts.append(_LZ4_BLOCK(0))
         return b"".join(parts)
 
-    for splits in range(_MOST_SPLITS + 1):
-        compressed = _exact(partial(made, splits=splits), len(data), len(like))
-        if compressed is not None:
-            return compressed
-    return None
+    return _exact(made, len(data), len(like))
 
 
-def _exact(made: Callable[[int], bytes], stop: int, size: int) -> bytes | None:
-    """Return the result of `made` with the cut in [0, stop] that gives exactly `size` bytes, or None.
+def _pieces(data: bytes, splits: int) -> list[bytes]:
+    """Return the pieces that are stored: at most `splits` of one byte, then larger ones."""
+    ones = min(splits, len(data))
+    starts = (*range(ones), *range(ones, len(data), _STORED))
+    return [data[at : at + (1 if at < ones else _STORED)] for at in starts]
 
-    The result gets smaller as the cut moves on, except for a few bytes.
+
+def _exact(made: Callable[[int, int], bytes], stop: int, size: int) -> bytes | None:
+    """Return the result of `made` that has exactly `size` bytes, or None.
+
+    `made` takes a cut in [0, stop] and a number of splits. The result gets smaller as the cut moves on, except for a
+    few bytes, and larger with each split.
     """
-    if min(len(made(0)), len(made(stop))) > size:  # of a few bytes what is stored is the shortest
-        return None
-    low, high = 0, stop
-    while low < high:
-        middle = (low + high) // 2
-        if len(made(middle)) <= size:
-            high = middle
-        else:
-            low = middle + 1
-    for cut in sorted(range(max(low - _NEAR, 0), min(low + _NEAR, stop) + 1), key=lambda each: abs(each - low)):
-        if len(candidate := made(cut)) == size:
-            return candidate
+    for splits in range(min(_MOST_SPLITS, stop) + 1):
+        if min(len(made(0, splits)), len(made(stop, splits))) > size:  # of a few bytes what is stored is the shortest
+            return None
+        low, high = 0, stop
+        while low < high:
+            middle = (low + high) // 2
+            if len(made(middle, splits)) <= size:
+                high = middle
+            else:
+                low = middle + 1
+        near = range(max(low - _NEAR, 0), min(low + _NEAR, stop) + 1)
+        for cut in sorted(near, key=lambda each: abs(each - low)):
+            if len(candidate := made(cut, splits)) == size:
+                return candidate
     return None
 
 
@@ -188,46 +190,15 @@ def _snappy(data: bytes, like: bytes, magic: int) -> bytes | None:  # noqa: ARG0
     def elements(cut: int) -> bytes:
         return bytes(cramjam.snappy.compress_raw(data[:cut]))[len(UVARINT.build(cut)) :] if cut else b""
 
-    def made(cut: int) -> bytes:
-        front = length + elements(cut)
-        rest = data[cut:]
-        least = len(front) + len(b"".join(_literals(rest, 0)))
-        extra = room - least
-        return front + b"".join(_literals(rest, max(extra, 0)))
+    def made(cut: int, splits: int) -> bytes:
+        # A literal of at most 60 bytes has a tag of one byte.
+        literals = (bytes((len(piece) - 1 << 2,)) + piece for piece in _pieces(data[cut:], splits))
+        return b"".join((length, elements(cut), *literals))
 
     block = _exact(made, len(data), room)
     if block is None:
         return None
     return header + (_XERIAL_CHUNK(len(block)) if header else b"") + block
-
-
-def _literals(data: bytes, extra: int) -> list[bytes]:
-    """The bytes as literals of a snappy block, in so many more bytes than it takes if that can be: each literal more
-    costs its tag.
-    """
-
-    def size(ones: int) -> int:
-        return ones + -(-(len(data) - ones) // _STORED)  # tags alone
-
-    ones, most = min(extra, max(len(data) - 1, 0)), max(len(data) - 1, 0)
-    while ones < most and size(ones) < size(0) + extra:
-        ones += 1
-    return [_literal(data[i : i + 1]) for i in range(ones)] + [
-        _literal(data[i : i + _STORED]) for i in range(ones, len(data), _STORED)
-    ]
-
-
-def _tag(size: int) -> int:
-    return 1 + next(more for most, more in declared.SNAPPY_LITERAL if size <= most)
-
-
-def _literal(data: bytes) -> bytes:
-    less, more = len(data) - 1, _tag(len(data)) - 1
-    return (
-        bytes(((59 + more if more else less) << 2,)) + less.to_bytes(more, "little") + data
-        if more
-        else bytes((less << 2,)) + data
-    )
 
 
 _FITS: dict[int, Callable[[bytes, bytes, int], bytes | None]] = {1: _gzip, 2: _snappy, 3: _lz4, 4: _zstd}

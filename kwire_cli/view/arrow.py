@@ -1,4 +1,4 @@
-"""Rows as Arrow has them, and files of them: Parquet and Arrow IPC, written while the rows come.
+"""Tables of answers as Arrow has them, and files of them: Parquet and Arrow IPC, written while the rows come.
 
 Types have names: `text`, `int`, `float`, `flag`, `time` (microseconds in UTC), `[]` before the
 type of the elements of a list, `{}` before the type of the numbers of a map. A cell that its type cannot hold is null.
@@ -10,15 +10,15 @@ import io
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import import_module
-from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
 from kwire_cli.view.json import dumps
 from kwire_cli.view.tables import json_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     import pyarrow as pa
 
@@ -26,17 +26,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("parquet", "arrow")
 """Formats of files with types."""
-MOST_ROWS, MOST_SIZE = 1 << 16, 32 << 20
-"""Rows, and bytes of their texts, about, that wait to be written."""
 FIRST = 1 << 16
-"""Rows of an answer that say which of its ids and lists are numbers."""
-
-
-class Field(NamedTuple):
-    """A column of a file: its name, and the name of its type."""
-
-    name: str
-    type: str
+"""Rows that are written together. The first of them say which ids and lists of an answer are numbers."""
 
 
 def _pyarrow() -> Any:
@@ -46,48 +37,6 @@ def _pyarrow() -> Any:
     except ImportError:
         raise InputError("Parquet and Arrow need pyarrow, which is not installed: pip install 'kwire[lake]'") from None
     return pyarrow
-
-
-class Rows:
-    """A file that rows are added to, written in batches; `write` takes its bytes. Close it, or it is no file."""
-
-    def __init__(self, write: Callable[[bytes], None], fields: Sequence[Field], form: str) -> None:
-        self._pa = pa = _pyarrow()
-        self._schema = pa.schema([(field.name, _arrow_type(pa, field.type)) for field in fields])
-        self._cells = [_cell_of(field.type) for field in fields]
-        self._rows: list[Sequence[Any]] = []
-        self._size = 0
-        self._sink = _Sink(write)
-        with self._sink.writing():
-            self._out = _writer(pa, self._sink, self._schema, form)
-
-    def add(self, row: Sequence[Any]) -> None:
-        """Take a row: a value for each column."""
-        self._rows.append(row)
-        self._size += sum([len(cell) for cell in row if isinstance(cell, str)])
-        if len(self._rows) >= MOST_ROWS or self._size >= MOST_SIZE:
-            self._write()
-
-    def close(self) -> None:
-        """Write the rows that wait, and the end of the file."""
-        self._write()
-        with self._sink.writing():
-            self._out.close()
-
-    def _write(self) -> None:
-        if not self._rows:
-            return
-        columns = zip(self._cells, self._schema, zip(*self._rows, strict=True), strict=True)
-        arrays = [self._array(list(map(cell, values)), field.type) for cell, field, values in columns]
-        with self._sink.writing():
-            self._out.write_batch(self._pa.RecordBatch.from_arrays(arrays, schema=self._schema))
-        self._rows, self._size = [], 0
-
-    def _array(self, values: list[Any], kind: Any) -> Any:
-        try:
-            return self._pa.array(values, kind)
-        except UnicodeEncodeError:  # a name of a file that is no UTF-8
-            return self._pa.array([_encodable(value) for value in values], kind)
 
 
 def write_batches(write: Callable[[bytes], None], batches: pa.RecordBatchReader, form: str) -> int:
@@ -244,17 +193,35 @@ _KINDS = {
 
 
 def write_table(write: Callable[[bytes], None], table: Table, form: str) -> None:
-    """Write the rows of a table of an answer, as they come, in one of FORMATS.
+    """Write the rows of a table of an answer in one of FORMATS, some at a time.
 
     Ids and elements of lists are integers if nothing else is among the first rows.
     """
+    pa = _pyarrow()
     columns = [(at, column) for at, column in enumerate(table.columns) if column.kind != "bar"]
     rows = iter(table.rows)
     first = [*islice(rows, FIRST)]
-    out = Rows(write, [Field(column.name, _type_of(column, at, first)) for at, column in columns], form)
-    for row in chain(first, rows):
-        out.add([row[at] for at, _ in columns])
-    out.close()
+    types = [_type_of(column, at, first) for at, column in columns]
+    fields = zip(columns, types, strict=True)
+    schema = pa.schema([(column.name, _arrow_type(pa, kind)) for (_, column), kind in fields])
+    sink = _Sink(write)
+    with sink.writing():
+        out = _writer(pa, sink, schema, form)
+        while first:
+            arrays = [
+                _array(pa, list(map(_cell_of(kind), (row[at] for row in first))), field.type)
+                for (at, _), kind, field in zip(columns, types, schema, strict=True)
+            ]
+            out.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+            first = [*islice(rows, FIRST)]
+        out.close()
+
+
+def _array(pa: Any, values: list[Any], kind: Any) -> Any:
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:  # a name of a file that is no UTF-8
+        return pa.array([_encodable(value) for value in values], kind)
 
 
 def arrow_table(table: Table) -> pa.Table:

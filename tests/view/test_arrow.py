@@ -11,7 +11,7 @@ import pytest
 
 from kwire_cli.answer import Column, Table
 from kwire_cli.view import arrow
-from kwire_cli.view.arrow import FORMATS, Field, Rows, write_batches, write_table
+from kwire_cli.view.arrow import FORMATS, write_batches, write_table
 
 TITLE = re.compile(r" \('\w+'\)")
 COLUMNS = (
@@ -76,26 +76,17 @@ def test_tables_have_types(form):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_rows_are_written_in_batches(form, monkeypatch):
-    monkeypatch.setattr(arrow, "MOST_ROWS", 10)
-    out = io.BytesIO()
-    rows, sizes = Rows(out.write, [Field("number", "int"), Field("text", "text")], form), []
-    for number in range(95):
-        rows.add((number, "x"))
-        sizes.append(out.tell())
+    monkeypatch.setattr(arrow, "FIRST", 10)
+    out, sizes = io.BytesIO(), []
+
+    def rows():
+        for number in range(95):
+            sizes.append(out.tell())
+            yield number, "x"
+
+    write_table(out.write, Table("rows", (Column("number", "count"), Column("text")), rows()), form)
     assert len({*sizes}) == 10
-    rows.close()
     assert read(out.getvalue(), form)["number"].to_pylist() == [*range(95)]
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_large_texts_do_not_wait(form, monkeypatch):
-    monkeypatch.setattr(arrow, "MOST_SIZE", 1000)
-    out = io.BytesIO()
-    rows = Rows(out.write, [Field("text", "text")], form)
-    before = out.tell()
-    rows.add(("x" * 1001,))
-    assert out.tell() > before
-    rows.close()
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -105,13 +96,20 @@ def test_no_rows_are_a_table_too(form):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_file_that_is_given_up_has_no_end(form):
+def test_a_file_that_is_given_up_has_no_end(form, monkeypatch):
+    monkeypatch.setattr(arrow, "FIRST", 1)
+
+    def rows():
+        yield ("x",)
+        raise KeyboardInterrupt
+
     out = io.BytesIO()
-    rows = Rows(out.write, [Field("text", "text")], form)
+    with pytest.raises(KeyboardInterrupt):
+        write_table(out.write, Table("rows", (Column("text"),), rows()), form)
     begun = out.tell()
-    del rows
     gc.collect()
     assert out.tell() == begun
+    assert out.getvalue()[9:].endswith((b"PAR1", b"ARROW1")) is False
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -37,7 +37,7 @@ function say() {
   const [from, to] = scope();
   const { calls, errors, p99 } = measured();
   const said = [el("b", span(to - from)), ` from ${clock(from)}`];
-  if (COUNT) said.push(": ", el("b", plural(calls, isCalls ? "call" : noun)));
+  if (COUNT) said.push(": ", el("b", plural(calls, "call")));
   if (p99 !== null) said.push(", p99 ", el("b", span(p99)));
   if (errors) said.push(", ", el("b.bad", plural(errors, "error")), ` (${commonErrors()})`);
   const here = (D.spans || []).filter((one) => one.from <= to && spanEnd(one) >= from);

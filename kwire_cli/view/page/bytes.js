@@ -5,26 +5,20 @@ const isPhone = () => innerWidth < 720;
 
 /** The panel of a row, with what it has of a request and of a response. @param {number} i */
 function panelOf(i) {
-  const kind = column("kind").text(i);
-  const request = [
-    kind === "message" || kind === "unknown" ? "Bytes" : "Request",
-    REQUEST[i],
-    "asked_at",
-    "request_size",
-  ];
+  const request = ["Request", REQUEST[i], "asked_at", "request_size"];
   const response = ["Response", RESPONSE[i], "answered_at", "response_size"];
-  const parts = isCalls ? [request, response].filter((part) => part[1] !== null) : [["Bytes", i, "asked_at", "size"]];
+  const parts = [request, response].filter((part) => part[1] !== null);
   const split = el("div.split");
   const tools = el("div.tools");
   const holder = el("div.opened", { role: "row" }, el("div", { role: "cell" }, tools, split));
   let current = 0;
   const detailOf = () => detail(detailAt(i, parts[current][2]));
   const tabs = parts.map(([name, frame, , size], at) => {
-    const text = `${isCalls ? `frame ${frame}, ` : ""}${bytes(R.values[size]?.[i] ?? null)}`;
+    const text = `frame ${frame}, ${bytes(R.values[size]?.[i] ?? null)}`;
     return button("", [`${name} `, el("span.dim", text)], () => show(at));
   });
   const path = el("span.cut.dim.mono.opt");
-  const command = () => commandFor(i, parts[current][1]);
+  const command = () => commandFor(parts[current][1]);
   const copies = [
     copier("Copy hex", async () => hexOf((await detailOf()).buffers[0])),
     copier("JSON", async () => JSON.stringify(jsonOf((await detailOf()).nodes), null, 2)),
@@ -37,19 +31,17 @@ function panelOf(i) {
     current = at;
     tabs.forEach((tab, n) => tab.setAttribute("aria-pressed", String(n === at)));
     const found = await detailOf();
-    const nothing = el("p.empty", `The page has no bytes of this ${noun}: ${command()}`);
+    const nothing = el("p.empty", `The page has no bytes of this row: ${command()}`);
     for (const copy of copies.slice(0, 3)) copy.hidden = !found;
     split.replaceChildren(...(found ? sides(found, path) : [nothing]));
     list?.layout();
   }
-  show(isCalls && isFailed(i) && parts.length > 1 ? 1 : 0);
+  show(isFailed(i) && parts.length > 1 ? 1 : 0);
   return holder;
 }
 
-/** The command that shows one frame. @param {number} i @param {number} frame */
-function commandFor(i, frame) {
-  const offsets = () => `${column("base_offset").text(i)}-${column("last_offset").text(i)}`;
-  if (!isCalls) return `kwire dump ${D.arguments} --offsets ${offsets()} -f hex`;
+/** The command that shows one frame. @param {number} frame */
+function commandFor(frame) {
   return `kwire decode ${D.arguments}${D.start === null ? "" : ` --frames ${frame}-${frame}`} -f hex`;
 }
 

@@ -46,9 +46,7 @@ const CLIENT = column("client_id");
 const BROKER = column("broker");
 const ERRORS = column("errors");
 const hasTime = D.start !== null && TIME.some((at) => at !== null);
-const isCalls = COLUMNS.has("api");
-const noun = COLUMNS.has("base_offset") ? "batch" : "row";
-const isCall = (i) => !isCalls || REQUEST[i] !== null;
+const isCall = (i) => REQUEST[i] !== null;
 const isFailed = (i) => ERRORS.read(i).length > 0;
 const isSilent = (i) => RESPONSE[i] === null && REQUEST[i] !== null && R.values.expects_answer?.[i] !== false;
 

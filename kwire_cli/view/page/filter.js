@@ -17,7 +17,7 @@ const OF_HALVES = {
 /** The column with a name, and how to read its values: always a list. @param {string} name */
 function read(name) {
   const found = R.columns.find((spec) => spec.name === name || spec.also.includes(name));
-  if (isCalls && OF_HALVES[name]) {
+  if (OF_HALVES[name]) {
     const of = (i) => OF_HALVES[name](i).filter((one) => one || one === 0);
     return { name, type: name === "size" ? "bytes" : name === "time" ? name : "id", of };
   }

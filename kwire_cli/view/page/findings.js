@@ -11,9 +11,7 @@ function showFindings(view, answer) {
   const nothing = all.length ? "No finding in this window." : "No finding: nothing that kwire knows is wrong here.";
   const cards = el("div.cards", found.length ? found.map(cardOf) : el("p.empty", nothing));
   const notes = answer.blocks.filter((block) => block.type === "note").map(blockOf);
-  view.append(
-    el(`div.findings.${COUNT && isCalls ? "two" : ""}`, el("div", notes, cards), COUNT && isCalls ? people() : null),
-  );
+  view.append(el(`div.findings.${COUNT ? "two" : ""}`, el("div", notes, cards), COUNT ? people() : null));
 }
 
 function cardOf(one) {

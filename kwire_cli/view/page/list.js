@@ -101,6 +101,6 @@ function scrolled(view, label, head, size) {
   const rows = el("div.rows", { tabindex: 0, role: "rowgroup", "aria-label": label });
   view.append(el("div.table", { role: "table", "aria-label": label, "aria-rowcount": size + 1 }, head, rows));
   head.style.paddingRight = `calc(var(--edge) + ${rows.offsetWidth - rows.clientWidth}px)`;
-  if (!size) rows.append(el("p.empty", `No ${noun} matches. Escape clears the filter and the window.`));
+  if (!size) rows.append(el("p.empty", "No row matches. Escape clears the filter and the window."));
   return rows;
 }

@@ -25,8 +25,8 @@ function collectViews() {
   const clients = take("clients");
   const logs = take("logs");
   if (hasTime && COLUMNS.has("client_id")) add("sequence", "Sequence", showSequence, "");
-  if (COUNT) add("frames", isCalls ? "Frames" : "Batches", showRows, number(COUNT));
-  if (COUNT && isCalls && R.values.asked_at) add("costs", "Costs", showCosts, "");
+  if (COUNT) add("frames", "Frames", showRows, number(COUNT));
+  if (COUNT && R.values.asked_at) add("costs", "Costs", showCosts, "");
   if (clients) add("clients", "Clients", (view) => showAnswer(view, clients), "");
   if (logs) add("logs", "Logs", (view) => showAnswer(view, logs), "");
   for (const [name, answer] of Object.entries(answers)) {
@@ -106,9 +106,8 @@ function shell() {
     for (const word of new Set((R.words[name] || []).flat()))
       if (word) words.push(`${name} == ${/[^\w.:-]/.test(word) ? `"${word}"` : word}`);
   }
-  if (COUNT && isCalls) $("#words").append(...words.slice(0, 200).map((value) => el("option", { value })));
-  if (!isCalls) $("#filter").placeholder = "Filter  ( / )";
-  if (!isCalls) put($("#requests .name"), "Batches");
+  if (COUNT) $("#words").append(...words.slice(0, 200).map((value) => el("option", { value })));
+  else $("#filter").placeholder = "Filter  ( / )";
   let timer = 0;
   $("#filter").addEventListener("input", (event) => {
     clearTimeout(timer);

@@ -1,8 +1,8 @@
-// Frames and batches: a dense row for each call or batch, sorted, with the columns that are chosen; a row opens.
+// Frames: a dense row for each call, sorted, with the columns that are chosen; a row opens.
 
 const STYLES = { duration: "num", bytes: "num", count: "num", id: "num" };
 const styleOf = (one) => `c-${one.name}.${STYLES[one.type] || ""}`;
-const RESTING = new Set(["frame", "time", "position"]);
+const RESTING = new Set(["frame", "time"]);
 
 /** Columns that are left out if there is little room, unless a person chose the columns. */
 const FOR_WIDE = new Set(["broker", "request_size", "response_size"]);
@@ -42,7 +42,7 @@ function makeRow(columns) {
 
 /** @param {any} row @param {any[]} columns @param {number} i @param {boolean} isCurrent */
 function fillRow(row, columns, i, isCurrent) {
-  const style = `row frames t-${isCalls ? FAMILY[API[i]] : "meta"}${isFailed(i) ? " fail" : ""}${isCurrent ? " on" : ""}`;
+  const style = `row frames t-${FAMILY[API[i]]}${isFailed(i) ? " fail" : ""}${isCurrent ? " on" : ""}`;
   if (row.className !== style) row.className = style;
   columns.forEach((one, at) => {
     const cell = row.children[at];
@@ -74,7 +74,7 @@ function showRows(view) {
     return el(`span.${styleOf(one)}`, about, [button("", text, () => sortBy(one), more)]);
   });
   const head = el("div.thead.frames", { role: "row" }, heads);
-  const holder = scrolled(view, isCalls ? "Calls" : "Batches", head, chosen.length);
+  const holder = scrolled(view, "Calls", head, chosen.length);
   order = sorted();
   list = new List(
     holder,

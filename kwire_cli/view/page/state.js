@@ -47,7 +47,7 @@ function choose() {
   }
   const all = number(COUNT);
   $("#count").hidden = !COUNT;
-  put($("#count"), wrong || (chosen.length === COUNT ? plural(COUNT, noun) : `${number(chosen.length)} of ${all}`));
+  put($("#count"), wrong || (chosen.length === COUNT ? plural(COUNT, "row") : `${number(chosen.length)} of ${all}`));
 }
 
 /** Write the view into the address. */
