@@ -33,8 +33,6 @@ def test_request_logs_are_advised_on():
         done = kwire("compare", "--advise", "--format", "json", *inputs)
         assert done.out == of_capture.out  # which may show the same exchanges
         assert done.err.count(str(LOG)) == 1
-    fetches = advise("--message", "FetchResponse", LOG)
-    assert {row["message"] for row in fetches["tables"]["integers"]} == {"FetchResponse"}
     assert "--filter is for packet captures" in refusal_of("compare", "--advise", "--filter", "api == Fetch", LOG)
 
 
@@ -112,6 +110,14 @@ def test_overhead_reads_input_in_the_form_of_an_overlay():
     assert done["facts"]["bytes"] == done["facts"]["inputBytes"] == len(laid) // 2
     before = json_of("overhead", *said, frame)["facts"]["bytes"]
     assert before - done["facts"]["bytes"] == -compared[1]["difference"] > 0
+
+
+def test_bodies_and_frames_are_advised_on():
+    body = "0267000000000002680000"
+    found = advise("-m", "HeartbeatRequest", "--message-version", 4, body)
+    assert {row["message"] for row in found["tables"]["integers"]} == {"HeartbeatRequest"}
+    frame = SAMPLES / "frames" / "metadata-v13-response.hex"
+    assert advise("--api", "Metadata", "--message-version", 13, frame)["facts"]["messages"] == 1
 
 
 def test_the_pages_name_everything():

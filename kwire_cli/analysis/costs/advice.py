@@ -271,13 +271,13 @@ class Advice(NamedTuple):
 
 
 class Advising:
-    """The messages from which advice is drawn, by default those of all `names`.
+    """The messages from which advice is drawn.
 
     Messages that were not read whole, and those with anomalies, stay as they are.
     """
 
-    def __init__(self, catalog: Catalog, names: frozenset[str] | None = None) -> None:
-        self._catalog, self._names = catalog, names
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
         self._kept = Kept()
         self._forms: dict[tuple[str, int], list[tuple[Form, Wire]]] = {}
         self.messages = self.size = self.irregular = 0
@@ -288,8 +288,6 @@ class Advising:
 
     def add(self, message: Message) -> None:
         """Add a message."""
-        if self._names is not None and message.name not in self._names:
-            return
         self.messages += 1
         self.size += message.size
         if message.guess or not is_regular(message.entry, message.spans):
