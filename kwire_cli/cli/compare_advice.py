@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import click
 
 from kwire_cli.analysis.costs.advice import Advising
-from kwire_cli.analysis.costs.messages import Message, in_batches, in_exchanges, in_frame, in_lines
+from kwire_cli.analysis.costs.messages import Message, in_batches, in_body, in_exchanges, in_frame, in_lines
 from kwire_cli.cli.capture_inputs import Choice, tell_of_logs
-from kwire_cli.cli.inputs import Terminal, reading_of
+from kwire_cli.cli.inputs import Terminal, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, RecordSets
-from kwire_cli.cli.typed_options import Printing, option, refuse
+from kwire_cli.cli.typed_options import Printing, option
 from kwire_cli.errors import InputError
-from kwire_cli.message.frames import Hints
+from kwire_cli.message.decoded import Decoded
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
@@ -24,7 +24,6 @@ from kwire_cli.source.opening import READABLE, open_inputs
 from kwire_cli.source.reading import Read, empty_inputs
 from kwire_cli.source.request_log.exchange import Bodies, Exchange, LeftOut
 from kwire_cli.source.request_log_inputs import RequestLogInput
-from kwire_cli.source.text.reading import frames_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +36,7 @@ ADVICE_OPTIONS = ("min_saving", "histograms", "write_overlay", "as_topic")
 """Fields of AdviceOptions that only advice has a use for."""
 APART = "only the captures are read; give request logs alone for advice on them"
 """The note on request logs among captures, which may show the same exchanges."""
-_TAKES = READABLE - {Kind.LOG_FILE, Kind.BODY}
+_TAKES = READABLE - {Kind.LOG_FILE}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
@@ -90,27 +89,18 @@ def advice_on(environment: Environment, options: AdviceOptions, sources: tuple[s
             "standard input"
         )
     read = Read()
-    with closing(Advising(options.catalog, _names(options))) as advising:
+    with closing(Advising(options.catalog)) as advising:
         for message in _messages(environment, options, sources or ("-",), read):
             advising.add(message)
         if not advising.messages:
             raise empty_inputs(read) or InputError(
                 "this holds no message that is certain: for a response outside a capture give --api and "
-                "--message-version; --message, --api and --filter choose among the others"
+                "--message-version"
             )
         advice = advising.advice(options.min_saving)
     if options.write_overlay:
         _write(environment, Path(options.write_overlay), advice)
     return advice
-
-
-def _names(options: AdviceOptions) -> frozenset[str] | None:
-    """Return the messages that --message and --api choose, None for all."""
-    names = {options.catalog.entry(options.message).name} if options.message else set()
-    if options.api:
-        api = options.catalog.api(options.api)
-        names |= {name for name in (api.request, api.response) if name}
-    return frozenset(names) or None
 
 
 def _write(environment: Environment, file: Path, advice: Advice) -> None:
@@ -129,11 +119,9 @@ def _messages(
     """Yield the messages of all inputs, of request logs only without captures."""
     logs = list[RequestLogInput]()
     has_captures = False
-    catalog = options.catalog
-    hints = Hints(catalog.api(options.api) if options.api else None, options.version, options.kind)
-    choice = Choice(options, catalog)
-    how = reading_of(replace(options, message=None, api=None))  # here they choose messages
-    for opened in open_inputs(sources, how, Terminal(environment), takes=_TAKES):
+    choice = Choice(options, options.catalog)
+    for opened in open_inputs(sources, reading_of(options), Terminal(environment), takes=_TAKES):
+        refuse_unfit(options, opened)
         if isinstance(opened, RequestLogInput):
             logs.append(opened)
             continue
@@ -145,26 +133,20 @@ def _messages(
             has_captures = True
             yield from in_lines(choice.among(opened.subjects()))
         else:
-            for frame in frames_in(catalog, opened.recognised.frames, hints):
-                yield from in_frame(frame)
+            for subject in opened.subjects():
+                yield from [in_body(subject)] if isinstance(subject, Decoded) else in_frame(subject)
         read.append((opened.label, opened.emptiness))
     if has_captures and logs:
         tell_of_logs(environment, [log.label for log in logs], APART)
         return
     left_out = LeftOut()
     for log in logs:
-        yield from _logged(options, log, left_out)
+        exchanges = (entry for entry in log.subjects() if isinstance(entry, Exchange))
+        for entry in in_exchanges(exchanges, Bodies(options.catalog)):
+            if isinstance(entry, Message):
+                yield entry
+            else:
+                left_out.add(f"{log.label}:{entry.line}", entry)
         read.append((log.label, log.emptiness))
     if left_out.text:
         environment.note(f"kwire: {left_out.text}")
-
-
-def _logged(options: AdviceOptions, log: RequestLogInput, left_out: LeftOut) -> Iterator[Message]:
-    why = f"is for packet captures, and {log.label} is a broker's request log"
-    refuse(options, ("filter", "frames", "packets", "stream"), why)
-    exchanges = (entry for entry in log.subjects() if isinstance(entry, Exchange))
-    for entry in in_exchanges(exchanges, Bodies(options.catalog)):
-        if isinstance(entry, Message):
-            yield entry
-        else:
-            left_out.add(f"{log.label}:{entry.line}", entry)

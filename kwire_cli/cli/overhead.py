@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import click
 
+from kwire_cli.analysis.costs.batching import BATCH_SIZES, LINGERS, Accumulators, Setting
 from kwire_cli.analysis.costs.overhead import Overhead
 from kwire_cli.cli.capture_inputs import Choice, chooses
 from kwire_cli.cli.command import Command
@@ -24,7 +25,7 @@ from kwire_cli.cli.options import (
     Report,
     Verbose,
 )
-from kwire_cli.cli.typed_options import Printing, argument, flag, option, size_of, takes
+from kwire_cli.cli.typed_options import Printing, argument, flag, numbers, option, size_of, takes
 from kwire_cli.errors import InputError
 from kwire_cli.facts.costs.columns import DIMENSIONS, owners_of
 from kwire_cli.facts.costs.counting import Costs, number_of
@@ -36,7 +37,6 @@ from kwire_cli.source.reading import Read, empty_inputs
 from kwire_cli.stores import sizes
 
 if TYPE_CHECKING:
-    from kwire_cli.analysis.costs.batching import Accumulators
     from kwire_cli.facts.costs.subjects import Message
     from kwire_cli.source.capture_inputs import CaptureInput
     from kwire_cli.source.log_inputs import LogInput
@@ -50,8 +50,8 @@ DEFAULTS = {
 }
 """The tables of bytes without --by, by the kind of the first input."""
 MOST_SETTINGS = 200
-LONGEST_LINGER = LARGEST_BATCH = 2147483647
-"""The largest numbers of Kafka's types for linger.ms and batch.size."""
+LARGEST = 2147483647
+"""The largest number of Kafka's type for linger.ms and batch.size."""
 
 
 EXAMPLES = (
@@ -94,8 +94,12 @@ class Batching(Printing):
     SECTION: ClassVar[str] = "Choose"
 
     batching: bool = flag("--batching", help="Try values of linger.ms and batch.size on the records' times.")
-    linger: str | None = option(
-        "--linger", rare=True, metavar="MS,MS", help="Try these values of linger.ms (--batching)."
+    linger: tuple[int, ...] | None = option(
+        "--linger",
+        rare=True,
+        metavar="MS,MS",
+        callback=numbers,
+        help="Try these values of linger.ms (--batching).",
     )
     batch_sizes: str | None = option(
         "--batch-size", rare=True, metavar="BYTES,BYTES", help="Try these values of batch.size (--batching)."
@@ -202,31 +206,17 @@ def _accumulators(options: Batching) -> Accumulators | None:
     """
     if not (options.batching or options.linger or options.batch_sizes):
         return None
-    from kwire_cli.analysis.costs import batching  # start-up counts
-
-    lingers = {_linger(text) for text in options.linger.split(",")} if options.linger else {*batching.LINGERS}
-    texts = options.batch_sizes.split(",") if options.batch_sizes else []
-    sizes = set(map(_batch_size, texts)) or {*batching.BATCH_SIZES}
-    settings = [batching.Setting(linger, size) for linger in sorted(lingers) for size in sorted(sizes)]
+    sizes = options.batch_sizes.split(",") if options.batch_sizes else []
+    chosen = [size_of(text, "--batch-size") for text in sizes] or BATCH_SIZES
+    lingers = options.linger or LINGERS
+    if max(*lingers, *chosen) > LARGEST:
+        raise click.UsageError(f"--linger and --batch-size: linger.ms and batch.size can be at most {LARGEST}")
+    settings = [Setting(linger, size) for linger in sorted({*lingers}) for size in sorted({*chosen})]
     if len(settings) > MOST_SETTINGS:
         raise click.UsageError(
             f"--linger and --batch-size make {len(settings)} pairs; {MOST_SETTINGS} are the most allowed"
         )
-    return batching.Accumulators(settings)
-
-
-def _linger(text: str) -> int:
-    text = text.strip()
-    if not text.isascii() or not text.isdigit() or len(text) > len(str(LONGEST_LINGER)) or int(text) > LONGEST_LINGER:
-        raise click.UsageError(f"--linger takes milliseconds, such as 0,5,20, not {text!r}")
-    return int(text)
-
-
-def _batch_size(text: str) -> int:
-    size = size_of(text, "--batch-size")
-    if size > LARGEST_BATCH:
-        raise click.UsageError(f"--batch-size {text.strip()}: batch.size can be at most {LARGEST_BATCH}")
-    return size
+    return Accumulators(settings)
 
 
 class Counting:

@@ -41,7 +41,7 @@ PIECE = 1 << 20
 """Bytes that wait in memory before they are written."""
 
 
-class Kept:
+class MessageFile:
     """Bytes in a temporary file without a name, once they are many, in the order in which they came: one thread adds,
     others read.
     """
@@ -114,7 +114,7 @@ class Index:
     def __init__(self, layouts: Layouts, origin: Origin) -> None:
         self.catalog, self.names, self.origin = layouts.catalog, Names(), origin
         self._layouts, self._headers = layouts, Headers(layouts.catalog)
-        self._kept = Kept()
+        self._file = MessageFile()
         self._at, self._length, self._size, self._missing = array("q"), array("q"), array("q"), array("q")
         self._time, self._packet, self._stream = array("q"), array("q"), array("q")
         self._request, self._response = array("q"), array("q")
@@ -134,7 +134,7 @@ class Index:
     def add(self, line: Captured) -> None:
         """Keep a line, the next by its number."""
         event = line.seen
-        self._at.append(self._kept.add(bytes(event.data)))
+        self._at.append(self._file.add(bytes(event.data)))
         self._length.append(len(event.data))
         self._size.append(event.size)
         self._missing.append(event.missing)
@@ -199,7 +199,7 @@ class Index:
 
     def _line(self, number: int, asked: Captured | None) -> Captured:
         stream, side, time = self._streams[self._stream[number]], self._side[number], self._time[number]
-        data = self._kept.read(self._at[number], self._length[number])
+        data = self._file.read(self._at[number], self._length[number])
         cut = Cut("frame", data, self._packet[number], None if time == _NO_TIME else time, self._missing[number])
         kind = _KINDS[self._kind[number]]
         head = request_head(data, SIZE_BYTES, len(data)) if kind == "request" else asked.seen.head if asked else None
@@ -228,7 +228,7 @@ class Index:
 
     def close(self) -> None:
         """Let go of the file."""
-        self._kept.close()
+        self._file.close()
 
 
 # Captures in a list: read once from end to end, a line made again when it is on the screen.

@@ -130,7 +130,7 @@ def test_the_answer_goes_to_its_file(interrupted, tmp_path):
 
 def test_without_anything_read_there_is_no_answer(interrupted):
     interrupted(1)
-    done = kwire("compare", "--advise", CAPTURE, "-m", "HeartbeatRequest")
+    done = kwire("compare", "--advise", CAPTURE, "--filter", "api == Heartbeat")
     assert (done.code, done.out) == (130, "")
 
 

@@ -203,8 +203,8 @@ def test_a_guess_is_said():
             "takes bytes, or a size such as 512MiB",
         ),
         (("--max-decompressed", "x", CAPTURE), "takes bytes, or a size such as 512MiB"),
-        (("--batching", "--linger", "5ms", CAPTURE), "--linger takes milliseconds"),
-        (("--batching", "--batch-size", "9GB", CAPTURE), "batch.size can be at most"),
+        (("--batching", "--linger", "5ms", CAPTURE), "is not a number, list (1,10,100) or range"),
+        (("--batching", "--batch-size", "9GB", CAPTURE), "linger.ms and batch.size can be at most"),
         (("--batching", "--linger", ",".join(map(str, range(300))), CAPTURE), "pairs; 200 are the most allowed"),
         (("--topic", "t", CAPTURE), "is for folders of a log directory"),
         (

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from bad_definitions import field, message, request, response, with_field
 
-from kwire_cli.analysis.costs.definition_advice import CONVENTIONS, advise, definition_advice
+from kwire_cli.analysis.costs.definition_advice import advise, definition_advice
+from kwire_cli.spec.conventions import CONVENTIONS
 from kwire_cli.spec.files import json_files, read_text, specs_folder
 from kwire_cli.spec.rules import ADVICE, RULES, examine
 

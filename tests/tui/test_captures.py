@@ -18,7 +18,7 @@ from kwire_cli.facts.columns import COLUMNS
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.tui.captures import PIECE, Kept
+from kwire_cli.tui.captures import PIECE, MessageFile
 
 CAPTURES = sorted(ROOT.glob("samples/captures/*.pcap*"))
 LATER = "broker"
@@ -139,7 +139,7 @@ def test_a_filter_is_not_ahead_of_the_list():
 
 
 def test_kept_bytes():
-    kept = Kept()
+    kept = MessageFile()
     pieces = [bytes([i]) * (PIECE // 3 + i) for i in range(8)]
     places = [kept.add(piece) for piece in pieces]
     assert [kept.read(at, len(piece)) for at, piece in zip(places, pieces, strict=True)] == pieces

@@ -1,8 +1,8 @@
 """Advice: the encodings and tags that would have saved bytes in real messages.
 
 The messages are written in the forms of `registry.advice_forms`: all integers in each encoding, all fields tagged that
-can be, both, and no field tagged. `fields_of` adds up the bytes of each field in each form, and `choose` keeps the form
-in which a field took the fewest. The choices are an overlay. A tag may lengthen the size of what is around it, so the
+can be, both, and no field tagged. `fields_of` adds up the bytes of each field in each form, and `choose` selects the
+smallest form of each field. The choices are an overlay. A tag can lengthen the size of the struct around it, so the
 saving of the overlay is not the sum of these differences: the messages are written once more, under the overlay.
 
 Advice that fits its own input proves little. So the first half of the messages gets a plan too, which is tried on the
@@ -18,9 +18,9 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.forms import Form, by_leaf, price
-from kwire_cli.analysis.costs.kept import Kept
+from kwire_cli.analysis.costs.message_file import MessageFile
 from kwire_cli.analysis.costs.messages import is_regular, values_of
-from kwire_cli.analysis.costs.registry import GIVEN, UNTAGGED, WAYS, advice_forms, next_tags, taggable
+from kwire_cli.analysis.costs.registry import GIVEN, UNTAGGED, VARIANTS, advice_forms, next_tags, taggable
 from kwire_cli.engine.spans import walk
 from kwire_cli.facts.costs.ledger import Ledger
 from kwire_cli.spec.evolution.layout import layout_at
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.costs.messages import Message
-    from kwire_cli.analysis.costs.registry import Way
+    from kwire_cli.analysis.costs.registry import Variant
     from kwire_cli.engine.spans import Spans
     from kwire_cli.facts.costs.ledger import Row
     from kwire_cli.spec.catalog import Catalog
@@ -45,10 +45,10 @@ Key = tuple[str, str]
 NEARLY_ALWAYS = 0.9
 """The share of values at their default from which on a tag is proposed."""
 MOST_TEXTS = 4096
-"""Different strings of one field that are told apart."""
+"""The largest number of different strings of a field that are counted separately."""
 
 
-# What writing them tells.
+# Messages in every form.
 
 
 Texts = Counter[tuple[bytes, int]]
@@ -70,7 +70,8 @@ class Written:
         self.ledger.add_spans((message, form.version, form.name), "", by_leaf, spans, times)
         if form.name not in {GIVEN, "packed", "upacked"}:
             return
-        data, start = spans.data, spans.start
+        data = spans.data
+        start = spans.start
         for node, value, end in zip(spans.node, spans.value, spans.end, strict=True):
             leaf = spans.program.leaves[node]
             if form.name == GIVEN:
@@ -102,9 +103,9 @@ class Written:
 
 @dataclass(slots=True)
 class Field:
-    """A field of a message: its values, and its bytes by form, without and with those of its tags.
+    """A field of a message: its values, and its bytes by form, without and with the bytes of its tags.
 
-    `taggable` counts the values that could be tagged, `at_default` those of them that a tag would leave out. Of a
+    `taggable` counts the values that could be tagged, `at_default` the values among them that a tag would omit. Of a
     tagged field, `present` counts the structures that have it, of `structures`.
     """
 
@@ -131,9 +132,9 @@ class Field:
         """Return the form of the fewest bytes; of equal ones the one that changes less."""
         forms = [
             name
-            for name, way in WAYS.items()
-            if (self.kind in ENCODABLE_TYPES or not way.encoding)
-            and (self.default_share >= NEARLY_ALWAYS or not way.tagged)
+            for name, variant in VARIANTS.items()
+            if (self.kind in ENCODABLE_TYPES or not variant.encoding)
+            and (self.default_share >= NEARLY_ALWAYS or not variant.tagged)
         ]
         return max((GIVEN, *forms), key=self.saving)
 
@@ -176,7 +177,8 @@ def _add(fields: dict[Key, Field], key: Key, kind: str, rows: list[Row]) -> Coun
     found = fields.setdefault(key, Field(kind))
     counts = Counter[str]()
     for row in rows:
-        size, form = row.prefix_bytes + row.value_bytes, row.owner[2]
+        size = row.prefix_bytes + row.value_bytes
+        form = row.owner[2]
         found.with_tags[form] += size
         if not _is_tag(row):
             found.sizes[form] += size
@@ -189,7 +191,7 @@ def _is_tag(row: Row) -> bool:
     return row.kinds is not None and row.kinds[0] == "tag-header"
 
 
-# What pays, and the overlay that says so.
+# The changes that save bytes, and their overlay.
 
 Layers = dict[str, dict[str, dict[str, Any]]]
 """The messages of an overlay: the keys of fields by path, under `fields`."""
@@ -197,20 +199,20 @@ Layers = dict[str, dict[str, dict[str, Any]]]
 
 def choose(catalog: Catalog, fields: Mapping[Key, Field], *, least: int = 1) -> Layers:
     """Return the changes to fields that would each have saved at least `least` bytes."""
-    chosen: dict[str, dict[str, Way]] = {}
+    chosen: dict[str, dict[str, Variant]] = {}
     for (message, path), field in fields.items():
         form = field.best
         if field.saving(form) >= least:
-            chosen.setdefault(message, {})[path] = WAYS[form]
+            chosen.setdefault(message, {})[path] = VARIANTS[form]
     return {message: {"fields": _changes(catalog.message(message), chosen[message])} for message in sorted(chosen)}
 
 
-def _changes(spec: MessageSpec, ways: Mapping[str, Way]) -> dict[str, Any]:
-    tags = next_tags(spec, [path for path, way in ways.items() if way.tagged])
+def _changes(spec: MessageSpec, variants: Mapping[str, Variant]) -> dict[str, Any]:
+    tags = next_tags(spec, [path for path, variant in variants.items() if variant.tagged])
     changes: dict[str, Any] = {}
     for path, field in fields_by_path(spec):
         for name, key in ((path, "encoding"), (f"{path}[]", "elementEncoding")):
-            if name in ways and (encoding := ways[name].encoding):
+            if name in variants and (encoding := variants[name].encoding):
                 changes.setdefault(path, {})[key] = f"{encoding}{field.element_type.removeprefix('int')}"
         if path in tags:
             versions = str(field.versions & spec.flexible_versions)
@@ -234,8 +236,8 @@ def overlay_text(about: str, layers: Layers) -> str:
 class Split(NamedTuple):
     """Advice from the first messages, tried on the others: their number and bytes, and the bytes saved of them.
 
-    The shares are those of negative values among the integers that the advice encodes, in the first messages and in
-    the others.
+    The shares are the parts of negative values among the integers that the advice encodes, in the first messages and
+    in the others.
     """
 
     drawn_from: int
@@ -271,41 +273,40 @@ class Advice(NamedTuple):
 
 
 class Advising:
-    """The messages from which advice is drawn, by default those of all `names`.
+    """The messages from which advice is drawn.
 
     Messages that were not read whole, and those with anomalies, stay as they are.
     """
 
-    def __init__(self, catalog: Catalog, names: frozenset[str] | None = None) -> None:
-        self._catalog, self._names = catalog, names
-        self._kept = Kept()
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._file = MessageFile()
         self._forms: dict[tuple[str, int], list[tuple[Form, Wire]]] = {}
         self.messages = self.size = self.irregular = 0
 
     def close(self) -> None:
         """Remove the messages."""
-        self._kept.close()
+        self._file.close()
 
     def add(self, message: Message) -> None:
         """Add a message."""
-        if self._names is not None and message.name not in self._names:
-            return
         self.messages += 1
         self.size += message.size
         if message.guess or not is_regular(message.entry, message.spans):
             self.irregular += 1
         else:
-            self._kept.add(message)
+            self._file.add(message)
 
     def written(self) -> Written:
         """Return the messages in every form."""
-        return self._written(0, len(self._kept))
+        return self._written(0, len(self._file))
 
     def advice(self, least: int = 1) -> Advice:
-        """Return the advice: the changes to fields that save at least so many bytes each."""
-        number = len(self._kept)
+        """Return the advice: the changes to fields that save at least `least` bytes each."""
+        number = len(self._file)
         half = -(-number // 2)
-        written, later = self._written(0, half), self._written(half, number)
+        written = self._written(0, half)
+        later = self._written(half, number)
         earlier = choose(self._catalog, fields_of(self._catalog, written), least=max(least // 2, 1))
         encoded = [*_encoded(earlier)]
         negative = written.negative_share(encoded), later.negative_share(encoded)
@@ -314,7 +315,7 @@ class Advising:
         layers = choose(self._catalog, fields, least=least)
         split = None
         if number > half:
-            size = self._kept.size(half, number)
+            size = self._file.size(half, number)
             split = Split(half, number - half, size, self._saved(earlier, half, number), *negative)
         saved = self._saved(layers, 0, number)
         return Advice(self.messages, self.size, self.irregular, written, fields, layers, saved, split)
@@ -322,7 +323,7 @@ class Advising:
     def _written(self, first: int, last: int) -> Written:
         """Write some messages in every form; forms of one layout are written once."""
         written = Written()
-        for name, version, data, times in self._kept.read(first, last):
+        for name, version, data, times in self._file.read(first, last):
             spec = self._catalog.message(name)
             if (name, version) not in self._forms:
                 forms = [Form(GIVEN, spec, version), *advice_forms(spec, version)]
@@ -343,7 +344,7 @@ class Advising:
         overlay = read_overlay(overlay_text("", layers))
         forms: dict[tuple[str, int], tuple[Form, Form]] = {}
         saved = 0
-        for name, version, data, times in self._kept.read(first, last):
+        for name, version, data, times in self._file.read(first, last):
             if name not in layers:
                 continue
             if (name, version) not in forms:

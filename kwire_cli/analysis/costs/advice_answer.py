@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.advice import NEARLY_ALWAYS, Field, Written
 from kwire_cli.analysis.costs.forms import widths
-from kwire_cli.analysis.costs.registry import GIVEN, UNTAGGED, WAYS
+from kwire_cli.analysis.costs.registry import GIVEN, UNTAGGED, VARIANTS
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table
 from kwire_cli.errors import counted
 from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kwire_cli.answer import Block, Row
 
 SHOWN = 10
-"""Rows of each table that a person is shown, unless --top says otherwise."""
+"""Rows of each table for display without --top."""
 MOST_BARS = 20
 
 
@@ -43,8 +43,7 @@ class Integers(NamedTuple):
 class Tagging(NamedTuple):
     """A field that would save bytes as a tagged one, or a tagged field that would save bytes as a mandatory one.
 
-    `number` is that of the values, or of structures, and `share` that of the default values, or of the structures
-    that have the field.
+    `number` counts values, or structures. `share` is the share of default values, or of structures with the field.
     """
 
     message: str
@@ -61,10 +60,11 @@ def integers(fields: Mapping[Key, Field], written: Written) -> list[Integers]:
     for (message, path), field in fields.items():
         if field.kind not in ENCODABLE_TYPES or not field.count:
             continue
-        best, sizes = field.best, field.sizes
+        best = field.best
+        sizes = field.sizes
         name = "as it is"
         if best != GIVEN:
-            encoding, is_tagged = WAYS[best]
+            encoding, is_tagged = VARIANTS[best]
             name = " ".join([f"{encoding}{field.kind[3:]}"] * bool(encoding) + ["tagged"] * is_tagged)
         negative = round(written.negative_share([(message, path)]), 6)
         under = (sizes["fixed"], sizes["packed"], sizes["upacked"])
@@ -152,7 +152,7 @@ _OVERLAY = (*_FIELD, Column("encoding"), Column("elementEncoding"), Column("tag"
 
 
 def advice_answer(advice: Advice, top: int | None = None, histograms: int = 3) -> Answer:
-    """Return the advice: what pays, `top` rows of each table, and the widths of so many fields of integers."""
+    """Return the advice with `top` rows of each table, and the widths of the first `histograms` fields of integers."""
     return Answer("What encodings and tags would save", [*_blocks(advice, top, histograms)])
 
 
@@ -161,12 +161,13 @@ def _blocks(advice: Advice, top: int | None, histograms: int) -> Iterator[Block]
         note = f"… and {len(rows) - top} more" if top is not None and len(rows) > top else ""
         return Table(name, columns, rows[:top], title, shown=SHOWN if top is None else None, note=note)
 
-    fields, written = advice.fields, advice.written
+    fields = advice.fields
+    written = advice.written
     rows = integers(fields, written)
     bins = [(row, [*_bins(row, written)]) for row in rows[:histograms]]
     yield _facts(advice)
     if advice.split:
-        yield _other_half(advice.split)
+        yield _split_facts(advice.split)
     paying = [(f"{row.message} {row.path}: {row.best}", row.saving) for row in rows[:MOST_BARS] if row.saving > 0]
     if paying:
         yield Chart("bars", "What integers would save in their best form", paying)
@@ -197,7 +198,7 @@ def _facts(advice: Advice) -> Facts:
     return Facts(facts)
 
 
-def _other_half(split: Split) -> Facts:
+def _split_facts(split: Split) -> Facts:
     return Facts(
         [
             Fact("drawnFrom", split.drawn_from, "count", "drawn from the first messages alone"),

@@ -79,8 +79,8 @@ class Setting(NamedTuple):
     batch_size: int
 
 
-class Made:
-    """Batches that were made: their number and bytes, and how long their records waited."""
+class Batches:
+    """The batches of a producer under a setting: their number and bytes, and how long their records waited."""
 
     __slots__ = ("batches", "bytes", "waited", "wire")
 
@@ -106,8 +106,8 @@ class _Producer:
 
     def __init__(self, client: str | None, settings: Sequence[Setting]) -> None:
         self.client = client
-        self.sent = Made()
-        self.made = {setting: Made() for setting in settings}
+        self.sent = Batches()
+        self.made = {setting: Batches() for setting in settings}
         self.records = self.payload = self.own_time = self.older = 0
         self.packed = False
         self._open: dict[tuple[Any, ...], list[_Open | None]] = {}
@@ -198,7 +198,7 @@ class Accumulators:
             yield from producer.rows()
 
 
-def _close(made: Made, batch: _Open, after: int) -> None:
+def _close(made: Batches, batch: _Open, after: int) -> None:
     """A batch is sent, so many milliseconds after its first record."""
     made.batches += 1
     made.bytes += _HEAD + batch.size

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.forms import Form, Loss, price
+from kwire_cli.analysis.costs.forms import Form, Misfit, count_misfits, price
 from kwire_cli.spec.evolution.layout import Stretches, layout_at
 from kwire_cli.spec.model import ZERO_UUID, default_value, fields_by_path
 
@@ -109,7 +109,7 @@ def priced_values(form: Form, other: MessageSpec, given: Any, names: Mapping[str
     can't be carried. `names` are the new names of fields by their path.
     """
     here, there = ({path for path, _ in fields_by_path(spec)} for spec in (form.spec, other))
-    lost: dict[str, Loss] = {}
+    lost: dict[str, Misfit] = {}
 
     def fitted(value: Any, path: str) -> Any:
         if isinstance(value, list):
@@ -120,12 +120,7 @@ def priced_values(form: Form, other: MessageSpec, given: Any, names: Mapping[str
         for key, part in value.items():
             where = f"{path}.{key}" if path else key
             if where in there and where not in here and where not in names:
-                previous = lost.get(where)
-                lost[where] = (
-                    Loss(where, previous.number + 1, previous.value, ignorable=False)
-                    if previous
-                    else Loss(where, 1, part, ignorable=False)
-                )
+                count_misfits(lost, [Misfit(where, 1, part)])
             else:
                 out[names.get(where, key)] = fitted(part, where)
         return out

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.definition_costs import set_fields
-from kwire_cli.analysis.costs.forms import Form, Once, Price, by_leaf, price as forms_price, price_as_given
+from kwire_cli.analysis.costs.forms import (
+    Form,
+    Once,
+    Price,
+    by_leaf,
+    count_misfits,
+    price as forms_price,
+    price_as_given,
+)
 from kwire_cli.analysis.costs.registry import GIVEN, TAGGED, forms_of
 from kwire_cli.errors import EncodeError
 from kwire_cli.facts.costs.ledger import Ledger
@@ -18,7 +26,7 @@ from kwire_cli.structs.composites import UNKNOWN_KEY
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kwire_cli.analysis.costs.forms import Filled, Loss
+    from kwire_cli.analysis.costs.forms import Misfit
     from kwire_cli.analysis.costs.registry import Choice
     from kwire_cli.facts.costs.ledger import Row
     from kwire_cli.message.decoded import Decoded
@@ -62,8 +70,8 @@ class Sum:
     given: int = 0
     cut: int = 0
     refused: Counter[str] = field(default_factory=Counter)
-    lost: dict[str, Loss] = field(default_factory=dict)
-    filled: dict[str, Filled] = field(default_factory=dict)
+    lost: dict[str, Misfit] = field(default_factory=dict)
+    filled: dict[str, Misfit] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
     integers: dict[str, int] = field(default_factory=dict)
 
@@ -107,7 +115,8 @@ class Sum:
         self.cut += bool(price.lost)
         self.integers |= price.form.integers
         self.ledger.add_spans(None, "", by_leaf, price.spans)
-        self._add_changes(price.lost, price.filled)
+        count_misfits(self.lost, price.lost)
+        count_misfits(self.filled, price.filled)
 
     def merge(self, other: Sum, message: str) -> None:
         """Add all messages of another sum, which are of another kind: paths of what was lost begin with the message's
@@ -120,16 +129,8 @@ class Sum:
         self.refused += other.refused
         self.integers |= other.integers
         self.ledger.merge(other.ledger)
-        lost = [loss._replace(path=f"{message}.{loss.path}") for loss in other.lost.values()]
-        self._add_changes(lost, [fill._replace(path=f"{message}.{fill.path}") for fill in other.filled.values()])
-
-    def _add_changes(self, lost: Iterable[Loss], filled: Iterable[Filled]) -> None:
-        for loss in lost:
-            previous = self.lost.get(loss.path)
-            self.lost[loss.path] = previous._replace(number=previous.number + loss.number) if previous else loss
-        for fill in filled:
-            had = self.filled.get(fill.path)
-            self.filled[fill.path] = had._replace(number=had.number + fill.number) if had else fill
+        for own, others in ((self.lost, other.lost), (self.filled, other.filled)):
+            count_misfits(own, (one._replace(path=f"{message}.{one.path}") for one in others.values()))
 
     @property
     def by_kind(self) -> dict[str, tuple[int, int]]:
@@ -267,7 +268,7 @@ class Comparing:
         return self._forms[key]
 
 
-def _without_secret(spec: MessageSpec, loss: Loss) -> Loss:
+def _without_secret(spec: MessageSpec, loss: Misfit) -> Misfit:
     """The same, without its value where that is a secret or has one in it; nobody knows what is in unknown tags."""
     secret = has_secret(spec, loss.path) or loss.path.endswith(UNKNOWN_KEY)
     return loss._replace(value=redacted_value(spec, loss.path, loss.value)) if secret else loss

@@ -20,7 +20,7 @@ from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import Varint, encoded_int
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kwire_cli.engine.program import Entry, Leaf
     from kwire_cli.engine.spans import Spans
@@ -167,25 +167,24 @@ class Form:
         return self.is_flexible and field.tag is not None and self.version in field.tagged_versions
 
 
-class Loss(NamedTuple):
-    """Values that a form has no place for: the path without indexes, how many, and the first; Kafka's own writers drop
-    them where `ignorable`.
+class Misfit(NamedTuple):
+    """Values that a form has no place for, or fields that a form needs and the values lack.
+
+    `path` has no indexes. `value` is the first value, or the default that is written. Kafka's own writers drop lost
+    values where `ignorable`, and refuse the others.
     """
 
     path: str
     number: int
     value: Any
-    ignorable: bool
+    ignorable: bool = False
 
 
-class Filled(NamedTuple):
-    """Fields that a form needs and the values lack: the path without indexes, how many, and the default at which they
-    are written.
-    """
-
-    path: str
-    number: int
-    value: Any
+def count_misfits(into: dict[str, Misfit], found: Iterable[Misfit]) -> None:
+    """Add misfits to those by path."""
+    for one in found:
+        previous = into.get(one.path)
+        into[one.path] = previous._replace(number=previous.number + one.number) if previous else one
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +196,8 @@ class Price:
 
     form: Form
     spans: Spans | None = None
-    lost: tuple[Loss, ...] = ()
-    filled: tuple[Filled, ...] = ()
+    lost: tuple[Misfit, ...] = ()
+    filled: tuple[Misfit, ...] = ()
     refusal: str | None = None
 
     @property
@@ -235,8 +234,8 @@ class Carried(NamedTuple):
     """The values that a form can write, those that it can't, and the fields that it needs and the values lack."""
 
     value: Any
-    lost: tuple[Loss, ...]
-    filled: tuple[Filled, ...]
+    lost: tuple[Misfit, ...]
+    filled: tuple[Misfit, ...]
 
 
 def carried(form: Form, value: Any) -> Carried:
@@ -269,8 +268,8 @@ def with_defaults(spec: MessageSpec, value: Any, version: int) -> Any:
 @dataclass
 class _Walk:
     form: Form
-    lost: dict[str, Loss] = dataclass_field(default_factory=dict)
-    filled: dict[str, Filled] = dataclass_field(default_factory=dict)
+    lost: dict[str, Misfit] = dataclass_field(default_factory=dict)
+    filled: dict[str, Misfit] = dataclass_field(default_factory=dict)
 
     def struct(self, fields: Sequence[FieldSpec], value: Any, path: str) -> Any:
         """Return the values of a struct."""
@@ -287,9 +286,7 @@ class _Walk:
                 out[name] = self.field(field, value[name], where)
             elif not left_out and name + SIZE_SUFFIX not in value:
                 out[name] = self.default(field)
-                self.filled[where] = Filled(
-                    where, self.filled[where].number + 1 if where in self.filled else 1, out[name]
-                )
+                count_misfits(self.filled, [Misfit(where, 1, out[name])])
         if out.get(UNKNOWN_KEY):
             self.unknown_tags(fields, out, path)
         return out
@@ -309,8 +306,7 @@ class _Walk:
 
     def lose(self, path: str, value: Any, *, ignorable: bool) -> None:
         """Note a value that has no place."""
-        previous = self.lost.get(path)
-        self.lost[path] = previous._replace(number=previous.number + 1) if previous else Loss(path, 1, value, ignorable)
+        count_misfits(self.lost, [Misfit(path, 1, value, ignorable)])
 
     def field(self, field: FieldSpec, value: Any, path: str) -> Any:
         """Return the value of a field."""

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Message(NamedTuple):
     """A message by its full name and version, with the spans of its layout.
 
-    `guess` says that the version is not known or may still change. `unsaid` counts the bytes of records of which only
-    the size is known; the spans have empty records in their place.
+    `guess` says that the version is not known or may still change. If a request log has only the sizes of records,
+    `unsaid` counts their bytes, and the records in the spans are empty.
     """
 
     name: str
@@ -54,13 +54,13 @@ def in_lines(lines: Iterable[Captured]) -> Iterator[Message]:
 
 
 def in_frame(frame: Frame) -> Iterator[Message]:
-    """Yield the body of a frame, if there is no doubt about what it is."""
+    """Yield the body of a frame, unless it is a guess."""
     if frame.body and not frame.guess:
         yield in_body(frame.body)
 
 
 def in_body(body: Body, unsaid: int = 0) -> Message:
-    """Return a body alone."""
+    """Return a body."""
     return Message(body.message, body.layout_version, body.entry, body.raw, body.guess or body.is_early, unsaid)
 
 

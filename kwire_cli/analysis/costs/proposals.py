@@ -154,7 +154,7 @@ class Priced(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A header or body at a version: its form as it is, and those under a proposal, of which there may be none.
+    """A header or body at a version: its form as it is, and its forms under a proposal, if the proposal changes it.
 
     `added` are the new fields by the paths of assumptions, `names` the new names of fields.
     """

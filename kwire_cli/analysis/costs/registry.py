@@ -181,29 +181,29 @@ def _can_be_tagged(spec: MessageSpec, field: FieldSpec) -> bool:
     return bool(tagged) and (field.nullable_versions & tagged or tagged) == tagged
 
 
-class Way(NamedTuple):
-    """A way to write a field: its encoding (None: unchanged), and whether it is tagged."""
+class Variant(NamedTuple):
+    """An encoding of a field, None for its own, and whether the field is tagged."""
 
     encoding: str | None
     tagged: bool
 
 
-WAYS = {
-    **{name: Way(name, tagged=False) for name in OWN_WIDTH},
-    "tagged": Way(None, tagged=True),
-    **{f"{name} and tagged": Way(name, tagged=True) for name in OWN_WIDTH},
+VARIANTS = {
+    **{name: Variant(name, tagged=False) for name in OWN_WIDTH},
+    "tagged": Variant(None, tagged=True),
+    **{f"{name} and tagged": Variant(name, tagged=True) for name in OWN_WIDTH},
 }
-"""The ways that advice compares, by the names of their forms."""
+"""The variants that advice compares, by the names of their forms."""
 UNTAGGED = "untagged"
 
 
 def advice_forms(spec: MessageSpec, version: int) -> list[Form]:
-    """Return the forms that advice compares: every field in each of WAYS, and no field tagged."""
+    """Return the forms that advice compares: every field in each of VARIANTS, and no field tagged."""
     tagged = with_tags(spec, taggable(spec))
     forms = [Form(UNTAGGED, without_tags(spec), version)]
-    for name, way in WAYS.items():
-        base = tagged if way.tagged else spec
-        forms.append(Form(name, encoded(base, way.encoding) if way.encoding else base, version))
+    for name, variant in VARIANTS.items():
+        base = tagged if variant.tagged else spec
+        forms.append(Form(name, encoded(base, variant.encoding) if variant.encoding else base, version))
     return forms
 
 

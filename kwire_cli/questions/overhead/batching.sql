@@ -47,4 +47,4 @@ qualify
     row(batches, bytes, wire, waited) is distinct from
     lag(row(batches, bytes, wire, waited)) over (partition by is_total, client, linger_ms order by batch_size)
 order by is_total desc, max(bytes) filter (linger_ms is null) over (partition by is_total, client) desc,
-    linger_ms nulls first, batch_size
+    client, linger_ms nulls first, batch_size

@@ -11,11 +11,11 @@ from kit.captures import SAMPLES
 from kit.commands import examples
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs import kept
+from kwire_cli.analysis.costs import message_file
 from kwire_cli.analysis.costs.advice import MOST_TEXTS, Advising, Written, choose, fields_of
 from kwire_cli.analysis.costs.advice_answer import strings, tagged
 from kwire_cli.analysis.costs.forms import Form, price
-from kwire_cli.analysis.costs.kept import Kept
+from kwire_cli.analysis.costs.message_file import MessageFile
 from kwire_cli.analysis.costs.messages import in_body, in_lines, values_of
 from kwire_cli.analysis.costs.registry import GIVEN
 from kwire_cli.errors import InputError
@@ -144,9 +144,9 @@ def test_only_so_many_different_strings_are_told_apart():
 
 @pytest.mark.parametrize("limits", [(1 << 20, 1 << 20), (0, 1 << 20), (1 << 20, 0), (100, 100)], ids=str)
 def test_kept_messages_are_read_again_in_any_part(limits, monkeypatch):
-    monkeypatch.setattr(kept, "IN_MEMORY", limits[0])
-    monkeypatch.setattr(kept, "AT_ONCE", limits[1])
-    found = Kept()
+    monkeypatch.setattr(message_file, "IN_MEMORY", limits[0])
+    monkeypatch.setattr(message_file, "AT_ONCE", limits[1])
+    found = MessageFile()
     messages = [message("OffsetCommitKey", 0, group=f"g{n // 3}", topic="t", partition=n // 5) for n in range(40)]
     for each in messages:
         found.add(each)

@@ -2,7 +2,7 @@ import pytest
 from kit.messages import definition
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.forms import Filled, Form, Loss, carried, with_defaults
+from kwire_cli.analysis.costs.forms import Form, Misfit, carried, with_defaults
 from kwire_cli.errors import EncodeError
 
 CATALOG = kwire.catalog()
@@ -16,7 +16,7 @@ def form(spec, version, **keys):
 
 def test_a_value_that_a_version_has_no_place_for_is_lost_unless_it_is_the_default():
     spec = definition({"name": "A", "type": INT}, {"name": "B", "type": INT, "versions": "1+", "default": "-1"})
-    assert carried(form(spec, 0), {"a": 1, "b": 7}) == ({"a": 1}, (Loss("b", 1, 7, False),), ())
+    assert carried(form(spec, 0), {"a": 1, "b": 7}) == ({"a": 1}, (Misfit("b", 1, 7, False),), ())
     assert carried(form(spec, 0), {"a": 1, "b": -1}) == ({"a": 1}, (), ())
 
 
@@ -25,7 +25,7 @@ def test_losses_in_an_array_are_counted_by_path_with_the_first_of_them():
         {"name": "Rows", "type": "[]Row", "fields": [{"name": "B", "type": TEXT, "versions": "1+", "ignorable": True}]}
     )
     value = {"rows": [{"b": ""}, {"b": "one"}, {"b": "two"}]}
-    assert carried(form(spec, 0), value) == ({"rows": [{}, {}, {}]}, (Loss("rows[].b", 2, "one", True),), ())
+    assert carried(form(spec, 0), value) == ({"rows": [{}, {}, {}]}, (Misfit("rows[].b", 2, "one", True),), ())
     assert carried(form(spec, 1), value) == (value, (), ())
 
 
@@ -40,9 +40,9 @@ def test_a_field_that_the_values_lack_is_filled_with_its_default():
         {"name": "T", "type": TEXT, "versions": "1+", "taggedVersions": "1+", "tag": 0, "default": "t"},
     )
     default = {"a": -1, "s": {"x": 3, "y": ""}}
-    filled = (Filled("a", 1, -1), Filled("s", 1, {"x": 3, "y": ""}))
+    filled = (Misfit("a", 1, -1), Misfit("s", 1, {"x": 3, "y": ""}))
     assert carried(form(spec, 1), {}) == (default, (), filled)  # a tagged field need not be there
-    assert carried(form(spec, 1, flexible=False), {}) == (default | {"t": "t"}, (), (*filled, Filled("t", 1, "t")))
+    assert carried(form(spec, 1, flexible=False), {}) == (default | {"t": "t"}, (), (*filled, Misfit("t", 1, "t")))
 
 
 def test_values_with_defaults_are_those_that_any_writer_writes():
@@ -80,7 +80,7 @@ def test_a_struct_of_defaults_is_no_loss():
         {"name": "S", "type": "Sub", "versions": "1+", "fields": [{"name": "X", "type": INT, "default": "3"}]}
     )
     assert carried(form(spec, 0), {"s": {"x": 3}}).lost == ()
-    assert carried(form(spec, 0), {"s": {"x": 4}}).lost == (Loss("s", 1, {"x": 4}, False),)
+    assert carried(form(spec, 0), {"s": {"x": 4}}).lost == (Misfit("s", 1, {"x": 4}, False),)
 
 
 def test_unknown_tags_stay_in_flexible_forms_unless_a_field_has_their_number():
@@ -89,7 +89,7 @@ def test_unknown_tags_stay_in_flexible_forms_unless_a_field_has_their_number():
     assert carried(form(spec, 1), {"unknownTaggedFields": tags}).value == {"unknownTaggedFields": tags[1:]}
     assert carried(form(spec, 0), {"unknownTaggedFields": tags}) == (
         {},
-        (Loss("unknownTaggedFields", 2, tags[0], False),),
+        (Misfit("unknownTaggedFields", 2, tags[0], False),),
         (),
     )
 

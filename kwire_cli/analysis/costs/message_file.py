@@ -1,8 +1,7 @@
-"""Messages kept to be read again, as often as somebody needs them.
+"""Messages in a temporary file, to be read several times.
 
-Prices that are compared before the last message is known need the messages twice. They are in a temporary file without
-a name, one after the other, with an index in memory. Equal messages that are near one another are given once, with
-their number: captures repeat small messages.
+The file has no name, and its index is in memory. Equal messages that are near each other are read once, with their
+number, because captures repeat small messages.
 """
 
 from __future__ import annotations
@@ -17,11 +16,13 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.costs.messages import Message
 
-IN_MEMORY, AT_ONCE = 64 << 20, 16 << 20
-"""Bytes of messages that need no file, and bytes of which equal messages are found."""
+IN_MEMORY = 64 << 20
+"""Bytes of messages up to which there is no file."""
+AT_ONCE = 16 << 20
+"""Bytes of messages among which equal ones are found."""
 
 
-class Kept:
+class MessageFile:
     """Messages in a temporary file without a name, or in memory while they are few."""
 
     def __init__(self) -> None:
@@ -52,12 +53,14 @@ class Kept:
         """Yield the messages from `first` up to `last`: name, version, bytes, and how often the message came."""
         self._file.seek(self.size(0, first))
         kinds = [*self._kinds]
-        room, times = AT_ONCE, Counter[tuple[int, bytes]]()
+        room = AT_ONCE
+        times = Counter[tuple[int, bytes]]()
         for at in range(2 * first, 2 * last, 2):
             kind, size = self._sizes[at : at + 2]
             times[kind, self._file.read(size)] += 1
             room -= size
             if room < 0:
                 yield from ((*kinds[kind], data, number) for (kind, data), number in times.items())
-                room, times = AT_ONCE, Counter()
+                room = AT_ONCE
+                times.clear()
         yield from ((*kinds[kind], data, number) for (kind, data), number in times.items())
