@@ -90,24 +90,10 @@ def parts(body: dict[str, Any] | None, *path: str) -> Iterator[tuple[dict[str, A
                 yield (value,)
 
 
-class LocalTime(float):
-    """A time by a clock whose zone is not known, such as that of a request log: seconds since 1970 as if it were UTC.
-
-    Whoever computes with it gets a float: `type(time)(...)` keeps what it is.
-    """
-
-    __slots__ = ()
-
-
-def nanoseconds(time: float) -> int:
-    """Return seconds since 1970 in nanoseconds, as exact as they are: to the microsecond."""
-    return round(time * 1e6) * 1000
-
-
 def instant(time: float | None, *, is_local: bool = False) -> str | None:
-    """Return seconds since 1970 as ISO 8601 text, as answers have it: in UTC with a Z, of a LocalTime without one."""
-    text = None if time is None else time_text(nanoseconds(time))
-    return text and text.removesuffix("Z") if is_local or isinstance(time, LocalTime) else text
+    """Return seconds since 1970 as ISO 8601 text, to the microsecond: in UTC with a Z, of a local clock without one."""
+    text = None if time is None else time_text(round(time * 1e6) * 1000)
+    return text.removesuffix("Z") if text and is_local else text
 
 
 def zone_of(*instants: str | None) -> str:
@@ -116,13 +102,8 @@ def zone_of(*instants: str | None) -> str:
 
 
 def between(first: float | None, last: float | None) -> float:
-    """Return the seconds between two times; 0 if one of them is unknown."""
-    return 0.0 if first is None or last is None else to_microseconds(last - first)
-
-
-def to_microseconds(seconds: float) -> float:
-    """Return seconds with six digits, which is what differences of times in seconds since 1970 are good for."""
-    return round(seconds, 6)
+    """Return the seconds between two times, to the microsecond as times are; 0 if one of them is unknown."""
+    return 0.0 if first is None or last is None else round(last - first, 6)
 
 
 def later(one: float | None, two: float | None) -> float | None:

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
-from kwire_cli.analysis.call import Call, Evidence, LocalTime
+from kwire_cli.analysis.call import Call, Evidence
 from kwire_cli.analysis.subjects import LogItem
+from kwire_cli.answer import Note
+from kwire_cli.errors import counted
 from kwire_cli.facts.bodies import table_of
 from kwire_cli.facts.queries import needed_by
 from kwire_cli.questions.traffic import Traffic, time_text
@@ -49,8 +51,8 @@ def calls_query(apis: Collection[str], where: str = "true", order: str = ANSWERE
             c.api, c.api_version, c.connection, c.broker_address, c.broker, c.errors,
             coalesce(nullif(c.client_id, ''), c.client_address, 'unknown') as who,
             coalesce(c.client_host, '') as host,
-            epoch_us(c.request_time) as asked_us,
-            epoch_us(c.response_time) as answered_us,
+            epoch_us(c.request_time) / 1e6 as asked,
+            epoch_us(c.response_time) / 1e6 as answered,
             q.body as request,
             a.body as response,
             c.is_answered,
@@ -76,7 +78,6 @@ def calls_in(tables: Tables, query: str) -> Iterator[Call]:
     """Yield the calls of a query that `calls_query` made."""
     topics = tables.rows("select topic_id, topic from topic_names")
     names: dict[str, str] = {row["topic_id"]: row["topic"] for row in topics}
-    is_local = tables.is_local
 
     def topic_of(topic_id: str) -> str:
         return names.get(topic_id, topic_id)
@@ -91,13 +92,13 @@ def calls_in(tables: Tables, query: str) -> Iterator[Call]:
             row["broker_address"],
             row["broker"],
             row["connection"],
-            seconds_of(row["asked_us"], is_local=is_local),
-            seconds_of(row["answered_us"], is_local=is_local),
+            row["asked"],
+            row["answered"],
             orjson.loads(row["request"] or b"{}"),
             orjson.loads(response or b"{}") if row["is_answered"] else None,
             row["errors"],
-            evidence_of(row["request_place"], is_local=is_local),
-            evidence_of(row["response_place"], is_local=is_local) if row["response_place"] else None,
+            evidence_of(row["request_place"]),
+            evidence_of(row["response_place"]) if row["response_place"] else None,
             topic_of,
             orjson.loads(row["batches"] or b"[]"),
         )
@@ -105,6 +106,10 @@ def calls_in(tables: Tables, query: str) -> Iterator[Call]:
 
 class Replay(Protocol):
     """What takes calls in the order of time and batches of logs, and fills tables."""
+
+    @property
+    def dropped(self) -> int:
+        """The number of events that were too many to keep."""
 
     def call(self, call: Call, /) -> None:
         """Take a call."""
@@ -155,6 +160,11 @@ class TableFold(Traffic):
         for _, replay in self._replays:
             replay.log_item(item)
 
+    def dropped_notes(self) -> Iterator[Note]:
+        """Yield a warning if there were more events than replays keep."""
+        if dropped := sum(replay.dropped for _, replay in self._replays):
+            yield Note(f"{counted(dropped, 'event')} more were too many to keep", "warning")
+
     def finish(self) -> None:
         """End the adding of subjects, and fill the tables of replays. Queries may follow."""
         super().finish()
@@ -172,13 +182,6 @@ class TableFold(Traffic):
         tables.flush()
 
 
-def seconds_of(microseconds: int | None, *, is_local: bool) -> float | None:
-    """Return a time of a row in seconds since 1970, by a clock without a zone if times are local."""
-    if microseconds is None:
-        return None
-    return LocalTime(microseconds / 1e6) if is_local else microseconds / 1e6
-
-
 def place_row(place: Evidence, ordinal: int) -> dict[str, Any]:
     """Return evidence as a value of the type `facts.buffers.PLACE`. Ordinals give the order of places."""
     row = place._asdict()
@@ -189,14 +192,13 @@ def place_row(place: Evidence, ordinal: int) -> dict[str, Any]:
     return {"ordinal": ordinal, **row}
 
 
-def evidence_of(place: Mapping[str, Any], *, is_local: bool) -> Evidence:
+def evidence_of(place: Mapping[str, Any]) -> Evidence:
     """Return a place of a row as evidence. The clock of a request log may have no known zone."""
     line = place["line"]
-    text = time_text(place["time"], is_local=is_local)
     frame = place["frame"] if line is None else None
     return Evidence(
         place["what"],
-        text,
+        time_text(place["time"]),
         frame,
         place["stream"],
         place["capture"],

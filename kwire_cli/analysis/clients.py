@@ -18,7 +18,7 @@ from kwire_cli.spec.kafka import PRODUCE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kwire_cli.answer import Block, Row
+    from kwire_cli.answer import Block
     from kwire_cli.message.redaction import Redaction
 
 REFUSED, CAPPED, UNCLEAR, DEPRECATED, ACCEPTED = "refused", "capped", "unclear", "deprecated", "accepted"
@@ -52,7 +52,7 @@ class Clients(Traffic):
             clients = self.rows("clients")
             versions = self.rows("versions", release=release, today=today)
             forwarded = sum(row["requests"] for row in self.rows("forwarded"))
-            blocks = [*client_blocks(clients, versions, release, is_local=self.is_local)]
+            blocks = [*client_blocks(clients, versions, release)]
         if forwarded:
             requests = "1 request was" if forwarded == 1 else f"{forwarded} requests were"
             blocks.append(Note(f"{requests} forwarded by other brokers, whose own logs say from whom", "info"))
@@ -88,14 +88,14 @@ JUDGED_VERSIONS = (*VERSIONS, _VERDICT, Column("reason"))
 
 
 def client_blocks(
-    clients: Sequence[Mapping[str, Any]], versions: Sequence[Mapping[str, Any]], release: str | None, *, is_local: bool
+    clients: Sequence[Mapping[str, Any]], versions: Sequence[Mapping[str, Any]], release: str | None
 ) -> Iterator[Block]:
     """Yield the facts and tables of rows of `questions/clients`. A person is shown those clients and versions that are
     not accepted.
     """
     if release is None:
-        yield Table("clients", CLIENTS, [_cells(CLIENTS, row, is_local=is_local) for row in clients])
-        yield Table("versions", VERSIONS, [_cells(VERSIONS, row, is_local=is_local) for row in versions], shown=0)
+        yield Table("clients", CLIENTS, rows_of(CLIENTS, clients))
+        yield Table("versions", VERSIONS, rows_of(VERSIONS, versions), shown=0)
         return
     ranks = {_who(row): row["worst_rank"] for row in versions}
     counts = Counter(ranks.values())
@@ -109,20 +109,15 @@ def client_blocks(
     best = VERDICTS.index(ACCEPTED)
     ranked = sorted(clients, key=lambda row: ranks[_who(row)])
     judged = [{**row, "verdict": VERDICTS[ranks[_who(row)]]} for row in ranked]
-    rows = [_cells(JUDGED_CLIENTS, row, is_local=is_local) for row in judged]
+    rows = rows_of(JUDGED_CLIENTS, judged)
     yield Table("clients", JUDGED_CLIENTS, rows, shown=sum(rank < best for rank in ranks.values()))
     judged = [{**row, "verdict": VERDICTS[row["rank"]], "reason": _reason(row)} for row in versions]
-    rows = [_cells(JUDGED_VERSIONS, row, is_local=is_local) for row in judged]
+    rows = rows_of(JUDGED_VERSIONS, judged)
     yield Table("versions", JUDGED_VERSIONS, rows, shown=sum(row["rank"] < best for row in versions))
 
 
 def _who(row: Mapping[str, Any]) -> tuple[str | None, ...]:
     return row["client_id"], row["software"], row["address"], row["capture"]
-
-
-def _cells(columns: Sequence[Column], row: Mapping[str, Any], *, is_local: bool) -> Row:
-    [cells] = rows_of(columns, [row], is_local=is_local and row["is_logged"])
-    return cells
 
 
 def _reason(row: Mapping[str, Any]) -> str | None:

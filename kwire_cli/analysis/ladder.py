@@ -136,7 +136,7 @@ class Ladder(Traffic):
         return Answer("sequence", [Facts(counts), Table("arrows", COLUMNS, table, wide=True), last])
 
     def _arrow(self, row: Mapping[str, Any], names: Mapping[_End, Participant], topics: Mapping[str, str]) -> Arrow:
-        time = time_text(row["time"], is_local=self.is_local)
+        time = time_text(row["time"])
         number = row["frame"] if row["line"] is None else row["line"]
         source, target = (names[end].name for end in _ends(row))
         level: Level = "" if row["is_answered"] else "warning"

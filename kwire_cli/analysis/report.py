@@ -85,13 +85,13 @@ class Report(Contents):
         findings = [row_of(finding) for finding in self.findings()]
         yield "findings", Answer("diagnosis", [Table("findings", COLUMNS, findings)])
         if self.rows_found("groups names"):
-            yield "groups", Answer("groups", group_blocks(self._of_groups, is_local=self.is_local))
+            yield "groups", Answer("groups", group_blocks(self._of_groups))
         if self.rows_found("transactions transactions"):
-            blocks = transaction_blocks(self._of_transactions, is_local=self.is_local)
+            blocks = transaction_blocks(self._of_transactions)
             yield "transactions", Answer("transactions", blocks)
         if clients := self.rows_found("clients clients"):
             versions = self.rows_found("clients versions")
-            yield "clients", Answer("clients", [*client_blocks(clients, versions, None, is_local=self.is_local)])
+            yield "clients", Answer("clients", [*client_blocks(clients, versions, None)])
         if logs := [table._replace(wide=False) for table in tables_of(self) if table.name in _OF_LOGS]:
             yield "logs", Answer("logs", logs)
 

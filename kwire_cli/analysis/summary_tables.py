@@ -113,8 +113,7 @@ def moments_of(summary: Contents) -> tuple[str | None, str | None, float | None]
     course, total = summary.course, summary.logs.total
     if course is not None and course["first_time"] is not None:
         first, last = course["first_time"], course["last_time"]
-        texts = [time_text(time, is_local=summary.is_local) for time in (first, last)]
-        return texts[0], texts[1], (last - first).total_seconds()
+        return time_text(first), time_text(last), (last - first).total_seconds()
     if total.first is not None and total.last is not None:
         return instant(total.first / 1000), instant(total.last / 1000), (total.last - total.first) / 1000
     return None, None, None
@@ -172,7 +171,7 @@ def numbers_of(summary: Contents) -> Iterator[Fact]:
         yield Fact("anomalies", anomalies or None, "map", wide=True)
         rate = round(course["requests"] / max(seconds, 1), 3) if seconds else None
         columns = [Column(name, kind) for name, kind in _NUMBERS]
-        [values] = rows_of(columns, [{**course, "requests_per_second": rate}], is_local=summary.is_local)
+        [values] = rows_of(columns, [{**course, "requests_per_second": rate}])
         for (name, kind), value in zip(_NUMBERS, values, strict=True):
             yield Fact(name, value, kind, wide=True)
     if summary.logs.partitions:
@@ -188,7 +187,7 @@ def tables_of(summary: Contents) -> Iterator[Table]:
     yield Table("inputs", _INPUTS, rows_of(_INPUTS, [facts._asdict() for facts in summary.inputs]), wide=True)
     if summary.course:
         for name, columns in _QUERIED.items():
-            yield Table(name, columns, rows_of(columns, summary.rows_found(name), is_local=summary.is_local), wide=True)
+            yield Table(name, columns, rows_of(columns, summary.rows_found(name)), wide=True)
     if summary.logs.partitions:
         yield Table("partitions", _PARTITIONS, rows_of(_PARTITIONS, _partitions(summary)), wide=True)
     yield Table("missing", _MISSING, [*missing(summary)], wide=True)

@@ -378,7 +378,7 @@ class Tables:
                 result.execute(query)
                 names = [column[0] for column in result.description]
                 while some := result.fetchmany(ROWS_AT_ONCE):
-                    yield from (dict(zip(names, row, strict=True)) for row in some)
+                    yield from self._dicts(names, some)
         except duckdb.Error as error:
             raise InputError(f"DuckDB says: {error}") from error
 
@@ -402,9 +402,14 @@ class Tables:
         try:
             result = self.connection.execute(self._prepared(query), used)
             names = [column[0] for column in result.description]
-            return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+            return [*self._dicts(names, result.fetchall())]
         except duckdb.Error as error:
             raise InputError(f"DuckDB says: {error}") from error
+
+    def _dicts(self, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[dict[str, Any]]:
+        """Yield rows as dicts. Times have no zone if they come from a clock whose zone is not known."""
+        for row in rows:
+            yield dict(zip(names, map(_without_zone, row) if self.is_local else row, strict=True))
 
     def relation(self, query: str) -> duckdb.DuckDBPyRelation:
         """Return the answer to a query as a relation of DuckDB. Raises InputError as `rows`."""
@@ -431,6 +436,15 @@ class Tables:
             text = views()[name]
             self._make_views(text)
             self.connection.execute(f"create table {name} as {text}")
+
+
+def _without_zone(value: Any) -> Any:
+    """Return a value with times without a zone."""
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=None)
+    if isinstance(value, dict):
+        return {name: _without_zone(each) for name, each in value.items()}
+    return [*map(_without_zone, value)] if isinstance(value, list) else value
 
 
 def _without_redacted(value: Any) -> Any:

@@ -37,22 +37,21 @@ def queries_in(folder: str) -> Mapping[str, str]:
     }
 
 
-def rows_of(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]], *, is_local: bool = False) -> list[Row]:
-    """Return the rows of a query as rows of a table: of `servedSeconds`, the value of `served_seconds`.
-
-    Times become text, with a Z unless they come from a clock without a known zone.
+def rows_of(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """Return the rows of a query as rows of a table, with times as text: of `servedSeconds`, the value of
+    `served_seconds`.
     """
     names = [words(column.name).replace(" ", "_") for column in columns]
-    return [tuple(_cell(row[name], is_local=is_local) for name in names) for row in rows]
+    return [tuple(_cell(row[name]) for name in names) for row in rows]
 
 
-def _cell(value: Any, *, is_local: bool) -> Any:
-    return time_text(value, is_local=is_local) if isinstance(value, datetime) else value
+def _cell(value: Any) -> Any:
+    return time_text(value) if isinstance(value, datetime) else value
 
 
-def time_text(time: datetime | None, *, is_local: bool) -> str | None:
-    """Return a time of a table as ISO 8601 text, with a Z unless times come from a clock without a known zone."""
-    return None if time is None else f"{time:%Y-%m-%dT%H:%M:%S.%f}{'' if is_local else 'Z'}"
+def time_text(time: datetime | None) -> str | None:
+    """Return a time of a table as ISO 8601 text, with a Z unless its zone is not known."""
+    return None if time is None else f"{time:%Y-%m-%dT%H:%M:%S.%f}{'Z' if time.tzinfo else ''}"
 
 
 class Traffic:

@@ -129,7 +129,7 @@ class Batches(Rule):
         """Take the batches of producers whose batches may be too small, or compressed in vain."""
         for row in tables.each(QUERY):
             time = row["asked_us"] and row["asked_us"] / 1e6
-            place = evidence_of(row["place"], is_local=tables.is_local)
+            place = evidence_of(row["place"])
             use = self._uses[row["who"], row["topic"]]
             stream = row["connection"], row["topic"], row["partition"]
             self._add(use, stream, row["records"], row["size"], time, place)

@@ -85,7 +85,7 @@ class Diagnosis(TableFold):
             if tables is None:
                 return
             for row in query_findings(tables, self._query_rules):
-                yield _finding(row, is_local=self.is_local)
+                yield _finding(row)
             for rule in self.rules:
                 rule.ask(tables)
             self.answers = {name: tables.rows(query, self.parameters) for name, query in self._also.items()}
@@ -150,9 +150,9 @@ def row_of(finding: Finding) -> tuple[Any, ...]:
     )
 
 
-def _finding(row: Row, *, is_local: bool) -> Finding:
+def _finding(row: Row) -> Finding:
     """Return a finding of a rule that is a query."""
-    evidence = [evidence_of(place, is_local=is_local) for place in row.places]
+    evidence = [evidence_of(place) for place in row.places]
     kind = kind_of(row.rule)
     return Finding(kind, row.subject, row.text, evidence, row.weight, row.severity, row.command, row.more_advice)
 

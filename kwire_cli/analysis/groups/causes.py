@@ -1,4 +1,4 @@
-"""Causes of rebalances: why members leave or come, what they subscribe to, and errors that fence them."""
+"""Causes of rebalances: why members leave or join, changes of subscriptions, and errors that fence members."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Cause = Literal[
 ]
 """Causes of rebalances.
 
-restart: a client that left in good order is there again; poll: max.poll.interval.ms exceeded; session: the broker heard
-nothing of the member for its session timeout; resubscribed: left and came back at once; fenced: thrown out, and back;
+restart: a client that left in good order is back; poll: max.poll.interval.ms exceeded; session: the broker got no
+request of the member for its session timeout; resubscribed: left and came back at once; fenced: thrown out, and back;
 metadata: a member joins again by itself; unknown: the input does not show the cause.
 """
 GRAVE: frozenset[Cause] = frozenset({"poll", "session", "fenced"})
 """Causes that a healthy group does not have even once."""
 FENCED = frozenset({"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_MEMBER_EPOCH", "STALE_MEMBER_EPOCH"})
-"""Errors that tell a member that it is none, or not of this generation."""
+"""Errors of requests by a client that is not a member, or not of this generation."""
 STATIC = frozenset({"FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"})
 """Errors of two members with one group.instance.id."""
 INCONSISTENT = "INCONSISTENT_GROUP_PROTOCOL"
@@ -42,13 +42,13 @@ INCONSISTENT = "INCONSISTENT_GROUP_PROTOCOL"
 REBALANCING = "REBALANCE_IN_PROGRESS"
 POLL = "max.poll.interval.ms exceeded"
 LATE = 0.9
-"""The part of a timeout behind which it counts as over: clients and brokers look at clocks at other moments."""
+"""The part of a timeout after which it counts as over: clients and brokers read their clocks at different moments."""
 LEFT_IN_LOG = "left, or its session timed out"
 """The reason for which a record no longer names a member."""
 
 
-class Coming(NamedTuple):
-    """How a member comes into a group: the cause of the rebalance, its text, and what an event says of it."""
+class JoinCause(NamedTuple):
+    """The way in which a member joins a group: the cause of the rebalance, its text, and the detail of the event."""
 
     cause: Cause = "join"
     text: str = "joins"
@@ -61,13 +61,14 @@ def why_left(
     """Return the cause of a member's leaving, and its text.
 
     `back` is the time at which it came back, `since` are the seconds since it got its assignment, `timeout` its
-    max.poll.interval.ms. `by_admin` says that it is taken out by somebody else (its request names other members).
+    max.poll.interval.ms. `by_admin` is set if an admin client takes the member out: its request names other members.
     """
     reason = move.reason
     if "poll timeout" in reason or "max.poll.interval" in reason:
         return "poll", f"{POLL} (the client says: {reason})"
     if reason:
-        return ("closed" if "clos" in reason else "resubscribed" if back is not None else "leave"), reason
+        came_back: Cause = "leave" if back is None else "resubscribed"
+        return ("closed" if "clos" in reason else came_back), reason
     if back is None:
         return ("leave", "taken out by an admin client") if by_admin else ("closed", "leaves")
     away = lapse(move.time, back)

@@ -10,7 +10,7 @@ from kwire_cli.analysis.groups.causes import (
     LEFT_IN_LOG,
     POLL,
     REBALANCING,
-    Coming,
+    JoinCause,
     subscribes,
     why_left,
 )
@@ -46,7 +46,7 @@ class ClassicReplay(ProtocolReplay):
         self._used_ids: set[str] = set()
         self._last_joins: dict[Hashable, float] = {}
         """When a member joined last, by connection."""
-        self._comings: dict[str, Coming] = {}
+        self._comings: dict[str, JoinCause] = {}
         self._instances: dict[str, str] = {}
         """The member that has a group.instance.id."""
         self._subscribed: dict[str, tuple[str, ...]] = {}
@@ -106,7 +106,7 @@ class ClassicReplay(ProtocolReplay):
         elif move.member not in current.joins:
             member = self.timeline.member(move.member)
             member.joined = began if member.joined is None else member.joined
-            coming = self._coming(move, began, move.connection)
+            coming = self._join_cause(move, began, move.connection)
             self._comings[move.member] = coming
             self._event(move._replace(time=began), "join", move.real_reason, replaces or coming.detail)
         if not replaces:
@@ -248,7 +248,7 @@ class ClassicReplay(ProtocolReplay):
         if is_new:
             member.joined = move.time if member.joined is None else member.joined
             joins = move._replace(member=row.member, client=row.client, host=row.host)
-            coming = self._coming(joins, move.time)
+            coming = self._join_cause(joins, move.time)
             self._event(joins, "join", detail=coming.detail)
             current.triggers.append(Trigger(move.time, coming.cause, coming.text, move.place, row.member, row.client))
 
@@ -331,7 +331,7 @@ class ClassicReplay(ProtocolReplay):
             topics, earlier = join.topics, self._subscribed.get(member)
             cause: Cause = "metadata"
             if member not in before:
-                coming = self._comings.pop(member, Coming())
+                coming = self._comings.pop(member, JoinCause())
                 cause = coming.cause
                 text = f"{coming.text}: {join.real_reason}" if join.real_reason else coming.text
             elif topics is not None and earlier is not None and topics != earlier:

@@ -129,32 +129,31 @@ class Groups(TableFold):
         """
         self.finish()
         parameters = {**PARAMETERS, "names": list(names), "limit": MOST_CHOSEN if names else MOST_EVENTS}
-        return Answer("groups", group_blocks(partial(self.rows, **parameters), is_local=self.is_local))
+        blocks = group_blocks(partial(self.rows, **parameters))
+        return Answer("groups", [*blocks, *self.dropped_notes()])
 
 
 PARAMETERS: Mapping[str, Any] = {"names": [], "limit": MOST_EVENTS, "least_shown_s": SHOWN_AWAY}
 """The parameters of the queries in `questions/groups`, for all groups."""
 
 
-def group_blocks(rows: Callable[[str], Rows], *, is_local: bool) -> list[Block]:
+def group_blocks(rows: Callable[[str], Rows]) -> list[Block]:
     """Return the tables of groups, and the lines for people: `rows` gives the rows of a query in `questions/groups`."""
 
     def table(name: str, columns: Sequence[Column], of: Rows, **shown: Any) -> Table:
-        return Table(name, columns, rows_of(columns, of, is_local=is_local), **shown)
+        return Table(name, columns, rows_of(columns, of), **shown)
 
     groups = rows("groups")
     by_group = {name: list(lines) for name, lines in groupby(rows("lines"), itemgetter("group_id"))}
     blocks: list[Block] = [table("groups", GROUPS, groups, wide=len(groups) == 1)]
     for group in groups:
-        items = list(_items(by_group.get(group["group"], []), is_local=is_local))
+        items = list(_items(by_group.get(group["group"], [])))
         blocks.append(Outline("", items, sentence(_texts()["title"], group)))
     blocks += [
         table("events", EVENTS, rows("events"), wide=True),
         table("members", MEMBERS, rows("members"), title="members", shown=25),
         table("assignments", ASSIGNMENTS, rows("assignments"), wide=True),
     ]
-    if dropped := rows("dropped")[0]["dropped"]:
-        blocks.append(Note(f"{dropped} later events are not counted: there are too many to keep", "warning"))
     if not groups:
         blocks.append(Note("no group in this", "info"))
     return blocks
@@ -165,11 +164,11 @@ def _texts() -> Mapping[str, Any]:
     return tomllib.loads((files("kwire_cli.questions") / "groups" / "lines.toml").read_text("utf-8"))
 
 
-def _items(lines: Rows, *, is_local: bool) -> Iterator[Item]:
+def _items(lines: Rows) -> Iterator[Item]:
     """Yield a line for each event: its time, the generation, and what happened."""
     width = max((len(line["generation"]) for line in lines), default=0)
     for line in lines:
-        clock = (time_text(line["time"], is_local=is_local) or "")[11:23]
+        clock = (time_text(line["time"]) or "")[11:23]
         clock += "  " if clock else ""
         text = sentence(_texts()["events"][line["in_case"]], line)
         yield Item(1, f"{clock}{line['generation']:<{width}}  {text}", level=_LEVELS.get(line["kind"], ""))

@@ -1,7 +1,7 @@
-"""Members of groups: who they are, when they were heard of, and what they have.
+"""Members of groups: their clients, the times of their requests, and their assignments.
 
-Calls tell first when a member was heard of and what the coordinator answered. Then the replay adds when it joined, what
-it got and how it ended.
+Calls first show the times of requests and the answers of the coordinator. Then the replay adds when the member joined,
+its assignment, and how it ended.
 """
 
 from __future__ import annotations

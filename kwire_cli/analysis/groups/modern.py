@@ -112,7 +112,7 @@ class ModernReplay(ProtocolReplay):
             if state is not None:
                 self._subscribe(move, state)
                 return
-        coming = self._coming(move, move.time, move.member)
+        coming = self._join_cause(move, move.time, move.member)
         self._trigger(Trigger(move.time, coming.cause, coming.text, move.place, move.member, move.client))
         self._event(move, "join", coming.text if coming.cause == "fenced" else "", coming.detail)
         if move.detail:

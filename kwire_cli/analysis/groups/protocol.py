@@ -1,10 +1,14 @@
-"""What replays of all protocols of groups have in common: events, members that come and go, and their assignments."""
+"""The base of the replays of groups: events, members that come and go, and their assignments.
+
+Moves are replayed in the order in which they take effect. A subclass knows its protocol: it finds the events, causes
+and rebalances of a move, and this class adds them to the timeline.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.groups.causes import FENCED, Coming, refusal
+from kwire_cli.analysis.groups.causes import FENCED, JoinCause, refusal
 from kwire_cli.analysis.groups.moves import lapse
 from kwire_cli.analysis.groups.timeline import Assigned, Event, Timeline, Trigger
 from kwire_cli.questions.sentence import duration
@@ -42,7 +46,7 @@ class ProtocolReplay:
         raise NotImplementedError
 
     def _finish(self) -> None:
-        """End what is open after the last move."""
+        """End open rebalances after the last move."""
         raise NotImplementedError
 
     def _number(self, move: Move) -> int | None:
@@ -61,19 +65,30 @@ class ProtocolReplay:
         is_minor: bool = False,
     ) -> None:
         time = move.time if kind in {"join", "leave"} else move.at
-        number, member, client = self._number(move), move.member, move.client
         self.timeline.events.append(
-            Event(time, kind, move.place, number, member, client, reason, detail, seconds, count, is_minor)
+            Event(
+                time,
+                kind,
+                move.place,
+                self._number(move),
+                move.member,
+                move.client,
+                reason,
+                detail,
+                seconds,
+                count,
+                is_minor,
+            )
         )
 
     def _refuse(self, move: Move, key: Hashable) -> None:
-        """Take a call that was answered with an error. `key` finds the client again if it joins anew."""
+        """Take a call that was answered with an error. `key` identifies the client if it joins again."""
         if move.error in FENCED and move.kind != "leave":
             self._fenced[key] = move.error
         self._event(move, *refusal(move), seconds=move.silence)
 
-    def _coming(self, move: Move, began: float, key: Hashable = None) -> Coming:
-        """Return how a member comes that joins, which may have been fenced under a key."""
+    def _join_cause(self, move: Move, began: float, key: Hashable = None) -> JoinCause:
+        """Return why a member joins, which may have been fenced under a key."""
         time, cause = self._left.pop((move.client, move.host), (None, "join"))
         fenced = self._fenced.pop(key, "")
         detail = ""
@@ -82,15 +97,16 @@ class ProtocolReplay:
             after = lapse(time, began)
             detail = f"comes back {'' if after is None else f'{duration(after)} '}after it {went}"
         if fenced:
-            return Coming("fenced", f"joins anew, as it was fenced: {fenced}", detail)
+            return JoinCause("fenced", f"joins anew, as it was fenced: {fenced}", detail)
         if detail and cause in {"closed", "leave"}:
-            return Coming("restart", "joins again", detail)
-        return Coming("join", "joins", detail)
+            return JoinCause("restart", "joins again", detail)
+        return JoinCause("join", "joins", detail)
 
     def _leaves(self, move: Move, cause: Cause, text: str) -> Trigger:
         """End the member of a move, and return the trigger of a rebalance that this is."""
         member = self.timeline.member(move.member)
-        member.ended, member.ending = move.time, text.partition(" (")[0]
+        member.ended = move.time
+        member.ending = text.partition(" (")[0]
         self._left[move.client, member.host or move.host] = move.time, cause
         self._event(move, "leave", text)
         return Trigger(move.time, cause, text, move.place, move.member, move.client)
@@ -107,18 +123,28 @@ class ProtocolReplay:
     ) -> None:
         """End a member that the coordinator removed."""
         member = self.timeline.member(name)
-        member.ended, member.ending = time, text
+        member.ended = time
+        member.ending = text
         self._left[member.client, member.host] = time, cause
         self.timeline.events.append(Event(time, "removed", place, number, name, member.label, text, seconds=silence))
 
     def _assign(self, move: Move, number: int | None, assignment: Assignment, had: Assignment) -> None:
         """Add the assignment of the member of a move."""
-        gained, lost = assignment - had, had - assignment
         self.timeline.assigned.append(
-            Assigned(move.at, number, move.member, move.client, assignment, gained, lost, move.place)
+            Assigned(
+                move.at,
+                number,
+                move.member,
+                move.client,
+                assignment,
+                assignment - had,
+                had - assignment,
+                move.place,
+            )
         )
         member = self.timeline.member(move.member)
-        member.partitions, member.has_held = assignment, member.has_held or bool(assignment)
+        member.partitions = assignment
+        member.has_held = member.has_held or bool(assignment)
         self._event(move, "assignment", count=len(assignment), is_minor=True)
 
 

@@ -17,7 +17,7 @@ from kwire_cli.analysis.groups.members import Member
 from kwire_cli.analysis.groups.modern import ModernReplay
 from kwire_cli.analysis.groups.moves import UNTIMED, span_of, text
 from kwire_cli.analysis.groups.reading import HEARTBEATS, QUERY, SHARES, moves_of
-from kwire_cli.analysis.groups.rows import row_of_lost_groups, rows_of_groups
+from kwire_cli.analysis.groups.rows import rows_of_groups
 from kwire_cli.analysis.groups.tables import TABLES
 from kwire_cli.analysis.groups.timeline import Timeline
 
@@ -89,8 +89,8 @@ class GroupReplay:
     def __init__(self) -> None:
         self.groups: dict[str, GroupMoves] = {}
         self.moves = 0
-        self.lost_groups = 0
-        """Moves of groups beyond MOST_GROUPS."""
+        self.dropped = 0
+        """Moves that were too many to keep, or of too many groups."""
         self.topics: dict[str, str] = {}
         """Names of topics by id, of the metadata log."""
 
@@ -112,7 +112,7 @@ class GroupReplay:
 
     def _group(self, name: str) -> GroupMoves | None:
         if name not in self.groups and len(self.groups) >= MOST_GROUPS:
-            self.lost_groups += 1
+            self.dropped += 1
             return None
         return self.groups.setdefault(name, GroupMoves(Timeline(name)))
 
@@ -121,7 +121,7 @@ class GroupReplay:
             self.moves += 1
             group.moves.append(move)
         else:
-            group.timeline.dropped += 1
+            self.dropped += 1
 
     def timelines(self) -> list[Timeline]:
         """Replay all groups, and return their timelines by name."""
@@ -130,8 +130,6 @@ class GroupReplay:
     def rows(self) -> Iterator[tuple[str, Sequence[Any]]]:
         """Yield the rows of all groups for their tables, each with the name of the table."""
         yield from rows_of_groups(self.timelines())
-        if self.lost_groups:
-            yield "groups", row_of_lost_groups(self.lost_groups)
 
 
 REPLAYED = ReplayedTables(TABLES, QUERY, GroupReplay)

@@ -36,11 +36,6 @@ def rows_of_groups(timelines: Iterable[Timeline]) -> Iterator[Row]:
             yield table, tuple(_cell(kind, value, ordinals) for kind, value in zip(kinds, values, strict=True))
 
 
-def row_of_lost_groups(dropped: int) -> tuple[Any, ...]:
-    """Return the row of `groups` for all groups beyond the limit. It has no name, only the number of their events."""
-    return tuple(dropped if name == "dropped" else None for name, *_ in TABLES["groups"])
-
-
 def _ordinals(timeline: Timeline) -> Mapping[Evidence, int]:
     """Return the ordinal of each place of a group: by time, of those at one time in the order of packets."""
     places = [event.place for event in timeline.events]
@@ -91,7 +86,8 @@ def _rows(timeline: Timeline) -> Iterator[tuple[str, Any, dict[str, Any]]]:
 
 
 def _of_rebalance(timeline: Timeline, rebalance: Rebalance) -> dict[str, Any]:
-    first, gravest = rebalance.first, rebalance.gravest
+    first = rebalance.first
+    gravest = rebalance.gravest
     away, member = max(((seconds, member) for member, seconds in rebalance.away.items()), default=(None, None))
     return {
         "triggers": len(rebalance.triggers),

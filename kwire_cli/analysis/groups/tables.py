@@ -2,8 +2,7 @@
 
 Each group has a row in `groups`. The rows of the other tables name their group, and have numbers in the order of time
 where one row is compared with the next one. Of inputs without times only the order is known: then times are null, and
-`ordinal` orders rows. Events of groups beyond the limit are counted in a row of `groups` without a group.
-An evidence is a place (`facts.buffers.PLACE`), whose ordinals count within a group.
+`ordinal` orders rows. An evidence is a place (`facts.buffers.PLACE`), whose ordinals count within a group.
 """
 
 from __future__ import annotations
@@ -33,7 +32,6 @@ TABLES: Mapping[str, tuple[tuple[str, Any, str], ...]] = {
         ("last_generation", "BIGINT", "the last one"),
         ("first_time", "TIMESTAMPTZ", "the first sign of the group"),
         ("last_time", "TIMESTAMPTZ", "the last one"),
-        ("dropped", "BIGINT", "events that were too many to keep"),
     ),
     "group_events": (
         GROUP_ID,

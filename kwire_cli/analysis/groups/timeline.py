@@ -124,14 +124,13 @@ class Timeline:
     """The protocol type of a classic group, such as consumer or connect; empty if no call has it."""
     assignor: str = ""
     nodes: dict[str, int | None] = field(default_factory=dict)
-    """Coordinators by address, and their node ids as far as they are known."""
+    """Node ids of the coordinators by address, None if unknown."""
     members: dict[str, Member] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     rebalances: list[Rebalance] = field(default_factory=list)
     assigned: list[Assigned] = field(default_factory=list)
     first_generation: int | None = None
     last_generation: int | None = None
-    dropped: int = 0
 
     def meet(self, broker: str, node: int | None) -> None:
         """Note a coordinator, and its node id if that is known."""
@@ -143,7 +142,7 @@ class Timeline:
         return self.members.setdefault(member, Member(member))
 
     def name(self, member: str) -> str:
-        """Return a member's name for people: its client id, with its member id if several have that client id."""
+        """Return a member's name for display: its client id, with its member id if several have that client id."""
         label = self.member(member).label
         if label == member:
             return short(member)

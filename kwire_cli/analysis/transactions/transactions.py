@@ -6,15 +6,13 @@ answer.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.calls import TableFold
 from kwire_cli.analysis.transactions.model import OPEN
-from kwire_cli.analysis.transactions.replay import REPLAYED, TransactionReplay
+from kwire_cli.analysis.transactions.replay import REPLAYED
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
-from kwire_cli.errors import counted
 from kwire_cli.questions.traffic import queries_in, rows_of
 
 if TYPE_CHECKING:
@@ -79,9 +77,7 @@ class Transactions(TableFold):
     needs_batches = True
 
     def __init__(self, redaction: Redaction) -> None:
-        self._replay = TransactionReplay()
-        replayed = replace(REPLAYED, begin=lambda: self._replay)
-        super().__init__(redaction, queries_in("transactions"), (replayed,))
+        super().__init__(redaction, queries_in("transactions"), (REPLAYED,))
 
     def ids(self) -> list[str]:
         """Return all transactional ids, in order. Nothing can be added afterwards."""
@@ -95,14 +91,12 @@ class Transactions(TableFold):
         """
         self.finish()
         rows = partial(self.rows, ids=[*ids], result=OPEN if only_open else None)
-        blocks = transaction_blocks(rows, is_local=self.is_local, is_chosen=bool(ids) or only_open, cuts=not ids)
-        if dropped := self._replay.dropped:
-            blocks.append(Note(f"{counted(dropped, 'event')} more were too many to keep", "warning"))
-        return Answer("transactions", blocks)
+        blocks = transaction_blocks(rows, is_chosen=bool(ids) or only_open, cuts=not ids)
+        return Answer("transactions", [*blocks, *self.dropped_notes()])
 
 
 def transaction_blocks(
-    rows: Callable[[str], Sequence[Mapping[str, Any]]], *, is_local: bool, is_chosen: bool = False, cuts: bool = True
+    rows: Callable[[str], Sequence[Mapping[str, Any]]], *, is_chosen: bool = False, cuts: bool = True
 ) -> list[Block]:
     """Return the facts and tables of transactions: `rows` gives the rows of a query in `questions/transactions`.
 
@@ -115,7 +109,7 @@ def transaction_blocks(
         about.append(Fact("longestSeconds", facts["longest_s"], "duration", "longest"))
 
     def table(name: str, columns: tuple[Column, ...], of: Sequence[Mapping[str, Any]]) -> Table:
-        return Table(name, columns, rows_of(columns, of, is_local=is_local), shown=MOST_ROWS)
+        return Table(name, columns, rows_of(columns, of), shown=MOST_ROWS)
 
     blocks: list[Block] = [Facts(about), table("transactions", TRANSACTIONS, transactions)]
     if held:

@@ -12,7 +12,7 @@ with by_source as (
 by_broker as (
     select
         client, api_key, api_version, broker_address, max(requests) as requests, min(first_time) as first_time,
-        max(last_time) as last_time, bool_and(source = 'request-log') as is_logged
+        max(last_time) as last_time
     from by_source
     group by client, api_key, api_version, broker_address
 ),
@@ -68,7 +68,6 @@ select
     sum(b.requests)::bigint as requests,
     min(b.first_time) as first_time,
     max(b.last_time) as last_time,
-    bool_and(b.is_logged) as is_logged,
     coalesce(e.errors, map()) as errors,
     list(b.broker_address order by b.broker_address) as brokers,
     coalesce(f.formats, map()) as formats

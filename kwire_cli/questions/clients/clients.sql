@@ -34,7 +34,6 @@ select
     sum(u.requests)::bigint as requests,
     min(u.first_time) as "first",
     max(u.last_time) as "last",
-    bool_and(u.is_logged) as is_logged,
     coalesce(e.errors, map()) as errors,
     a.apis
 from client_uses u

@@ -94,7 +94,6 @@ select
     u.requests,
     u.first_time as "first",
     u.last_time as "last",
-    u.is_logged,
     u.errors,
     u.brokers,
     u.formats as message_formats,

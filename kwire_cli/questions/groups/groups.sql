@@ -59,5 +59,5 @@ from groups g
 left join spent s using (group_id)
 left join caused c using (group_id)
 left join joined j using (group_id)
-where g.group_id is not null and (len($names) = 0 or g.group_id in $names)
+where len($names) = 0 or g.group_id in $names
 order by g.group_id

@@ -1,2 +1,2 @@
 -- One row for each group.
-select group_id from groups where group_id is not null order by group_id
+select group_id from groups order by group_id
