@@ -21,8 +21,7 @@ from kwire_cli.errors import did_you_mean
 from kwire_cli.spec.evolution.breaking import RULES, breaking
 from kwire_cli.spec.evolution.layout import message_pairs
 from kwire_cli.spec.evolution.sources import are_files, read_definitions
-from kwire_cli.view.definitions import break_lines, junit_text
-from kwire_cli.view.marks import break_marks
+from kwire_cli.view.marks import break_marks, junit_text
 
 if TYPE_CHECKING:
     from kwire_cli.spec.evolution.breaking import Break
@@ -108,7 +107,7 @@ def command(environment: Environment, options: Options) -> Exit:
     answer = Answer("What breaks", [Table("breaks", COLUMNS, [_row(breakage) for breakage in reported])])
     compared = [parsed.spec.name for parsed, _ in message_pairs(old, new, part=part) if parsed]
     junit = partial(junit_text, messages=compared)
-    write_findings(environment, options, reported, answer, break_lines, break_marks, junit=junit)
+    write_findings(environment, options, [*break_marks(reported)], answer, junit=junit)
     environment.note(_summary(breakages, reported, wanted))
     return Exit.FOUND if reported else Exit.DONE
 

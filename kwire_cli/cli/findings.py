@@ -13,19 +13,15 @@ import click
 from kwire_cli.cli.emit import arranged_subjects, emit
 from kwire_cli.cli.options import REPORT_FORMATS
 from kwire_cli.cli.typed_options import option
-from kwire_cli.view.marks import github_lines, sarif_text
+from kwire_cli.view.marks import github_lines, mark_lines, sarif_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import TypeVar
+    from collections.abc import Callable, Sequence
 
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.options import Report
-    from kwire_cli.view.lines import Line
     from kwire_cli.view.marks import Mark
-
-    Found = TypeVar("Found")
 
 TEXTS = ("text", "github", "sarif")
 """Formats beside those of Answers."""
@@ -45,23 +41,21 @@ def format_option(*more: str) -> Any:
 def write_findings(
     environment: Environment,
     options: Report,
-    findings: Sequence[Found],
+    marks: Sequence[Mark],
     answer: Answer,
-    lines: Callable[[Sequence[Found]], Iterable[Line]],
-    marks: Callable[[Sequence[Found]], Iterator[Mark]],
-    **more: Callable[[Sequence[Found]], str],
+    **more: Callable[[Sequence[Mark]], str],
 ) -> None:
     """Write findings, which are the rows of the table of an answer; `more` writes them in further formats."""
     chosen = options.format_for(environment, (*TEXTS, *more, *REPORT_FORMATS), "text")
     if chosen in REPORT_FORMATS:
         emit(environment, answer, options)
         return
-    shown = arranged_subjects(environment, findings, answer.tables[0], options)
+    shown = arranged_subjects(environment, marks, answer.tables[0], options)
     if chosen == "text":
-        environment.write_lines(lines(shown))
+        environment.write_lines(mark_lines(shown))
     elif chosen == "github":
-        for line in github_lines(marks(shown)):
+        for line in github_lines(shown):
             environment.write(line)
     else:
         command = click.get_current_context().info_name or ""
-        environment.write(more[chosen](shown) if chosen in more else sarif_text(marks(shown), command))
+        environment.write(more[chosen](shown) if chosen in more else sarif_text(shown, command))

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from kwire_cli.cli.options import Definitions, Secrets
     from kwire_cli.cli.typed_options import Printing
     from kwire_cli.source.reading import Follow, Opened
-    from kwire_cli.spec.catalog import Catalog, Entry
-    from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import Entry, MessageSpec
 
 
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]*")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, ClassVar
 
@@ -96,7 +95,7 @@ def command(environment: Environment, options: Options) -> Exit:
         for finding in findings
     ]
     answer = Answer("Definitions", [Table("findings", COLUMNS, rows)])
-    write_findings(environment, options, findings, answer, partial(map, _line), lint_marks)
+    write_findings(environment, options, [*lint_marks(findings)], answer)
     summary = f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}"
     environment.note(f"{summary}, {counts['advice']} advice" if options.advice else summary)
     return Exit.FOUND if counts["error"] else Exit.DONE
@@ -120,14 +119,3 @@ def _new(findings: list[Finding], options: Options) -> list[Finding]:
         else:
             new.append(finding)
     return new
-
-
-def _line(finding: Finding) -> list[tuple[str, str]]:
-    place = ":".join(str(part) for part in (finding.file, finding.line, finding.column) if part is not None)
-    style = {"error": "warning", "warning": "bytes"}.get(finding.severity, "meaning")
-    return [
-        (place, "name"),
-        (f": {finding.severity} {finding.rule}", style),
-        (f" {finding.path}: " if finding.path else " ", "dim"),
-        (finding.message, ""),
-    ]

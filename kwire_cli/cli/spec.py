@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.spec.catalog import Catalog, Entry, ErrorCode
-    from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.spec.catalog import Catalog, ErrorCode
+    from kwire_cli.spec.model import Entry, MessageSpec
 
 TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value")
 MESSAGES = (

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kwire_cli.engine.spans import Spans
-    from kwire_cli.spec.catalog import Catalog, Entry
-    from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import Entry, MessageSpec
 
 
 TRANSACTION_VALUE, TRANSACTION_STATUS = "TransactionLogValue", "transactionStatus"

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.errors import InputError, SpecError, close_to, did_you_mean
 from kwire_cli.spec.field_names import FieldNames
 from kwire_cli.spec.files import Report, json_files, layout_file, read_bundled, specs_folder
-from kwire_cli.spec.model import Enums, Versions, field_at, header_version_of
+from kwire_cli.spec.model import Entry, Enums, Versions, field_at, header_version_of
 from kwire_cli.spec.reading import read_definition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from kwire_cli.spec.model import HeaderVersions, MessageSpec
+    from kwire_cli.spec.model import MessageSpec
     from kwire_cli.spec.overlay import Overlay
     from kwire_cli.spec.serdes import Serdes
 
@@ -38,23 +38,6 @@ The oldest release comes first.
 
 Stamped = tuple[str, int, int]
 """A file with its time and size: what is made from it is made again when these change."""
-
-
-class Entry(NamedTuple):
-    """A definition as known before it is read.
-
-    `module` is Kafka's, for records: their api keys are unique within a module.
-    """
-
-    name: str
-    type: str
-    api_key: int | None
-    valid_versions: Versions
-    flexible_versions: Versions
-    file: str
-    aliases: tuple[str, ...] = ()
-    module: str | None = None
-    header_versions: HeaderVersions = ()
 
 
 class Api(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError, SpecError
 from kwire_cli.spec.files import read_bundled
@@ -161,6 +161,9 @@ class StructSpec:
     deprecated_versions: Versions = NONE
 
 
+HeaderVersions = tuple[tuple[Versions, int], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class MessageSpec:
     """A message definition. `type` is request, response, header, metadata, data, coordinator-key or
@@ -177,7 +180,7 @@ class MessageSpec:
     common_structs: tuple[StructSpec, ...] = ()
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
-    header_versions: tuple[tuple[Versions, int], ...] = ()
+    header_versions: HeaderVersions = ()
     file: str | None = None
 
     def __hash__(self) -> int:
@@ -189,6 +192,23 @@ class MessageSpec:
         if field.fields:
             return field.fields
         return next((s.fields for s in self.common_structs if s.name == field.struct_name), ())
+
+
+class Entry(NamedTuple):
+    """A definition as known before it is read.
+
+    `module` is Kafka's, for records: their api keys are unique within a module.
+    """
+
+    name: str
+    type: str
+    api_key: int | None
+    valid_versions: Versions
+    flexible_versions: Versions
+    file: str
+    aliases: tuple[str, ...] = ()
+    module: str | None = None
+    header_versions: HeaderVersions = ()
 
 
 # The fields of a definition by path, and a definition with some of its fields changed: what overlays, what-if
@@ -421,29 +441,6 @@ def _uuid(text: str) -> str:
 
 # Which version of a header goes with a version of a request or response (Kafka's ApiMessageType).
 
-if TYPE_CHECKING:
-    HeaderVersions = tuple[tuple[Versions, int], ...]
-
-
-class Headed(Protocol):
-    """The facts about a message that determine its header: of a definition, or of an entry of the catalogue."""
-
-    @property
-    def type(self) -> str:
-        """Its type; only requests and responses have headers."""
-
-    @property
-    def api_key(self) -> int | None:
-        """Its apiKey."""
-
-    @property
-    def flexible_versions(self) -> Versions:
-        """Its flexible versions."""
-
-    @property
-    def header_versions(self) -> HeaderVersions:
-        """Its headerVersions, which go before all else."""
-
 
 def check_version(spec: MessageSpec, version: int | None = None) -> None:
     """Raise InputError if a message does not have a version, or no version at all."""
@@ -453,7 +450,7 @@ def check_version(spec: MessageSpec, version: int | None = None) -> None:
         raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
 
 
-def header_version_of(message: Headed, version: int) -> int | None:
+def header_version_of(message: MessageSpec | Entry, version: int) -> int | None:
     """By its headerVersions (KIP-1313), by Kafka's exceptions, else by whether the version is flexible; None for what
     has no header.
     """

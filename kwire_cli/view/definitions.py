@@ -1,24 +1,20 @@
-"""Definitions, their changes, and the rules that a change breaks."""
+"""Definitions for eyes and programs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.spec.evolution.breaking import RULES, spans
 from kwire_cli.spec.evolution.layout import tagged_at
 from kwire_cli.spec.reading import element_encoding_at, encoding_at
 from kwire_cli.structs.composites import MessageStruct
 from kwire_cli.structs.lengths import ArrayOf, NullableStruct
 from kwire_cli.structs.messages import declare
-from kwire_cli.view.lines import without_control
-from kwire_cli.view.markup import markup_text
 from kwire_cli.view.widths import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.spec.evolution.breaking import Break
     from kwire_cli.spec.model import FieldSpec, MessageSpec
     from kwire_cli.view.lines import Line
 
@@ -198,69 +194,3 @@ def _symbol(name: str, decl: Any) -> str:
         return name
     shown = f"({name})" if decl.compact else f"[{name}]"
     return f"?{shown}" if decl.nullable else shown
-
-
-# Broken compatibility for eyes and for programs: text, and JUnit's XML.
-
-_STYLES = {"wire": "warning", "tagged": "warning", "source": "bytes", "advice": "dim"}
-
-
-def break_lines(found: Sequence[Break]) -> Iterator[Line]:
-    """Each with its place, severity, rule, path and versions; below it what either side does."""
-    for finding in found:
-        place = f"{finding.file}:{finding.line}:{finding.column}" if finding.file else ""
-        what = [
-            (f"{place}: ", "name"),
-            (f"{finding.severity} {finding.rule}", _STYLES[finding.severity]),
-            (f" {_where(finding)}: ", "dim"),
-            (finding.what, ""),
-        ]
-        yield without_control(what)
-        for who, does in _directions(finding):
-            yield [(f"    {who} ", "dim"), (does, "")]
-
-
-def junit_text(found: Sequence[Break], messages: Sequence[str]) -> str:
-    """One test case a message that was compared, with a failure for each of its findings."""
-    by_message: dict[str, list[Break]] = {name: [] for name in messages}
-    for finding in found:
-        by_message.setdefault(finding.message, []).append(finding)
-    out = ['<?xml version="1.0" encoding="UTF-8"?>']
-    out.append(f'<testsuites tests="{len(by_message)}" failures="{len(found)}">')
-    out.append(f'  <testsuite name="kwire breaking" tests="{len(by_message)}" failures="{len(found)}" errors="0">')
-    for name, own in by_message.items():
-        file = f' file="{markup_text(own[0].file)}"' if own and own[0].file else ""
-        out.append(f'    <testcase classname="definitions" name="{markup_text(name)}"{file}>')
-        for finding in own:
-            about = f'type="{markup_text(finding.rule)}" message="{markup_text(_sentence(finding))}"'
-            lines = f"{finding.severity} {finding.rule} {explained(finding)}".split("\n")
-            text = "\n".join(map(markup_text, lines))
-            out.append(f"      <failure {about}>{text}</failure>")
-        out.append("    </testcase>")
-    return "\n".join([*out, "  </testsuite>", "</testsuites>"])
-
-
-def _where(each: Break) -> str:
-    one = len(each.versions) == 1 and each.versions[0].low == each.versions[0].high
-    versions = f" version{'' if one else 's'} {spans(each.versions)}" if each.versions else ""
-    return f"{each.message}{'.' if each.path else ''}{each.path}{versions}"
-
-
-def _sentence(each: Break) -> str:
-    return f"{_where(each)}: {each.what}"
-
-
-def explained(each: Break) -> str:
-    """Return where a rule is broken and how, what either reader does, and the rule: a line each."""
-    does = (f"{who} {what}" for who, what in _directions(each))
-    return "\n".join([_sentence(each), *does, RULES[each.rule].summary])
-
-
-def _directions(each: Break) -> Iterator[tuple[str, str]]:
-    if each.old_reads_new and each.old_reads_new == each.new_reads_old:
-        yield "either reader, of what the other side writes:", each.old_reads_new
-        return
-    if each.old_reads_new:
-        yield "an old reader of what a new writer writes:", each.old_reads_new
-    if each.new_reads_old:
-        yield "a new reader of what an old writer writes:", each.new_reads_old

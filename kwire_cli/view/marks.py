@@ -1,4 +1,8 @@
-"""Findings as marks at lines of files, for code reviews: GitHub's workflow commands, and SARIF 2.1.0."""
+"""Findings of `kwire lint` and `kwire breaking` as marks at lines of files.
+
+Marks are written as text, as compilers and editors have it, as GitHub's workflow commands, as SARIF 2.1.0 and as
+JUnit's XML.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote
 
-from kwire_cli.spec.evolution.breaking import RULES as BREAKING, SEVERITIES
+from kwire_cli.spec.evolution.breaking import RULES as BREAKING, SEVERITIES, spans
 from kwire_cli.spec.evolution.sources import is_revision
 from kwire_cli.spec.kafka import VERSION
 from kwire_cli.spec.rules import ADVICE, RULES
-from kwire_cli.view.definitions import explained
 from kwire_cli.view.lines import escaped_lines
+from kwire_cli.view.markup import markup_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.spec.evolution.breaking import Break
     from kwire_cli.spec.files import Finding
+    from kwire_cli.view.lines import Line
 
 Level = Literal["error", "warning", "note"]
 """Levels of SARIF. GitHub's workflow commands call a note a notice."""
@@ -29,15 +34,34 @@ class Mark(NamedTuple):
     """A finding at a line and column of a file. Both count from 1."""
 
     rule: str
-    level: Level
     severity: str
     """The severity in the words of the command that reports the finding."""
     place: str
     """The message and the field in it."""
-    text: str
+    where: str
+    """The place as people read it, with versions; empty if it is that of the file."""
+    what: str
     file: str | None = None
     line: int | None = None
     column: int | None = None
+    readers: tuple[tuple[str, str], ...] = ()
+    """Readers that fail, and what each does."""
+
+    @property
+    def level(self) -> Level:
+        """The level of SARIF."""
+        return _LEVELS[self.severity]
+
+    @property
+    def sentence(self) -> str:
+        """Where and what is wrong."""
+        return f"{self.where}: {self.what}" if self.where else self.what
+
+    @property
+    def text(self) -> str:
+        """The sentence, what either reader does, and the rule of a break: a line each."""
+        summary = [BREAKING[self.rule].summary] if self.rule in BREAKING else []
+        return "\n".join([self.sentence, *(" ".join(reader) for reader in self.readers), *summary])
 
 
 class Explanation(NamedTuple):
@@ -55,23 +79,35 @@ _LEVELS: dict[str, Level] = {
     "warning": "warning",
     "advice": "note",
 }
+_STYLES: dict[Level, str] = {"error": "warning", "warning": "bytes", "note": "dim"}
 
 
 def break_marks(found: Iterable[Break]) -> Iterator[Mark]:
-    """Yield the marks of breaks. The text of each says what old and new readers do, and gives the rule."""
+    """Yield the marks of breaks."""
     for each in found:
         place = f"{each.message}.{each.path}" if each.path else each.message
-        level, file = _LEVELS[each.severity], _file(each.file)
-        yield Mark(each.rule, level, each.severity, place, explained(each), file, each.line, each.column)
+        one = len(each.versions) == 1 and each.versions[0].low == each.versions[0].high
+        versions = f" version{'' if one else 's'} {spans(each.versions)}" if each.versions else ""
+        at = each.file, each.line, each.column
+        yield Mark(each.rule, each.severity, place, place + versions, each.what, *at, (*_readers(each),))
+
+
+def _readers(each: Break) -> Iterator[tuple[str, str]]:
+    if each.old_reads_new and each.old_reads_new == each.new_reads_old:
+        yield "either reader, of what the other side writes:", each.old_reads_new
+        return
+    if each.old_reads_new:
+        yield "an old reader of what a new writer writes:", each.old_reads_new
+    if each.new_reads_old:
+        yield "a new reader of what an old writer writes:", each.new_reads_old
 
 
 def lint_marks(found: Iterable[Finding]) -> Iterator[Mark]:
     """Yield the marks of findings in definitions."""
     for each in found:
         place = ".".join(filter(None, (Path(each.file or "").stem, each.path)))
-        text = f"{each.path}: {each.message}" if each.path else each.message
-        level = _LEVELS[each.severity]
-        yield Mark(each.rule, level, each.severity, place, text, _file(each.file), each.line, each.column)
+        at = each.file, each.line, each.column
+        yield Mark(each.rule, each.severity, place, each.path or "", each.message, *at)
 
 
 def _file(name: str | None) -> str | None:
@@ -86,6 +122,42 @@ def _file(name: str | None) -> str | None:
     return path.as_posix()
 
 
+# Text, and JUnit's XML with a test case for each message.
+
+
+def mark_lines(marks: Iterable[Mark]) -> Iterator[Line]:
+    """Yield each mark with its place, severity, rule and path; below it what either reader does."""
+    for mark in marks:
+        place = ":".join(str(part) for part in (mark.file, mark.line, mark.column) if part is not None)
+        yield [
+            (f"{place}: " if mark.file else "", "name"),
+            (f"{mark.severity} {mark.rule}", _STYLES[mark.level]),
+            (f" {mark.where}: " if mark.where else " ", "dim"),
+            (mark.what, ""),
+        ]
+        for who, does in mark.readers:
+            yield [(f"    {who} ", "dim"), (does, "")]
+
+
+def junit_text(marks: Sequence[Mark], messages: Sequence[str]) -> str:
+    """Return a test case for each message that was compared, with a failure for each of its marks."""
+    by_message: dict[str, list[Mark]] = {name: [] for name in messages}
+    for mark in marks:
+        by_message.setdefault(mark.place.partition(".")[0], []).append(mark)
+    out = ['<?xml version="1.0" encoding="UTF-8"?>']
+    out.append(f'<testsuites tests="{len(by_message)}" failures="{len(marks)}">')
+    out.append(f'  <testsuite name="kwire breaking" tests="{len(by_message)}" failures="{len(marks)}" errors="0">')
+    for name, own in by_message.items():
+        file = f' file="{markup_text(own[0].file)}"' if own and own[0].file else ""
+        out.append(f'    <testcase classname="definitions" name="{markup_text(name)}"{file}>')
+        for mark in own:
+            about = f'type="{markup_text(mark.rule)}" message="{markup_text(mark.sentence)}"'
+            text = "\n".join(map(markup_text, f"{mark.severity} {mark.rule} {mark.text}".split("\n")))
+            out.append(f"      <failure {about}>{text}</failure>")
+        out.append("    </testcase>")
+    return "\n".join([*out, "  </testsuite>", "</testsuites>"])
+
+
 # GitHub's workflow commands: GitHub shows them at their lines in a pull request.
 
 
@@ -93,7 +165,12 @@ def github_lines(marks: Iterable[Mark]) -> Iterator[str]:
     """Yield a workflow command for each mark: an error, a warning, or a notice."""
     for mark in marks:
         command = "notice" if mark.level == "note" else mark.level
-        about = {"file": mark.file, "line": mark.line, "col": mark.column, "title": f"{mark.rule} ({mark.severity})"}
+        about = {
+            "file": _file(mark.file),
+            "line": mark.line,
+            "col": mark.column,
+            "title": f"{mark.rule} ({mark.severity})",
+        }
         properties = ",".join(f"{key}={escape_command(str(value), ':,')}" for key, value in about.items() if value)
         yield f"::{command} {properties}::{escape_command(f'{mark.severity} {mark.rule} {mark.text}')}"
 
@@ -160,16 +237,15 @@ def _rule(rule: str, level: Level) -> dict[str, Any]:
 def _result(mark: Mark, rules: Sequence[str]) -> dict[str, Any]:
     region = {"startLine": mark.line or 1} | ({"startColumn": mark.column} if mark.column else {})
     location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": mark.place}]}
-    if mark.file:
-        location["physicalLocation"] = {"artifactLocation": {"uri": _uri(mark.file)}, "region": region}
-    first, *_ = mark.text.split("\n", 1)
+    if file := _file(mark.file):
+        location["physicalLocation"] = {"artifactLocation": {"uri": _uri(file)}, "region": region}
     return {
         "ruleId": mark.rule,
         "ruleIndex": rules.index(mark.rule),
         "level": mark.level,
         "message": {"text": mark.text},
         "locations": [location],
-        "partialFingerprints": {"kwire/v1": f"{mark.rule} {mark.place} {first}"},
+        "partialFingerprints": {"kwire/v1": f"{mark.rule} {mark.place} {mark.sentence.partition(chr(10))[0]}"},
     }
 
 

@@ -290,7 +290,7 @@ def test_a_decoded_frame_makes_few_entries():
     script = """
 import gc
 from kwire_cli import read_frames
-from kwire_cli.spec.catalog import Entry
+from kwire_cli.spec.model import Entry
 [frame] = read_frames(bytes.fromhex("0000000d00120000000000070003617070"))
 assert frame.api == "ApiVersions"
 print(sum(isinstance(each, Entry) for each in gc.get_objects()))

@@ -85,5 +85,5 @@ def test_files_are_named_as_the_repository_has_them(name, uri):
 
 def test_a_file_below_the_current_folder_is_named_from_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    [mark] = lint_marks([Finding("TAG_RANGE", "error", "", str(tmp_path / "specs" / "A.json"))])
-    assert mark.file == "specs/A.json"
+    [line] = github_lines(lint_marks([Finding("TAG_RANGE", "error", "", str(tmp_path / "specs" / "A.json"))]))
+    assert line.startswith("::error file=specs/A.json,")

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from kwire_cli.engine.program import Entry
-    from kwire_cli.spec.catalog import Api, Catalog, Entry as Definition
-    from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.spec.catalog import Api, Catalog
+    from kwire_cli.spec.model import Entry as Definition, MessageSpec
     from kwire_cli.structs.records.parts import Bits
 
 CHAPTERS = (

@@ -11,9 +11,8 @@ from kit.messages import damaged, exchanges
 
 import kwire_cli
 from kwire_cli.message.encode import encode_document
-from kwire_cli.spec.catalog import Catalog, Entry
+from kwire_cli.spec.catalog import Catalog
 from kwire_cli.spec.model import FieldSpec, MessageSpec, Versions
-from kwire_cli.spec.overlay import Loaded
 from kwire_cli.view.wireshark.dissector import dissector, lua_text
 
 SHIM = Path(__file__).with_name("shim.lua")
@@ -53,8 +52,7 @@ def test_no_name_of_a_definition_is_run(tmp_path):
         MessageSpec(f"{name}Request", "request", every, every, (FieldSpec(name, "int8", every),), api_key=number)
         for number, name in enumerate(hostile, 900)
     ]
-    entries = [Entry(spec.name, spec.type, spec.api_key, every, every, "") for spec in specs]
-    text = dissector(Catalog(entries, [Loaded(spec) for spec in specs], {}, ""))
+    text = dissector(Catalog({}, specs, {}))
     tables = text[: text.index("do -- numbers")]
     for program in INTERPRETERS:
         lua = tmp_path / "tables.lua"
