@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import click
-
-from kwire_cli.cli.batch_views import VIEWS, BatchSettings
 from kwire_cli.cli.sorting import Order, Ordering, unknown_column
 from kwire_cli.cli.view_inputs import Shown
-from kwire_cli.filter.rows import BatchRow, filter_of, record_rows
+from kwire_cli.filter.rows import BatchRow, record_rows
 from kwire_cli.records.batch import PADDING, deep_faults, has_payloads, visible_payload
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import Reader
-from kwire_cli.records.selection import Selection
 from kwire_cli.view.batch_table import CSV_BATCH, CSV_RECORD, batch_cells, record_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kwire_cli.cli.batch_views import BatchSettings
     from kwire_cli.cli.environment import Environment
     from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.batch import Batch, Record, Source
     from kwire_cli.records.payload_model import Meaning
     from kwire_cli.source.log_inputs import LogFile, LogInput
-    from kwire_cli.source.reading import Reading
     from kwire_cli.view.page.entries import Page
 
 
@@ -265,41 +260,3 @@ class BatchRun:
             self.environment.note(f"kwire: there is no partition of {' or '.join(wanted)}: {there}")
         elif not self.settings.selection.everything and not self.chosen:
             self.environment.note(f"kwire: no batch matches ({self.seen} read)")
-
-
-def among_messages(
-    environment: Environment,
-    page: Page | None,
-    fmt: str,
-    wanted: str | None,
-    *,
-    redaction: Redaction,
-    how: Reading,
-    deep: bool,
-    full: bool,
-    several: bool,
-    limit: int | None,
-    order: Order | None,
-    wide: bool,
-    strict: bool,
-) -> BatchRun:
-    """Return what shows record batches and log files among messages, as `kwire dump` does.
-
-    `wanted` is the filter. Raises FilterError if it is none, and UsageError for a format that batches do not have.
-    """
-    if fmt not in VIEWS:
-        raise click.UsageError(f"--format {fmt} is for packet captures, and these are record batches")
-    settings = BatchSettings(
-        view=VIEWS[fmt],
-        redaction=redaction,
-        how=how,
-        selection=Selection(filter=filter_of(redaction.catalog, wanted, "either") if wanted else None),
-        deep=deep,
-        full=full,
-        several=several,
-        limit=limit,
-        order=order,
-        wide=wide,
-        strict=strict,
-    )
-    return BatchRun(environment, settings, page)

@@ -319,16 +319,21 @@ class _Run:
 
     def _batch_run(self, how: Reading, *, several: bool) -> BatchRun:
         """Return what shows record batches and log files among the inputs, as `kwire dump` does."""
-        from kwire_cli.cli.batches import among_messages  # start-up counts
+        # Only for batches, as start-up counts.
+        from kwire_cli.cli.batch_views import VIEWS as BATCH_VIEWS, BatchSettings
+        from kwire_cli.cli.batches import BatchRun
+        from kwire_cli.filter.rows import filter_of
+        from kwire_cli.records.selection import Selection
 
         options = self.options
-        return among_messages(
-            self.environment,
-            self.page,
-            self.fmt,
-            options.filter,
+        if self.fmt not in BATCH_VIEWS:
+            raise click.UsageError(f"--format {self.fmt} is for packet captures, and these are record batches")
+        wanted = filter_of(options.catalog, options.filter, "either") if options.filter else None
+        settings = BatchSettings(
+            view=BATCH_VIEWS[self.fmt],
             redaction=self.view.redaction,
             how=how,
+            selection=Selection(filter=wanted),
             deep=options.records != "size",
             full=options.full,
             several=several,
@@ -337,6 +342,7 @@ class _Run:
             wide=options.wide,
             strict=options.strict,
         )
+        return BatchRun(self.environment, settings, self.page)
 
     def _show_capture(self, opened: Opened) -> None:
         from kwire_cli.cli.captures import ChosenLines, order_of_lines, refuse_unknown  # start-up counts
