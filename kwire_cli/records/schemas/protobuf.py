@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf import (
     any_pb2,
     api_pb2,
+    descriptor_database,
     descriptor_pb2,
     descriptor_pool,
     duration_pb2,
@@ -32,7 +33,7 @@ from google.protobuf.message import DecodeError
 
 from kwire_cli.errors import InputError, counted
 from kwire_cli.records.schemas.model import UnfitError, Value
-from kwire_cli.records.schemas.plain import DEEPEST, finite
+from kwire_cli.records.schemas.plain import finite
 from kwire_cli.records.schemas.proto_files import compile_proto, imports_of
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ CONFLUENT = {
 """The files that schemas in Confluent's registry import without a reference."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 MOST_INDEXES = 100
+MOST_FILES = 2_000
+"""The most files of a schema with its imports. Protobuf's library crashes if tens of thousands import each other."""
 INT32 = 5
 """The most bytes of a varint of 32 bits."""
 NAME_FIELD = 0x0A
@@ -79,13 +82,17 @@ class Reader:
     """Reader of the messages of one schema."""
 
     def __init__(self, schema: Schema, used: Sequence[tuple[str, Schema]]) -> None:
-        self._pool = descriptor_pool.DescriptorPool()
         files, imported = _files_of(schema, dict(used))
-        _add(self._pool, [*imported, *files], dict(used), schema)
-        self._messages = [message for file in files for message in _ordered(self._pool.FindFileByName(file.name))]
+        self._pool = _pool_of([*imported, *files], schema)
+        try:
+            found = [self._pool.FindFileByName(file.name) for file in files]
+        except (TypeError, KeyError, ValueError) as error:
+            reason = str(error).splitlines()[-1].strip()
+            raise InputError(f"{schema.label} is not a Protobuf schema: {reason}", file=schema.file) from None
+        self._messages = [message for file in found for message in _ordered(file)]
         if not self._messages:
             raise InputError(f"{schema.label} defines no message", file=schema.file)
-        self._main = self._pool.FindFileByName(files[-1].name)
+        self._main = found[-1]
         self._names = {message.full_name: message for message in self._messages}
         self._makers: dict[str, Callable[..., Any]] = {}
 
@@ -190,14 +197,12 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _files_of(schema: Schema, used: dict[str, Schema]) -> tuple[list[Any], list[Any]]:
-    """Return the files of a schema, the main file last, and the files that a .proto file imports."""
-    files = _described(schema)
-    if files is not None:
-        return files, []
+    """Return the files of a schema, the main file last, and the files that they import."""
+    own = _described(schema)
     sources: dict[str, str] = {}
     descriptors: list[Any] = []
-    seen = set(WELL_KNOWN)
-    waiting = imports_of(str(schema.text))
+    seen = {*WELL_KNOWN, *(file.name for file in own or ())}
+    waiting = imports_of(str(schema.text)) if own is None else _imports(own)
     while waiting:
         name = waiting.pop()
         if name in seen:
@@ -207,80 +212,58 @@ def _files_of(schema: Schema, used: dict[str, Schema]) -> tuple[list[Any], list[
         if described is not None:
             described[-1].name = name
             descriptors += described
-            waiting += [other for file in described for other in file.dependency]
+            waiting += _imports(described)
         elif name in used or name in CONFLUENT:
             sources[name] = str(used[name].text) if name in used else CONFLUENT[name]
             waiting += imports_of(sources[name])
-    *imported, main = compile_proto(schema, str(schema.text), sources, descriptors)
-    return [main], [file for file in imported if file.name not in WELL_KNOWN]
+    if own is None:
+        *imported, main = compile_proto(schema, str(schema.text), sources, descriptors)
+        return [main], imported
+    if not sources:
+        return own, descriptors
+    text = "".join(f'import "{file.name}";' for file in own)
+    return own, compile_proto(schema, text, sources, [*descriptors, *own])[:-1]
+
+
+def _imports(files: list[Any]) -> list[str]:
+    return [name for file in files for name in file.dependency]
 
 
 def _described(schema: Schema) -> list[Any] | None:
     """Return the files of a descriptor set or of a base64 descriptor, or None for a .proto file."""
-    if isinstance(schema.text, bytes):
-        return _descriptors(schema.text, schema)
-    text = schema.text.strip()
-    if not _BASE64.fullmatch(text):
-        return None
-    try:
-        return _descriptors(base64.b64decode(text, validate=True), schema)
-    except binascii.Error:
-        return None
-
-
-def _descriptors(data: bytes, schema: Schema) -> list[Any]:
-    for read in (_of_set, _of_file):
+    data = schema.text
+    if isinstance(data, str):
+        if not _BASE64.fullmatch(data.strip()):
+            return None
         try:
-            files = read(data)
+            data = base64.b64decode(data.strip(), validate=True)
+        except binascii.Error:
+            return None
+    for kind in (descriptor_pb2.FileDescriptorSet, descriptor_pb2.FileDescriptorProto):
+        try:
+            read = kind.FromString(data)
         except DecodeError:
             continue
+        files = [read] if isinstance(read, descriptor_pb2.FileDescriptorProto) else list(read.file)
         if files and all(file.name for file in files):
             return files
     raise InputError(f"{schema.label} is not a descriptor set", file=schema.file)
 
 
-def _of_set(data: bytes) -> list[Any]:
-    return list(descriptor_pb2.FileDescriptorSet.FromString(data).file)
-
-
-def _of_file(data: bytes) -> list[Any]:
-    return [descriptor_pb2.FileDescriptorProto.FromString(data)]
-
-
-def _add(pool: Any, files: list[Any], used: dict[str, Schema], schema: Schema) -> None:
-    """Add files to a pool, imported files first."""
-    given = {file.name: file for file in files}
-    added: set[str] = set()
-
-    def add(name: str, above: tuple[str, ...]) -> None:
-        if name in added or name in above:
-            return
-        if len(above) > DEEPEST:
-            raise InputError(f"imports nest more than {DEEPEST} files deep", file=schema.file)
-        if name in given:
-            file = given[name]
-        elif name in WELL_KNOWN:
-            file = descriptor_pb2.FileDescriptorProto.FromString(WELL_KNOWN[name])
-        elif name in used:
-            (*_, file), imported = _files_of(used[name], used)
-            file.name = name
-            given.update((other.name, other) for other in imported)
-        else:
-            raise InputError(
-                f"{schema.label} imports {name}, which is missing: --schemas takes its folder", file=schema.file
-            )
-        for other in file.dependency:
-            add(other, (*above, name))
-        try:
-            pool.Add(file) if hasattr(pool, "Add") else pool.AddSerializedFile(file.SerializeToString())
-            pool.FindFileByName(name)
-        except (TypeError, KeyError, ValueError) as error:
-            reason = str(error).splitlines()[-1].strip()
-            raise InputError(f"{schema.label} is not a Protobuf schema: {reason}", file=schema.file) from None
-        added.add(name)
-
-    for file in files:
-        add(file.name, ())
+def _pool_of(files: list[Any], schema: Schema) -> Any:
+    """Return a pool with these files and Protobuf's own."""
+    by_name = {name: descriptor_pb2.FileDescriptorProto.FromString(data) for name, data in WELL_KNOWN.items()}
+    by_name.update((file.name, file) for file in files)
+    if len(by_name) > MOST_FILES:
+        raise InputError(f"{schema.label} has more than {MOST_FILES} files with its imports", file=schema.file)
+    for name in _imports(files):
+        if name not in by_name:
+            reason = f"{schema.label} imports {name}, which is missing: --schemas takes its folder"
+            raise InputError(reason, file=schema.file)
+    database = descriptor_database.DescriptorDatabase()
+    for file in by_name.values():
+        database.Add(file)
+    return descriptor_pool.DescriptorPool(database)
 
 
 # Messages as JSON.

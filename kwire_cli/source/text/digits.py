@@ -39,9 +39,6 @@ def _lines(text: str) -> list[Chunk]:
     if not text.strip():
         raise MismatchError(0, _EXPECTED)
     text = _without_quotes(text)
-    whole = _unfold(text)
-    if whole is not None:
-        return [whole]
     chunks: list[Chunk] = []
     prefix = re.compile(r"\b0[xX](?=[0-9a-fA-F])|\\x(?=[0-9a-fA-F]{2}(?![0-9a-fA-F]))")
     position, label = 0, None
@@ -75,42 +72,26 @@ def _without_quotes(text: str) -> str:
     return f"{text[:start]} {bare[1:-1]} "
 
 
+_TOKEN = re.compile(r"(?P<mark>0[xX](?=[0-9a-fA-F])|\\x)?+(?P<digits>[0-9a-fA-F]++)|(?P<wrong>[^ \t\f\v,;:-])")
+
+
 def _slow(code: str, position: int) -> bytes:
-    """A line token by token: 0x0 is a byte, and the first character that does not fit is named."""
-    token = re.compile(r"[ \t\f\v,;:\-]*+(?:(0[xX]|\\x)(?=[0-9a-fA-F]))?([0-9a-fA-F]*+)")
+    """Return the bytes of a line token by token: 0x0 is a byte, and the first character that does not fit is named."""
     out = bytearray()
-    at = 0
-    while at < len(code):
-        match = token.match(code, at)
-        if match is None or not match[2]:
-            end = match.end() if match else at
-            if end == len(code):
-                break
-            raise MismatchError(position + end, _EXPECTED)
-        digits = match[2]
-        if match[1] == "\\x" and len(digits) != 2:
-            raise MismatchError(position + match.start(2) + min(len(digits), 2), "expected two hex digits after \\x")
-        if len(digits) == 1 and match[1]:
+    for token in _TOKEN.finditer(code):
+        mark, digits = token["mark"], token["digits"]
+        if token["wrong"]:
+            raise MismatchError(position + token.start(), _EXPECTED)
+        if mark == "\\x" and len(digits) != 2:
+            raise MismatchError(position + token.start() + 2 + min(len(digits), 2), "expected two hex digits after \\x")
+        if len(digits) == 1 and mark:
             digits = f"0{digits}"
         if len(digits) % 2:
-            following = code[match.end() : match.end() + 1]
-            if following and following not in " \t\f\v,;:-\\":
-                raise MismatchError(position + match.end(), _EXPECTED)
-            raise MismatchError(position + match.end() - 1, f"{counted(len(digits), 'digit')} (odd)")
+            if code[token.end() : token.end() + 1].strip(" \t\f\v,;:-\\"):
+                raise MismatchError(position + token.end(), _EXPECTED)
+            raise MismatchError(position + token.end() - 1, f"{counted(len(digits), 'digit')} (odd)")
         out += bytes.fromhex(digits)
-        at = match.end()
     return bytes(out)
-
-
-def _unfold(text: str) -> Chunk | None:
-    """Digits folded at an odd width, which splits a byte between two lines: one chunk; None for any other text."""
-    lines = [line.strip() for line in text.strip().split("\n")]
-    width = len(lines[0])
-    folded = len(lines) > 1 and width % 2 and all(len(line) == width for line in lines[:-1]) and len(lines[-1]) <= width
-    digits = "".join(lines)
-    if not folded or len(digits) % 2 or not re.fullmatch(r"[0-9a-fA-F]++", digits):
-        return None
-    return Chunk(bytes.fromhex(digits), text[: first_visible(text)].count("\n") + 1, None)
 
 
 # Base64, standard or URL-safe, with or without padding, on one line or several.

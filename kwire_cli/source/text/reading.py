@@ -238,8 +238,6 @@ _DECIMALS = re.compile(r"(?=[^#/]*?(?<!\S)(?:-?\d(?:,|\s+=|\s+-?\d)|-?\d{3}(?!\d
 
 _VAGUE = ("expected an offset", "expected a list, a string")
 """The beginnings of reasons that any text may have."""
-_BY_CHANCE = 5
-"""Characters at the beginning of any text that may be hex digits."""
 
 
 def _guess(text: str) -> Input:
@@ -283,12 +281,17 @@ def _guess(text: str) -> Input:
     specific = [
         (form, error)
         for form, error in failures[:-1]
-        if form != "base64" and not error.reason.startswith(_VAGUE) and (form != "hex" or error.offset > _BY_CHANCE)
+        if form != "base64" and not error.reason.startswith(_VAGUE) and (form != "hex" or _is_mostly_hex(text))
     ]
     if specific:
         form, best = max(specific, key=lambda failure: failure[1].offset)
         raise MismatchError(best.offset, f"this is not {form}: {best.reason}; {known}")
     raise MismatchError(WHOLE_TEXT, f"no bytes were recognised in this text; {known}")
+
+
+def _is_mostly_hex(text: str) -> bool:
+    visible = "".join(text[:_SEEN].split())
+    return 10 * sum(character in "0123456789abcdefABCDEF" for character in visible) > 7 * len(visible)
 
 
 def _why(form: str) -> str:

@@ -18,7 +18,7 @@ from kwire_cli.records.schemas.ids import LEAST_UNPACKED, MOST_UNPACKED, told_by
 from kwire_cli.records.schemas.model import Reference, Schema, UnfitError
 from kwire_cli.records.schemas.plain import DEEPEST
 from kwire_cli.records.schemas.proto_files import MAIN
-from kwire_cli.records.schemas.protobuf import Reader
+from kwire_cli.records.schemas.protobuf import MOST_FILES, Reader
 from kwire_cli.records.schemas.redact import FieldRedaction
 from kwire_cli.records.schemas.serdes import FORMATS, WITH_SCHEMA, Rule, Serdes, serde_of
 from kwire_cli.records.schemas.store import SchemaStore
@@ -321,9 +321,9 @@ def test_references_and_imports_that_nest_without_end_are_refused(tmp_path, monk
     chain = [(f"{at}.proto", f'import "{at + 1}.proto"; message M{at} {{}}') for at in range(20_000)]
     with pytest.raises(InputError, match="protoc ended with code"):
         compiled('import "0.proto"; message A {}', chain)
-    files = [descriptor_pb2.FileDescriptorProto(name=f"{at}", dependency=[f"{at + 1}"]) for at in range(last)]
+    files = [descriptor_pb2.FileDescriptorProto(name=f"{at}", dependency=[f"{at + 1}"]) for at in range(50_000)]
     everything = descriptor_pb2.FileDescriptorSet(file=files).SerializeToString()
-    with pytest.raises(InputError, match=f"imports nest more than {DEEPEST} files deep"):
+    with pytest.raises(InputError, match=f"more than {MOST_FILES} files"):
         Reader(Schema("protobuf", everything, "a.desc"), [])
 
 

@@ -30,7 +30,6 @@ def data(text, form="auto"):
         ("hex", "".join(f"\\x{byte:02x}" for byte in FRAME)),
         ("hex", f"0x0000002b 0x00120003 0x{HEX[16:]}"),
         ("hex", f"# size\n0000002b // four bytes\n\n0012 0003 00000000 # key, version, id\n{HEX[24:]}"),
-        ("hex", "\n".join(HEX[at : at + 31] for at in range(0, len(HEX), 31))),
         ("hex", "\ufeff" + HEX),
         ("hex", HEX.encode("utf-16")),
         ("hex", FRAME.hex(" ").replace(" ", "\u00a0")),
