@@ -6,11 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kwire_cli.cli.options import HEX_ROWS
+from kwire_cli.cli.row_files import CellFile, StreamedTable
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Frame
 from kwire_cli.message.redaction import Redaction, note_of_guess
 from kwire_cli.view import json
-from kwire_cli.view.arrow import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -257,41 +257,29 @@ class Table(Columns):
 
     def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
         super().__init__(environment, settings, page)
-        from kwire_cli.view import anomaly_counts, frame_table, widths
+        from kwire_cli.view import anomaly_counts, frame_table
 
-        self._frames, self._widths = frame_table, widths
+        self._frames, self._cells = frame_table, frame_table.columns_of(settings.fields)
         self._counts = anomaly_counts.AnomalyCounts("frame")
-        self._columns = frame_table.columns_of(settings.fields)
-        self._room = None if settings.wide else environment.width
-        self._held: list[list[str]] | None = None
+        room = None if settings.wide else environment.width
+        self._waits = bool(settings.fields or room)
+        self._table = StreamedTable(environment, self._cells, room, waits=self._waits)
 
     def begin_capture(self, *, whole: bool) -> None:
         """Begin a capture. The first rows wait for the others if they say how wide columns are."""
-        self._held = []
-        if not whole or not (self.settings.fields or self._room):
-            self._head(whole=False)
-
-    def _head(self, *, whole: bool) -> None:
-        """Write the heading and the rows that wait, which are all rows if `whole`."""
-        rows, self._held = self._held or [], None
-        whole = whole and bool(rows) and not self.settings.fields
-        self._layout = self._widths.layout(self._columns, rows, self._room, whole=whole)
-        self.environment.write_lines([self._layout.heading(), *map(self._layout.row, rows)], folded=False)
+        if not (whole and self._waits):
+            self._table.write(whole=False)
 
     def line(self, line: Captured) -> None:
         """Show a line of a capture."""
-        cells = self._frames.cells(self._row(line, self.redaction), self._columns, self._counts, self.remark)
-        if self._held is None:
-            self.environment.write_lines([self._layout.row(cells)], folded=False)
-            return
-        self._held.append(cells)
-        if len(self._held) == self._widths.HELD:
-            self._head(whole=False)
+        row = self._row(line, self.redaction)
+        self._table.add(self._frames.cells(row, self._cells, self._counts, self.remark))
 
     def end_capture(self) -> None:
         """Show the rows that wait."""
-        if self._held is not None:
-            self._head(whole=True)
+        if self._table.layout is None:
+            self._table.write(whole=not self.settings.fields)
+        self._table.end()
 
     def end(self) -> None:
         """Note how many rows have anomalies."""
@@ -303,6 +291,8 @@ class Table(Columns):
 class Csv(Columns):
     """Rows of csv, below one heading for all inputs."""
 
+    FORM: ClassVar[str] = "csv"
+
     @property
     def raw_records(self) -> bool:
         """Return whether a column may have records: one for each field of a message has."""
@@ -312,47 +302,39 @@ class Csv(Columns):
         super().__init__(environment, settings, page)
         if settings.labelled and not settings.fields:
             self.columns = ("capture_point", "file", *self.columns)
-        self._headed = False
+        self._out = CellFile(environment, self.FORM)
 
     def begin_capture(self, *, whole: bool) -> None:
         """Begin a capture, whole or not."""
-        if not self._headed:
-            self.environment.write_csv(self.columns)
-        self._headed = True
+        self._add()
+
+    def _add(self, *rows: list[Any]) -> None:
+        """Write rows, below the columns."""
+        from kwire_cli.cli.column_types import of_captures  # start-up counts
+
+        self._out.head(self.columns, lambda: of_captures(self.columns, self.catalog))
+        for row in rows:
+            self._out.add(row)
 
     def line(self, line: Captured) -> None:
         """Write a line of a capture."""
-        self.environment.write_csv(self.values(line))
+        self._add(self.values(line))
+
+    def end(self) -> None:
+        """Write the end of the file."""
+        self._out.close()
 
 
 class Typed(Csv):
-    """The columns of csv with their types, as one table of a file in one of the formats of `view.arrow`.
-
-    A frame or body without a capture is a row too, without what only a capture tells.
-    """
+    """The columns of csv with their types. A frame or body without a capture is a row too, without times and ends."""
 
     FRAMES = True
-    FORM: ClassVar[str]
-    _rows: Rows | None = None
-
-    def begin_capture(self, *, whole: bool) -> None:
-        """Begin a capture, whole or not."""
-        self._file()
-
-    def _file(self) -> Rows:
-        """Return the file, which is begun when it is asked for."""
-        if self._rows is None:
-            from kwire_cli.cli.column_types import of_captures
-
-            write = self.environment.take_table()
-            self._rows = Rows(write, of_captures(self.columns, self.catalog), self.FORM)
-        return self._rows
 
     def frame(self, frame: Frame) -> None:
         """Write a frame."""
         from kwire_cli.source.kafka.pasted import PastedFrame
 
-        self._file().add(self.values(PastedFrame(frame, self.redaction)))
+        self._add(self.values(PastedFrame(frame, self.redaction)))
 
     def body(self, body: Decoded) -> None:
         """Write a body."""
@@ -365,16 +347,7 @@ class Typed(Csv):
             "api_version": body.version,
             "size": body.size,
         }
-        self._file().add([known.get(name) for name in self.columns])
-
-    def line(self, line: Captured) -> None:
-        """Write a line of a capture."""
-        self._file().add(self.values(line))
-
-    def end(self) -> None:
-        """Write what is left, and the end of the file."""
-        if self._rows is not None:
-            self._rows.close()
+        self._add([known.get(name) for name in self.columns])
 
 
 class Parquet(Typed):
