@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kwire_cli.cli.options import HEX_ROWS
+from kwire_cli.cli.streamed_table import StreamedTable
 from kwire_cli.errors import InputError, counted
 from kwire_cli.records.batch import head_json, note_payloads, record_json
 from kwire_cli.records.gaps import Gap
@@ -19,18 +20,16 @@ from kwire_cli.view.lines import anomaly_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from types import ModuleType
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.sorting import Order
     from kwire_cli.cli.view_inputs import Shown
     from kwire_cli.message.redaction import Redaction
-    from kwire_cli.records.batch import Batch, Hide, Record, Source
+    from kwire_cli.records.batch import Hide, Source
     from kwire_cli.records.reading import Reader
     from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.source.reading import Reading
-    from kwire_cli.view.widths import Layout
 
     Entries = Iterable[dict[str, Any]]
 
@@ -182,13 +181,6 @@ class Hex(View):
         return 0
 
 
-def _tables() -> tuple[ModuleType, ModuleType]:
-    """Return the cells of tables of batches and their widths, which other views do without."""
-    from kwire_cli.view import batch_table, widths
-
-    return batch_table, widths
-
-
 class TableView(View):
     """A line of a table for each batch; with `deep` for each record."""
 
@@ -196,60 +188,44 @@ class TableView(View):
 
     def __init__(self, environment: Environment, settings: BatchSettings) -> None:
         super().__init__(environment, settings)
-        self._rows, self._widths = _tables()
-        self._columns = self._rows.table_columns(deep=self.deep)
-        self._room = None if settings.wide else environment.width
-        self._layout: Layout | None = None
-        self._held: list[tuple[str, ...]] = []
+        from kwire_cli.view import batch_table  # most views do without
+
+        self._rows = batch_table
+        room = None if settings.wide else environment.width
+        columns = batch_table.table_columns(deep=self.deep)
+        self._table = StreamedTable(environment, columns, room, waits=room is not None)
         self._counts = AnomalyCounts("batch", "batches")
 
     def begin(self, file: LogFile, source: Source | None = None) -> None:
         """Turn to the next file. Its table has a heading of its own if the file is named above it."""
         if self.settings.several:
-            self._end_table()
+            self._table.end()
         super().begin(file, source)
 
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
         item, batch = shown.item, shown.batch
+        rows = []
         if not self.deep:
-            self._held.append(self._rows.batch_row(item))
+            rows.append(self._rows.batch_row(item))
         elif isinstance(item, Gap):
-            self._held.append(self._rows.gap_row(item, deep=True))
+            rows.append(self._rows.gap_row(item, deep=True))
         if self.deep and batch:
             note_payloads(batch, shown.records or (), shown.notes, self.hide)
-            self._held += self._rows.record_rows(batch, shown.records or (), shown.notes, self.hide)
+            rows += self._rows.record_rows(batch, shown.records or (), shown.notes, self.hide)
         if batch:
             self._counts.add(note.code for note in (*batch.notes, *shown.notes))
-        if self._layout or self._room is None or len(self._held) >= self._widths.HELD:
-            self._write(whole=False)
-
-    def _write(self, *, whole: bool) -> None:
-        """Write the rows that wait for the layout; they are all rows if `whole`."""
-        lines = []
-        if self._layout is None:
-            rows = [] if self._room is None else self._held
-            self._layout = self._widths.layout(self._columns, rows, self._room, whole=whole)
-            lines.append(self._layout.heading())
-        lines += map(self._layout.row, self._held)
-        self._held = []
-        self.environment.write_lines(lines, folded=False)
+        self._table.add(*rows)
 
     def show_entries(self, contents: Contents[Any], data: bytes, entries: Entries) -> None:
         """Show entries of a file as a table of their own."""
-        self._end_table()
-        self.environment.write_lines(_logs().table_lines(contents, entries, self._room), folded=False)
+        self._table.end()
+        self.environment.write_lines(_logs().table_lines(contents, entries, self._table.room), folded=False)
         self.environment.write_lines(anomaly_lines(contents.anomalies))
-
-    def _end_table(self) -> None:
-        """Write the rows that wait. Further rows are a table of their own."""
-        if self._held:
-            self._write(whole=self._layout is None)
-        self._layout = None
 
     def end(self) -> None:
         """Write the rows that wait, and note how many batches have anomalies."""
-        self._end_table()
+        self._table.end()
         if self._counts.rows:
             self.environment.note(self._counts.text())
 
@@ -274,12 +250,12 @@ class ForPrograms(View):
 class CsvView(ForPrograms):
     """Cells, under a line of their columns whenever these change."""
 
-    columns: tuple[str, ...] = ()
-
     def __init__(self, environment: Environment, settings: BatchSettings) -> None:
         super().__init__(environment, settings)
-        self._cells, _ = _tables()
-        self._record_cells: Callable[[Batch, Record, Hide | None], list[Any]] = self._cells.record_cells
+        from kwire_cli.view import batch_table  # most views do without
+
+        self._cells = batch_table
+        self._columns: tuple[str, ...] = ()
 
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
@@ -289,27 +265,25 @@ class CsvView(ForPrograms):
             rows = [cells.batch_cells(item)]
         else:
             rows = [cells.gap_cells(item)] if isinstance(item, Gap) else []
-            rows += [self._record_cells(batch, record, self.hide) for _, record in shown.records or ()] if batch else []
+            rows += [cells.record_cells(batch, record, self.hide) for _, record in shown.records or ()] if batch else []
         for row in rows:
-            self._write([*self.label.values(), *row])
+            self.environment.write_csv([*self.label.values(), *row])
 
     def write_entries(self, contents: Contents[Any], entries: Entries) -> None:
         """Write these entries of a file."""
         logs = _logs()
-        self._head((*self.label, *logs.csv_columns(contents)))
+        self._head(logs.csv_columns(contents))
         for entry in entries:
-            self._write([*self.label.values(), *logs.csv_cells(contents, entry)])
-
-    def _write(self, row: list[Any]) -> None:
-        self.environment.write_csv(row)
+            self.environment.write_csv([*self.label.values(), *logs.csv_cells(contents, entry)])
 
     def _head_of_batches(self) -> None:
-        self._head((*self.label, *(self._cells.CSV_RECORD if self.deep else self._cells.CSV_BATCH)))
+        self._head(self._cells.CSV_RECORD if self.deep else self._cells.CSV_BATCH)
 
     def _head(self, columns: tuple[str, ...]) -> None:
-        if columns != self.columns:
+        columns = (*self.label, *columns)
+        if columns != self._columns:
             self.environment.write_csv(columns)
-            self.columns = columns
+            self._columns = columns
 
 
 class Json(View):

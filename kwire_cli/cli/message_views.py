@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kwire_cli.cli.options import HEX_ROWS
+from kwire_cli.cli.streamed_table import StreamedTable
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Frame
 from kwire_cli.message.redaction import Redaction, note_of_guess
@@ -253,41 +254,29 @@ class Table(Columns):
 
     def __init__(self, environment: Environment, settings: MessageSettings) -> None:
         super().__init__(environment, settings)
-        from kwire_cli.view import anomaly_counts, frame_table, widths
+        from kwire_cli.view import anomaly_counts, frame_table
 
-        self._frames, self._widths = frame_table, widths
+        self._frames, self._cells = frame_table, frame_table.columns_of(settings.fields)
         self._counts = anomaly_counts.AnomalyCounts("frame")
-        self._columns = frame_table.columns_of(settings.fields)
-        self._room = None if settings.wide else environment.width
-        self._held: list[list[str]] | None = None
+        room = None if settings.wide else environment.width
+        self._waits = bool(settings.fields or room)
+        self._table = StreamedTable(environment, self._cells, room, waits=self._waits)
 
     def begin_capture(self, *, whole: bool) -> None:
         """Begin a capture. The first rows wait for the others if they say how wide columns are."""
-        self._held = []
-        if not whole or not (self.settings.fields or self._room):
-            self._head(whole=False)
-
-    def _head(self, *, whole: bool) -> None:
-        """Write the heading and the rows that wait, which are all rows if `whole`."""
-        rows, self._held = self._held or [], None
-        whole = whole and bool(rows) and not self.settings.fields
-        self._layout = self._widths.layout(self._columns, rows, self._room, whole=whole)
-        self.environment.write_lines([self._layout.heading(), *map(self._layout.row, rows)], folded=False)
+        if not (whole and self._waits):
+            self._table.write(whole=False)
 
     def line(self, line: Captured) -> None:
         """Show a line of a capture."""
-        cells = self._frames.cells(self._row(line, self.redaction), self._columns, self._counts, self.remark)
-        if self._held is None:
-            self.environment.write_lines([self._layout.row(cells)], folded=False)
-            return
-        self._held.append(cells)
-        if len(self._held) == self._widths.HELD:
-            self._head(whole=False)
+        row = self._row(line, self.redaction)
+        self._table.add(self._frames.cells(row, self._cells, self._counts, self.remark))
 
     def end_capture(self) -> None:
         """Show the rows that wait."""
-        if self._held is not None:
-            self._head(whole=True)
+        if self._table.layout is None:
+            self._table.write(whole=not self.settings.fields)
+        self._table.end()
 
     def end(self) -> None:
         """Note how many rows have anomalies."""
@@ -311,10 +300,10 @@ class Csv(Columns):
         self._headed = False
 
     def begin_capture(self, *, whole: bool) -> None:
-        """Begin a capture, whole or not."""
+        """Write the columns, once for all captures."""
         if not self._headed:
             self.environment.write_csv(self.columns)
-        self._headed = True
+            self._headed = True
 
     def line(self, line: Captured) -> None:
         """Write a line of a capture."""

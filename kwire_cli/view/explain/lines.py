@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-# Explanations for eyes: each span with its bytes, the rules that read it and what follows; in short, one line
-# a span.
+# Explanations for display: each span with its bytes, the rules that read it and its consequence; in short, one line a
+# span.
 
 CELLS = 8
 """Bytes of a span that are shown; of longer ones the last place is for an ellipsis."""
@@ -47,14 +47,14 @@ class Shown:
         self.notes: set[str] = set()
 
     def first(self, kind: set[str], key: str) -> bool:
-        """Return whether this is said for the first time. It counts as said from now on."""
+        """Return whether a key is new, and add it."""
         if key in kind:
             return False
         kind.add(key)
         return True
 
     def wrapped(self, text: str, indent: int, widest: int = WIDTH) -> list[str]:
-        """Return a text as lines of at most `widest` characters that fit the terminal behind an indent."""
+        """Return lines of at most `widest` characters that fit the terminal after an indent."""
         width = widest if self.columns is None else max(min(widest, self.columns - indent), _NARROWEST)
         return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
@@ -62,9 +62,7 @@ class Shown:
 def explanation_lines(
     catalog: Catalog, events: Iterable[Event], *, short: bool, shown: Shown | None = None
 ) -> Iterator[Line]:
-    """The lines of an explanation, in which nothing moves a terminal's cursor. `short` leaves out rules, pieces and
-    notes.
-    """
+    """Yield the lines of an explanation without control characters. `short` leaves out rules, pieces and notes."""
     shown = shown or Shown()
     for event in events:
         indent = "  " * event.level
@@ -105,7 +103,7 @@ def _skipped(catalog: Catalog, event: Skipped) -> Line:
 
 
 def cells(step: Step, start: int, end: int) -> str:
-    """The bytes [start, end) of a step in hex, the secret ones as asterisks."""
+    """Return the bytes [start, end) of a step in hex, the secret ones as asterisks."""
     count = end - start if end - start <= CELLS else CELLS - 1
     hidden = next((piece.start for piece in step.pieces if piece.secret), end)
     octets = [
@@ -115,7 +113,7 @@ def cells(step: Step, start: int, end: int) -> str:
 
 
 def _value(catalog: Catalog, step: Step) -> Line:
-    """Return the text of a span: its value, or for counts and the like what they count."""
+    """Return the text of a span: its value, or the number and the noun of a count."""
     row = step.row
     if row is None or step.type == "gap":
         return []
@@ -167,14 +165,14 @@ def _piece(step: Step, piece: Piece, shown: Shown) -> Iterator[Line]:
 
 
 def used(key: str) -> Iterator[str]:
-    """A rule and all that it rests on."""
+    """Yield a rule and all that it rests on."""
     yield key
     for other in RULES[key].uses:
         yield from used(other)
 
 
 def _below(step: Step, shown: Shown, mark: str, text: str, style: str = "dim") -> Iterator[Line]:
-    """Yield a text below the bytes of a step, in lines of a readable length."""
+    """Yield lines of a readable length below the bytes of a step."""
     before = 2 * step.level + _INDENT + len(mark)
     for i, part in enumerate(shown.wrapped(text, before, WIDTH - len(mark))):
         yield [(f"{'':{_INDENT}}{mark if not i or mark == '│ ' else ' ' * len(mark)}{part}", style)]
@@ -184,10 +182,10 @@ def _below(step: Step, shown: Shown, mark: str, text: str, style: str = "dim") -
 
 
 def explanation_objects(catalog: Catalog, events: Iterable[Event], rules: set[str]) -> Iterator[dict[str, Any]]:
-    """An object for each event, told apart by its first key: part, path, skipped, remark, anomaly; `rule` the first
-    time that one is used.
+    """Yield an object for each event. Its first key is part, path, skipped, remark or anomaly; `rule` comes before the
+    first use of a rule.
 
-    `rules` are those that were given before; those given now are added.
+    `rules` are the keys of the rules that were yielded before; new ones are added.
     """
     for event in events:
         if isinstance(event, Step):
@@ -226,7 +224,7 @@ def _step(catalog: Catalog, step: Step) -> dict[str, Any]:
 
 
 def _piece_json(step: Step, piece: Piece) -> dict[str, Any]:
-    """The bytes of records are those of the batches that follow, and are not given twice."""
+    """Return a piece as JSON, without the bytes of records: the batches that follow have them."""
     visible = not piece.secret and piece.rule != "records"
     data = bytes(step.data[piece.start : piece.end]).hex() if visible else None
     return {

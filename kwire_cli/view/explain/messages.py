@@ -45,7 +45,7 @@ INDEX = re.compile(r"\[\d+\]")
 class Look:
     """The extent of an explanation: `every` element or each kind once, and `reading`, how records are read.
 
-    `reading` also says which parts of records are secret. `register` has the names of header keys of the KIP-82 draft.
+    `reading` also knows the secret parts of records. `register` has the names of header keys of the KIP-82 draft.
     """
 
     every: bool
@@ -131,7 +131,7 @@ def _type(message: Any) -> tuple[str, str, int | None]:
 
 
 def _end(frame: Frame, name: str) -> str:
-    """Return what follows because a part has ended."""
+    """Return the consequence of the end of a part."""
     if name == "body":
         further = ": the next one on the connection begins with its own size" * frame.prefixed
         return f"the message ends here, and the frame with it{further}"
@@ -158,7 +158,7 @@ def explain_body(
     name: str = "body",
     last: str = "the message ends here",
 ) -> Iterator[Event]:
-    """Yield the steps of a message, and below its records their batches; `last` is what follows its last field."""
+    """Yield the steps of a message, and below its records their batches; `last` is the consequence of its end."""
     yield from _message(body_part(look.extent, name, body, hidden), look, 0, last)
 
 
@@ -193,7 +193,7 @@ def _inside(row: Row, look: Look, level: int) -> Iterator[Event]:
 
 
 def _prefix(part: Part, look: Look, level: int) -> Iterator[Event]:
-    """Yield the prefix before the message in a payload, which says which message it is."""
+    """Yield the prefix before the message in a payload, which identifies the message."""
     assert part.body  # noqa: S101 - for the type checker
     assert part.payload  # noqa: S101 - as above
     first = "the type of the record" if part.payload.type.isdecimal() else "the version of what follows"
@@ -206,12 +206,12 @@ def _prefix(part: Part, look: Look, level: int) -> Iterator[Event]:
             return
 
 
-# Record sets: batches and messages of all formats byte by byte, what is packed in them, and what Kafka's own records
-# mean.
+# Record sets: batches and messages of all formats byte by byte, their compressed records, and the meaning of Kafka's
+# own records.
 
 
 def explain_items(items: Iterable[Batch | Gap], look: Look, source: Source) -> Iterator[Event]:
-    """Yield the batches and gaps of a record set that was read from a source, one after the other."""
+    """Yield the batches and gaps of a record set that was read from a source."""
     yield from _items((_item_row(look, item, source) for item in items), look, 0)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The beginning of a part of an outline, such as `RequestHeader version 2`, and how deep it lies in other parts."""
+    """The beginning of a part of an outline, such as `RequestHeader version 2`, and its depth in other parts."""
 
     part: Part
     title: str
@@ -23,7 +23,7 @@ class Heading:
 
 
 class Piece(NamedTuple):
-    """The bytes [start, end) of a field: what they are in it, the key of the rule that reads them, and how it does, in
+    """The bytes [start, end) of a field: their part in it, the key of the rule that reads them, and the working, in
     lines.
 
     Of a `secret` piece only the place is shown.
@@ -42,7 +42,7 @@ class Step:
     """The bytes [start, end), which are one span: a field, a count, a tag, a gap.
 
     `part` and `row` are None if the bytes belong to no layout; offsets count in `data`. `type` is in the words of the
-    protocol guide. `then` is what follows because of these bytes, `next` the path of the step after this one, empty at
+    protocol guide. `then` is the consequence of these bytes, `next` the path of the step after this one, empty at
     the end of the part.
     """
 

@@ -1,7 +1,7 @@
-"""Notes on the fields around messages: those of frames, headers and record formats.
+"""Notes on the fields of frames, headers and record formats, which stand around messages.
 
 A record format also has fields that are more than numbers. `BITS`, `CHECKSUMS` and `SUMS` name them, by format and path
-without indexes; the declarations say which bits there are and what a checksum covers.
+without indexes; the declarations have the bits, and the fields that a checksum covers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pieces of a field: which of its bytes are its length, its value or a tag, the rule of each, and what follows."""
+"""The pieces of a field: its length, its value or a tag, the rule of each, and the consequence of the bytes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from kwire_cli.view.rows import Field
 
     Pieces = tuple[list[Piece], str]
-    """Pieces, and what follows because of their bytes."""
+    """Pieces, and the consequence of their bytes."""
 
 
 def pieces_of(row: Field, register: Register | None = None) -> tuple[tuple[Piece, ...], str]:
-    """Return the pieces of a leaf, which cover its bytes, and what follows because of them.
+    """Return the pieces of a leaf, which cover its bytes, and the consequence of them.
 
     `register` has the names of header keys, which are numbers in the KIP-82 draft.
     """
@@ -85,7 +85,7 @@ def _together(row: Field, raw: bytes, register: Register | None) -> Iterator[str
 
 
 def _checksum_working(row: Field, raw: bytes, rule: str, covers_from: str) -> Iterator[str]:
-    """Yield the stated checksum, and the computed one if all bytes that it covers are there.
+    """Yield the stated checksum, and the computed one if no byte that it covers is missing.
 
     These bytes begin with the field `covers_from`. They end with the struct, or at the checksum if it follows them.
     """

@@ -14,17 +14,13 @@ if TYPE_CHECKING:
     from kwire_cli.engine.program import Node
 
 
-# The rules by which bytes are read, each said once: what is explained is made of these and of the bytes,
-# whatever the message.
+# The rules by which bytes are read, each once: explanations of all messages consist of these and of the bytes.
 #
-# Names in capitals are those of the section Protocol Primitive Types in Kafka's protocol guide, where that
-# has one.
+# Names in capitals come from the section Protocol Primitive Types in Kafka's protocol guide.
 
 
 class Rule(NamedTuple):
-    """A rule: what it is called, what it says, and where that comes from; `uses` are the keys of rules that it rests
-    on.
-    """
+    """A rule: its name, its text, and the source of the text; `uses` are the keys of rules that it rests on."""
 
     name: str
     text: str
@@ -255,11 +251,11 @@ RULES: dict[str, Rule] = {
 # What a field's declaration is called, and which rules read it.
 
 NAMED = 6
-"""Fields of a struct that are named where it is told what an element is."""
+"""Fields of a struct that are named in the text of an element."""
 
 
 def number_rule(decl: Any) -> str:
-    """The rule of a number, boolean or uuid."""
+    """Return the rule of a number, boolean or uuid."""
     if isinstance(decl, FixedInt):
         return decl.kind if decl.kind == decl.wire else "fixed"
     if not isinstance(decl, Varint):
@@ -280,22 +276,22 @@ def _prefix_form(decl: Any) -> str:
 
 
 def length_rule(decl: Any) -> str:
-    """The rule of the length of a string, bytes or records."""
+    """Return the rule of the length of a string, bytes or records."""
     return "length.rest" if isinstance(decl, Rest) else f"length.{_prefix_form(decl)}"
 
 
 def count_rule(decl: ArrayOf) -> str:
-    """The rule of an array's count."""
+    """Return the rule of an array's count."""
     return f"count.{_prefix_form(decl)}"
 
 
 def size_rule(decl: Any) -> str:
-    """The rule of the size of a part of a record format."""
+    """Return the rule of the size of a part of a record format."""
     return f"size.{'int32' if isinstance(decl, FixedInt) else 'varint' if decl.zigzag else 'uvarint'}"
 
 
 def presence_rule(decl: NullableStruct) -> str:
-    """The rule of a presence marker."""
+    """Return the rule of a presence marker."""
     return "presence.uvarint" if decl.tagged else "presence.int8"
 
 
@@ -309,9 +305,7 @@ _MARKERS = {
 
 
 def leaf_type(leaf: Leaf) -> str:
-    """The type of a leaf as the protocol guide calls it: COMPACT_NULLABLE_STRING; what is a part of something says
-    which.
-    """
+    """Return the type of a leaf in the words of the protocol guide, such as COMPACT_NULLABLE_STRING."""
     decl = leaf.decl
     if leaf.kind == "count":
         return f"{'COMPACT_' * decl.compact}ARRAY"
@@ -325,7 +319,7 @@ def leaf_type(leaf: Leaf) -> str:
 
 
 def node_type(node: Node) -> str:
-    """The type of a field: of an array with that of its elements."""
+    """Return the type of a field, of an array with the type of its elements."""
     if isinstance(node, Leaf):
         return leaf_type(node)
     if isinstance(node, Array):
@@ -350,7 +344,7 @@ def element_text(node: Node) -> str:
 
 
 def fields_text(struct: Struct) -> str:
-    """The fields of a struct, the first of them by name and type."""
+    """Return the fields of a struct, the first of them by name and type."""
     texts = [f"{field.name} {node_type(field)}" for field in struct.fields[:NAMED]]
     if len(struct.fields) > NAMED:
         texts.append(f"{len(struct.fields) - NAMED} more")

@@ -61,9 +61,7 @@ class Walk:
         self.odd = sorted(self.odd, key=itemgetter(0))
 
     def steps(self, last: str = "") -> Iterator[Step | Skipped]:
-        """Yield the steps of the part, each with the path of the next one. `last` is what follows because its last
-        field has been read.
-        """
+        """Yield the steps of the part, each with the path of the next one. `last` is the consequence of its end."""
         held: Step | Skipped | None = None
         for step in self._all():
             if isinstance(held, Step):

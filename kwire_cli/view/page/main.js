@@ -9,26 +9,18 @@ let drawn = "";
 
 function collectViews() {
   const answers = { ...D.answers };
-  const take = (name) => {
-    const found = answers[name];
-    delete answers[name];
-    return found;
-  };
   const add = (name, title, show, size) => VIEWS.set(name, { title, show, size });
   const of = (name, title, show, table) => {
-    const answer = take(name);
+    const answer = answers[name];
+    delete answers[name];
     if (answer) add(name, title, (view) => show(view, answer), answer.rows[table]?.length ?? "");
   };
   of("findings", "Findings", showFindings, "findings");
   of("groups", "Groups", showGroups, "groups");
   of("transactions", "Transactions", showTransactions, "transactions");
-  const clients = take("clients");
-  const logs = take("logs");
   if (hasTime && COLUMNS.has("client_id")) add("sequence", "Sequence", showSequence, "");
   if (COUNT) add("frames", "Frames", showRows, number(COUNT));
   if (COUNT && R.values.asked_at) add("costs", "Costs", showCosts, "");
-  if (clients) add("clients", "Clients", (view) => showAnswer(view, clients), "");
-  if (logs) add("logs", "Logs", (view) => showAnswer(view, logs), "");
   for (const [name, answer] of Object.entries(answers)) {
     const title = name.slice(0, 1).toUpperCase() + name.slice(1).replaceAll("-", " ");
     add(name, title, (view) => showAnswer(view, answer), "");
