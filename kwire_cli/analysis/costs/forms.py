@@ -38,32 +38,26 @@ T = TypeVar("T")
 
 @cache
 def widths(kind: str, encoding: str) -> tuple[tuple[int, int, int], ...]:
-    """The ranges of numbers that are written in the same number of bytes: lowest, highest, bytes; ascending, none
-    across 0. Found by writing.
+    """Return the ranges of numbers that are written in the same number of bytes: lowest, highest, bytes.
+
+    They ascend, and no range has numbers on both sides of 0.
     """
     layout = encoded_int(kind, encoding)
-    return (
-        *steps(layout.low, -1, lambda number: written(layout, number)),
-        *steps(max(layout.low, 0), layout.high, lambda n: written(layout, n)),
-    )
+    return *_ranges(layout, layout.low, -1), *_ranges(layout, max(layout.low, 0), layout.high)
 
 
-def written(layout: Any, number: int) -> int:
-    """Return the bytes of a number."""
-    return len(layout.build(number))
-
-
-def steps(low: int, high: int, value_of: Callable[[int], int]) -> Iterator[tuple[int, int, int]]:
-    """The ranges from `low` to `high` within which `value_of` is the same, each with that value; it only rises or only
-    falls.
-    """
+def _ranges(layout: Any, low: int, high: int) -> Iterator[tuple[int, int, int]]:
     while low <= high:
-        value = value_of(low)
-        first, last = low, high
+        size = len(layout.build(low))
+        first = low
+        last = high
         while first < last:
             middle = (first + last + 1) // 2
-            first, last = (middle, last) if value_of(middle) == value else (first, middle - 1)
-        yield low, last, value
+            if len(layout.build(middle)) == size:
+                first = middle
+            else:
+                last = middle - 1
+        yield low, last, size
         low = last + 1
 
 

@@ -214,7 +214,7 @@ def integers(spec: MessageSpec) -> Iterator[tuple[str, FieldSpec]]:
 
 def check_fields(specs: Sequence[MessageSpec], paths: Sequence[str]) -> None:
     """Raise InputError for a path that is not an integer field of any of the messages."""
-    integer_paths = [path for spec in specs for path, _ in integers(spec)]
+    integer_paths = [*dict.fromkeys(path for spec in specs for path, _ in integers(spec))]
     for name in paths:
         if not any(_meant(path, name) for path in integer_paths):
             close = get_close_matches(name, integer_paths, n=3, cutoff=0.4)
