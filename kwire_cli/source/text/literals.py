@@ -8,10 +8,9 @@ to look like source code, so text is never taken for bytes.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from kwire_cli.source.text.digits import read_base64, read_hex
-from kwire_cli.source.text.model import Chunk, MismatchError, Reading, comment_text, first_visible, is_frame
+from kwire_cli.source.text.model import Chunk, MismatchError, Reading, comment_text, first_visible
 
 _SPACE = r"(?:[ \t\n\f\v]|\\\n|//[^\n]*+|\#[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)"
 _QUOTED = (
@@ -40,7 +39,7 @@ _PART = re.compile(
     re.VERBOSE,
 )
 _DECIMALS = re.compile(_NUMBERS)
-_PIECE = re.compile(rf"(?P<space>(?:{_SPACE}|\+)++)|(?P<string>{_STRING})")
+_PIECE = re.compile(rf"(?:{_SPACE}|\+)++|(?P<string>{_STRING})")
 _COMMENT = re.compile(r"//[^\n]*+|#[^\n]*+|/\*[\s\S]*?\*/")
 _COLON = re.compile(r"\s*+:")
 _DECLARES = re.compile(r"\s*+[=\[:]")
@@ -54,22 +53,8 @@ _ESCAPED = re.compile(r"\\[^\s]")
 _SUFFIX = re.compile(r"_?[ui]8$|[uUlL]{1,3}$")
 
 
-class _String(NamedTuple):
-    """A string of source code: its prefix, the text between its quotes at `start`, its line, and the comment before it.
-
-    `apart` says that it begins on another line than the string before.
-    """
-
-    prefix: str
-    body: str
-    start: int
-    line: int
-    comment: str | None
-    apart: bool
-
-
 def read_literals(text: str) -> Reading:
-    """Return a chunk for each literal. Adjacent strings are one chunk, unless each of them is a whole frame."""
+    """Return a chunk for each literal. Adjacent strings are one literal."""
     if _DECIMALS.fullmatch(text):
         line = text.count("\n", 0, first_visible(text)) + 1
         return Reading((Chunk(_numbers(text, 0), line, None),), "numbers of bytes")
@@ -103,16 +88,16 @@ def _chunks(text: str, notes: list[str]) -> list[Chunk]:
             line += here.count("\n")
             continue
         label = name or comment or earlier
-        found: list[Chunk] | None = None
-        if kind == "strings":
-            found = _strings(part, line, label, inside=bool(brackets))
-        elif kind in ("call", "buffer", "numbered", "list"):
-            found = [Chunk(_DATA[kind](here, part.start()), line, label)]
-        if found is not None:
-            chunks += found
+        data: bytes | None = None
+        if kind == "strings" and (here[0] != "\\" or _begins_line(part)):
+            data = _strings(part)
+        elif kind in _DATA:
+            data = _DATA[kind](here, part.start())
+        if data is not None:
+            chunks.append(Chunk(data, line, label))
             name = None
             if kind == "buffer" and "..." in here:
-                notes.append(_cut_buffer(here, line, len(found[0].data)))
+                notes.append(_cut_buffer(here, line, len(data)))
             if kind == "strings" and text.startswith("...", at):
                 notes.append(f"line {line}: the string was cut when it was printed; strace -s 65535 cuts less")
                 at += 3
@@ -124,6 +109,10 @@ def _chunks(text: str, notes: list[str]) -> list[Chunk]:
         earlier, comment = comment, None
         before = here
     return chunks
+
+
+def _begins_line(part: re.Match[str]) -> bool:
+    return not part.string[part.string.rfind("\n", 0, part.start()) + 1 : part.start()].strip()
 
 
 def _is_index(here: str, before: str) -> bool:
@@ -168,65 +157,29 @@ def _comment(space: str) -> str | None:
 # Strings
 
 
-def _strings(part: re.Match[str], line: int, label: str | None, *, inside: bool) -> list[Chunk] | None:
-    """Return the chunks of adjacent strings, or None if they hold text.
-
-    In Python a string on the next line belongs to the one before only inside brackets.
-    """
-    if part[0].startswith("\\") and part.string[part.string.rfind("\n", 0, part.start()) + 1 : part.start()].strip():
-        return None
-    groups: list[list[_String]] = [[]]
-    for string in _split(part, line):
-        if groups[-1] and string.apart and "b" in groups[-1][-1].prefix and not inside:
-            groups.append([])
-        groups[-1].append(string)
-    chunks: list[Chunk] = []
-    for strings in groups:
-        first = strings[0]
-        own = label if strings is groups[0] else first.comment
-        parts = _decoded(strings)
-        if parts is None:
-            return None
-        if len(parts) > 1 and all(map(is_frame, parts)):
-            labels = [own, *(string.comment for string in strings[1:])]
-            chunks += [Chunk(data, one.line, name) for data, one, name in zip(parts, strings, labels, strict=True)]
-        else:
-            chunks.append(Chunk(b"".join(parts), first.line, own))
-    return chunks
-
-
-def _split(part: re.Match[str], line: int) -> list[_String]:
-    strings: list[_String] = []
-    comment, apart = None, False
-    for piece in _PIECE.finditer(part[0]):
-        text = piece[0]
-        if piece.lastgroup == "space":
-            comment = _comment(text)
-            apart = "\n" in text and "+" not in text
-        elif text.startswith("\\"):
-            strings.append(_String("", text.rstrip(), part.start() + piece.start(), line, comment, apart))
-        else:
-            quoted = text.lstrip("bBrR")
-            quotes = 3 if len(quoted) >= 6 and quoted[:3] in ('"""', "'''") else 1
-            start = part.start() + piece.end() - len(quoted) + quotes
-            prefix = text[: -len(quoted)].lower()
-            strings.append(_String(prefix, quoted[quotes:-quotes], start, line, comment, apart))
-        line += text.count("\n")
-    return strings
-
-
-def _decoded(strings: list[_String]) -> list[bytes] | None:
-    """Return the bytes of adjacent strings, or None if they hold text.
+def _strings(part: re.Match[str]) -> bytes | None:
+    """Return the bytes of adjacent strings, or None if they are text.
 
     Strings are bytes if one has an escape or the prefix b, or if all are hex digits.
     """
-    whole = "".join(string.body for string in strings)
-    if not any(string.prefix for string in strings):
-        if _HEX.fullmatch(whole):
-            return [bytes.fromhex(whole)]
-        if not any(_ESCAPED.search(string.body) for string in strings):
+    strings = [_string(piece) for piece in _PIECE.finditer(part[0]) if piece["string"]]
+    bodies = [body for _, body, _ in strings]
+    if not any(prefix for prefix, _, _ in strings):
+        if _HEX.fullmatch("".join(bodies)):
+            return bytes.fromhex("".join(bodies))
+        if not any(map(_ESCAPED.search, bodies)):
             return None
-    return [_bytes_of(string) for string in strings]
+    return b"".join(_bytes_of(prefix, body, part.start() + start) for prefix, body, start in strings)
+
+
+def _string(piece: re.Match[str]) -> tuple[str, str, int]:
+    """Return the prefix of a string, the text between its quotes, and where that text begins."""
+    text = piece[0]
+    if text.startswith("\\"):
+        return "", text.rstrip(), piece.start()
+    quoted = text.lstrip("bBrR")
+    quotes = 3 if len(quoted) >= 6 and quoted[:3] in ('"""', "'''") else 1
+    return text[: -len(quoted)].lower(), quoted[quotes:-quotes], piece.end() - len(quoted) + quotes
 
 
 _DOUBLE = re.compile(r"\\\\x[0-9a-fA-F]{2}|\\\\u00[0-9a-fA-F]{2}")
@@ -238,14 +191,13 @@ _LETTERS = dict(zip("abtnvfr\\'\"e?`/$#", b"\a\b\t\n\v\f\r\\'\"\x1b?`/$#", stric
 _PYTHON = frozenset("abtnvfr\\'\"")
 
 
-def _bytes_of(string: _String) -> bytes:
+def _bytes_of(prefix: str, body: str, start: int) -> bytes:
     r"""Return the bytes of a string, also of one whose escapes are escaped again, as in `"\\x00"` of JSON."""
-    if "r" in string.prefix:
-        return _encoded(string.body, string.start, "ascii")
-    body = string.body
-    if not string.prefix and _DOUBLE.search(body) and not _SINGLE.search(body):
+    if "r" in prefix:
+        return _encoded(body, start, "ascii")
+    if not prefix and _DOUBLE.search(body) and not _SINGLE.search(body):
         body = body.replace("\\\\", "\\")
-    return _unescaped(body, string.start, python="b" in string.prefix)
+    return _unescaped(body, start, python="b" in prefix)
 
 
 def _unescaped(body: str, start: int, *, python: bool = False) -> bytes:

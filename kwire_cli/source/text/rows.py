@@ -193,7 +193,7 @@ class Digits(NamedTuple):
         return self.data[: next((size for size, gutter in self.ends if gutter == column), self.ends[0][0])]
 
 
-_GROUPS = re.compile(r"([0-9a-fA-F]++(?: [0-9a-fA-F]++)*+)([ \t]*+)([^ \t]?)")
+_GROUP = re.compile(r"([0-9a-fA-F]++)([ \t]*+)([^ \t]?)")
 
 
 def digits_of(row: Row, style: Style) -> Digits:
@@ -205,31 +205,26 @@ def digits_of(row: Row, style: Style) -> Digits:
     """
     text = row.text
     at = len(text) - len(text.lstrip())
-    width = style.unit.width if style.unit else 0
-    words = style.unit if style.unit != _BYTES else None
+    unit = style.unit
+    words = unit if unit != _BYTES else None
+    width = unit.width if unit else 0
     out = bytearray()
     ends: list[tuple[int, int]] = []
     wrong = "expected hex digits; two spaces begin the ASCII column"
-    while match := _GROUPS.match(text, at):
-        groups = match[1].split(" ")
-        last = match[3] in ("", "|", ">")
-        wide = len(match[2]) > 1 or match[2] == "\t"
-        width = width or len(groups[0])
-        short = len(groups) - 1 if style.unit is None and (last or wide) and len(groups[-1]) < width else -1
-        if match[3] and not match[2] and not last:
+    while match := _GROUP.match(text, at):
+        group, gap, behind = match.groups()
+        last = behind in ("", "|", ">")
+        wide = len(gap) > 1 or gap == "\t"
+        width = width or len(group)
+        short = unit is None and (last or wide) and len(group) < width
+        if not gap and not last:
             at = match.end(1)
             break
-        malformed = [
-            index
-            for index, group in enumerate(groups)
-            if (len(group) != width and index != short) or (len(group) % 2 and not words)
-        ]
-        if malformed:
-            before = groups[: malformed[0]]
-            at += sum(map(len, before)) + len(before) + min(len(groups[malformed[0]]), width)
-            wrong = f"expected {style.unit or f'a group of {width} hex digits, as the first one'}"
+        if (len(group) != width and not short) or (len(group) % 2 and not words):
+            at += min(len(group), width)
+            wrong = f"expected {unit or f'a group of {width} hex digits, as the first one'}"
             break
-        out += _words(groups, words, row.body + at) if words else bytes.fromhex(match[1])
+        out += _word(group, words, row.body + at) if words else bytes.fromhex(group)
         at = match.start(3)
         if last or (wide and not words):
             ends.append((len(out), at))
@@ -242,16 +237,12 @@ def digits_of(row: Row, style: Style) -> Digits:
     return Digits(bytes(out), tuple(_likeliest(ends, out, text, style)) if len(ends) > 1 else tuple(ends))
 
 
-def _words(groups: list[str], unit: Unit, at: int) -> bytes:
-    out = bytearray()
-    for group in groups:
-        good = len(group) if unit.radix == 16 else len(group) - len(group.lstrip("01234567"))
-        value = int(group, unit.radix) if good == len(group) else 0
-        if good < len(group) or value >> (8 * unit.size):
-            raise MismatchError(at + good % len(group), f"expected {unit}")
-        out += value.to_bytes(unit.size, "little")
-        at += len(group) + 1
-    return bytes(out)
+def _word(group: str, unit: Unit, at: int) -> bytes:
+    good = len(group) if unit.radix == 16 else len(group) - len(group.lstrip("01234567"))
+    value = int(group, unit.radix) if good == len(group) else 0
+    if good < len(group) or value >> (8 * unit.size):
+        raise MismatchError(at + good % len(group), f"expected {unit}")
+    return value.to_bytes(unit.size, "little")
 
 
 def _likeliest(ends: list[tuple[int, int]], data: bytearray, text: str, style: Style) -> list[tuple[int, int]]:
