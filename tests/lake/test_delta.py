@@ -74,7 +74,7 @@ def test_replaced_files_are_removed_from_the_log(lake, whole):
 
 @pytest.mark.slow
 def test_runs_that_are_killed_at_any_moment(tmp_path):
-    """Six of them; then one is left alone. The test of runs that die holds each step, wherever the clock would put it."""
+    """Six of them; then one is left alone. The test of runs that die holds each step."""
     dice, lake = random.Random(1), tmp_path / "lake"
     command = [sys.executable, "-m", "kwire_cli", "export", str(CAPTURES), "-o", str(lake), "--force"]
     run([CAPTURES], tmp_path / "whole")
