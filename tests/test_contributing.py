@@ -104,6 +104,7 @@ def test_an_input_form(copy):
     assert b'"api":"ApiVersions"' in kwire(copy, "decode", "--input", "decimal", "0 0 0 10 0 18 0 0 0 0 0 1 0 0")
 
 
+@pytest.mark.slow
 def test_a_column_of_frames(copy):
     """Its entry is enough for --fields, --filter, SQL over a capture, and lakes."""
     pytest.importorskip("pyarrow")

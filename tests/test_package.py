@@ -12,6 +12,7 @@ import sys
 import tomllib
 import venv
 import zipfile
+from functools import cache
 from importlib.metadata import distribution, distributions
 from pathlib import Path
 
@@ -45,6 +46,7 @@ HEAVY = {
 }  # fmt: skip
 
 
+@cache
 def watched(*arguments):
     done = subprocess.run(
         [sys.executable, "-c", WATCH, *arguments],

@@ -43,7 +43,10 @@ LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)")
 FENCED = re.compile(r"^ *(`{3,}).*?^ *\1$", re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize(("page", "part"), [("model", 0), *(("cookbook", part) for part in range(PARTS))])
+@pytest.mark.parametrize(
+    ("page", "part"),
+    [("model", 0), *(pytest.param("cookbook", part, marks=pytest.mark.slow) for part in range(PARTS))],
+)
 def test_commands_print_what_the_page_says(page, part, updating, monkeypatch):
     """Every so many-th command of the cookbook: it has so many that one process should not have to run all."""
     monkeypatch.chdir(ROOT)

@@ -89,6 +89,7 @@ def test_the_action_reviews_a_pull_request_as_the_page_says(repository, updating
     assert SUMMARY.search(PAGE.read_text("utf-8"))[0] == told
 
 
+@pytest.mark.slow
 def test_traffic_is_read_by_the_definitions_of_before(repository):
     """Apis that kwire does not know have a price too."""
     origin, definitions = repository.parent / "origin", ROOT / "samples" / "definitions"
@@ -130,6 +131,7 @@ def test_what_the_action_lacks_is_an_error(repository, variables, said):
     assert (code, out.startswith("::error::"), said in out) == (2, True, True)
 
 
+@pytest.mark.slow
 def test_the_action_runs_no_python_of_the_checkout(repository, tmp_path):
     ran = tmp_path / "ran"
     for name in ("kwire_cli", "pip", "click", "json", "tarfile"):

@@ -9,6 +9,7 @@ CAPTURES = [SAMPLES / "captures" / "midstream.pcap", SAMPLES / "incidents" / "ro
 QUESTIONS = ("summary", "stats", "clients", "groups")
 
 
+@pytest.mark.slow  # of the same tables: facts/test_filling.py
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_answers_are_the_same(path, monkeypatch):
     answers = [kwire.ask(question, path) for question in QUESTIONS]

@@ -51,6 +51,7 @@ def all_equal(values):
     return all(value == values[0] for value in values)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_all_say_the_same_of_real_logs():
     folders = [part.path for name in REAL.iterdir() for part in walk(name).partitions]

@@ -26,6 +26,7 @@ def test_packed_logs_and_standard_input_give_the_same(tmp_path, pack):
     assert kwire("clients", packed).out == kwire("clients", LOG).out == kwire("clients", stdin=LOG.read_bytes()).out
 
 
+@pytest.mark.slow
 def test_times_without_a_zone_stay_so_in_every_report_on_every_machine(monkeypatch, tmp_path):
     zoned = tmp_path / "zoned.log"
     zoned.write_bytes(re.sub(rb"(?m)^\[([^\]]+)\]", rb"[\1Z]", LOG.read_bytes()))

@@ -1,10 +1,7 @@
 """The compiled kernel against the kernel, message by message: all golden bodies, all samples, and mutations of them."""
 
-import os
 import random
 import stat
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -129,17 +126,3 @@ def test_without_a_folder_nothing_is_kept(tmp_path, monkeypatch):
     out = np.zeros(1, np.int64)
     c.compiled.__wrapped__(numba_loops.fixed_numbers)(c.octets(b"\xff\xfe"), np.zeros(1, np.int64), 2, True, out)
     assert out[0] == -2
-
-
-def test_a_second_process_finds_the_machine_code(tmp_path):
-    text = (
-        "from kwire_cli.engine import compiled as c, numba_loops as gathers\nimport numpy as np\nout = np.zeros(1, "
-        "np.int64)\nrun = c.compiled(gathers.varints)\nrun(c.octets(bytes([0x96, 1])), np.zeros(1, np.int64), 32, "
-        "False, out)\nprint(out[0], sum(run.stats.cache_hits.values()))\n"
-    )
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    said = [
-        subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=True).stdout
-        for _ in range(2)
-    ]
-    assert said == ["150 0\n", "150 1\n"]

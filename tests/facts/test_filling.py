@@ -99,6 +99,7 @@ def test_rows_are_the_same(path):
     assert {"frames", "connections"} <= assert_same(path)
 
 
+@pytest.mark.slow
 def test_rows_of_every_message_are_the_same(tmp_path, monkeypatch):
     """Each version of each api many times on a connection of its own, so that frames come in stretches.
 

@@ -7,7 +7,6 @@ import pytest
 from kit import logs
 from kit.commands import kwire as kwire_command
 from kit.logs import b64
-from kit.messages import sample, shared
 from kit.secrets import capture
 
 import kwire_cli as kwire
@@ -41,45 +40,6 @@ def fetched(wire, records, topic=CLUSTER_METADATA_ID):
 def line_of(wire, records, topic=CLUSTER_METADATA_ID):
     """The line of a Fetch response with these records."""
     return wire.lines((0, asked(wire)), (1, fetched(wire, records, topic)))[1]
-
-
-def test_records_are_batches_with_records():
-    rows = [row for row in sample() if any(size for _, size in row.records)]
-    assert rows
-    for row in rows:
-        decoded = kwire.decode(
-            row.body,
-            message=row.message,
-            version=row.version,
-            kafka=row.kafka if row.kafka.startswith("3.9") else None,
-            show_secrets=True,
-        )
-        check(decoded.to_json(), decoded.to_json(records="decoded"))
-
-
-def check(plain, shown):
-    """Everything but records is the same; the items of these cover the bytes."""
-    if isinstance(plain, dict):
-        assert plain.keys() == shown.keys()
-        for key, value in plain.items():
-            if key in {"records", "unalignedRecords"} and isinstance(value, str):
-                assert sum(item["size"] for item in shown[key]) == len(base64.b64decode(value))
-            else:
-                check(value, shown[key])
-    elif isinstance(plain, list):
-        assert len(plain) == len(shown)
-        for one, other in zip(plain, shown, strict=True):
-            check(one, other)
-    else:
-        assert plain == shown
-
-
-@pytest.mark.shared
-def test_records_of_all_golden_bodies():
-    for row in shared():
-        if any(size for _, size in row.records):
-            decoded = kwire.decode(row.body, message=row.message, version=row.version, show_secrets=True)
-            check(decoded.to_json(), decoded.to_json(records="decoded"))
 
 
 def test_records_of_the_metadata_topic_are_decoded_and_their_secrets_hidden(wire):

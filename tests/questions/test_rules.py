@@ -60,6 +60,7 @@ WELL = (
 """Of the captures that docs/findings.md judges those that differ most."""
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("name", WELL)
 def test_no_alarm_where_all_is_well(name):

@@ -53,20 +53,15 @@ def size_of(ledger):
     return sum(row.prefix_bytes + row.value_bytes for row in ledger.rows())
 
 
-def counted_in(path, dimensions):
-    costs = Costs(CATALOG, owners_of(dimensions))
-    capture = Capture(str(path))
-    size = 0
-    for line in traffic(CATALOG, capture, waiting_since=capture.waiting_since):
-        costs.add(line)
-        size += line.seen.size
-    assert costs.size == size
-    return costs
-
-
 def check_capture(path, groupings):
-    for dimensions in groupings:
-        costs = counted_in(path, dimensions)
+    counted = {dimensions: Costs(CATALOG, owners_of(dimensions)) for dimensions in groupings}
+    capture, size = Capture(str(path)), 0
+    for line in traffic(CATALOG, capture, waiting_since=capture.waiting_since):
+        size += line.seen.size
+        for costs in counted.values():
+            costs.add(line)
+    for dimensions, costs in counted.items():
+        assert costs.size == size
         tables, facts = tables_of(costs, [(name,) for name in (*dimensions, "field", "kind")])
         for rows in tables[: len(dimensions) + 2]:
             assert sum(row["bytes"] for row in rows) == facts["bytes"] == costs.size
@@ -98,11 +93,14 @@ def check_body(row):
             costs = Costs(row.catalog, dimensions)
             costs.add(decoded)
             assert size_of(costs.ledger) == costs.size == len(data)
+        rows = kwire.ledger(decoded)
+        own = Counter({cost.path: cost.prefix_bytes + cost.value_bytes for cost in rows})
+        assert (own.total(), len(own)) == (len(data), len(rows))
         if not holds_records(decoded.entry):  # which are opened here
             found = Counter()
             for spent in costs.ledger.rows():
                 found[spent.path] += spent.prefix_bytes + spent.value_bytes
-            assert found == Counter({cost.path: cost.prefix_bytes + cost.value_bytes for cost in kwire.ledger(decoded)})
+            assert found == own
 
 
 @pytest.mark.parametrize("row", sample(), ids=str)

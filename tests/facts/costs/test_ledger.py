@@ -25,15 +25,6 @@ def test_each_field_has_a_row_of_prefixes_and_values():
     ]
 
 
-@pytest.mark.parametrize("row", sample(), ids=str)
-def test_the_rows_add_up_to_the_size(row):
-    for data in (row.body, row.body[: len(row.body) // 2], row.body + b"\1\2"):
-        decoded = decode(row.catalog, data, row.message, row.version)
-        rows = kwire.ledger(decoded)
-        assert sum(cost.prefix_bytes + cost.value_bytes for cost in rows) == len(data)
-        assert len({cost.path for cost in rows}) == len(rows)
-
-
 def test_what_was_not_decoded_is_a_row_named_gap():
     assert kwire.ledger(kwire.decode(BODY[:7], message="ApiVersionsResponse", version=3))[-1] == Row("gap", 0, 0, 1)
     assert kwire.ledger(kwire.decode(BODY[:6], message="ApiVersionsResponse", version=3))[-1] == Row("gap", 0, 1, 1)

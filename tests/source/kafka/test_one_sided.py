@@ -29,10 +29,14 @@ def identities(lines):
     return Counter((line.src, line.dst, bytes(line.seen.data)) for line in lines)
 
 
-def left_alone(path, kind):
-    """Cut a capture down to the side that sends frames of a kind, without SYNs, and count as COUNTS says."""
+def left_alone(path):
+    """Cut a capture down to the side that sends frames of a kind, without SYNs, and count as COUNTS says, by kind."""
     segments = list(Segments()(packets(path)))
     whole = lines_of(segments)
+    return {kind: counted(segments, whole, kind) for kind in ("request", "response")}
+
+
+def counted(segments, whole, kind):
     expected = identities(line for line in whole if line.kind == kind and not line.seen.missing)
     tokens = identities(line for line in whole if line.kind == "sasl-token")
     sides = {(line.src, line.dst) for line in whole if line.kind == kind}
@@ -41,19 +45,25 @@ def left_alone(path, kind):
     )
     framed = identities(line for line in found if line.is_frame)
     of_kind = identities(line for line in found if line.kind == kind)
-    counted = (expected, framed & expected, of_kind & expected, framed - expected - tokens)
-    return Counter({name: each.total() for name, each in zip(COUNTS, counted, strict=True)})
+    found = (expected, framed & expected, of_kind & expected, framed - expected - tokens)
+    return Counter({name: each.total() for name, each in zip(COUNTS, found, strict=True)})
 
 
-@pytest.mark.parametrize("kind", ["request", "response"])
-def test_either_side_alone_is_framed_as_the_whole(kind):
-    total = Counter()
-    for path in sorted((ROOT / "samples" / "captures").iterdir()):
-        if not path.name.startswith("not-kafka"):
-            total += left_alone(path, kind)
-    assert total["frames"] > 50
-    assert total["frames"] == total["framed"] == total["of their kind"]
-    assert not total["other bytes"]
+def totals(paths):
+    """The counts of all these captures, by kind."""
+    sums = {}
+    for path in paths:
+        for kind, counts in left_alone(path).items():
+            sums.setdefault(kind, Counter(dict.fromkeys(COUNTS, 0))).update(counts)
+    return sums
+
+
+def test_either_side_alone_is_framed_as_the_whole():
+    paths = (ROOT / "samples" / "captures").iterdir()
+    for total in totals(path for path in paths if not path.name.startswith("not-kafka")).values():
+        assert total["frames"] > 50
+        assert total["frames"] == total["framed"] == total["of their kind"]
+        assert not total["other bytes"]
 
 
 @pytest.mark.slow
@@ -61,10 +71,7 @@ def test_either_side_alone_is_framed_as_the_whole(kind):
 def test_one_side_of_all_real_captures():
     page = (ROOT / "docs" / "evidence" / "conformance.md").read_text("utf-8")
     listed = dict(re.findall(r"^\| (request|response)s, now \| ([\d, |]+) \|$", page, re.MULTILINE))
-    for kind in ("request", "response"):
-        total = Counter(dict.fromkeys(COUNTS, 0))
-        for path in sorted((SHARED / "real" / "own" / "captures").glob("*/capture.pcap*")):
-            total.update(left_alone(path, kind))
+    for kind, total in totals((SHARED / "real" / "own" / "captures").glob("*/capture.pcap*")).items():
         assert [int(number.replace(",", "")) for number in listed[kind].split(" | ")] == [
             total[name] for name in COUNTS
         ]

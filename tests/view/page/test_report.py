@@ -5,7 +5,7 @@ import re
 
 import pytest
 from kit.commands import ROOT, json_of, kwire
-from kit.views import bytes_of, column, data_of, elements_of, in_order, nodes_of, uncovered
+from kit.views import Elements, bytes_of, column, data_of, in_order, nodes_of, page_data, uncovered
 
 from kwire_cli.view.page import report as report_page
 from kwire_cli.view.page.details import Details
@@ -20,10 +20,15 @@ def _from_the_root(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def data():
+def page():
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
-        return data_of("report", CAPTURE)
+        return kwire("report", CAPTURE).out
+
+
+@pytest.fixture(scope="module")
+def data(page):
+    return page_data(page)
 
 
 def test_counts_and_percentiles_are_those_of_the_other_commands(data):
@@ -49,11 +54,11 @@ def test_rows_of_a_view_are_those_of_its_command(data, view, command):
     assert rows == {name: tables[name] for name in rows}
 
 
-def test_the_verdict_is_the_most_important_finding(data):
+def test_the_verdict_is_the_most_important_finding(page, data):
     first = data["answers"]["findings"]["rows"]["findings"][0]
     assert data["verdict"]["level"] == first["severity"] == "error"
     assert first["text"] in data["verdict"]["text"]
-    assert elements_of("report", CAPTURE).title == f"rebalancing.pcap: {data['verdict']['text']}"
+    assert Elements(page).title == f"rebalancing.pcap: {data['verdict']['text']}"
     assert data_of("report", "samples/captures/midstream.pcap")["verdict"]["level"] == "good"
 
 
@@ -70,8 +75,8 @@ def test_every_frame_is_in_one_row_with_its_fields_and_bytes(data):
     assert {uncovered(entry) for entry in data["entries"]} == {0}
 
 
-def test_spans_are_rebalances_transactions_and_stops():
-    spans = data_of("report", CAPTURE)["spans"]
+def test_spans_are_rebalances_transactions_and_stops(data):
+    spans = data["spans"]
     assert [span["kind"] for span in spans] == ["rebalance"] * 6
     assert all(span["from"] < span["to"] for span in spans)
     transactions = data_of("report", TRANSACTIONS)
@@ -83,11 +88,12 @@ def test_spans_are_rebalances_transactions_and_stops():
 
 def test_a_page_says_what_it_has_no_room_for_and_its_command_shows_the_rest(monkeypatch, data):
     monkeypatch.setattr(report_page, "MOST_ROW_BYTES", 6000)
-    first = data_of("report", CAPTURE)
+    text = kwire("report", CAPTURE).out
+    first = page_data(text)
     count = first["rows"]["count"]
     assert 0 < count < 166
     assert first["left"]["text"] == f"the first {count} of 166 calls"
-    assert elements_of("report", CAPTURE).title.endswith(f"(the first {count} of 166 calls)")
+    assert Elements(text).title.endswith(f"(the first {count} of 166 calls)")
     assert first["axis"] == data["axis"]  # the axis and the findings are whole
     assert first["answers"]["findings"] == data["answers"]["findings"]
     monkeypatch.undo()

@@ -54,7 +54,9 @@ def hold(lua, path):
     return frames, fields
 
 
-@pytest.mark.parametrize("name", [*TALKS, *(f"incidents/{name}.pcap" for name in INCIDENTS)])
+@pytest.mark.parametrize(
+    "name", [*TALKS, *(pytest.param(f"incidents/{name}.pcap", marks=pytest.mark.slow) for name in INCIDENTS)]
+)
 def test_values_are_those_of_kwire(lua, name):
     frames, fields = hold(lua, SAMPLES / name)
     assert fields > 5 * frames > 0
@@ -202,9 +204,10 @@ def test_no_damage_is_an_error_of_lua(lua, tmp_path, name):
         assert "Lua Error" not in text
 
 
+@pytest.mark.slow
 def test_more_fields_than_wireshark_takes_end_in_a_remark(lua, tmp_path):
     path, topic = tmp_path / "large.pcap", {"errorCode": 3, "name": "t", "isInternal": False, "partitions": []}
-    write_pairs(path, [Wire.request("Metadata", 1), Wire.response("Metadata", 1, topics=[topic] * 120_000)])
+    write_pairs(path, [Wire.request("Metadata", 1), Wire.response("Metadata", 1, topics=[topic] * 70_000)])
     text = peers.run(lua, path, "-O", "kwire", "-Y", "kwire.MetadataResponse")
     assert "(only 250000 of its fields are shown)" in text
     assert "dissector failed" not in text

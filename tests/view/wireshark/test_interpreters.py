@@ -19,6 +19,7 @@ SHIM = Path(__file__).with_name("shim.lua")
 INTERPRETERS = [path for name in ("lua5.2", "lua5.4") if (path := shutil.which(name))]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not INTERPRETERS, reason="no lua5.2 and no lua5.4")
 @pytest.mark.parametrize("harmed", [False, True])
 def test_every_version_of_every_message_is_the_same_in_each_interpreter(tmp_path, harmed):
