@@ -22,7 +22,6 @@ AFTER, EVERY = 2.0, 0.25
 """Seconds until the bar is shown, and between that and the next figures."""
 WIDEST = 30
 """Characters of the name of an input beside the bar."""
-_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "bytes"))
 
 
 class Progress:
@@ -58,7 +57,7 @@ class Progress:
     @property
     def text(self) -> str:
         """Return how many bytes of all inputs were read, as text."""
-        return of_bytes(self.passed, self.total)
+        return f"{self.passed:,} of {self.total:,} bytes" if self.total else f"{self.passed:,} bytes"
 
     def tell(self, label: str, at: int, size: int, unit: str = BYTES) -> None:
         """Take that `at` of `size` bytes of an input were read. `size` is 0 if it is unknown.
@@ -72,7 +71,7 @@ class Progress:
         if now >= self._next:
             self._next = now + EVERY
             if self.is_free():
-                self._draw(now)
+                self._draw()
 
     def done(self) -> None:
         """Take that an input was read to its end, and remove the bar."""
@@ -90,42 +89,16 @@ class Progress:
             self._before += max(self._at, self._size)
         self._label, self._at, self._size = "", 0, 0
 
-    def _draw(self, now: float) -> None:
+    def _draw(self) -> None:
         passed, total = (self.passed, self.total) if self._unit == BYTES else (self._at, self._size)
         if self._bar is None:
-            self._bar = _bar(self._stderr, colour=self._colour)
+            self._bar = _bar(self._stderr, self._unit, colour=self._colour)
+            self._bar.add_task("", total=None)
         name = self._label.rpartition("/")[2]
         [(label, _)] = without_control([(name if len(name) <= WIDEST else f"{name[: WIDEST - 1]}…", "")])
-        if not self._bar.tasks:
-            self._bar.add_task("", amount="")
-        amount = self._amount(passed, total, now - self._begun)
-        task = self._bar.tasks[0].id
-        self._bar.update(task, completed=passed, total=total or None, description=label, amount=amount)
+        self._bar.update(self._bar.tasks[0].id, completed=passed, total=total or None, description=label)
         self._bar.start()
         self._bar.refresh()
-
-    def _amount(self, passed: int, total: int, seconds: float) -> str:
-        if self._unit != BYTES:
-            return f"{passed} of {total} {self._unit}"
-        return f"{of_bytes(passed, total)}, {size_text(int(passed / seconds))}/s" if seconds else ""
-
-
-def of_bytes(passed: int, total: int) -> str:
-    """Return `12.3 of 40.0 MiB`, in the unit of the total; without a total the bytes alone."""
-    if not total:
-        return size_text(passed)
-    unit, name = next((unit, name) for unit, name in _UNITS if total >= unit)
-    return f"{_digits(passed, unit)} of {_digits(total, unit)} {name}"
-
-
-def size_text(size: int) -> str:
-    """Return a size in the largest unit of which it has at least one, such as `1.5 MiB`."""
-    unit, name = next(((unit, name) for unit, name in _UNITS if size >= unit), _UNITS[-1])
-    return f"{_digits(size, unit)} {name}"
-
-
-def _digits(size: int, unit: int) -> str:
-    return str(size) if unit == 1 else f"{size / unit:.1f}"
 
 
 def size_of_inputs(inputs: Sequence[str]) -> int:
@@ -155,20 +128,23 @@ def _files(place: Place) -> Iterable[Place]:
     return logs or files
 
 
-def _bar(stderr: IO[bytes], *, colour: bool) -> Bar:
+def _bar(stderr: IO[bytes], unit: str, *, colour: bool) -> Bar:
     from rich.console import Console  # few runs take so long
-    from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress as Bar,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
 
+    amounts: tuple[Any, ...] = (DownloadColumn(binary_units=True), TransferSpeedColumn())
+    if unit != BYTES:
+        amounts = (TextColumn(f"{{task.completed}} of {{task.total}} {unit}"),)
     file: Any = codecs.getwriter("utf-8")(stderr, "backslashreplace")
     console = Console(file=file, force_terminal=True, no_color=not colour, highlight=False, markup=False)
-    return Bar(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[amount]}", markup=False),
-        TimeRemainingColumn(),
-        console=console,
-        auto_refresh=False,
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    )
+    name = TextColumn("{task.description}", markup=False)
+    columns = (name, BarColumn(), *amounts, TimeRemainingColumn())
+    settings: dict[str, Any] = {"transient": True, "redirect_stdout": False, "redirect_stderr": False}
+    return Bar(*columns, console=console, auto_refresh=False, **settings)

@@ -16,7 +16,7 @@ from kwire_cli.source import capture_inputs, log_inputs, request_log_inputs
 
 CAPTURE = ROOT / "samples/captures/ipv6.pcap"
 SEGMENTS = ROOT / "samples/segments"
-NOTE = re.compile(r"interrupted after [\d.]+ of [\d.]+ \w+; this is what was read so far\n")
+NOTE = re.compile(r"interrupted after [\d,]+ of [\d,]+ bytes; this is what was read so far\n")
 
 
 @pytest.fixture
