@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from kwire_cli.answer import Answer, Block, Note, Row, Table
+from kwire_cli.answer import Answer, Block, Row, Table
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.sorting import MEASURES, Order, Ordering, unknown_column
 from kwire_cli.errors import InputError, without_credentials
 from kwire_cli.stores import exists, location
 from kwire_cli.view.answers import answer_csv, answer_json, answer_jsonl, chosen_table
 from kwire_cli.view.arrow import FORMATS, write_table
-from kwire_cli.view.ladder import DRAWN
+from kwire_cli.view.ladder import ladder_mermaid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kwire_cli.answer import Chart
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.options import Report
 
@@ -131,7 +130,7 @@ _NOT_FOR_EYES = {
     "html": "HTML is for a browser: write it to a file with -o report.html",
     "arrow": "Arrow is for programs: write it to a file with -o report.arrow",
     "parquet": "Parquet is for programs: write it to a file with -o report.parquet",
-    "svg": "SVG is a picture: write it to a file with -o ladder.svg",
+    "svg": "SVG is a picture: write it to a file with -o chart.svg",
     "pcap": "a capture is for Wireshark: write it to a file with -o frames.pcap",
     "pcapng": "a capture is for Wireshark: write it to a file with -o frames.pcapng",
 }
@@ -198,16 +197,18 @@ def _typed(environment: Environment, answer: Answer, options: Report) -> None:
     write_table(environment.write_bytes, table, options.format_for(environment))
 
 
-def _ladder(answer: Answer) -> Chart:
+def _svg(environment: Environment, answer: Answer, _: Report) -> None:
+    from kwire_cli.view.charts import picture_of  # only pictures need it
+
+    for line in picture_of(answer):
+        environment.write(line)
+
+
+def _mermaid(environment: Environment, answer: Answer, _: Report) -> None:
     if (ladder := answer.ladder) is None:
-        notes = "".join(f": {block.text}" for block in answer.blocks if isinstance(block, Note))
+        notes = "".join(f": {note}" for note in answer.notes)
         raise InputError(f"this answer has no ladder to draw{notes}; --format table shows what it has")
-    return ladder
-
-
-def _picture(environment: Environment, answer: Answer, options: Report) -> None:
-    draw = DRAWN[options.format_for(environment)]
-    for line in draw(_ladder(answer)):
+    for line in ladder_mermaid(ladder):
         environment.write(line)
 
 
@@ -220,6 +221,6 @@ WRITERS: dict[str, Callable[[Environment, Answer, Report], None]] = {
     "html": _html,
     "markdown": _markdown,
     **dict.fromkeys(FORMATS, _typed),
-    "svg": _picture,
-    "mermaid": _picture,
+    "svg": _svg,
+    "mermaid": _mermaid,
 }

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
     from kwire_cli.records.codecs import Limits
 
-REPORT_FORMATS = ("table", "json", "jsonl", "csv", "html", "markdown", "parquet", "arrow")
-LADDER_FORMATS = ("svg", "mermaid")
+REPORT_FORMATS = ("table", "json", "jsonl", "csv", "html", "markdown", "svg", "parquet", "arrow")
+LADDER_FORMATS = ("mermaid",)
 """Formats of answers that have a ladder (sequence diagram), beside those of all answers."""
 SUFFIXES = {"md": "markdown", "mmd": "mermaid"}
 """Suffixes of files that are not the name of their format."""
@@ -489,7 +489,7 @@ class LadderReport(Report):
 
     def draws(self, environment: Environment) -> bool:
         """Return whether the format is one that shows the ladder alone."""
-        return self.format_for(environment) in {"text", *LADDER_FORMATS}
+        return self.format_for(environment) in {"text", "svg", *LADDER_FORMATS}
 
     fmt: str | None = option(
         "--format",

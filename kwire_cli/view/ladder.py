@@ -10,7 +10,7 @@ from kwire_cli.view.markup import markup_text
 from kwire_cli.view.widths import cell_width, cut, fold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from kwire_cli.answer import Arrow, Chart, Participant
     from kwire_cli.view.lines import Line
@@ -293,7 +293,3 @@ def mermaid_text(text: str) -> str:
     if _WRAP.match(safe):
         safe = safe.replace(":", "\x00")
     return _PLAIN.sub(lambda match: f"#{58 if match[0] == chr(0) else ord(match[0])};", safe) or "-"
-
-
-DRAWN: dict[str, Callable[[Chart], Iterator[str]]] = {"svg": ladder_svg, "mermaid": ladder_mermaid}
-"""The pictures of a ladder by format, as lines."""

@@ -4,7 +4,7 @@ from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
-from kit.commands import ROOT
+from kit.commands import ROOT, kwire
 
 import kwire_cli
 from kwire_cli.answer import Answer, Chart
@@ -91,3 +91,12 @@ def test_a_ladder_is_drawn_and_nothing_is_an_error():
     assert "JoinGroup" in kwire_cli.sequence(CAPTURE).plot().svg
     with pytest.raises(kwire_cli.InputError, match="this answer has no chart to draw"):
         Answer("empty", [Chart("bars", "none", [])]).plot()
+
+
+def test_commands_write_pictures_by_the_suffix(tmp_path):
+    file = tmp_path / "chart.svg"
+    assert kwire("stats", CAPTURE, "-o", file).code == 0
+    assert file.read_text("utf-8") == f"{kwire_cli.stats(CAPTURE).plot().svg}\n"
+    done = kwire("clients", CAPTURE, "-o", tmp_path / "none.svg")
+    assert done.code == 2
+    assert "this answer has no chart to draw" in done.err
