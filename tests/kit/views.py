@@ -10,10 +10,16 @@ from itertools import pairwise
 
 from jsonschema import Draft202012Validator
 
+import kwire_cli
 from kit.commands import ROOT, kwire
 from kwire_cli.cli.tui import Options, listing_of, views_of
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.records.reading import read_items, source_of
+from kwire_cli.source.logs.files import topic_at
 from kwire_cli.tui.app import Inspector
 from kwire_cli.view.answers import answer_document
+from kwire_cli.view.bounded_outline import of_frame, of_item
+from kwire_cli.view.page.details import entry
 
 # The JSON form of Answers, as tests look into it.
 
@@ -139,9 +145,22 @@ def rows_of(entry):
     return out
 
 
-def entries(*arguments, **streams):
-    """Return the entries of the page that a command writes with --format html."""
-    return data_of(*arguments, "--format", "html", **streams)["entries"]
+def entries(file, *, show_secrets=False):
+    """Return the fields and bytes of each frame or batch of a file, as a page has them."""
+    if file.suffix not in {".hex", ".log", ".checkpoint"}:
+        return data_of("report", file)["entries"]
+    redaction = Redaction(kwire_cli.catalog(), show_secrets=show_secrets)
+    reading = redaction.reading()
+    if file.suffix != ".hex":
+        source = source_of(file, topic=topic_at(file), catalog=redaction.catalog)
+        items = read_items(source)
+        outlines = (of_item(redaction.catalog, item, source, reading, full=False) for item in items)
+    else:
+        outlines = (
+            of_frame(redaction.catalog, frame, redaction.frame(frame), reading, full=False)
+            for frame in kwire_cli.read_frames(file)
+        )
+    return [entry(outline) for outline in outlines]
 
 
 def bytes_of(buffer):
