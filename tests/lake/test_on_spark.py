@@ -110,8 +110,8 @@ def test_results_of_many_tasks_come_in_the_order_of_works(spark, monkeypatch):
     from kwire_cli.spark import export as on_spark
 
     monkeypatch.setattr(on_spark, "FEW", 2)
-    made = on_spark.folded(spark, 200, list, list.extend)
-    assert [number for some in made for number in some] == [*range(200)]
+    made = on_spark.folded(spark, 30, list, list.extend)
+    assert [number for some in made for number in some] == [*range(30)]
     assert on_spark.folded(spark, 0, list, list.extend) == []
 
 

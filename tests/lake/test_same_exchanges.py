@@ -67,23 +67,3 @@ def test_other_brokers_are_added(both):
     _, found = clients(both[0], LOG)
     expected = clients(both[0])[1] | clients(LOG)[1]
     assert found == expected
-
-
-def tables_and_lines(*paths):
-    document = json.loads(kwire("stats", "--format", "json", *paths).out)
-    facts = document["tables"].get("facts", [document["facts"]])
-    rows = {
-        name: [{key: value for key, value in row.items() if key != "of"} for row in document["tables"][name]]
-        for name in ("api", "client", "topic", "broker")
-    }
-    return rows, [row["frames"] for row in facts]
-
-
-def test_statistics_keep_captures_and_request_logs_apart(both):
-    (rows, lines), (first, one), (second, other) = (
-        tables_and_lines(*both),
-        tables_and_lines(both[1]),
-        tables_and_lines(both[0]),
-    )
-    assert rows == {name: first[name] + second[name] for name in rows}
-    assert lines == one + other

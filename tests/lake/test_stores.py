@@ -13,6 +13,7 @@ from kit.commands import kwire
 from kit.lakes import COSTS
 
 from kwire_cli.lake import chosen
+from kwire_cli.lake.export import export
 from kwire_cli.lake.inputs import Input, listed, named_files
 from kwire_cli.lake.logs import log_rows
 from kwire_cli.lake.model import Reading, Wanted
@@ -87,13 +88,18 @@ def below(tree, rows):
 
 
 def test_a_lake_has_the_rows_of_the_same_files_here(spark, trees, tmp_path):
+    """Tasks of Spark read the store, and this process the files: a task writes what a process does (test_on_spark)."""
     from kwire_cli.lake.export import Cut, write_tables
     from kwire_cli.lake.inputs import named_files
     from kwire_cli.spark.export import SparkTasks
 
     def rows(tree, folder):
         paths = [inside(tree, path) for path in ("caps", "logs", "broker")]
-        write_tables(SparkTasks(spark), named_files(paths), folder, Wanted(chosen(None), Reading()), cut=Cut(4000))
+        wanted = Wanted(chosen(None), Reading())
+        if tree is trees[0]:
+            export(paths, folder, wanted)
+        else:
+            write_tables(SparkTasks(spark), named_files(paths), folder, wanted, cut=Cut(4000))
         names = sorted({*snapshot(folder).tables} - {"carried"})
         queries = {name: COSTS if name == "costs" else f"select * exclude (run) from {name}" for name in names}
         with Lake(folder, *queries.values()) as lake:

@@ -93,7 +93,7 @@ def pieces(monkeypatch):
     return read
 
 
-@pytest.mark.parametrize("lengths", [Lengths(0, 1), Lengths(1000, 4000)])
+@pytest.mark.parametrize("lengths", [Lengths(0, 1), pytest.param(Lengths(1000, 4000), marks=pytest.mark.slow)])
 def test_long_connections(both, tmp_path, pieces, lengths):
     """Pieces of connections are read by other tasks: of rotated files, midstream, TLS, with fetch sessions, segments
     that were sent again, and over windows.

@@ -180,7 +180,7 @@ def test_what_is_listed_makes_the_values_of_b(message, version):
     spec = CATALOG.message(message)
     strategy = values(declare(spec, version))
 
-    @examples(60)
+    @examples(30)
     @given(strategy, strategy, st.randoms(use_true_random=False))
     def check(one, two, dice):
         if dice.random() < 0.5:  # two that have much in common

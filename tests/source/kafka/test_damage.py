@@ -39,7 +39,7 @@ CATALOG = kwire_cli.catalog()
 PLACE = {"frame", "time", "packet", "stream", "requestFrame", "latency", "topics"}
 
 # Examples are whole captures: what fails is shown by its seed, and shrinking a seed says nothing.
-SEEDS = examples(25, phases=(Phase.explicit, Phase.generate))
+SEEDS = examples(16, phases=(Phase.explicit, Phase.generate))
 DICE = st.integers(0, 2**32).map(random.Random)
 
 
