@@ -290,8 +290,8 @@ class ClassicReplay(ProtocolReplay):
             client = self._clients.get(member, "")
             known = self.timeline.member(member)
             known.client = known.client or client
-            moved = move._replace(member=member, client=client)
-            self._assign(moved, current.number, assignment, had.get(member, NOTHING))
+            own = move._replace(member=member, client=client)
+            self._assign(own, current.number, assignment, had.get(member, NOTHING))
             had[member] = assignment
         self.timeline.rebalanced(rebalance)
 

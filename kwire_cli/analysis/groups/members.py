@@ -23,7 +23,7 @@ _UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 @dataclass
 class Member:
-    """A member of a group. `first_time` and `last_time` are those of its calls.
+    """A member of a group. `first_time` and `last_time` are the times of its calls.
 
     Requests to leave count only until a member makes other calls, because an admin client may send them.
     """
@@ -50,7 +50,7 @@ class Member:
     has_called: bool = False
     """Whether the member made calls other than requests to leave."""
     reached: tuple[Hashable, int | None] | None = None
-    """The connection and the generation that were noted last, so that heartbeats in it are no news."""
+    """The connection and the generation that were noted last. Heartbeats in it carry no news."""
     is_accepted: bool = True
     """Whether the coordinator took it for a member at any time."""
     is_refused: bool = False
@@ -66,7 +66,8 @@ class Member:
             return None
         if self.first_time is None or self.last_time is None or (is_call and not self.has_called and not is_own):
             self.has_called = is_call
-            self.client, self.host = move.client, move.host
+            self.client = move.client
+            self.host = move.host
             self.first_time = self.last_time = move.time
             return None
         silence = max(move.time - self.last_time, 0.0)
@@ -75,12 +76,12 @@ class Member:
         return silence if move.time >= UNTIMED else None
 
     def see(self, time: float) -> None:
-        """Note a time at which the member was there."""
+        """Extend the times of the member by one at which it was in the group."""
         self.first_time = time if self.first_time is None else min(self.first_time, time)
         self.last_time = time if self.last_time is None else max(self.last_time, time)
 
     def learn(self, move: Move, interval: float | None) -> None:
-        """Note what a move says of the member: of different values the largest."""
+        """Take settings of the member from a move. The largest of different values counts."""
         self.instance_id = max(self.instance_id or "", move.instance or "") or None
         self.interval = max(self.interval or 0.0, interval or 0.0) or None
         self.rebalance_timeout_s = max(self.rebalance_timeout_s or 0.0, move.rebalance_timeout or 0.0) or None

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST_GROUPS = 1 << 12
 """Groups that are kept."""
 MOST_MOVES = 1 << 17
-"""Moves of all groups that are kept, some hundred bytes each: the first ones. Heartbeats without news are none."""
+"""Moves of all groups that are kept, some hundred bytes each: the first ones. Heartbeats without news do not count."""
 MOST_NAMES = 1 << 16
 """Topics whose names are kept."""
 LOGGED = frozenset({"generation", "member", "gone", "epoch", "assigned"})
@@ -44,19 +44,19 @@ MOST_MEMBERS = 1 << 14
 
 @dataclass
 class GroupMoves:
-    """The moves of a group, and its timeline as far as it is known before the replay: members and coordinators."""
+    """The moves of a group, and its timeline before the replay, with members and coordinators."""
 
     timeline: Timeline
     moves: list[Move] = field(default_factory=list)
     connections: dict[Hashable, str] = field(default_factory=dict)
     """The member on each connection: librdkafka forgets its id before the answer that fences it has come."""
     types: set[str] = field(default_factory=set)
-    """Protocols that the group was seen to speak: classic, consumer, share, streams."""
+    """Protocols in accepted calls and in records: classic, consumer, share, streams."""
     refused_types: set[str] = field(default_factory=set)
-    """Protocols of calls that were answered with errors. They tell the protocol if there are no other calls."""
+    """Protocols of calls that were answered with errors. They count only if there are no other calls."""
 
-    def hear(self, call: Call, protocol: str, move: Move) -> Move | None:
-        """Note who is heard of in a move of a call, and return the move with its member; None if it is no news."""
+    def add_call(self, call: Call, protocol: str, move: Move) -> Move | None:
+        """Note the member of a move in a call. Return the move with its member, or None if it has no news."""
         timeline = self.timeline
         if move.kind != "commit":
             (self.refused_types if move.error else self.types).add(protocol)
@@ -98,7 +98,7 @@ class GroupReplay:
         """Take one of the calls of QUERY, in the order of time."""
         protocol = HEARTBEATS.get(call.api) or ("share" if call.api in SHARES else "classic")
         for name, move in moves_of(call):
-            if (group := self._group(name)) and (news := group.hear(call, protocol, move)):
+            if (group := self._group(name)) and (news := group.add_call(call, protocol, move)):
                 self._keep(group, news)
 
     def log_item(self, item: LogItem) -> None:
@@ -152,7 +152,8 @@ def replay(group: GroupMoves, topics: Mapping[str, str]) -> Timeline:
         if not part:
             continue
         if timeline.rebalances and not logged:
-            timeline.rebalances, timeline.assigned = [], []
+            timeline.rebalances = []
+            timeline.assigned = []
             timeline.events = [event for event in timeline.events if event.kind not in {"rebalance", "assignment"}]
         if not logged:
             for member in heard:

@@ -134,7 +134,7 @@ class Image(State):
         held = {} if self.held is None else {"openTransactionRecords": len(self.held)}
         if cluster := self.cluster | held:
             yield "cluster", cluster
-        for table in ("voters", "features", "acls"):
+        for table in ("voters", "features", "acls", "quotas"):
             yield from ((table, row) for row in self.tables[table].values())
         for table in ("scramUsers", "delegationTokens"):
             for payload in self.tables[table].values():
@@ -151,9 +151,6 @@ class Image(State):
             for payload in configs.values():
                 data = _hidden(payload, hide)
                 yield "configs", {**place, "name": data["name"], "value": data["value"]}
-        for entity, values in self.tables["quotas"].items():
-            for name, value in values.items():
-                yield "quotas", {"entity": dict(entity), "name": name, "value": value}
 
     def _node(self, kind: str, row: Row) -> Iterator[Named]:
         """Yield the rows of a broker or controller. Kafka writes features and endpoints in no order."""
@@ -312,10 +309,11 @@ def _config(image: Image, payload: RecordPayload, data: Row) -> None:
 
 def _quota(image: Image, _: RecordPayload, data: Row) -> bool:
     pairs = {part["entityType"]: part["entityName"] for part in data["entity"]}
-    values = image.tables["quotas"].setdefault(tuple(sorted(pairs.items())), {})
+    entity = tuple(sorted(pairs.items()))
+    quotas = image.tables["quotas"]
     if data["remove"]:
-        return values.pop(data["key"], None) is not None
-    values[data["key"]] = data["value"]
+        return quotas.pop((entity, data["key"]), None) is not None
+    quotas[entity, data["key"]] = {"entity": dict(entity), "name": data["key"], "value": data["value"]}
     return True
 
 

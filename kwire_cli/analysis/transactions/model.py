@@ -41,7 +41,7 @@ a record of `__transaction_state`; `records` and `marker` are those of a partiti
 
 
 Written = Counter[str]
-"""Counts of what was written to a partition: batches, records, bytes."""
+"""Counts of the batches, records and bytes of a partition."""
 
 
 @dataclass(slots=True)
@@ -163,7 +163,9 @@ class Piece:
         self.first = self.first if self.first >= 0 else later.first
         self.begin = self.begin if self.begin is not None else later.begin
         self.written.update(later.written)
-        self.result, self.marker, self.marked = later.result, later.marker, later.marked
+        self.result = later.result
+        self.marker = later.marker
+        self.marked = later.marked
         self.marker_epoch = later.marker_epoch
 
 
@@ -171,8 +173,8 @@ class Piece:
 class Transaction:
     """A transaction. Its fields and properties have the names of the columns in `transactions/tables`.
 
-    `began` is None if it began before the input. `decided` is when its end was asked for or written, which orders
-    transactions of one producer; `ended` is when the client was told. `ended_by` says who ended it: `client`,
+    `began` is None if it began before the input. `decided` is the time of the request for its end, or of the record,
+    which orders transactions of one producer; `ended` is the time of the answer to the client. `ended_by` is `client`,
     `coordinator` (a timeout or an operator) or `initProducerId` (another or a new instance).
     """
 
@@ -184,20 +186,20 @@ class Transaction:
     ended: float | None = None
     result: str = OPEN
     written: dict[str, Written] = field(default_factory=dict)
-    """What was written to each partition."""
+    """Counts by partition."""
     groups: dict[str, None] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=Counter)
     clients: dict[str, None] = field(default_factory=dict)
     ended_by: str = ""
     timeout_s: float | None = None
     added: set[str] = field(default_factory=set)
-    """Partitions that the coordinator was told of."""
+    """Partitions that the coordinator knows."""
     marked: set[str] = field(default_factory=set)
     """Partitions whose marker was seen."""
     is_from_beginning: bool = False
-    """Whether the producer's InitProducerId was seen, and so all that it said to the coordinator."""
+    """Whether the input has the producer's InitProducerId, and so all of its requests to the coordinator."""
     coordinated: bool = True
-    """Whether the input shows what the coordinator was told."""
+    """Whether the input has requests to the coordinator."""
     places: list[Evidence] = field(default_factory=list)
 
     @property
@@ -226,7 +228,7 @@ class Transaction:
 
     @property
     def name(self) -> str:
-        """The transactional id, or the producer id where that is not known."""
+        """The transactional id, or the producer id if it is not known."""
         return self.transactional_id or f"producer {self.producer_id}"
 
 

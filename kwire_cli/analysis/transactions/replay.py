@@ -34,7 +34,7 @@ class TransactionReplay:
 
     def __init__(self) -> None:
         self.events: list[Event] = []
-        """The events of traffic in the order of their times, those of a client that repeat each other as one."""
+        """The events of traffic in the order of their times. Events of a client that repeat each other are one."""
         self._last: dict[tuple[str | int, str], Event] = {}
         """The last event of each producer by client."""
         self._logs = LogTransactions()
@@ -54,7 +54,8 @@ class TransactionReplay:
     def call(self, call: Call) -> None:
         """Take one of the calls of QUERY, in the order of their requests."""
         for event in events_of(call):
-            name, producer = event.transactional_id, event.producer_id
+            name = event.transactional_id
+            producer = event.producer_id
             if name is not None and producer >= 0 and len(self._named) < MOST_EVENTS:
                 # A producer id has two names only if clusters are mixed.
                 self._named[producer] = min(self._named.get(producer, name), name)
@@ -160,8 +161,16 @@ def _order(event: Event) -> tuple[float, int]:
 def _of_record(record: StateRecord) -> Event:
     detail = record.state + (f": {few(record.partitions)}" if record.partitions else "")
     place = Evidence("", file=record.file, offset=record.offset)
-    name, producer, epoch = record.transactional_id, record.producer_id, record.epoch
-    return Event("state", record.time, None, name, producer, epoch, place, detail=detail)
+    return Event(
+        "state",
+        record.time,
+        None,
+        record.transactional_id,
+        record.producer_id,
+        record.epoch,
+        place,
+        detail=detail,
+    )
 
 
 def _of_piece(partition: str, piece: Piece) -> Iterator[Event]:
