@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kwire_cli.analysis.call import Call
+    from kwire_cli.analysis.transactions.model import What
 
 IMPLICIT_PRODUCE = 12
 """The first version of Produce whose partitions a broker adds to the transaction by itself (KIP-890)."""
@@ -30,24 +31,25 @@ def events_of(call: Call) -> Iterator[Event]:
 
 
 def _init(call: Call) -> Iterator[Event]:
-    name = text(call.request.get("transactionalId"))
-    if name is None:
+    event = _event(call, "initProducerId", {**(call.response or {}), **_named(call)})
+    if event.transactional_id is None:
         return
-    response = call.response or {}
     timeout = whole(call.request.get("transactionTimeoutMs"))
-    producer, epoch = whole(response.get("producerId")), whole(response.get("producerEpoch"))
-    event = _event(call, "initProducerId", name, producer, epoch)
     event.timeout = None if timeout < 0 else timeout / 1000
-    event.detail = f"producer id {producer}, epoch {epoch}" if event.ok and producer >= 0 else ""
+    if event.ok and event.producer_id >= 0:
+        event.detail = f"producer id {event.producer_id}, epoch {event.epoch}"
     yield event
 
 
 def _add_partitions(call: Call) -> Iterator[Event]:
     request, response = call.request, call.response
-    old = text(request.get("v3AndBelowTransactionalId"))
-    if old is not None or request.get("v3AndBelowTopics") is not None:
-        producer, epoch = whole(request.get("v3AndBelowProducerId")), whole(request.get("v3AndBelowProducerEpoch"))
-        event = _event(call, "addPartitions", old, producer, epoch)
+    old = {
+        "transactionalId": request.get("v3AndBelowTransactionalId"),
+        "producerId": request.get("v3AndBelowProducerId"),
+        "producerEpoch": request.get("v3AndBelowProducerEpoch"),
+    }
+    if text(old["transactionalId"]) is not None or request.get("v3AndBelowTopics") is not None:
+        event = _event(call, "addPartitions", old)
         results = parts(response, "resultsByTopicV3AndBelow", "resultsByPartition")
         yield _with_results(event, request, "v3AndBelowTopics", [pair[-2:] for pair in results], call)
         return
@@ -55,14 +57,13 @@ def _add_partitions(call: Call) -> Iterator[Event]:
     for transaction, topic, partition in parts(response, "resultsByTransaction", "topicResults", "resultsByPartition"):
         of_each.setdefault(text(transaction.get("transactionalId")), []).append((topic, partition))
     for (transaction,) in parts(request, "transactions"):
-        name = text(transaction.get("transactionalId"))
-        producer, epoch = whole(transaction.get("producerId")), whole(transaction.get("producerEpoch"))
-        what = "verifyPartitions" if transaction.get("verifyOnly") is True else "addPartitions"
-        event = _event(call, what, name, producer, epoch)
+        event = _event(
+            call, "verifyPartitions" if transaction.get("verifyOnly") is True else "addPartitions", transaction
+        )
         event.by_broker = True
         if not _error(response, "errorCode"):
             event.errors.clear()
-        yield _with_results(event, transaction, "topics", of_each.get(name, []), call)
+        yield _with_results(event, transaction, "topics", of_each.get(event.transactional_id, []), call)
 
 
 def _with_results(event: Event, request: dict[str, Any], topics: str, results: list[Any], call: Call) -> Event:
@@ -85,13 +86,13 @@ def _with_results(event: Event, request: dict[str, Any], topics: str, results: l
 
 
 def _add_offsets(call: Call) -> Iterator[Event]:
-    event = _of_request(call, "addOffsets")
+    event = _event(call, "addOffsets", call.request)
     event.groups = _group(call)
     yield event
 
 
 def _commit_offsets(call: Call) -> Iterator[Event]:
-    event = _of_request(call, "commitOffsets")
+    event = _event(call, "commitOffsets", call.request)
     event.groups = _group(call)
     event.implicit = call.version >= IMPLICIT_OFFSETS
     offsets = [
@@ -103,16 +104,15 @@ def _commit_offsets(call: Call) -> Iterator[Event]:
 
 
 def _end(call: Call) -> Iterator[Event]:
-    event = _of_request(call, "endTransaction")
+    event = _event(call, "endTransaction", call.request)
     event.result = COMMITTED if call.request.get("committed") is True else ABORTED
     yield event
 
 
 def _produce(call: Call) -> Iterator[Event]:
-    name = text(call.request.get("transactionalId"))
-    if name is None:
+    event = _event(call, "produce", _named(call))
+    if event.transactional_id is None:
         return
-    event = _event(call, "produce", name, NO_PRODUCER, NO_PRODUCER)
     event.implicit = call.version >= IMPLICIT_PRODUCE
     for batch in call.batches:
         event.producer_id, event.epoch = batch["producer_id"], batch["producer_epoch"]
@@ -131,9 +131,8 @@ def _markers(call: Call) -> Iterator[Event]:
         if error := _error(partition, "errorCode"):
             failed.setdefault(whole(marker.get("producerId")), Counter())[error] += 1
     for (marker,) in parts(call.request, "markers"):
-        producer, epoch = whole(marker.get("producerId")), whole(marker.get("producerEpoch"))
-        event = _event(call, "writeMarkers", None, producer, epoch)
-        event.errors, event.by_broker = failed.get(producer, Counter()), True
+        event = _event(call, "writeMarkers", marker)
+        event.errors, event.by_broker = failed.get(event.producer_id, Counter()), True
         event.ok = call.response is not None and not event.errors
         event.result = COMMITTED if marker.get("transactionResult") is True else ABORTED
         for (topic,) in parts(marker, "topics"):
@@ -142,18 +141,25 @@ def _markers(call: Call) -> Iterator[Event]:
         yield event
 
 
-def _of_request(call: Call, what: Any) -> Event:
-    request = call.request
-    name, producer = text(request.get("transactionalId")), whole(request.get("producerId"))
-    return _event(call, what, name, producer, whole(request.get("producerEpoch")))
-
-
-def _event(call: Call, what: Any, name: str | None, producer: int, epoch: int) -> Event:
+def _event(call: Call, what: What, ids: dict[str, Any]) -> Event:
+    """Return an event of a call. `ids` has the ids of the transaction: a body, or a part of it."""
     errors = Counter(call.errors)
-    ok = call.response is not None and not errors
     return Event(
-        what, call.asked, call.answered, name, producer, epoch, call.request_place, call.who, errors=errors, ok=ok
+        what,
+        call.asked,
+        call.answered,
+        text(ids.get("transactionalId")),
+        whole(ids.get("producerId")),
+        whole(ids.get("producerEpoch")),
+        call.request_place,
+        call.who,
+        errors=errors,
+        ok=call.response is not None and not errors,
     )
+
+
+def _named(call: Call) -> dict[str, Any]:
+    return {"transactionalId": call.request.get("transactionalId")}
 
 
 def _group(call: Call) -> tuple[str, ...]:
