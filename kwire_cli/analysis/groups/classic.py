@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from kwire_cli.analysis.groups.causes import Cause
-    from kwire_cli.analysis.groups.moves import LoggedMember, Move
+    from kwire_cli.analysis.groups.moves import Move
 
 
 PASSED_OVER = 2
@@ -230,27 +230,26 @@ class ClassicReplay(ProtocolReplay):
         before = self._previous.members if self._previous else set()
         already = current.members
         current.members, current.whole, current.assignor = {*rows}, True, move.assignor
-        current.assignments = {row.member: row.assignment for row in move.listed}
+        current.assignments = {row.member: row.assignment or NOTHING for row in move.listed}
         for row in move.listed:
-            self._list(move, row, current, is_new=row.member not in before | already)
+            self._list(row, current, is_new=row.member not in before | already)
         for gone in sorted((before | already) - {*rows} - {*current.left}):
             current.left[gone] = move.time
             leaves = move._replace(member=gone, client=self._clients.get(gone, ""))
             current.triggers.append(self._leaves(leaves, "leave", LEFT_IN_LOG))
 
-    def _list(self, move: Move, row: LoggedMember, current: Generation, *, is_new: bool) -> None:
+    def _list(self, row: Move, current: Generation, *, is_new: bool) -> None:
         """Take a member of the record of a generation."""
         member = self.timeline.member(row.member)
         member.client, member.host, member.instance_id = row.client, row.host, row.instance
         member.rebalance_timeout_s, member.session_timeout_s = row.rebalance_timeout, row.session_timeout
-        member.see(move.time)
+        member.see(row.time)
         self._clients[row.member] = row.client
         if is_new:
-            member.joined = move.time if member.joined is None else member.joined
-            joins = move._replace(member=row.member, client=row.client, host=row.host)
-            coming = self._join_cause(joins, move.time)
-            self._event(joins, "join", detail=coming.detail)
-            current.triggers.append(Trigger(move.time, coming.cause, coming.text, move.place, row.member, row.client))
+            member.joined = row.time if member.joined is None else member.joined
+            coming = self._join_cause(row, row.time)
+            self._event(row, "join", detail=coming.detail)
+            current.triggers.append(Trigger(row.time, coming.cause, coming.text, row.place, row.member, row.client))
 
     def _complete(self) -> None:
         """End the current generation: it is known what changed."""

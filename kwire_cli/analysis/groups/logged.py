@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import Evidence, instant, parts
 from kwire_cli.analysis.coordinators import PARTS, Passed, decode_coordinator, events, type_of
-from kwire_cli.analysis.groups.moves import NOTHING, LoggedMember, Move, number, offsets_in, partitions, span_of, text
+from kwire_cli.analysis.groups.moves import NOTHING, Move, number, offsets_in, partitions, span_of, text
 from kwire_cli.analysis.groups.reading import decoded, tasks_in
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.kafka_topics import decode_record
@@ -64,30 +64,24 @@ def logged_moves(item: LogItem) -> Iterator[tuple[str, str, Move]]:
 
 def _generation(event: Event, value: Body, place: Evidence) -> Move:
     protocol_type = text(value.get("protocolType"))
+    kind = "generation" if event.value is not None else "gone"
+    move = Move(kind, event.timestamp / 1000, None, place, reached=number(value.get("generation")))
     members = []
     for (row,) in parts(value, "members"):
         assignment = row.get("assignment")
         message = assignment if isinstance(assignment, dict) else decoded(text(assignment), "assignment", protocol_type)
         members.append(
-            LoggedMember(
-                text(row.get("memberId")),
-                text(row.get("clientId")),
-                text(row.get("clientHost")).lstrip("/"),
-                text(row.get("groupInstanceId")) or None,
-                span_of(row.get("rebalanceTimeout")),
-                span_of(row.get("sessionTimeout")),
-                tasks_in(message),
+            move._replace(
+                member=text(row.get("memberId")),
+                client=text(row.get("clientId")),
+                host=text(row.get("clientHost")).lstrip("/"),
+                instance=text(row.get("groupInstanceId")) or None,
+                rebalance_timeout=span_of(row.get("rebalanceTimeout")),
+                session_timeout=span_of(row.get("sessionTimeout")),
+                assignment=tasks_in(message),
             )
         )
-    return Move(
-        "generation" if event.value is not None else "gone",
-        event.timestamp / 1000,
-        None,
-        place,
-        reached=number(value.get("generation")),
-        assignor=text(value.get("protocol")),
-        listed=tuple(members),
-    )
+    return move._replace(assignor=text(value.get("protocol")), listed=tuple(members))
 
 
 def _part(event: Event, record: CoordinatorRecord, meaning: Part, place: Evidence) -> Move | None:

@@ -24,18 +24,6 @@ Assignment = frozenset[Partition]
 NOTHING: Assignment = frozenset()
 
 
-class LoggedMember(NamedTuple):
-    """A member as the record of a classic group has it."""
-
-    member: str
-    client: str
-    host: str
-    instance: str | None
-    rebalance_timeout: float | None
-    session_timeout: float | None
-    assignment: Assignment
-
-
 class Move(NamedTuple):
     """A step of a member of a group, or a record about it.
 
@@ -76,7 +64,8 @@ class Move(NamedTuple):
     """The partitions that the members have, in the answer to the leader."""
     leader_assignments: tuple[tuple[str, Assignment, Assignment | None], ...] = ()
     """What the leader of a classic group sends: each member with its `assignment` and `revoked`."""
-    listed: tuple[LoggedMember, ...] | None = None
+    listed: tuple[Move, ...] | None = None
+    """The members of a generation, in its record."""
     times: int = 0
     """The delivery count of a `share` move, or the number of records that it gives back."""
     silence: float | None = None
