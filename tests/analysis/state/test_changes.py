@@ -231,6 +231,7 @@ def test_times_are_those_of_records():
     assert by_time["changes"] == changes("4..5", path)["changes"]
     assert changes("2020-01-01..", path)["changes"] == changes("..13", path)["changes"]
     assert changes("2030-01-01..2031-01-01", path)["changes"] == []
+    assert changes("2020-01-01..2020-01-02", path)["changes"] == []
 
 
 @pytest.mark.shared
