@@ -101,6 +101,10 @@ def subjects_of(opened: Opened, redaction: Redaction | None = None) -> Iterator[
         opened.caller.done()
 
 
+BOTH = "captures and request logs may show the same requests: ask about each in a run of its own"
+"""The error for inputs of both kinds."""
+
+
 def add_all(
     inputs: Iterable[Opened],
     fold: Any,
@@ -126,7 +130,7 @@ def add_all(
             begun(opened)
         kinds.add(opened.kind)
         if kinds >= TRAFFIC:
-            raise InputError("captures and request logs may show the same requests: ask about each in a run of its own")
+            raise InputError(BOTH)
         added = fold.begin(opened) if isinstance(fold, Traffic) else 0
         unread = 0
         if not added:

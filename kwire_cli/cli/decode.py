@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
@@ -193,11 +192,12 @@ def command(environment: Environment, options: Options) -> int:
 
 
 def _views(options: Options) -> Mapping[str, type[View]]:
-    """Return the views of all formats, those of captures only if one of these is asked for, as start-up counts."""
+    """Return the views of all formats, those that copy packets only if one of these is requested."""
     if not options.is_capture:
         return VIEWS
-    views: Mapping[str, type[View]] = importlib.import_module("kwire_cli.cli.capture_files").VIEWS
-    return {**VIEWS, **views}
+    from kwire_cli.cli.capture_files import VIEWS as OF_PACKETS  # start-up counts
+
+    return {**VIEWS, **OF_PACKETS}
 
 
 class _Run:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.options import Definitions
@@ -14,13 +14,6 @@ from kwire_cli.source.reading import Reading
 if TYPE_CHECKING:
     from kwire_cli.records.schemas.serdes import Serdes
     from kwire_cli.spec.catalog import Catalog
-
-
-def schema_inputs() -> Any:
-    """Return the module that reads schemas, loaded on demand because few runs need it."""
-    from kwire_cli.source import schema_inputs as module
-
-    return module
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
@@ -74,8 +67,9 @@ class Payloads(Definitions):
         return catalog.with_serdes(self._serdes(catalog))
 
     def _serdes(self, catalog: Catalog) -> Serdes:
-        made: Serdes = schema_inputs().serdes_from(
+        from kwire_cli.source.schema_inputs import serdes_from  # few runs read schemas
+
+        return serdes_from(
             Reading(catalog=catalog), self.schemas, key=self.key, value=self.value, file=self.serdes,
             redact=self.redact,
         )  # fmt: skip
-        return made

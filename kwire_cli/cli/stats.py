@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import click
 
 from kwire_cli.analysis.stats import DIMENSIONS, GROUPS, Stats
-from kwire_cli.analysis.subjects import TRAFFIC
+from kwire_cli.analysis.subjects import BOTH, TRAFFIC
 from kwire_cli.analysis.timeline import BUSIEST, Timeline
-from kwire_cli.answer import together
 from kwire_cli.cli.capture_inputs import chooses
 from kwire_cli.cli.captures import ChosenLines
 from kwire_cli.cli.command import Command
@@ -103,13 +102,12 @@ def command(environment: Environment, options: Options) -> Exit:
 
 
 def _count(environment: Environment, options: Options) -> Answer:
-    """Count request logs and the chosen lines of captures, each apart, as both may show the same requests.
+    """Count request logs, or the chosen lines of captures.
 
     Raise InputError if there is nothing to count, and UsageError for an option that does not go with an input.
     """
-    of_logs = options.counts()
-    of_lines = options.counts()
-    counts: dict[str, Stats | Timeline] = {}
+    counts = options.counts()
+    kinds: set[Kind] = set()
     is_decodable = False
     read: Read = []
     for opened in open_inputs(options.source, reading_of(options), Terminal(environment)):
@@ -117,25 +115,22 @@ def _count(environment: Environment, options: Options) -> Answer:
         if opened.kind not in TRAFFIC:
             what = f"this question is about packet captures and brokers' request logs, not about {opened.kind.what}"
             raise InputError(f"{missing_names(options.source)}{what}", file=opened.name)
+        kinds.add(opened.kind)
+        if kinds >= TRAFFIC:
+            raise InputError(BOTH)
         if opened.kind is Kind.REQUEST_LOG:
-            of_logs.add_input(opened)
+            counts.add_input(opened)
             is_decodable = True
-            counts["request logs"] = of_logs
             continue
-        if not chooses(options) and of_lines.begin(opened):
-            counts["captures"] = of_lines
+        if not chooses(options) and counts.begin(opened):
             is_decodable = True
             continue
         lines = ChosenLines(opened, options, environment.interrupt)
         for line in lines:
-            of_lines.add(line)
-            counts["captures"] = of_lines
+            counts.add(line)
         lines.note()
         is_decodable = is_decodable or lines.decodable
         read.append((opened.label, opened.emptiness))
     if not is_decodable:
         raise nothing_in(read, "line of a capture or of a request log")
-    if not counts:
-        return of_lines.answer()
-    answers = {name: each.answer() for name, each in sorted(counts.items(), reverse=True)}  # request logs first
-    return together(next(iter(answers.values())).title, answers)
+    return counts.answer()

@@ -36,11 +36,6 @@ def test_filter_chooses_lines():
     ] == ["JoinGroup 7"]
 
 
-def test_captures_and_logs_count_apart():
-    rows = json_of("stats", CAPTURE, LOG, "--every", "1h")["tables"]["overTime"]
-    assert [(row["of"], row["requests"]) for row in rows] == [("request logs", 39), ("captures", 166)]
-
-
 @pytest.mark.parametrize("duration", ["0", "0.4ms", "soon", "5 d", "-1s", ""])
 def test_durations_are_checked_before_anything_is_read(duration):
     assert "--every takes a duration" in refusal_of("stats", "no-such-file", "--every", duration)
