@@ -86,7 +86,7 @@ def _clients(environment: Environment, options: Options) -> Answer:
     logs: list[str] = []
     read: Read = []
     how = replace(reading_of(options), connections=True)
-    for opened in open_inputs(options.source, how, Terminal(environment), waits=True):
+    for opened in open_inputs(options.source, how, Terminal(environment)):
         if opened.kind not in TRAFFIC:
             what = ABOUT if opened.kind is Kind.FOLDER else f"{missing_names(options.source)}{NEITHER}"
             raise InputError(what, file=opened.name)

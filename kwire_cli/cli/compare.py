@@ -22,7 +22,7 @@ from kwire_cli.cli.compare_records import RECORD_OPTIONS, RecordOptions, records
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Exit
-from kwire_cli.cli.inputs import BATCHES, FITS, Fit, Terminal, note_links, reading_of, refuse_unfit
+from kwire_cli.cli.inputs import BATCHES, FITS, Fit, Terminal, reading_of, refuse_unfit
 from kwire_cli.cli.options import REPORT_FORMATS, Report
 from kwire_cli.cli.typed_options import argument, flag, given, option, refuse, takes
 from kwire_cli.errors import InputError
@@ -120,8 +120,6 @@ def _compared(environment: Environment, options: Options, sources: tuple[str, ..
     first = next(inputs, None)
     if first is None:
         raise InputError("the input was not read")
-    if options.verbose:
-        note_links(environment, sources)
     read = _fitting(options, chain([first], inputs), takes_records=bool(of_records) or first.kind in _RECORDS)
     if of_records or first.kind in _RECORDS:
         return records_compared(environment, options, read)

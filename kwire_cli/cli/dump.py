@@ -13,7 +13,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.emit import emit, refuse_terminal
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.inputs import BATCHES, Terminal, missing_names, note_links, reading_of
+from kwire_cli.cli.inputs import BATCHES, Terminal, missing_names, reading_of
 from kwire_cli.cli.options import (
     REPORT_FORMATS,
     Checks,
@@ -111,9 +111,6 @@ class Options(Checks, RecordSets, HeaderKeys, Report, Secrets, Payloads, Overlai
         metavar="NAME",
         help="Show only partitions of this topic (folders); repeatable.",
     )
-    verbose: bool = flag(
-        "-v", "--verbose", section="Output", help="Name links to folders, and say whether they were followed."
-    )
 
 
 @click.command(name="dump", cls=Command, examples=EXAMPLES)
@@ -125,8 +122,6 @@ def command(environment: Environment, options: Options) -> int:
     hex or in any form that kwire decode reads. Indexes, producer snapshots and checkpoints are shown too.
     Records of Kafka's internal topics are decoded.
     """
-    if options.verbose:
-        note_links(environment, options.paths)
     if options.diff is not None:
         return _diff(environment, options)
     if options.state or options.at is not None:

@@ -26,11 +26,10 @@ from kwire_cli.message.decoded import with_bytes
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import STANDARD_INPUT, missing_files, sources
 from kwire_cli.source.reading import Caller, Reading
-from kwire_cli.stores import BYTES, exists, location, path_of
-from kwire_cli.stores.opening import tree
+from kwire_cli.stores import BYTES, exists, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.options import Definitions, Secrets
@@ -123,16 +122,6 @@ def _refuse_without_version(entry: Entry) -> None:
 
     if not has_version_prefix(entry):
         raise click.UsageError(f"--message needs --message-version: {entry.valid_versions}")
-
-
-def note_links(environment: Environment, arguments: Iterable[str]) -> None:
-    """Name the links to folders below these paths on standard error, and say which led to a folder that was read
-    already.
-    """
-    for path in (path_of(argument) for argument in arguments if argument != "-" and exists(argument)):
-        for link in tree(path).links if path.is_dir() else ():
-            how = "followed" if link.entered else "not followed, as that folder is read under another path"
-            environment.note(f"kwire: {location(link.path)}: a link to {location(link.target)}: {how}")
 
 
 def place(text: str) -> tuple[str, int | None]:

@@ -14,7 +14,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_dimensions, complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.inputs import BATCHES, Terminal, not_understood, note_links, reading_of, refuse_unfit
+from kwire_cli.cli.inputs import BATCHES, Terminal, not_understood, reading_of, refuse_unfit
 from kwire_cli.cli.options import (
     Captures,
     Choosing,
@@ -274,8 +274,6 @@ class Counting:
 
     def _segments(self, opened: LogInput) -> None:
         options = self.options
-        if options.verbose and opened.recognised.name:
-            note_links(self.environment, (opened.recognised.name,))
         for file in opened.files():
             topic = options.as_topic or file.topic
             if options.topics and topic not in options.topics:

@@ -174,7 +174,7 @@ class CapturePoints:
     at if there is one argument only.
     """
 
-    def __init__(self, arguments: Sequence[str], how: Reading, caller: Caller, *, waits: bool = False) -> None:
+    def __init__(self, arguments: Sequence[str], how: Reading, caller: Caller) -> None:
         self.sources: dict[str, PointFiles] = {}
         self._taken: set[str] = set()
         self._live = self.together = 0
@@ -182,9 +182,8 @@ class CapturePoints:
         names = dict.fromkeys(arguments)
         files = [name for name in names if is_file(name)]
         paths = [path for path in files if begins_as(path) is Kind.CAPTURE]
-        live = sum(name not in files and name != "-" and exists(name) for name in names)
-        if "-" in names and not (waits and begins_as(caller.stdin) is not Kind.CAPTURE):
-            live += 1  # what is in standard input is seen when its turn comes
+        # Whether standard input is a capture is seen when its turn comes.
+        live = sum(name not in files and (name == "-" or exists(name)) for name in names)
         if not paths or len(paths) + live < 2:
             return
         points = points_of(paths, how.naming)

@@ -1,7 +1,7 @@
 """The packets of a capture that grows, or of a pipe, as `tail -f` reads them.
 
-A file is looked at again and again: at its end, new bytes may follow. What only more packets would decide is decided
-when nothing has come for a while, so that the last lines of a quiet connection are shown.
+The end of a file is read repeatedly, because new bytes may follow. If no bytes come for a while, an empty batch makes
+the streams decide without further packets, so the last lines of a quiet connection are shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 POLL = 0.1
 """Seconds between two looks at a file that does not grow."""
 QUIET = 0.5
-"""Seconds without new bytes after which an empty batch says so."""
+"""Seconds without new bytes before an empty batch."""
 
 
 class GrowingPackets:

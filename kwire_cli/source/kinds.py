@@ -183,11 +183,8 @@ def recognise(
         ) from None
 
 
-def begins_as(source: Any, *, messages: bool = False) -> Kind | None:
-    """Return CAPTURE or REQUEST_LOG if a file or pipe begins as one, else None. What was looked at is read again later.
-
-    With `messages` the caller knows that the bytes are messages, so other text is no request log.
-    """
+def begins_as(source: Any) -> Kind | None:
+    """Return CAPTURE or REQUEST_LOG if a file or pipe begins as one, else None. The bytes can be read again."""
     is_pipe = hasattr(source, "peek")  # a live capture must not wait
     opening = b"" if is_pipe else _first(source, OPENING)
 
@@ -197,15 +194,13 @@ def begins_as(source: Any, *, messages: bool = False) -> Kind | None:
     start = first(MAGIC)
     what = recognised_binary(start)
     packed = start.startswith((GZIP, ZSTD))
-    if what is not None and (messages or not packed):
+    if what is not None and not packed:
         return Kind.CAPTURE
     # Lines of logs and dumps begin with more than digits.
     if not start or not (packed or begins_as_text(start)) or start.isalnum():
         return None
     if not packed and _is_packet_text(first, LOOK_AHEAD if is_pipe else OPENING):
         return Kind.CAPTURE
-    if messages:
-        return None
     from kwire_cli.source.request_log.lines import is_request_log  # noqa: PLC0415 - start-up counts
 
     size = LOOK_AHEAD if packed and is_pipe else OPENING
@@ -317,7 +312,7 @@ def _of_path(path: Place, form: str, says: Kind | None, name: str, catalog: Cata
         messages = says in {Kind.FRAMES, Kind.BODY}
         if not messages and recognised_binary(_first(path, MAGIC)) is None and (recognised := _by_name(path, name)):
             return recognised
-        if kind := begins_as(path, messages=messages):
+        if kind := begins_as(path):
             return Recognised(kind, f"it begins as {kind.what}", name, path)
         if messages:
             return _of_bytes(_content(path, form, name), form, says, name, catalog, path)
@@ -353,7 +348,7 @@ def _by_name(path: Place, name: str, *, loosely: bool = False) -> Recognised | N
 def _of_stream(stream: Any, form: str, says: Kind | None, name: str | None, catalog: Catalog | None) -> Recognised:
     if says is Kind.CAPTURE:
         return Recognised(Kind.CAPTURE, AS_SAID, name, stream=stream)
-    if form == "auto" and (kind := begins_as(stream, messages=says in {Kind.FRAMES, Kind.BODY})):
+    if form == "auto" and (kind := begins_as(stream)):
         return Recognised(kind, f"it begins as {kind.what}", name, stream=stream)
     content = stream.read() if isinstance(stream, io.TextIOBase) else spooled(stream)
     return _of_bytes(content.encode() if isinstance(content, str) else content, form, says, name, catalog)
@@ -365,11 +360,7 @@ def _of_bytes(
     check_size(data, form, file=name)
     if says is Kind.BODY and not (data if form == "raw" else bytes(data).strip()):
         return Recognised(Kind.BODY, AS_SAID, name, path, text=Input("raw", (Chunk(b"", 0, None),), "no bytes"))
-    if (
-        form == "auto"
-        and path is None
-        and begins_as(io.BytesIO(data), messages=says in {Kind.FRAMES, Kind.BODY}) is Kind.CAPTURE
-    ):
+    if form == "auto" and path is None and begins_as(io.BytesIO(data)) is Kind.CAPTURE:
         return Recognised(Kind.CAPTURE, f"it begins as {Kind.CAPTURE.what}", name, stream=io.BytesIO(data))
     if form == "auto" and says in {None, Kind.BATCHES}:
         why = (

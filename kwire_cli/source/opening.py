@@ -188,10 +188,8 @@ class Inputs:
         how: Reading,
         caller: Caller,
         takes: Collection[Kind],
-        *,
-        waits: bool,
     ) -> None:
-        self._waits, self._how, self._caller, self._takes = waits, how, caller, takes
+        self._how, self._caller, self._takes = how, caller, takes
         self._listed: set[str] = set()
         if Kind.CAPTURE in takes and any(map(is_folder, arguments)):
             arguments = self._with_captures(arguments)
@@ -230,7 +228,7 @@ class Inputs:
             return None
         from kwire_cli.source.capture_inputs import CapturePoints  # noqa: PLC0415 - as in _opened
 
-        return CapturePoints([*arguments], how, self._caller, waits=self._waits)
+        return CapturePoints([*arguments], how, self._caller)
 
     def __iter__(self) -> Iterator[Opened]:
         self._caller.begin(self._arguments)
@@ -285,7 +283,6 @@ def open_inputs(
     caller: Caller | None = None,
     *,
     takes: Collection[Kind] = READABLE,
-    waits: bool = False,
 ) -> Inputs:
     """Open the inputs of a command line: files, folders, URLs, `-` for standard input, or text.
 
@@ -298,14 +295,12 @@ def open_inputs(
         how: What the caller knows of the inputs.
         caller: Who reads. By default there is no standard input, and nobody is told anything.
         takes: The kinds that the caller has a use for.
-        waits: Whether to wait for the first bytes of standard input before any input is opened, so that it counts as
-            a capture only if it is one. A caller that shows inputs one by one has no time for that.
 
     Returns:
         The inputs. Iterating raises InputError if an input cannot be read or is of a kind that is not among `takes`.
 
     """
-    return Inputs(arguments, how, caller or Caller(), takes, waits=waits)
+    return Inputs(arguments, how, caller or Caller(), takes)
 
 
 # The arguments of a command line: names of files, or the input itself.

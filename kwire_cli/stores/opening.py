@@ -187,22 +187,11 @@ class Folder:
     folders: list[Folder] = field(default_factory=list)
 
 
-class FolderLink(NamedTuple):
-    """A link to a folder. `entered` is false if the folder was entered under another path already."""
-
-    path: Place
-    target: Place
-    entered: bool
-
-
 class Tree(NamedTuple):
-    """A folder with everything below it, and the links to folders among that. `folders` has each folder before those in
-    it.
-    """
+    """A folder with everything below it. `folders` has each folder before those in it."""
 
     root: Folder
     folders: list[Folder]
-    links: list[FolderLink]
 
     def files(self) -> list[Place]:
         """Return all files in the order of their paths."""
@@ -230,7 +219,6 @@ class _Walk:
     def __init__(self, path: Path) -> None:
         self._root = Folder(path)
         self._folders: list[Folder] = []
-        self._links: list[FolderLink] = []
         self._pending: list[tuple[Folder, Path]] = []
         self._entered: set[Identity] = set()
 
@@ -243,16 +231,14 @@ class _Walk:
         for folder in self._folders:
             folder.files = in_order(folder.files)
             folder.folders = in_order_of_paths(folder.folders)
-        return Tree(self._root, self._folders, self._links)
+        return Tree(self._root, self._folders)
 
     def _follow(self, parent: Folder, link: Path) -> None:
         try:
             there = link.stat()
         except OSError:  # gone since it was listed
             return
-        entered = (there.st_dev, there.st_ino) not in self._entered
-        self._links.append(FolderLink(link, link.resolve(), entered))
-        if entered:
+        if (there.st_dev, there.st_ino) not in self._entered:
             parent.folders.append(folder := Folder(link))
             self._enter(folder)
 
@@ -303,4 +289,4 @@ def _stored(path: Stored) -> Tree:
     folders = in_order_of_paths([*by_path.values()])
     for folder in folders:
         folder.files, folder.folders = in_order(folder.files), in_order_of_paths(folder.folders)
-    return Tree(root, folders, [])
+    return Tree(root, folders)

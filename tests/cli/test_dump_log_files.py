@@ -163,18 +163,16 @@ def test_a_folder_without_logs_is_no_healthy_one(tmp_path, options):
         assert "found 1 file in 3 folders, such as notes.txt" in done.err
 
 
-def test_links_to_folders_are_followed_once_and_named(tmp_path):
+def test_links_to_folders_are_followed_once(tmp_path):
     logs = tmp_path / "logs"
     logs.mkdir()
     for name in ("orders-0", "orders-1"):
         (logs / name).symlink_to(LOGS / "txn-out-1")
     (logs / "loop").symlink_to(logs)
-    done = kwire("dump", "-v", logs)
+    done = kwire("dump", logs)
     assert done.out == kwire("dump", LOGS / "txn-out-1").out.replace(str(LOGS / "txn-out-1"), str(logs / "orders-0"))
-    notes = done.err.splitlines()
-    assert [note.endswith("read under another path") for note in notes] == [True, False, True]
     assert kwire("dump", "--verify", logs).out == kwire("dump", "--verify", LOGS / "txn-out-1").out
-    assert not kwire("dump", logs).err
+    assert not done.err
 
 
 @pytest.mark.parametrize(

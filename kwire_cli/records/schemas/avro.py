@@ -124,7 +124,7 @@ def _parse(schema: Schema, names: Names) -> Any:
 
 
 def _renamed(schema: Any) -> Any:
-    """Return a schema in which types whose values are no JSON have the names of kwire's own logical types."""
+    """Return a schema with kwire's logical types for all values that JSON lacks."""
     if isinstance(schema, list):
         return [_renamed(branch) for branch in schema]
     if isinstance(schema, str):
@@ -150,7 +150,7 @@ def _with_renamed_type(field: Any) -> Any:
 
 
 def _labels(schemas: Iterable[Any]) -> dict[str, str]:
-    """Return the names that JSON has for the branches of unions: the short ones, if those of a union differ."""
+    """Return the names that JSON has for the branches of unions: short names, if all short names of a union differ."""
     labels: dict[str, str] = {}
     for union in _unions(schemas):
         named = [branch["name"] if isinstance(branch, dict) else branch for branch in union]

@@ -26,8 +26,6 @@ class SchemasTopic:
     """
 
     def __init__(self) -> None:
-        self.records = 0
-        """The number of records of a registry, whatever their type."""
         self._schemas: dict[tuple[str, int], Schema] = {}
 
     def add(self, key: bytes | None, value: bytes | None, file: str) -> None:
@@ -39,7 +37,6 @@ class SchemasTopic:
             return
         if not isinstance(name, dict) or "keytype" not in name:
             return
-        self.records += 1
         if name["keytype"] == "SCHEMA" and isinstance(document, dict) and (schema := of_confluent(document, file)):
             self._schemas[schema.subject, schema.version] = schema
 

@@ -150,7 +150,7 @@ class TextReader:
             self._break(f"a packet is longer than {MAX_PACKET} bytes")
 
     def _break(self, reason: str) -> None:
-        """Say what is wrong with a row. The packet ends before it."""
+        """Add a notice on a row. The packet ends before the row."""
         self._broken = True
         if len(self.notices) < MAX_NOTICES:
             text = f"line {self._line}: {reason}; the packet ends there"
@@ -194,7 +194,7 @@ class TextReader:
 
 
 def _end_of_ip(kind: int, data: bytes) -> int | None:
-    """Return where the IP packet behind this link layer ends, or None if there is no IP packet."""
+    """Return the end of the IP packet after this link layer, or None if there is no IP packet."""
     try:
         protocol, at = headers.carried(kind, data)
         if protocol not in {network.ETHER_IPV4, network.ETHER_IPV6}:

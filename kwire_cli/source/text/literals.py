@@ -126,7 +126,7 @@ def _is_type(text: str, part: re.Match[str]) -> bool:
 
 
 def _is_code(kind: str, here: str, before: str, brackets: list[str]) -> bool:
-    """Return whether a part that is no literal can follow the part before it in source code."""
+    """Return whether a part other than a literal can follow the part before it in source code."""
     if kind == "number":
         return before in ("[", "(", "=", "@") or (before == "," and brackets[-1:] == ["("])
     if kind == "strings":
@@ -247,7 +247,7 @@ def _numbers(text: str, start: int) -> bytes:
 
 
 def _value(text: str) -> int | None:
-    """Return the value of a number or of a character in quotes; None for other words and for digits behind a zero."""
+    """Return the value of a number or of a character in quotes; None for other words, and for digits after a zero."""
     if text[0] == "'":
         data = _unescaped(text[1:-1], 0)
         return data[0] if len(data) == 1 else None
