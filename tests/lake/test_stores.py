@@ -13,7 +13,7 @@ from kit.commands import kwire
 from kit.lakes import COSTS
 
 from kwire_cli.lake import chosen
-from kwire_cli.lake.export import export
+from kwire_cli.lake.export import Cut, export, write_tables
 from kwire_cli.lake.inputs import Input, listed, named_files
 from kwire_cli.lake.logs import log_rows
 from kwire_cli.lake.model import Reading, Wanted
@@ -89,8 +89,6 @@ def below(tree, rows):
 
 def test_a_lake_has_the_rows_of_the_same_files_here(spark, trees, tmp_path):
     """Tasks of Spark read the store, and this process the files: a task writes what a process does (test_on_spark)."""
-    from kwire_cli.lake.export import Cut, write_tables
-    from kwire_cli.lake.inputs import named_files
     from kwire_cli.spark.export import SparkTasks
 
     def rows(tree, folder):
