@@ -14,9 +14,10 @@ import kwire_cli as kwire
 from kwire_cli.analysis.costs import message_file
 from kwire_cli.analysis.costs.advice import MOST_TEXTS, Advising, Written, choose, fields_of
 from kwire_cli.analysis.costs.advice_answer import strings, tagged
-from kwire_cli.analysis.costs.forms import Form, price
+from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.analysis.costs.message_file import MessageFile
 from kwire_cli.analysis.costs.messages import in_body, in_lines, values_of
+from kwire_cli.analysis.costs.prices import price
 from kwire_cli.analysis.costs.registry import GIVEN
 from kwire_cli.errors import InputError
 from kwire_cli.message.decoded import build, decode_spec
