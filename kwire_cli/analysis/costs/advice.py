@@ -298,10 +298,6 @@ class Advising:
         else:
             self._file.add(message)
 
-    def written(self) -> Written:
-        """Return the messages in every form."""
-        return self._written(0, len(self._file))
-
     def advice(self, least: int = 1) -> Advice:
         """Return the advice: the changes to fields that save at least `least` bytes each."""
         number = len(self._file)

@@ -33,22 +33,15 @@ def message(name, version, **values):
     return in_body(kwire.decode(kwire.encode(values, message=name, version=version), message=name, version=version))
 
 
-def written(messages, catalog=CATALOG):
+def advice_on(messages, catalog=CATALOG):
     with closing(Advising(catalog)) as advising:
-        for each in messages:
-            advising.add(each)
-        return advising.written()
-
-
-def advice_on(messages):
-    with closing(Advising(CATALOG)) as advising:
         for each in messages:
             advising.add(each)
         return advising.advice()
 
 
 def fields(messages, catalog=CATALOG):
-    return fields_of(catalog, written(messages, catalog))
+    return advice_on(messages, catalog).fields
 
 
 def keys(advice):
@@ -82,7 +75,7 @@ def test_integers_are_counted_by_the_bytes_that_they_are_written_in():
     partitions = [partition(number) for number in (0, 63, 64, 127, 128, 8191, 8192)]
     responses = [{"topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "partitions": partitions}]
     fetch = message("FetchResponse", 16, throttleTimeMs=0, errorCode=0, sessionId=0, responses=responses)
-    found = written([fetch])
+    found = advice_on([fetch]).written
     index = "responses[].partitions[].partitionIndex"
     assert found.widths["FetchResponse", index, "packed"] == {(1, False): 2, (2, False): 4, (3, False): 1}
     assert found.widths["FetchResponse", index, "upacked"] == {(1, False): 4, (2, False): 3}
