@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from timing import Row, measure_in_turns, ratio, repeat
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.forms import carried, extreme, written_form
+from kwire_cli.analysis.costs.carrying import carried
+from kwire_cli.analysis.costs.forms import extreme, written_form
 from kwire_cli.analysis.costs.generated import counts_for, generate
 from kwire_cli.analysis.costs.registry import Choice, forms_of
 from kwire_cli.engine.spans import walk

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kwire_cli.analysis.costs.comparison_answer import records_answer
 from kwire_cli.analysis.costs.generated import Wanted, generated
 from kwire_cli.analysis.costs.header_forms import HEADER_FORMS, HeaderForms
 from kwire_cli.analysis.costs.record_forms import (
@@ -19,6 +18,7 @@ from kwire_cli.analysis.costs.record_forms import (
     Plan,
     RecordForms as Forms,
 )
+from kwire_cli.analysis.costs.records_answer import records_answer
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.inputs import OF_BYTES, Terminal, documents
 from kwire_cli.cli.options import Captures, Choosing, Definitions, HeaderKeys, Messages, RecordSets

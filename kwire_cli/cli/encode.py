@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.analysis.costs.forms import with_defaults
+from kwire_cli.analysis.costs.carrying import with_defaults
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_api, complete_file
 from kwire_cli.cli.environment import Environment, Exit

@@ -17,9 +17,10 @@ from dataclasses import dataclass, field as dataclass_field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.forms import Form, by_leaf, price
+from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.analysis.costs.message_file import MessageFile
 from kwire_cli.analysis.costs.messages import is_regular, values_of
+from kwire_cli.analysis.costs.prices import by_leaf, price
 from kwire_cli.analysis.costs.registry import GIVEN, UNTAGGED, VARIANTS, advice_forms, next_tags, taggable
 from kwire_cli.engine.spans import walk
 from kwire_cli.facts.costs.ledger import Ledger
@@ -296,10 +297,6 @@ class Advising:
             self.irregular += 1
         else:
             self._file.add(message)
-
-    def written(self) -> Written:
-        """Return the messages in every form."""
-        return self._written(0, len(self._file))
 
     def advice(self, least: int = 1) -> Advice:
         """Return the advice: the changes to fields that save at least `least` bytes each."""

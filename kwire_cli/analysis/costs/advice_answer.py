@@ -1,4 +1,4 @@
-"""The answer of `kwire compare --advise`, and the rows that `kwire lint --traffic` reports."""
+"""The answer of `kwire compare --advise`."""
 
 from __future__ import annotations
 
@@ -40,20 +40,6 @@ class Integers(NamedTuple):
     saving: int
 
 
-class Tagging(NamedTuple):
-    """A field that would save bytes as a tagged one, or a tagged field that would save bytes as a mandatory one.
-
-    `number` counts values, or structures. `share` is the share of default values, or of structures with the field.
-    """
-
-    message: str
-    path: str
-    type: str
-    number: int
-    share: float
-    saving: int
-
-
 def integers(fields: Mapping[Key, Field], written: Written) -> list[Integers]:
     """Return all fields of integers, the largest saving first."""
     rows = []
@@ -73,19 +59,19 @@ def integers(fields: Mapping[Key, Field], written: Written) -> list[Integers]:
     return _sorted(rows)
 
 
-def taggable(fields: Mapping[Key, Field]) -> list[Tagging]:
+def taggable(fields: Mapping[Key, Field]) -> list[Row]:
     """Return the mandatory fields that are nearly always at their default, and for which a tag pays."""
     return _sorted(
-        Tagging(*key, field.kind, field.taggable, round(field.default_share, 6), saving)
+        (*key, field.kind, field.taggable, round(field.default_share, 6), saving)
         for key, field in fields.items()
         if field.default_share >= NEARLY_ALWAYS and (saving := field.saving("tagged")) > 0
     )
 
 
-def tagged(fields: Mapping[Key, Field]) -> list[Tagging]:
+def tagged(fields: Mapping[Key, Field]) -> list[Row]:
     """Return the tagged fields that would be cheaper as mandatory ones."""
     return _sorted(
-        Tagging(*key, field.kind, field.structures, round(field.present / field.structures, 6), saving)
+        (*key, field.kind, field.structures, round(field.present / field.structures, 6), saving)
         for key, field in fields.items()
         if field.structures and (saving := field.saving(UNTAGGED)) > 0
     )

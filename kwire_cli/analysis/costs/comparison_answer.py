@@ -1,6 +1,4 @@
-"""The answers of `kwire compare`: what the same messages cost in other forms, and what records cost in other formats,
-batches, codecs and forms of headers.
-"""
+"""The answer of `kwire compare` about messages: what the same values cost in other forms."""
 
 from __future__ import annotations
 
@@ -10,8 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.form_comparison import Comparison, Sum, difference_by_kind
-from kwire_cli.analysis.costs.header_forms import BATCH_HEADER, HEADER_FORMS
-from kwire_cli.analysis.costs.record_forms import AS_IS, Codec
 from kwire_cli.analysis.costs.registry import FLEXIBLE, INFLEXIBLE
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
@@ -19,8 +15,6 @@ from kwire_cli.errors import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.costs.header_forms import HeaderForms
-    from kwire_cli.analysis.costs.record_forms import Price, RecordForms, Written
     from kwire_cli.answer import Block, Row
 
 
@@ -319,148 +313,3 @@ def names_text(names: Sequence[str]) -> str:
     texts = [f"{low}-{high}" if low < high else str(low) for low, high in spans]
     word = "version" if len(texts) == 1 and texts[0].isdigit() else "versions"
     return "; ".join([f"{word} {', '.join(texts)}"] * bool(texts) + unnumbered)
-
-
-# Records: what they cost in other formats, batches, codecs and forms of headers.
-
-_FORMS = (
-    Column("form"),
-    Column("batch", "id"),
-    Column("codec"),
-    Column("library", wide=True),
-    Column("records", "count", wide=True),
-    Column("batches", "count", keep=2),
-    Column("bytes", "bytes"),
-    Column("overhead", "bytes", wide=True),
-    Column("bytesPerRecord", "number", "per record", keep=3, digits=1),
-    Column("overheadPerRecord", "number", "overhead a record", keep=1, digits=1),
-    Column("overheadPerBatch", "number", "a batch", keep=4, digits=1),
-    Column("ratio", "number"),
-    Column("bar", "bar", " ", keep=5),
-    Column("refusedBatches", "count", wide=True),
-    Column("unwritableBatches", "count", wide=True),
-)
-_HEADERS = (
-    Column("form"),
-    Column("records", "count", wide=True),
-    Column("headers", "count", wide=True),
-    Column("bytes", "bytes"),
-    Column("bytesWithoutHeaders", "bytes", "without headers", keep=4),
-    Column("headerBytes", "bytes", "of headers"),
-    Column("bytesPerHeader", "number", "a header", keep=1, digits=1),
-    Column("ratio", "number", keep=2),
-    Column("bar", "bar", " ", keep=5),
-    Column("says", "text", "what", keep=3),
-)
-_LOST_RECORDS = (Column("form"), Column("count", "count"), Column("what"))
-
-
-def records_answer(forms: RecordForms, headers: HeaderForms | None = None, made: str | None = None) -> Answer:
-    """Return what records cost in each form, what a form can't carry, and the same of headers.
-
-    `made` says what generated records are.
-    """
-    return Answer("Records in other forms", [*_records(forms, made), *(_headers(headers) if headers else ())])
-
-
-def _records(forms: RecordForms, made: str | None) -> Iterator[Block]:
-    yield _facts(forms.written, made)
-    reference = "v2 in the same batches" if forms.generated else "the bytes that were read"
-    yield Table("forms", _FORMS, [_price(forms, price) for price in forms.prices], note=f"ratio: to {reference}")
-    yield from _notes(forms)
-    lost = [(form, count, what) for form, counts in forms.lost.items() for what, count in counts.items() if count]
-    yield Table("cannotCarry", _LOST_RECORDS, lost, "what a form can't carry", shown=MOST_ROWS)
-
-
-def _facts(written: Written, made: str | None) -> Facts:
-    facts = [Fact("generated", made)] if made else []
-    facts.append(Fact("records", written.records, "count"))
-    if not made:
-        facts += [
-            Fact("batches", written.batches, "count"),
-            Fact("partitions", len(written.partitions), "count"),
-            Fact("bytes", written.size, "bytes"),
-            Fact("formats", dict(written.formats), "map"),
-            Fact("compression", dict(written.compressed), "map"),
-        ]
-    facts += [
-        Fact("dataBytes", written.data, "bytes", "data (all else is overhead)"),
-        Fact("keyBytes", written.keys, "bytes", "keys"),
-        Fact("valueBytes", written.values, "bytes", "values"),
-        Fact("headerValueBytes", written.header_values, "bytes", "values of headers"),
-        Fact("headerNameBytes", written.header_names, "bytes", "names of headers"),
-        Fact("headers", written.headers, "count"),
-    ]
-    if written.skipped:
-        facts += [
-            Fact("skippedBatches", written.skipped, "count", level="warning"),
-            Fact("skippedBytes", written.skipped_bytes, "bytes", level="warning"),
-        ]
-    return Facts(facts)
-
-
-def _price(forms: RecordForms, price: Price) -> Row:
-    return (
-        price.form,
-        price.batch,
-        price.codec.label,
-        price.codec.library,
-        price.records,
-        price.batches,
-        price.size,
-        price.overhead,
-        _share(price.size, price.records),
-        _share(price.overhead, price.records),
-        _share(price.overhead, price.batches),
-        _share(price.size, forms.reference(price)),
-        price.size,
-        price.refused,
-        price.unwritable,
-    )
-
-
-def _share(part: int, whole: int | None) -> float | None:
-    return round(part / whole, 3) if whole else None
-
-
-def _notes(forms: RecordForms) -> Iterator[Note]:
-    used = {price.codec for price in forms.prices if price.codec.name != AS_IS}
-    if any(price.codec.name == AS_IS for price in forms.prices):
-        used |= {Codec(name) for name in forms.written.compressed}
-    for codec in sorted(used, key=lambda codec: codec.label):
-        if codec.library:
-            yield Note(
-                f"{codec.label}: {codec.library}; Kafka's own compressor may make other bytes of the same records"
-            )
-    if unwritable := {price.form: price.unwritable for price in forms.prices if price.unwritable}:
-        what = ", ".join(f"{counted(number, 'batch', 'batches')} in {form}" for form, number in unwritable.items())
-        yield Note(f"left out, since offsets go down or lie too far apart: {what}", "warning")
-    if old := sorted({price.form for price in forms.prices if price.refused}):
-        refuses = "written all the same; Kafka has it from v2 on and refuses to read it there"
-        yield Note(f"zstd in {', '.join(old)}: {refuses}", "warning")
-
-
-def _headers(headers: HeaderForms) -> Iterator[Block]:
-    shipped = next((price.cost for price in headers.prices if price.form == "v2"), None)
-    rows = [
-        (
-            price.form,
-            price.records,
-            price.headers,
-            price.size,
-            price.bare,
-            price.cost,
-            _share(price.cost, price.headers),
-            _share(price.cost, shipped),
-            price.cost,
-            HEADER_FORMS[price.form].says,
-        )
-        for price in headers.prices
-    ]
-    total = headers.prices[0]
-    of = f"{total.headers} of {counted(total.records, 'record')}"
-    title = f"headers: {of}; without the header of a batch, v2's of {BATCH_HEADER} bytes"
-    note = "ratio: of the bytes of headers to those as shipped (v2)" if shipped else ""
-    yield Table("headers", _HEADERS, rows, title, note=note)
-    lost = [(price.form, count, what) for price in headers.prices for what, count in price.lost.items() if count]
-    yield Table("headersCannotCarry", _LOST_RECORDS, lost, "what a form of headers can't carry", shown=MOST_ROWS)

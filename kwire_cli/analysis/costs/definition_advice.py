@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.analysis.costs.carrying import carried
 from kwire_cli.analysis.costs.definition_costs import set_fields
-from kwire_cli.analysis.costs.forms import Form, carried, written_form
+from kwire_cli.analysis.costs.forms import Form, written_form
 from kwire_cli.errors import KwireError, SpecError
 from kwire_cli.spec.conventions import conventions
 from kwire_cli.spec.files import Finding, Report, Spot, json_files, read_text

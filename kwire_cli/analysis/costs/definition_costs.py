@@ -6,14 +6,16 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.forms import Form, Misfit, count_misfits, price
+from kwire_cli.analysis.costs.carrying import Misfit, count_misfits
+from kwire_cli.analysis.costs.forms import Form
+from kwire_cli.analysis.costs.prices import price
 from kwire_cli.spec.evolution.layout import Stretches, layout_at
 from kwire_cli.spec.model import ZERO_UUID, default_value, fields_by_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.costs.forms import Price
+    from kwire_cli.analysis.costs.prices import Price
     from kwire_cli.spec.evolution.layout import FieldAt, StructAt
     from kwire_cli.spec.model import MessageSpec
 

@@ -6,16 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.analysis.costs.carrying import count_misfits
 from kwire_cli.analysis.costs.definition_costs import set_fields
-from kwire_cli.analysis.costs.forms import (
-    Form,
-    Once,
-    Price,
-    by_leaf,
-    count_misfits,
-    price as forms_price,
-    price_as_given,
-)
+from kwire_cli.analysis.costs.forms import Form
+from kwire_cli.analysis.costs.prices import Once, Price, by_leaf, price as forms_price, price_as_given
 from kwire_cli.analysis.costs.registry import GIVEN, TAGGED, forms_of
 from kwire_cli.errors import EncodeError
 from kwire_cli.facts.costs.ledger import Ledger
@@ -26,7 +20,7 @@ from kwire_cli.structs.composites import UNKNOWN_KEY
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kwire_cli.analysis.costs.forms import Misfit
+    from kwire_cli.analysis.costs.carrying import Misfit
     from kwire_cli.analysis.costs.registry import Choice
     from kwire_cli.facts.costs.ledger import Row
     from kwire_cli.message.decoded import Decoded

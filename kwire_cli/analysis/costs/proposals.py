@@ -18,7 +18,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.definition_costs import priced_values
-from kwire_cli.analysis.costs.forms import Form, Once
+from kwire_cli.analysis.costs.forms import Form
+from kwire_cli.analysis.costs.prices import Once
 from kwire_cli.analysis.costs.registry import with_tags, without_tags
 from kwire_cli.analysis.costs.traffic_prices import compared_versions
 from kwire_cli.errors import EncodeError, InputError, close_to, did_you_mean

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.costs.definition_costs import given_cost
-from kwire_cli.analysis.costs.forms import Form, Once
+from kwire_cli.analysis.costs.forms import Form
+from kwire_cli.analysis.costs.prices import Once
 from kwire_cli.spec.evolution.layout import layout_at
 
 if TYPE_CHECKING:

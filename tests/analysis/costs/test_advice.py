@@ -14,9 +14,10 @@ import kwire_cli as kwire
 from kwire_cli.analysis.costs import message_file
 from kwire_cli.analysis.costs.advice import MOST_TEXTS, Advising, Written, choose, fields_of
 from kwire_cli.analysis.costs.advice_answer import strings, tagged
-from kwire_cli.analysis.costs.forms import Form, price
+from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.analysis.costs.message_file import MessageFile
 from kwire_cli.analysis.costs.messages import in_body, in_lines, values_of
+from kwire_cli.analysis.costs.prices import price
 from kwire_cli.analysis.costs.registry import GIVEN
 from kwire_cli.errors import InputError
 from kwire_cli.message.decoded import build, decode_spec
@@ -32,22 +33,15 @@ def message(name, version, **values):
     return in_body(kwire.decode(kwire.encode(values, message=name, version=version), message=name, version=version))
 
 
-def written(messages, catalog=CATALOG):
+def advice_on(messages, catalog=CATALOG):
     with closing(Advising(catalog)) as advising:
-        for each in messages:
-            advising.add(each)
-        return advising.written()
-
-
-def advice_on(messages):
-    with closing(Advising(CATALOG)) as advising:
         for each in messages:
             advising.add(each)
         return advising.advice()
 
 
 def fields(messages, catalog=CATALOG):
-    return fields_of(catalog, written(messages, catalog))
+    return advice_on(messages, catalog).fields
 
 
 def keys(advice):
@@ -81,7 +75,7 @@ def test_integers_are_counted_by_the_bytes_that_they_are_written_in():
     partitions = [partition(number) for number in (0, 63, 64, 127, 128, 8191, 8192)]
     responses = [{"topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "partitions": partitions}]
     fetch = message("FetchResponse", 16, throttleTimeMs=0, errorCode=0, sessionId=0, responses=responses)
-    found = written([fetch])
+    found = advice_on([fetch]).written
     index = "responses[].partitions[].partitionIndex"
     assert found.widths["FetchResponse", index, "packed"] == {(1, False): 2, (2, False): 4, (3, False): 1}
     assert found.widths["FetchResponse", index, "upacked"] == {(1, False): 4, (2, False): 3}

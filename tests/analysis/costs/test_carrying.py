@@ -2,7 +2,8 @@ import pytest
 from kit.messages import definition
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.forms import Form, Misfit, carried, with_defaults
+from kwire_cli.analysis.costs.carrying import Misfit, carried, with_defaults
+from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.errors import EncodeError
 
 CATALOG = kwire.catalog()

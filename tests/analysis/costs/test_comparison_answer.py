@@ -5,7 +5,8 @@ from kit.messages import definition
 
 from kwire_cli.analysis.costs.comparison_answer import SHOWN, Compared, example, names_text
 from kwire_cli.analysis.costs.form_comparison import Comparison
-from kwire_cli.analysis.costs.forms import Form, price
+from kwire_cli.analysis.costs.forms import Form
+from kwire_cli.analysis.costs.prices import price
 from kwire_cli.analysis.costs.registry import FLEXIBLE, INFLEXIBLE, Choice, forms_of
 from kwire_cli.answer import MOST_ROWS
 from kwire_cli.view.answers import answer_document

@@ -4,10 +4,12 @@ from kit.commands import examples
 from kit.messages import definition, sample, shared, values
 
 import kwire_cli as kwire
+from kwire_cli.analysis.costs.carrying import carried
 from kwire_cli.analysis.costs.definition_costs import costs
 from kwire_cli.analysis.costs.form_comparison import Comparison, difference_by_kind
-from kwire_cli.analysis.costs.forms import Form, carried, price, price_as_given, written_form
+from kwire_cli.analysis.costs.forms import Form, written_form
 from kwire_cli.analysis.costs.generated import counts_for, generate
+from kwire_cli.analysis.costs.prices import price, price_as_given
 from kwire_cli.analysis.costs.registry import (
     FLEXIBLE,
     INFLEXIBLE,

@@ -7,8 +7,8 @@ from kit.logs import SEGMENTS
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs import record_forms
-from kwire_cli.analysis.costs.comparison_answer import records_answer
 from kwire_cli.analysis.costs.record_forms import ALL, AS_IS, FORMS, Codec, Plan, RecordForms
+from kwire_cli.analysis.costs.records_answer import records_answer
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.records.registers import Register

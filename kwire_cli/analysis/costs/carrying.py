@@ -1,0 +1,179 @@
+"""A message's values made to fit a form.
+
+Values that a form has no place for are taken out, and fields that the values lack are put in at their defaults. Both
+are reported by path, with their number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field as dataclass_field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.analysis.costs.forms import Form
+from kwire_cli.errors import EncodeError
+from kwire_cli.message.decoded import LOSSLESS_KEY
+from kwire_cli.spec.model import default_value
+from kwire_cli.structs.composites import SIZE_SUFFIX, UNKNOWN_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
+
+_EMPTY: dict[str, Any] = {"string": "", "bytes": "", "records": ""}
+
+
+class Misfit(NamedTuple):
+    """Values that a form has no place for, or fields that a form needs and the values lack.
+
+    `path` has no indexes. `value` is the first value, or the default that is written. Kafka's own writers drop lost
+    values where `ignorable`, and refuse the others.
+    """
+
+    path: str
+    number: int
+    value: Any
+    ignorable: bool = False
+
+
+def count_misfits(into: dict[str, Misfit], found: Iterable[Misfit]) -> None:
+    """Add misfits to those by path."""
+    for one in found:
+        previous = into.get(one.path)
+        into[one.path] = previous._replace(number=previous.number + one.number) if previous else one
+
+
+class Carried(NamedTuple):
+    """The values that a form can write, those that it can't, and the fields that it needs and the values lack."""
+
+    value: Any
+    lost: tuple[Misfit, ...]
+    filled: tuple[Misfit, ...]
+
+
+def carried(form: Form, value: Any) -> Carried:
+    """Return the values of a message (in JSON form, of whatever version) as `form` can carry them.
+
+    A key that no version of the definition has stays where it is: writing refuses it, as it does what is no object or
+    list.
+    """
+    walk = _Walk(form)
+    body = walk.struct(form.spec.fields, value, "")
+    return Carried(body, tuple(walk.lost.values()), tuple(walk.filled.values()))
+
+
+def with_defaults(spec: MessageSpec, value: Any, version: int) -> Any:
+    """Return the values of a message with the fields that they lack at their defaults.
+
+    Raises EncodeError for a value that the version has no place for, unless Kafka's own writers drop it. The lossless
+    form lacks no field.
+    """
+    if version not in spec.valid_versions or (isinstance(value, dict) and LOSSLESS_KEY in value):
+        return value
+    fit = carried(Form(f"version {version}", spec, version), value)
+    for loss in fit.lost:
+        if not loss.ignorable:
+            lost = "null" if loss.value is None else "this value"
+            raise EncodeError(f"version {version} has no place for {lost}", path=loss.path, value=loss.value)
+    return fit.value
+
+
+@dataclass
+class _Walk:
+    form: Form
+    lost: dict[str, Misfit] = dataclass_field(default_factory=dict)
+    filled: dict[str, Misfit] = dataclass_field(default_factory=dict)
+
+    def struct(self, fields: Sequence[FieldSpec], value: Any, path: str) -> Any:
+        """Return the values of a struct."""
+        if not isinstance(value, dict):
+            return value
+        steps, names = self.steps(fields)
+        out = {key: part for key, part in value.items() if key not in names}
+        for field, name, here, left_out in steps:
+            where = f"{path}.{name}" if path else name
+            if not here:
+                if name in value and not self.is_default(field, value[name]):
+                    self.lose(where, value[name], ignorable=field.ignorable)
+            elif name in value:
+                out[name] = self.field(field, value[name], where)
+            elif not left_out and name + SIZE_SUFFIX not in value:
+                out[name] = self.default(field)
+                count_misfits(self.filled, [Misfit(where, 1, out[name])])
+        if out.get(UNKNOWN_KEY):
+            self.unknown_tags(fields, out, path)
+        return out
+
+    def steps(self, fields: Sequence[FieldSpec]) -> tuple[Any, ...]:
+        """The fields of a struct, each with its key, whether it is there in this form and whether it may be left out;
+        and all keys.
+        """
+        cached = self.form.known.get(id(fields))
+        if cached is None:
+            rows = [
+                (field, field.json_name, self.form.version in field.versions, self.form.tagged(field))
+                for field in fields
+            ]
+            cached = self.form.known[id(fields)] = (rows, frozenset(field.json_name for field in fields))
+        return cached
+
+    def lose(self, path: str, value: Any, *, ignorable: bool) -> None:
+        """Note a value that has no place."""
+        count_misfits(self.lost, [Misfit(path, 1, value, ignorable)])
+
+    def field(self, field: FieldSpec, value: Any, path: str) -> Any:
+        """Return the value of a field."""
+        if value is None and not self.nullable(field):
+            self.lose(path, None, ignorable=False)
+            return self.default(field)
+        if not field.struct_name or value is None:
+            return value
+        subs = self.form.spec.struct_fields(field)
+        if not field.is_array:
+            return self.struct(subs, value, path)
+        return [self.struct(subs, item, f"{path}[]") for item in value] if isinstance(value, list | tuple) else value
+
+    def nullable(self, field: FieldSpec) -> bool:
+        """Return whether null is a value of this field here. For a number, the declaration refuses null."""
+        can_be = field.is_array or field.struct_name or field.type in _EMPTY
+        return not can_be or self.form.version in field.nullable_versions
+
+    def default(self, field: FieldSpec) -> Any:
+        """Return the value of a field that was not given.
+
+        This is the default, or an empty value if the default is null and the field cannot be null.
+        """
+        value = None if field.default == "null" else default_value(field)
+        if value is None and not self.nullable(field):
+            value = [] if field.is_array else {} if field.struct_name else _EMPTY[field.type]
+        if value is None or not field.struct_name or field.is_array:
+            return value
+        return _Walk(self.form).struct(self.form.spec.struct_fields(field), {}, "")
+
+    def is_default(self, field: FieldSpec, value: Any) -> bool:
+        """Return whether omitting the value says the same."""
+        if field.struct_name and not field.is_array and isinstance(value, dict) and field.default != "null":
+            subs = {sub.json_name: sub for sub in self.form.spec.struct_fields(field)}
+            return all(key in subs and self.is_default(subs[key], part) for key, part in value.items())
+        if field.struct_name and not field.is_array and field.default != "null":
+            return False
+        return bool(value == (None if field.default == "null" else default_value(field)))
+
+    def unknown_tags(self, fields: Sequence[FieldSpec], out: dict[str, Any], path: str) -> None:
+        """Take out the unknown tags that can't stand here: all in an inflexible form, and those whose number a field
+        has.
+        """
+        raw_tags = out[UNKNOWN_KEY]
+        taken = {field.tag for field in fields if field.tag is not None}
+        keeps = [
+            self.form.is_flexible and not (isinstance(tag, dict) and tag.get("tag") in taken)
+            for tag in (raw_tags if isinstance(raw_tags, list) else [])
+        ]
+        if all(keeps):
+            return  # also what is no list: writing refuses it
+        where = f"{path}.{UNKNOWN_KEY}" if path else UNKNOWN_KEY
+        for tag in (tag for tag, keep in zip(raw_tags, keeps, strict=True) if not keep):
+            self.lose(where, tag, ignorable=False)
+        out[UNKNOWN_KEY] = [tag for tag, keep in zip(raw_tags, keeps, strict=True) if keep]
+        if not out[UNKNOWN_KEY]:
+            del out[UNKNOWN_KEY]
