@@ -233,7 +233,7 @@ def captured():
 
 @pytest.mark.slow
 @pytest.mark.shared
-@pytest.mark.parametrize(("kind", "other", "step"), [("request", "response", 10), ("response", "request", 20)])
+@pytest.mark.parametrize(("kind", "other", "step"), [("request", "response", 10), ("response", "request", 5)])
 def test_cut_frames_of_the_reference_data_keep_their_kind(kind, other, step):
     """docs/evidence/conformance.md has the figures of all of them; at most 1 in 100 becomes the other kind."""
     page = (ROOT / "docs" / "evidence" / "conformance.md").read_text("utf-8").replace(",", "")
