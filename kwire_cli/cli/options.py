@@ -36,6 +36,12 @@ if TYPE_CHECKING:
 
 REPORT_FORMATS = ("table", "json", "jsonl", "csv", "html", "markdown", "svg", "parquet", "arrow")
 LADDER_FORMATS = ("mermaid",)
+ELSEWHERE = {
+    ".html": "kwire report writes a page of captures and logs",
+    ".parquet": "kwire export writes Parquet",
+    ".arrow": "kwire export writes Arrow",
+}
+"""The commands that write files with some suffixes, for errors of commands that do not."""
 """Formats of answers that have a ladder (sequence diagram), beside those of all answers."""
 SUFFIXES = {"md": "markdown", "mmd": "mermaid"}
 """Suffixes of files that are not the name of their format."""
@@ -474,10 +480,9 @@ class Report(Output, Top):
             return suffix
         suffix = PurePath(self.file).suffix if self.file else ""
         if suffix not in TEXT_SUFFIXES:
-            raise click.UsageError(
-                f"-o {self.file}: no format has the suffix {suffix}; the formats are {', '.join(formats)}; --format "
-                "sets one for any name"
-            )
+            hint = ELSEWHERE.get(suffix, "--format sets one for any name")
+            known = f"the formats are {', '.join(formats)}"
+            raise click.UsageError(f"-o {self.file}: no format has the suffix {suffix}; {known}; {hint}")
         return for_eyes if environment.to_terminal or self.file else self.PIPED
 
 
