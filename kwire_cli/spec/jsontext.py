@@ -22,7 +22,7 @@ MAX_DEPTH = 64
 """The depth to which objects and lists may nest; Kafka's own definitions need 12."""
 
 Keys = tuple[str | int, ...]
-_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*+"?)|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|(?P<open>\Z))', re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _BLANK = re.compile(r"[ \t\r\n]*")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s"{}\[\],:]+')
@@ -80,7 +80,9 @@ def parse(text: str, file: str | None = None) -> JsonText:
 
 
 def _blanked(match: re.Match[str]) -> str:
-    return match[1] or re.sub(r"[^\n]", " ", match[0])
+    if match[1] or match["open"] is not None:  # a string, or a comment without an end, which is none
+        return match[0]
+    return re.sub(r"[^\n]", " ", match[0])
 
 
 class _Walk:

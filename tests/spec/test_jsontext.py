@@ -102,3 +102,10 @@ def test_says_what_is_wrong_and_where(text, line, column, words):
 def test_a_comment_at_the_end_of_the_text():
     assert parse("1 // end").value == 1
     assert parse("1 /* end").trailing == Place(1, 3)
+
+
+@pytest.mark.parametrize("text", ['"/*', '"\\', "/*", '"\n/*', "/* * ", "// /*\n"])
+def test_text_without_ends_is_read_once(text):
+    """Each would take minutes if every beginning were searched for its end."""
+    with pytest.raises(SpecError):
+        parse("{" + text * 300_000)
