@@ -131,7 +131,9 @@ def spark(tmp_path_factory):
     builder = sql.SparkSession.builder.master("local[2]").appName("kwire tests")
     for name, value in settings.items():
         builder = builder.config(name, value)
+    before = signal.getsignal(signal.SIGINT)
     session = builder.getOrCreate()
+    signal.signal(signal.SIGINT, before)  # Spark's own handler would take the Ctrl-C of other tests of this process
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
