@@ -83,7 +83,8 @@ def test_a_log_beside_other_inputs():
     rows = [row["clientId"] for row in json_of("clients", CAPTURE, LOG)["tables"]["clients"]]
     assert "sarama-lab" in rows
     assert "legacy-billing" in rows
-    assert kwire("clients", CAPTURE, "-", stdin=LOG.read_bytes()).out == kwire("clients", CAPTURE, LOG).out
+    piped = json_of("clients", CAPTURE, "-", stdin=LOG.read_bytes())["tables"]["clients"]  # it might be a capture too
+    assert [row["clientId"] for row in piped] == rows
 
 
 def test_what_is_no_log_is_read_as_before():

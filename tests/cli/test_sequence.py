@@ -127,10 +127,9 @@ def test_what_was_not_found_is_said_with_a_command_that_lists_what_there_is(word
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("clients", GROUP, "-f", "svg"), "'svg' is not one of 'table'"),
-        (("clients", GROUP, "-o", "x.svg"), "svg is for ladders, as kwire sequence draws them"),
+        (("clients", GROUP, "-f", "svg"), "this answer has no chart to draw"),
         (("clients", GROUP, "-o", "x.mmd"), "mermaid is for ladders"),
-        (("sequence", GROUP, "--group", "nobody", "-f", "svg"), "this answer has no ladder to draw"),
+        (("sequence", GROUP, "--group", "nobody", "-f", "svg"), "this answer has no chart to draw"),
         (("sequence", GROUP, "--group", "nobody", "-f", "mermaid"), "this answer has no ladder to draw"),
         (("sequence", GROUP, LOG), "ask about each in a run of its own"),
         (("sequence", ROOT / "samples/logs"), "this question is about packet captures and brokers' request logs"),
@@ -147,7 +146,7 @@ def test_what_makes_no_sense_is_refused(words, said, tmp_path, monkeypatch):
 def test_a_picture_is_not_for_a_terminal():
     done = kwire("sequence", GROUP, "-f", "svg", terminal=True)
     assert done.code == 2
-    assert "write it to a file with -o ladder.svg" in done.err
+    assert "write it to a file with -o chart.svg" in done.err
 
 
 @pytest.mark.parametrize(
