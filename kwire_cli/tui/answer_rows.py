@@ -43,29 +43,15 @@ class Listed:
     table: Table
     rows: list[Row]
     columns: list[tuple[int, Column]]
+    heads: list[Cells]
     texts: list[list[str]]
     order: list[int]
     sorted_by: int | None = None
 
     def layout(self, width: int) -> Layout:
         """Return the columns that fit, and their widths."""
-        heads = []
-        for place, (at, column) in enumerate(self.columns):
-            values = [row[at] for row in self.rows]
-            is_right = lines_up(values, column)
-            head = Cells(
-                column.name,
-                heading_text(column, values),
-                keep=max(column.keep, place + 1 - ALWAYS),
-                width=1,
-                least=0 if is_right or column.kind == "instant" else MIN_CELLS,
-                cut="list" if column.kind in {"list", "map"} else "end",
-                right=is_right,
-                style="number" if is_right else "name" if place == 0 else "",
-            )
-            heads.append(head)
         some = [self.cells(number) for number in range(min(len(self.rows), HELD))]
-        return layout(heads, some, width, whole=True)
+        return layout(self.heads, some, width, whole=True)
 
     def cells(self, number: int) -> list[str]:
         """Return the texts of a row."""
@@ -102,21 +88,37 @@ class Listed:
 def listed(table: Table) -> Listed:
     """Return a table whose cells are texts; columns without a value are left out."""
     rows = list(table.rows)
-    columns = [
-        (at, column)
-        for at, column in enumerate(table.columns)
-        if not column.wide and not _is_nested(rows, at) and any(not is_blank(row[at], column) for row in rows)
-    ]
-    texts = [column_texts([row[at] for row in rows], column) for at, column in columns]
-    for place, (_, column) in enumerate(columns):
-        if column.kind == "instant":
-            texts[place] = times_of_day(texts[place])
-    return Listed(table, rows, columns, texts, list(range(len(rows))))
+    columns: list[tuple[int, Column]] = []
+    heads: list[Cells] = []
+    texts: list[list[str]] = []
+    for at, column in enumerate(table.columns):
+        values = [row[at] for row in rows]
+        if column.wide or any(map(_has_objects, values[:HELD])) or all(is_blank(value, column) for value in values):
+            continue
+        columns.append((at, column))
+        heads.append(_head(column, values, len(heads)))
+        cells = column_texts(values, column)
+        texts.append(times_of_day(cells) if column.kind == "instant" else cells)
+    return Listed(table, rows, columns, heads, texts, list(range(len(rows))))
 
 
-def _is_nested(rows: list[Row], at: int) -> bool:
-    """Return whether a column has lists of objects, such as evidence."""
-    return any(isinstance(row[at], list) and row[at] and isinstance(row[at][0], dict) for row in rows[:HELD])
+def _head(column: Column, values: list[Any], place: int) -> Cells:
+    is_right = lines_up(values, column)
+    return Cells(
+        column.name,
+        heading_text(column, values),
+        keep=max(column.keep, place + 1 - ALWAYS),
+        width=1,
+        least=0 if is_right or column.kind == "instant" else MIN_CELLS,
+        cut="list" if column.kind in {"list", "map"} else "end",
+        right=is_right,
+        style="number" if is_right else "name" if place == 0 else "",
+    )
+
+
+def _has_objects(value: Any) -> bool:
+    """Return whether a value is a list of objects, such as evidence."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
 class Entry(NamedTuple):
@@ -125,7 +127,6 @@ class Entry(NamedTuple):
     text: Line
     table: Listed | None = None
     row: int | None = None
-    is_heading: bool = False
 
 
 @dataclass
@@ -171,7 +172,7 @@ def _lines_of(block: Block) -> Iterator[Entry]:
             table = listed(block)
             if table.rows:
                 yield Entry([(block.title or words(block.name), "title")])
-                yield Entry([], table, is_heading=True)
+                yield Entry([], table)
                 yield from (Entry([], table, row) for row in range(len(table.rows)))
             if block.note:
                 yield Entry([(block.note, "dim")])
@@ -201,7 +202,7 @@ def detail_lines(table: Listed, number: int, width: int) -> Iterator[Line]:
         for at, column in enumerate(table.table.columns)
         if column.kind != "bar" and not is_blank(row[at], column)
     ]
-    shown.sort(key=lambda each: isinstance(each[1], list) and bool(each[1]) and isinstance(each[1][0], dict))
+    shown.sort(key=lambda each: _has_objects(each[1]))
     indent = min(max((len(column.heading) for column, _ in shown), default=0) + 2, width // 3)
     for column, value in shown:
         heading = column.heading
@@ -212,7 +213,7 @@ def detail_lines(table: Listed, number: int, width: int) -> Iterator[Line]:
 
 
 def _texts(value: Any, column: Column) -> Iterator[str]:
-    if isinstance(value, list) and value and isinstance(value[0], dict):
+    if _has_objects(value):
         for each in value:
             parts = ((name, part) for name, part in each.items() if part is not None)
             yield ", ".join(str(part) if isinstance(part, str) else f"{name} {part}" for name, part in parts)

@@ -8,7 +8,6 @@ begins with the path.
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.answer import Chart
@@ -16,6 +15,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.view.ladder import ladder_svg
 from kwire_cli.view.lines import escaped
 from kwire_cli.view.markup import markup_text
+from kwire_cli.view.svg import LETTER, opening, text_element
 from kwire_cli.view.widths import cut
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ ROW = 18
 """Height of a bar."""
 TITLE = 30
 """Height of the title of a chart."""
-LETTER = 6.7
-"""Width of a character of the font, at most."""
 NAME = 230
 """Room for the name before a bar."""
 VALUE = 120
@@ -72,18 +70,14 @@ def picture_of(answer: Answer) -> Iterator[str]:
 
 
 def charts_svg(charts: Sequence[Chart]) -> Iterator[str]:
-    """Yield the lines of an SVG file with some charts; ladders are left out, `view.ladder` draws them."""
+    """Yield the lines of an SVG file with some charts; `view.ladder` draws ladders."""
     drawn: list[str] = []
     height = 0
     for chart in charts:
-        if chart.kind != "ladder":
-            lines, used = _icicle(chart) if chart.kind == "icicle" else _bars(chart)
-            drawn.append(f'<g transform="translate(0,{height})">{"".join(lines)}</g>')
-            height += used
-    size = f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}"'
-    yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">'
-    yield f"<title>{markup_text(', '.join(chart.title for chart in charts))}</title>"
-    yield f"<style>{STYLE}</style>"
+        lines, used = _icicle(chart) if chart.kind == "icicle" else _bars(chart)
+        drawn.append(f'<g transform="translate(0,{height})">{"".join(lines)}</g>')
+        height += used
+    yield from opening(WIDTH, height, ", ".join(chart.title for chart in charts), STYLE)
     yield from drawn
     yield "</svg>"
 
@@ -155,14 +149,11 @@ def _fitted(text: str, room: float) -> str:
     return cut(escaped(text), int(room / LETTER), "middle")
 
 
-def _text(x: float, y: float, text: str, look: str = "", title: str = "") -> str:
-    """Return a text; `title` appears under the pointer if the text was cut."""
-    style = f' class="{look}"' if look else ""
-    hint = f"<title>{markup_text(title)}</title>" if title and text != escaped(title) else ""
-    return f'<text{style} x="{x:.1f}" y="{y}">{hint}{markup_text(text)}</text>'
+def _text(x: float, y: float, text: str, look: str = "", whole: str = "") -> str:
+    return text_element(look, round(x, 1), y, text, escaped(whole))
 
 
 def drawable(charts: Iterable[Chart]) -> list[Chart]:
     """Return the charts that have something to draw, with their numbers read."""
-    read = [chart._replace(series=list(chart.series)) for chart in charts if chart.kind != "ladder"]
-    return [chart for chart in read if next(islice(chart.series, 1), None)]
+    read = ((chart, list(chart.series)) for chart in charts if chart.kind != "ladder")
+    return [chart._replace(series=series) for chart, series in read if series]

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kwire_cli.view.lines import escaped, plain
-from kwire_cli.view.markup import markup_text
+from kwire_cli.view.svg import LETTER, opening, text_element
 from kwire_cli.view.widths import cell_width, cut, fold
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _cut(text: str, width: int | None, taken: int) -> str:
 
 # A picture in SVG, for a file of its own and for pages.
 
-_LETTER, _ROW, _TOP, _RIGHT = 6.7, 30, 64, 24
+_ROW, _TOP, _RIGHT = 30, 64, 24
 _LEAST_SPAN, _MOST_SPAN = 150, 330
 
 
@@ -170,9 +170,9 @@ def _moment(arrow: Arrow) -> str:
 
 def _left(chart: Chart, span: float) -> float:
     """Return where the first lifeline stands: behind the times, and in the middle of its name."""
-    times = max((len(_moment(arrow)) for arrow in chart.arrows), default=0) * _LETTER + 20
+    times = max((len(_moment(arrow)) for arrow in chart.arrows), default=0) * LETTER + 20
     names = max((len(_fit(text, span)) for text in chart.participants[0]), default=0) if chart.participants else 0
-    return round(max(times, names * _LETTER / 2 + 8))
+    return round(max(times, names * LETTER / 2 + 8))
 
 
 def _span(chart: Chart, at_of: dict[str, int]) -> float:
@@ -180,14 +180,14 @@ def _span(chart: Chart, at_of: dict[str, int]) -> float:
     wanted: float = _LEAST_SPAN
     for arrow in chart.arrows:
         lanes = max(abs(at_of[arrow.source] - at_of[arrow.target]), 1)
-        wanted = max(wanted, (len(arrow.label) + 3) * _LETTER / lanes)
+        wanted = max(wanted, (len(arrow.label) + 3) * LETTER / lanes)
     for person in chart.participants:
-        wanted = max(wanted, (max(len(person.name), len(person.detail)) + 2) * _LETTER)
+        wanted = max(wanted, (max(len(person.name), len(person.detail)) + 2) * LETTER)
     return round(min(wanted, _MOST_SPAN))
 
 
 def _fit(text: str, room: float) -> str:
-    return cut(escaped(text), int((room - 10) / _LETTER), "end")
+    return cut(escaped(text), int((room - 10) / LETTER), "end")
 
 
 _STYLE = """
@@ -221,12 +221,9 @@ def ladder_svg(chart: Chart) -> Iterator[str]:
     left = _left(chart, span)
     bottom = _TOP + _ROW * len(arrows) + 16
     width = left + span * max(len(people) - 1, 0) + span / 2 + _RIGHT
-    width = round(max(width, len(escaped(chart.note)) * _LETTER + 8 if chart.note else 0), 1)
+    width = round(max(width, len(escaped(chart.note)) * LETTER + 8 if chart.note else 0), 1)
     height = bottom + (20 if chart.note else 0)
-    size = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
-    yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">'
-    yield f"<title>{markup_text(chart.title or 'sequence of requests and responses')}</title>"
-    yield f"<style>{_STYLE}</style>"
+    yield from opening(width, height, chart.title or "sequence of requests and responses", _STYLE)
     for at, person in enumerate(people):
         x = left + span * at
         yield _svg_line("life", x, _TOP - 18, x, bottom - 8)
@@ -257,9 +254,8 @@ def _svg_text(look: str, x: float, y: float, text: str, room: float | None = Non
     """Yield a text that fits a room, with the whole of a longer one as its title. Yield nothing for an empty text."""
     whole = escaped(text)
     shown = whole if room is None else _fit(text, room)
-    title = f"<title>{markup_text(whole)}</title>" if shown != whole else ""
     if shown:
-        yield f'<text class="{look}" x="{x:g}" y="{y:g}">{title}{markup_text(shown)}</text>'
+        yield text_element(look, x, y, shown, whole)
 
 
 # Mermaid, which GitHub, GitLab and wikis draw.
