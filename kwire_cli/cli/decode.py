@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from kwire_cli.cli.capture_inputs import Pair
     from kwire_cli.cli.environment import Interrupt
     from kwire_cli.cli.message_views import View
+    from kwire_cli.cli.report import Page
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.log_inputs import LogInput
     from kwire_cli.source.opening import Inputs
@@ -73,6 +74,22 @@ _FITS = FITS | {
 
 CAPTURE_FORMS = ("pcap", "pcapng")
 """The formats that copy packets, whose views need what most results do not."""
+
+PAGE = "html"
+_NOT_ON_PAGES = (
+    "pairs",
+    "fields",
+    "records",
+    "lossless",
+    "full",
+    "strict",
+    "exit_code",
+    "sort",
+    "top",
+    "follow",
+    "wide",
+)
+
 
 EXAMPLES = (
     ("kwire decode incident.pcap --filter error --pairs", "what failed, with its request"),
@@ -99,7 +116,7 @@ class Options(Checks, Report, Captures, Choosing, Messages, Headers, Payloads, O
         "--format",
         "-f",
         section="Output",
-        type=click.Choice((*VIEWS, *CAPTURE_FORMS)),
+        type=click.Choice((*VIEWS, PAGE, *CAPTURE_FORMS)),
         help="Set the output format; pcap copies packets.  [default: table or tree; jsonl in a pipe]",
     )
     fields: str | None = option(
@@ -170,7 +187,12 @@ def command(environment: Environment, options: Options) -> int:
     views = _views(options) if options.fields is None else FIELD_VIEWS
     if options.fmt and options.fmt not in views:
         refuse(options, ("fields",), f"shows {', '.join(views)}, not {options.fmt}")
-    fmt = options.format_for(environment, views)
+    fmt = options.format_for(environment, (*views, PAGE))
+    if fmt == PAGE:
+        from kwire_cli.cli.report import write_page  # start-up counts
+
+        refuse(options, _NOT_ON_PAGES, "is not for a page")
+        return write_page(environment, cast("Page", options), "frames")  # all that a page asks for
     refuse_terminal(environment, fmt)
     interrupt = environment.interrupt
     follow = Follow(stop=lambda: bool(interrupt)) if options.follow else None

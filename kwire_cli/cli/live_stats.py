@@ -1,7 +1,7 @@
-"""`kwire stats --every` of a capture in a pipe: the rows of an interval are written when the interval is over.
+"""Intervals of a capture that comes through a pipe or grows, for `kwire stats --every` and `kwire watch`.
 
-An interval is over if a packet is later than its end by `GRACE`, as frames of several connections are not in the order
-of their times, or if nothing has come for its length.
+The rows of an interval are written when the interval is over. An interval is over if a packet is later than its end by
+`GRACE`, as frames of several connections are not in the order of their times, or if nothing has come for its length.
 """
 
 from __future__ import annotations
@@ -25,32 +25,40 @@ from kwire_cli.source.kafka.line_records import anomaly_codes
 from kwire_cli.source.kinds import Kind, begins_as
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.packets.tcp import Limits
-from kwire_cli.source.reading import Follow, Read, nothing_in
+from kwire_cli.source.reading import Follow, nothing_in
 from kwire_cli.view.answers import answer_csv, answer_jsonl
 from kwire_cli.view.terminal import answer_text, column_texts, heading_text
 from kwire_cli.view.widths import Column, Layout, layout
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kwire_cli.analysis.timeline import Timeline
     from kwire_cli.cli.environment import Environment
     from kwire_cli.source.kafka.captured import Captured
 
 MAX_CONNECTIONS = 1 << 14
 """Connections that are open at a time; beyond, the one that was silent longest is dropped."""
+LIMITS = Limits(connections=MAX_CONNECTIONS)
 GRACE = 500_000_000
 """Nanoseconds after the end of an interval in which its frames may still come."""
 PAUSE = 0.2
 """Seconds from one writing of intervals to the next while frames come."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Counted(Report, Captures, Choosing, Definitions):
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Counted(Captures, Choosing, Definitions):
     """Options that choose what is counted."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
 
 
-def writes_live(environment: Environment, options: Counted) -> bool:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Reported(Report, Counted):
+    """Options that choose what is counted, and how it is written."""
+
+
+def writes_live(environment: Environment, options: Reported) -> bool:
     """Return whether rows are to be written as they come: standard input is a pipe with a capture."""
     if options.sort or options.top is not None or not _is_pipe(environment.stdin):
         return False
@@ -66,26 +74,35 @@ def _is_pipe(file: Any) -> bool:
         return False
 
 
-def write_live(environment: Environment, options: Counted, timeline: Timeline) -> None:
+def write_live(environment: Environment, options: Reported, timeline: Timeline) -> None:
     """Write the rows of each interval, and in the end what kinds of frames there were."""
-    interrupt = environment.interrupt
     stdin: Any = environment.stdin
     opening = stdin.peek()  # which was looked at to know that this is a capture
-    limits = Limits(connections=MAX_CONNECTIONS)
-    follow = Follow(stop=lambda: bool(interrupt), limits=limits, opening=opening)
-    intervals = _Intervals(timeline, _Rows(environment, options))
-    read: Read = []
+    follow = Follow(stop=lambda: bool(environment.interrupt), limits=LIMITS, opening=opening)
+    rows = _Rows(environment, options)
+    rows.end(count_intervals(environment, options, timeline, follow, rows.write))
+
+
+def count_intervals(
+    environment: Environment, options: Counted, timeline: Timeline, follow: Follow, write: Callable[[Table], None]
+) -> Answer:
+    """Count a capture that is followed, and `write` the rows of intervals that are over.
+
+    Return how many frames of each kind, and anomalies, there were. Raises InputError if no line was there.
+    """
+    intervals = _Intervals(timeline, write)
+    totals = Answer("", [])
     for opened in open_inputs(options.source, reading_of(options, follow=follow), _Live(environment, intervals)):
         refuse_unfit(options, opened)
-        lines = ChosenLines(opened, options, interrupt)
+        lines = ChosenLines(opened, options, environment.interrupt)
         with lines.watched():
             for line in lines:
                 intervals.add(line)
-            intervals.end()
+            totals = intervals.end()
         lines.note()
         if not lines.decodable:
-            read.append((opened.label, opened.emptiness))
-            raise nothing_in(read, "line of a capture")
+            raise nothing_in([(opened.label, opened.emptiness)], "line of a capture")
+    return totals
 
 
 class _Intervals:
@@ -95,9 +112,9 @@ class _Intervals:
     than rows can be asked for one interval at a time.
     """
 
-    def __init__(self, timeline: Timeline, rows: _Rows) -> None:
+    def __init__(self, timeline: Timeline, write: Callable[[Table], None]) -> None:
         self._timeline = timeline
-        self._rows = rows
+        self._write_rows = write
         self._width = timeline.width_us * 1000
         self._earliest: int | None = None
         self._latest = 0
@@ -132,23 +149,23 @@ class _Intervals:
     def _write(self, until: datetime) -> None:
         if self._earliest is None:
             return
-        self._rows.write(self._timeline.take(until))
+        self._write_rows(self._timeline.take(until))
         self._earliest = None if until == END else round(until.timestamp() * 1000) * 1_000_000
         self._written = time.monotonic()
 
-    def end(self) -> None:
-        """Write the intervals that are left, and the totals."""
+    def end(self) -> Answer:
+        """Write the intervals that are left, and return the totals."""
         self._write(END)
         self._timeline.close()
         frames = Fact("frames", dict(by_count(self._frames)), "map")
         anomalies = Fact("anomalies", dict(by_count(self._anomalies)), "map", level="error")
-        self._rows.end(Answer("", [Facts([frames, anomalies])]))
+        return Answer("", [Facts([frames, anomalies])])
 
 
 class _Rows:
     """Rows of intervals in the format of the options, under one heading."""
 
-    def __init__(self, environment: Environment, options: Counted) -> None:
+    def __init__(self, environment: Environment, options: Reported) -> None:
         self._environment = environment
         self._options = options
         self._format = options.format_for(environment)

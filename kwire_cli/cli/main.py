@@ -35,6 +35,7 @@ GROUPS = {
     "Traffic and logs": {
         "diagnose": "what is wrong, and what to do",
         "stats": "rates, latencies and errors over time",
+        "watch": "rates, latencies and errors of a capture as it grows",
         "groups": "who joins and leaves, and why",
         "transactions": "begin, partitions, offsets, end and errors",
         "sequence": "who sends what to whom, as a diagram",
@@ -146,7 +147,7 @@ class Commands(Group):
         if len(names) != 1:
             return None
         module = importlib.import_module(f"kwire_cli.cli.{names[0].replace('-', '_')}")
-        command: click.Command = module.command
+        command: click.Command = module.overview if names[0] == OVERVIEW else module.command
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

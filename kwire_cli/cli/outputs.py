@@ -135,6 +135,27 @@ def _without_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+@contextlib.contextmanager
+def whole_terminal() -> Iterator[int]:
+    """Within this, the terminal shows its second screen, and gives keys one by one without showing them.
+
+    Keys can be read from the descriptor, also if standard input is a pipe.
+    """
+    import termios  # not on Windows
+    import tty
+
+    terminal = os.open("/dev/tty", os.O_RDWR)
+    before = termios.tcgetattr(terminal)
+    try:
+        tty.setcbreak(terminal)
+        os.write(terminal, b"\x1b[?1049h\x1b[?25l")
+        yield terminal
+    finally:
+        os.write(terminal, b"\x1b[?25h\x1b[?1049l")
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        os.close(terminal)
+
+
 class ResultFile:
     """A file of results, which takes its place when all of them are written. Until then it may be an input.
 

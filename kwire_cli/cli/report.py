@@ -28,8 +28,13 @@ EXAMPLES = (
 )
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Page(Choosing, Secrets, Inputs):
+    """What a page is made of."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class Options(Choosing, Secrets, Output, Inputs):
+class Options(Output, Page):
     """Options of `kwire report`."""
 
 
@@ -42,6 +47,11 @@ def command(environment: Environment, options: Options) -> Exit:
     network. It has room for so many bytes; its title says what it leaves out. --frames, --packets and --filter
     choose the frames of the page: the axis and the findings are about all frames.
     """
+    return write_page(environment, options)
+
+
+def write_page(environment: Environment, options: Page, tab: str = "") -> Exit:
+    """Write the page, which shows the tab with a name first."""
     from kwire_cli.view.page.report import LineDetails, report_page
 
     refuse_terminal(environment, "html")
@@ -51,6 +61,6 @@ def command(environment: Environment, options: Options) -> Exit:
     report = Report(redaction, choice.takes if choice.chooses else None, details.add_line)
     with environment.answering():
         ask(environment, options, report, connections=True, fits=FITS)
-        for text in report_page(report, details, options.source, typed_inputs(options)):
+        for text in report_page(report, details, options.source, typed_inputs(options), tab):
             environment.write_bytes(text.encode("utf-8", "backslashreplace"))
     return Exit.DONE

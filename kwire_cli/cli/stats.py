@@ -16,7 +16,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of, refuse_unfit
-from kwire_cli.cli.live_stats import Counted, write_live, writes_live
+from kwire_cli.cli.live_stats import Reported, write_live, writes_live
 from kwire_cli.cli.typed_options import Printing, milliseconds_of, option, refuse, takes
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
@@ -46,7 +46,7 @@ class Intervals(Printing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Counted, Intervals):
+class Options(Reported, Intervals):
     """Options of `kwire stats`."""
 
     SECTION: ClassVar[str] = "Choose"

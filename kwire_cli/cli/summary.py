@@ -43,7 +43,7 @@ class Options(Asking):
 
 @click.command(name="summary", cls=Command, examples=EXAMPLES, hidden=True)
 @takes(Options)
-def command(environment: Environment, options: Options) -> Exit:
+def overview(environment: Environment, options: Options) -> Exit:
     """Show what captures, request logs and log directories hold, on one screen.
 
     INPUT is files and folders, counted together, or - for standard input. The summary has brokers and clients,

@@ -236,17 +236,26 @@ class Ended:
     """All that came to the terminal, results and remarks."""
 
 
-def on_terminal(*arguments, keys=(), rows=24, columns=100, variables=None):
-    """Run one command. `keys` are pairs: a text to wait for on the terminal, and what is typed then."""
+def on_terminal(*arguments, keys=(), rows=24, columns=100, variables=None, piped=None):
+    """Run one command. `keys` are pairs: a text to wait for on the terminal, and what is typed then. `piped` are the
+    bytes of a pipe on standard input.
+    """
     size = struct.pack("HHHH", rows, columns, 0, 0)
     settings = {name: value for name, value in os.environ.items() if name not in {"PAGER", "KWIRE_PAGER", "LESS"}}
     settings |= {"TERM": "xterm", "NO_COLOR": "1", **(variables or {})}
+    ends = os.pipe() if piped is not None else None
     process, terminal = pty.fork()
     if process == 0:
         fcntl.ioctl(0, termios.TIOCSWINSZ, size)
+        if ends is not None:
+            os.dup2(ends[0], 0)
         os.execve(sys.executable, [sys.executable, "-m", "kwire_cli", *map(str, arguments)], settings)
-    out, typed, ends = b"", list(keys), time.monotonic() + LONGEST
-    while time.monotonic() < ends:
+    if ends is not None:
+        os.close(ends[0])
+        os.write(ends[1], piped)
+        os.close(ends[1])
+    out, typed, until = b"", list(keys), time.monotonic() + LONGEST
+    while time.monotonic() < until:
         if not select.select([terminal], [], [], 0.05)[0]:
             if typed and typed[0][0] in out.decode("utf-8", "replace"):
                 os.write(terminal, typed.pop(0)[1])

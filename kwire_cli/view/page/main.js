@@ -212,7 +212,7 @@ function onKey(event) {
 }
 
 collectViews();
-state.tab = [...VIEWS.keys()][0] || "";
+state.tab = VIEWS.has(D.tab) ? D.tab : [...VIEWS.keys()][0] || "";
 const scheme = matchMedia("(prefers-color-scheme: dark)");
 theme(scheme.matches ? "dark" : "light");
 scheme.addEventListener("change", (event) => (theme(event.matches ? "dark" : "light"), refresh(true)));

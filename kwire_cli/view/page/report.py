@@ -44,10 +44,13 @@ class LineDetails(Details):
         return not self.is_full
 
 
-def report_page(report: Report, details: LineDetails, sources: Sequence[str], arguments: str) -> Iterator[str]:
+def report_page(
+    report: Report, details: LineDetails, sources: Sequence[str], arguments: str, tab: str = ""
+) -> Iterator[str]:
     """Yield the text of the page of a report.
 
-    `sources` are the inputs, `arguments` the same as they are typed, for the commands that the page proposes.
+    `sources` are the inputs, `arguments` the same as they are typed, for the commands that the page proposes. `tab` is
+    the one that the page shows first, if it has this one.
     """
     details.finish()
     [ends] = report.asked("ends") or [{"first_us": None, "last_us": None}]
@@ -57,6 +60,7 @@ def report_page(report: Report, details: LineDetails, sources: Sequence[str], ar
     level, text = _verdict(report)
     data = empty(name_of(sources)) | {
         "arguments": escaped(arguments),
+        "tab": tab,
         "verdict": {"level": level, "text": escaped(text)},
         "start": start,
         "length": None if start is None or end is None else end - start,

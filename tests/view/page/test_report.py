@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from kit.commands import ROOT, json_of, kwire
+from kit.commands import ROOT, json_of, kwire, refusal_of
 from kit.views import Elements, bytes_of, column, data_of, in_order, nodes_of, page_data, uncovered
 
 from kwire_cli.view.page import report as report_page
@@ -116,6 +116,13 @@ def test_frames_are_chosen_and_the_rest_is_about_all(data):
     assert {*column(chosen, "api")} == {"JoinGroup"}
     assert chosen["axis"] == data["axis"]
     assert chosen["answers"] == data["answers"]
+
+
+def test_the_page_of_decode_is_that_of_report_with_the_frames_first():
+    decoded, reported = data_of("decode", CAPTURE, "-f", "html"), data_of("report", CAPTURE)
+    assert (decoded.pop("tab"), reported.pop("tab")) == ("frames", "")
+    assert decoded == reported
+    assert refusal_of("decode", CAPTURE, "-f", "html", "--pairs").strip().endswith("--pairs is not for a page")
 
 
 def test_frames_of_several_captures_are_told_apart():
