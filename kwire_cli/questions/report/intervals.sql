@@ -1,5 +1,5 @@
 -- One row for each interval of time and api, one for each interval (without an api), and one for all calls (without a
--- number): requests, errors, and percentiles of what brokers took for calls that they do not hold back on purpose.
+-- number): requests, bytes, errors, and percentiles of what brokers took for calls that they do not hold back on purpose.
 -- Intervals have the least of some round widths with which there are at most 160; their numbers count from 1970.
 with span as (select epoch_us(max(time)) - epoch_us(min(time)) as length_us from frames),
 widths as (
@@ -17,6 +17,7 @@ timed as (
         epoch_us(c.request_time) // w.width_us as number,
         w.width_us,
         len(c.errors) > 0 as has_errors,
+        coalesce(c.request_size, 0) + coalesce(c.response_size, 0) as size,
         case when not c.delayed then c.served_us end as served_us
     from calls c
     cross join chosen w
@@ -28,6 +29,7 @@ select
     max(width_us) as width_us,
     count(*) as requests,
     count(*) filter (where has_errors) as errors,
+    sum(size)::bigint as bytes,
     percentile_disc(0.5) within group (order by served_us) as p50_us,
     percentile_disc(0.99) within group (order by served_us) as p99_us
 from timed

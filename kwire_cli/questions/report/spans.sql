@@ -1,5 +1,5 @@
--- One row for each rebalance, transaction and stop of a broker, with its begin and end. A rebalance begins with what set
--- it off. If the begin is not in the input, or a broker does not come back, begin and end are the one time that is known.
+-- One row for each rebalance, transaction, change of leaders and stop of a broker, with its begin and end. A rebalance
+-- begins with what set it off. A change of leaders is at the first response that names the new one. If a begin is not in the input, or a broker does not come back, begin and end are the one time that is known.
 with spans as (
     select
         'rebalance' as kind,
@@ -21,6 +21,11 @@ with spans as (
         'broker', 'broker ' || coalesce(broker::varchar, broker_address), began, coalesce(ended, last_time),
         event, 'error', evidence[1]
     from broker_events
+    union all
+    select
+        'leader', topic_partition, response_time, response_time,
+        'leader ' || leader_before || ' → ' || leader, 'warning', response_place
+    from leader_changes
 )
 select
     kind, subject, text, level,

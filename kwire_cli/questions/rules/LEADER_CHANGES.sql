@@ -1,27 +1,11 @@
 -- One row for each broker that was the leader of partitions and is not any more, for no reason that another rule names.
-with states as (
-    select
-        *,
-        lag(leader) over before as leader_before,
-        lag(leader_epoch) over before as epoch_before
-    from partition_states
-    where leader >= 0 and leader_epoch >= 0
-    window before as (
-        partition by cluster, topic_partition order by leader_epoch, response_time, response_place.ordinal
-    )
-),
-changes as (
-    select *, count(*) over (partition by cluster, topic_partition) as of_partition
-    from states
-    where leader <> leader_before and leader_epoch > epoch_before
-),
-unexplained as (
+with unexplained as (
     select
         *,
         row_number() over (
             partition by cluster, leader_before order by response_time, response_place.ordinal, topic_partition
         ) as nth
-    from changes c
+    from leader_changes c
     where not exists (
         select 1 from broker_events e
         where e.broker = c.leader_before and e.began <= c.response_time + to_seconds($lead_s)

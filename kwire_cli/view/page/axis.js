@@ -7,7 +7,7 @@ const STEPS = [
 ];
 const MOST_APIS = 6;
 /** Lanes of spans; stops of brokers have a lane for each broker. */
-const KINDS = { rebalance: "Rebalances", transaction: "Transactions" };
+const KINDS = { rebalance: "Rebalances", transaction: "Transactions", leader: "Leaders" };
 /** The room of the axis in pixels. */
 const room = { left: 0, width: 1 };
 const toX = (at) => (at - state.from) / (state.to - state.from);
@@ -24,6 +24,7 @@ const emptyBins = (step, start, size) => ({
   apis: [],
   counts: [],
   errors: new Array(size).fill(0),
+  bytes: new Array(size).fill(0),
   p50: new Array(size).fill(null),
   p99: new Array(size).fill(null),
 });
@@ -32,8 +33,8 @@ const emptyBins = (step, start, size) => ({
 function countedBins() {
   const { width, first, apis, intervals } = D.axis;
   const made = emptyBins(width / 1e6, first / 1e6, intervals[intervals.length - 1][0] + 1);
-  for (const [at, , errors, p50, p99] of intervals) {
-    made.errors[at] = errors;
+  for (const [at, , errors, bytes, p50, p99] of intervals) {
+    [made.errors[at], made.bytes[at]] = [errors, bytes];
     if (p50 !== null) [made.p50[at], made.p99[at]] = [p50 / 1e6, p99 / 1e6];
   }
   for (const [api, counts] of apis) addSeries(made, api, Object.entries(counts));
@@ -64,6 +65,7 @@ function ownBins() {
     series.set(API[i], counts);
     counts[at]++;
     if (isFailed(i)) made.errors[at]++;
+    made.bytes[at] += (R.values.request_size?.[i] || 0) + (R.values.response_size?.[i] || 0);
     taken[at].push(i);
   }
   taken.forEach((rows, at) => {
@@ -109,7 +111,10 @@ function draw() {
   charts.forEach((chart) => chart.destroy());
   charts = [];
   if (!$("#requests").hidden) drawRequests(plot);
-  if (!axis.classList.contains("small")) drawTimes($("#latency .plot"));
+  if (!axis.classList.contains("small")) {
+    drawTimes($("#latency .plot"));
+    drawBytes($("#bytes .plot"));
+  }
   drawSpans();
   drawScale();
   drawLegend();
@@ -164,6 +169,17 @@ function drawTimes(plot) {
   const at = (value) => 1 - Math.log10(value / low) / Math.log10(high / low);
   const texts = ticks.map((one) => [one, text(one)]);
   drawTicks($("#latency"), texts, at);
+}
+
+function drawBytes(plot) {
+  const highest = Math.max(...bins.bytes);
+  $("#bytes").hidden = !highest;
+  if (!highest) return;
+  const xs = bins.bytes.map((_, at) => bins.start + at * bins.step);
+  const paths = uPlot.paths.bars({ size: [1, 400], align: 1 });
+  const bars = { fill: color("faint"), width: 0, paths, points: { show: false } };
+  chart(plot, [0, highest * 1.08], [{}, bars], [xs, bins.bytes]);
+  drawTicks($("#bytes"), [[highest, bytes(highest)]], (value) => 1 - value / (highest * 1.08));
 }
 
 function drawTicks(track, ticks, at) {

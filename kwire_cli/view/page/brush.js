@@ -22,7 +22,7 @@ function drawBrush() {
 /** Calls, errors and the 99th percentile of what is looked at. */
 function measured() {
   if (D.axis && !state.filter && !isPart()) {
-    const [calls, errors, , p99] = D.axis.total;
+    const [calls, errors, , , p99] = D.axis.total;
     return { calls, errors, p99: p99 === null ? null : p99 / 1e6 };
   }
   return {

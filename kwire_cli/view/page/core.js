@@ -100,7 +100,6 @@ function copier(text, make) {
 function grid(heads, rows) {
   const cell = (tag, one) =>
     Array.isArray(one) ? el(`${tag}.${one[1]}`, tag === "th" ? { scope: "col" } : {}, one[0]) : el(tag, {}, one);
-  const line = (tag, cells) => el("tr", ...cells.map((one) => cell(tag, one)));
-  const body = rows.map((row) => line("td", row));
-  return el("div.wide", el("table", el("thead", line("th", heads)), el("tbody", body)));
+  const body = rows.map((row) => el("tr", ...row.map((one) => cell("td", one))));
+  return el("div.wide", el("table", el("thead", el("tr", ...heads.map((one) => cell(one === "" ? "td" : "th", one)))), el("tbody", body)));
 }

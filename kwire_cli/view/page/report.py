@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST_ROW_BYTES = 16 << 20
 """Bytes of the calls of one page."""
+_COUNTS = ("requests", "errors", "bytes", "p50_us", "p99_us")
+"""The counts of an interval of the time axis, in this order."""
 _SEVERITIES = {"error": "error", "warning": "warning"}
 
 
@@ -145,9 +147,9 @@ def _axis(report: Report, start: int | None) -> dict[str, Any] | None:
         "first": first * width - start,
         "apis": [[escaped(api), counts] for api, counts in apis.items()],
         "intervals": [
-            [row["number"] - first, row["requests"], row["errors"], row["p50_us"], row["p99_us"]] for row in whole
+            [row["number"] - first, *(row[name] for name in _COUNTS)] for row in whole
         ],
-        "total": [total["requests"], total["errors"], total["p50_us"], total["p99_us"]],
+        "total": [total[name] for name in _COUNTS],
     }
 
 

@@ -2,10 +2,12 @@
 
 import shutil
 from dataclasses import dataclass, field
+from importlib.resources import files
 
 import pytest
 from kit.commands import kwire
 
+AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
@@ -38,6 +40,12 @@ class Look:
         self.page.click(f"#tab-{name}")
         self.page.wait_for_function("name => location.hash.includes(`tab=${name}`)", arg=name)
         self.page.wait_for_timeout(150)  # details are unpacked, and what follows the pointer is drawn
+
+    def violations(self):
+        """The rules of accessibility that the page breaks, as axe tells them."""
+        self.page.evaluate(AXE)
+        found = self.page.evaluate("axe.run()")["violations"]
+        return [(each["impact"], each["id"], each["nodes"][0]["html"]) for each in found]
 
     def tabs(self):
         return self.page.eval_on_selector_all("#tabs button", "tabs => tabs.map(tab => tab.id.slice(4))")

@@ -33,7 +33,8 @@ def data(page):
 
 def test_counts_and_percentiles_are_those_of_the_other_commands(data):
     summary = json_of("summary", CAPTURE)
-    requests, errors, _, p99 = data["axis"]["total"]
+    requests, errors, size, _, p99 = data["axis"]["total"]
+    assert size == sum(json.loads(line)["size"] for line in kwire("decode", CAPTURE, "-f", "jsonl").out.splitlines())
     assert requests == sum(row["requests"] for row in summary["tables"]["apis"]) == 166
     assert sum(count for _, counts in data["axis"]["apis"] for count in counts.values()) == requests
     assert sum(row[1] for row in data["axis"]["intervals"]) == requests
