@@ -87,7 +87,7 @@ def test_the_doctor_imports_nothing_that_it_looks_at():
 
 def test_importing_the_package_loads_none_of_it():
     show = (
-        "import kwire_cli, sys; print(sorted(name for name in sys.modules if name.startswith(('kwire_cli', "
+        "import kwire, kwire_cli, sys; assert kwire is kwire_cli; print(sorted(name for name in sys.modules if name.startswith(('kwire_cli', "
         "'click', 'construct'))))"
     )
     done = subprocess.run([sys.executable, "-c", show], capture_output=True, check=True, text=True)
@@ -95,7 +95,7 @@ def test_importing_the_package_loads_none_of_it():
 
 
 def test_public_names_load_when_they_are_used():
-    assert {*kwire_cli.__all__} <= {*dir(kwire_cli)}
+    assert {*dir(kwire_cli)} == {*kwire_cli.__all__, "__version__"}
     for name in kwire_cli.__all__:
         assert pickle.loads(pickle.dumps(getattr(kwire_cli, name))) is getattr(kwire_cli, name)
     with pytest.raises(AttributeError, match="nothing"):
@@ -185,7 +185,7 @@ def test_the_wheel_holds_every_definition_and_nothing_strange(wheel):
     queries = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli").rglob("*.sql")}
     queries |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli" / "questions").rglob("*.toml")}
     assert len(queries) > 40
-    assert others == queries | {"kwire_cli/spark/log4j2.properties", "kwire_cli/py.typed"}
+    assert others == queries | {"kwire.py", "kwire_cli/spark/log4j2.properties", "kwire_cli/py.typed"}
 
 
 @pytest.mark.build

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from cluster import CLIENTS, cluster, java, keep, recording, run
 from confluent_kafka import Consumer, Producer
 
-import kwire_cli as kwire
+import kwire
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
