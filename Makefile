@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check compiled lint format vendor bench update docs clean
+.PHONY: help demo test check compiled lint format vendor bench update docs pictures clean
 
 help:
 	@echo "make demo    decode real frames as a tree, as annotated hex and as JSON, encode one, and write tables of the samples on Spark where there is Java"
@@ -13,6 +13,7 @@ help:
 	@echo "make vendor  fetch the library that draws charts in pages, and its licence; needs npm and the network"
 	@echo "make update  make golden output and documents anew from what the program prints"
 	@echo "make docs    build the site into build/site; warnings and links that lead nowhere are errors"
+	@echo "make pictures  make pictures of all tabs of the page and of the terminal interface, in build/pictures"
 	@echo "make audit   ask whether faults are known of the libraries that are installed; needs the network"
 	@echo "make bench   measure against peers, as ratios of one run"
 
@@ -85,6 +86,9 @@ bench: $(VENV)/dev
 
 docs: $(VENV)/dev
 	$(BIN)/python -m sphinx --quiet --keep-going --fail-on-warning -b html -c docs . build/site
+
+pictures: $(VENV)/dev
+	$(BIN)/python docs/make_pictures.py
 
 audit: $(VENV)/dev
 	$(PYTHON) -m venv $(VENV)/audit

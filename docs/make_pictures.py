@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tests"))  # which have what drives the terminal interface
 TO = ROOT / "build" / "pictures"
 INPUTS = {
     "rebalancing": "samples/incidents/rebalancing.pcap",
@@ -41,3 +41,28 @@ def page_pictures(browser: str) -> None:
                 page.wait_for_timeout(300)
                 page.screenshot(path=TO / f"{name}-{tab.removeprefix('tab-')}.png")
         running.close()
+
+
+def terminal_pictures() -> None:
+    """Make a picture of each view of the terminal interface."""
+    from kit.views import opened, press, run
+
+    async def steps() -> None:
+        async with opened(str(ROOT / INPUTS["rebalancing"]), (140, 40)) as pilot:
+            for view in ("1", "2", "3", "4", "5", "6"):
+                await press(pilot, view)
+                await pilot.app.workers.wait_for_complete()
+                await pilot.pause()
+                (TO / f"terminal-{view}.svg").write_text(pilot.app.export_screenshot(title="kwire tui"), "utf-8")
+
+    run(steps())
+
+
+if __name__ == "__main__":
+    found = shutil.which("chromium") or shutil.which("google-chrome")
+    if found is None:
+        sys.exit("there is no chromium")
+    TO.mkdir(parents=True, exist_ok=True)
+    page_pictures(found)
+    terminal_pictures()
+    sys.stdout.write(f"{len([*TO.glob('*.png')])} pages and {len([*TO.glob('*.svg')])} terminals in {TO}\n")
