@@ -105,7 +105,6 @@ CHECKS = {
     "jsonl": lambda text: all(isinstance(json.loads(line), dict) for line in text.splitlines()),
     "csv": is_csv,
     "html": lambda text: text.startswith("<!doctype html>") and text.rstrip().endswith("</html>"),
-    "junit": lambda text: text.startswith("<?xml"),
     "github": lambda text: all(line.startswith("::") for line in text.splitlines()),
 }
 
