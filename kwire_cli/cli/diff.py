@@ -22,7 +22,7 @@ from kwire_cli.cli.diff_traffic import are_traffic, by_option, profiles_answer
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.inputs import Terminal, read_values, reading_of
-from kwire_cli.cli.options import REPORT_FORMATS, Report
+from kwire_cli.cli.options import Report
 from kwire_cli.cli.spec import specs_of
 from kwire_cli.cli.typed_options import argument, flag, given, option, refuse, takes
 from kwire_cli.errors import InputError
@@ -180,8 +180,6 @@ def _are_of(values: Values, before: Given, after: Given, *, only: bool) -> bool:
 
 ALL = "all"
 """The word for all versions of a message, one after the other."""
-TEXT = "text"
-"""The format of people; other reports call it table."""
 
 
 def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
@@ -223,13 +221,6 @@ class Options(DiffedMessages, Report):
     things: tuple[str, ...] = argument(
         nargs=-1, metavar="A B | MESSAGE VERSION VERSION", required=True, shell_complete=_complete
     )
-    fmt: str | None = option(
-        "--format",
-        "-f",
-        section="Output",
-        type=click.Choice((TEXT, *REPORT_FORMATS)),
-        help="Set the output format.  [default: text]",
-    )
     by: str | None = by_option()
     exit_code: bool = flag("--exit-code", section="Output", help="Exit with 1 if there is a difference.")
     ignore_legal: bool = flag(
@@ -250,12 +241,6 @@ class Options(DiffedMessages, Report):
         shell_complete=complete_file,
         help="Show what this capture's messages cost before and after; repeatable.",
     )
-
-    def format_for(
-        self, environment: Environment, formats: Collection[str] = REPORT_FORMATS, for_eyes: str = "table"
-    ) -> str:
-        """Return the format of an answer; text is the table."""
-        return for_eyes if self.fmt == TEXT else super().format_for(environment, formats, for_eyes)
 
 
 @click.command(name="diff", cls=Command, examples=EXAMPLES)
