@@ -196,7 +196,7 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
 _TRAFFIC = frozenset({Kind.CAPTURE, Kind.FRAMES})
 _OF_MESSAGES = (
     *("message", "version", "kind", "framed", "frames", "ignore", "ignore_bytes"),
-    *("value", "key", "schemas", "serdes", "redact"),
+    *("value", "key", "schemas", "redact"),
 )
 _OF_TRAFFIC = ("api", "form", "port", "tls_keylog")
 """Options of what is read that definitions have no use for, the latter but for the bytes of --traffic."""

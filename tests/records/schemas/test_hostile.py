@@ -20,7 +20,7 @@ from kwire_cli.records.schemas.plain import DEEPEST
 from kwire_cli.records.schemas.proto_files import MAIN
 from kwire_cli.records.schemas.protobuf import MOST_FILES, Reader
 from kwire_cli.records.schemas.redact import FieldRedaction
-from kwire_cli.records.schemas.serdes import FORMATS, WITH_SCHEMA, Rule, Serdes, serde_of
+from kwire_cli.records.schemas.serdes import FORMATS, WITH_SCHEMA, Serdes, serde_of
 from kwire_cli.records.schemas.store import SchemaStore
 from kwire_cli.source.schema_inputs import serdes
 
@@ -51,7 +51,7 @@ def test_damaged_values_have_a_reason_or_a_value(row, at, change, cut):
     place, row = row
     data = damaged(base64.b64decode(row["bytes"]), at, change, cut)
     serde = serde_of(row["format"])
-    part = shown(Serdes(store(place), (Rule("*", serde, serde),)), data, headers_of(row), row["part"], row["topic"])
+    part = shown(Serdes(store(place), serde, serde), data, headers_of(row), row["part"], row["topic"])
     assert part["format"] == row["format"] or "is a schema of" in part["error"]  # the id of another schema
     assert part["data"] is not None or part.get("error")
 
@@ -65,7 +65,7 @@ def test_damaged_values_have_a_reason_or_a_value(row, at, change, cut):
 @example("text", b"\xff")
 @example("double", b"\x7f\xf8\0\0\0\0\0\0")
 def test_bytes_of_any_format_have_a_reason_or_a_value(form, data):
-    shown(Serdes(SchemaStore(), (Rule("*", None, serde_of(form)),)), data)
+    shown(Serdes(SchemaStore(), None, serde_of(form)), data)
 
 
 def avro(schema, **more):
@@ -337,13 +337,6 @@ def test_a_schema_that_others_refer_to_is_read_once():
     assert shown(Serdes(SchemaStore(schemas)), b"\0\0\0\0\0" + b"1")["data"] == 1
 
 
-def test_formats_that_nest_without_end_are_refused(tmp_path):
-    file = tmp_path / "serdes.toml"
-    file.write_text("a = " + nested("[", "]"), "utf-8")
-    with pytest.raises(InputError, match=r"serdes\.toml: the TOML nests too deeply"):
-        serdes(formats=file)
-
-
 def test_a_mistake_in_a_proto_file_has_its_line():
     with pytest.raises(InputError, match=r"^a\.proto:3:100001: not a \.proto file: "):
         compiled('syntax = "proto3";\n\n' + " " * 100_000 + "é")
@@ -367,7 +360,7 @@ def test_a_field_of_protobuf_that_the_schema_lacks_is_counted():
     ],
 )
 def test_a_pattern_reaches_every_way_to_write_a_key(form, data, pattern):
-    formats = Serdes(SchemaStore(), (Rule("*", None, serde_of(form)),), FieldRedaction.of([pattern]))
+    formats = Serdes(SchemaStore(), None, serde_of(form), FieldRedaction.of([pattern]))
     record = formats.record("orders", None, data)
     assert record.secret == {"value"}
     assert "secret" not in json.dumps(record.masked().to_json())
