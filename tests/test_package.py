@@ -288,7 +288,7 @@ def imported(path):
 
 def test_the_declared_dependencies_are_those_that_are_imported():
     # Distributions are mostly called as what they hold.
-    called = {"google": "protobuf", "opentelemetry": "opentelemetry-proto", "re2": "google-re2"}
+    called = {"google": "protobuf", "opentelemetry": "opentelemetry-proto"}
     modules = {name.split(".")[0] for path in (ROOT / "kwire_cli").rglob("*.py") for name in imported(path)}
     used = {called.get(name, name) for name in modules}
     base = {re.match(r"[\w.-]+", line).group() for line in PROJECT["dependencies"]}

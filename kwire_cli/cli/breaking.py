@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import click
@@ -19,9 +18,8 @@ from kwire_cli.cli.options import Report
 from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import did_you_mean
 from kwire_cli.spec.evolution.breaking import RULES, breaking
-from kwire_cli.spec.evolution.layout import message_pairs
 from kwire_cli.spec.evolution.sources import are_files, read_definitions
-from kwire_cli.view.marks import break_marks, junit_text
+from kwire_cli.view.marks import break_marks
 
 if TYPE_CHECKING:
     from kwire_cli.spec.evolution.breaking import Break
@@ -77,7 +75,7 @@ class Options(Report):
         metavar="RULE[:PATH]",
         help="Skip this rule, everywhere or below a message or field.",
     )
-    fmt: str | None = format_option("junit")
+    fmt: str | None = format_option()
 
 
 @click.command(name="breaking", cls=Command, examples=EXAMPLES)
@@ -105,9 +103,7 @@ def command(environment: Environment, options: Options) -> Exit:
     wanted = LEVELS[: LEVELS.index(options.level) + 1]
     reported = [breakage for breakage in breakages if breakage.severity in wanted]
     answer = Answer("What breaks", [Table("breaks", COLUMNS, [_row(breakage) for breakage in reported])])
-    compared = [parsed.spec.name for parsed, _ in message_pairs(old, new, part=part) if parsed]
-    junit = partial(junit_text, messages=compared)
-    write_findings(environment, options, [*break_marks(reported)], answer, junit=junit)
+    write_findings(environment, options, [*break_marks(reported)], answer)
     environment.note(_summary(breakages, reported, wanted))
     return Exit.FOUND if reported else Exit.DONE
 

@@ -21,8 +21,8 @@ from kwire_cli.cli.diff_messages import DiffedMessages, messages_answer
 from kwire_cli.cli.diff_traffic import are_traffic, by_option, profiles_answer
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Exit
-from kwire_cli.cli.inputs import Terminal, read_values, reading_of
-from kwire_cli.cli.options import REPORT_FORMATS, Report
+from kwire_cli.cli.inputs import Terminal, reading_of
+from kwire_cli.cli.options import Report
 from kwire_cli.cli.spec import specs_of
 from kwire_cli.cli.typed_options import argument, flag, given, option, refuse, takes
 from kwire_cli.errors import InputError
@@ -40,11 +40,9 @@ if TYPE_CHECKING:
 
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.cli.inputs import Values
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.source.reading import Opened
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.spec.evolution.sources import Given
 
 
 # What `kwire diff` does with definitions and with versions of a message: which are compared, and what is
@@ -53,32 +51,18 @@ if TYPE_CHECKING:
 
 def _versions(environment: Environment, options: Options, message: str, versions: tuple[str, ...]) -> Answer:
     """Return what differs between two versions of a message, or of both halves of an api."""
-    catalog, values = options.catalog, options.values
     if not all(version.isascii() and version.isdecimal() and len(version) < 6 for version in versions):
         raise click.UsageError(
             f"two versions are numbers, as in kwire diff MetadataResponse 9 12; these are {' and '.join(versions)}"
         )
     _refuse_for_definitions(options)
     a, b = map(int, versions)
-    message_values = None if values is None else read_values(environment, catalog, values)
-    specs = specs_of(catalog, message)
-    if message_values:
-        specs = [spec for spec in specs if message_values.message in {None, spec.name}]
-        if not specs:
-            raise InputError(
-                f"these are values of {message_values.message}, and not of {message}", file=message_values.name
-            )
-        if len(specs) > 1:
-            raise InputError(
-                f"these values could be of {specs[0].name} or of {specs[1].name}: give one of them",
-                file=message_values.name,
-            )
+    specs = specs_of(options.catalog, message)
     differences, priced = [], {}
     for spec in specs:
         for version in (a, b):
             check_version(spec, version)
         forms = (Form(f"version {a}", spec, a), Form(f"version {b}", spec, b))
-        body = message_values.written(spec) if message_values else None
         part = changes(version_part(spec, a), version_part(spec, b))
         differences.append(
             Difference(
@@ -86,7 +70,7 @@ def _versions(environment: Environment, options: Options, message: str, versions
                 f"{spec.name} {a}",
                 f"{spec.name} {b}",
                 part,
-                costs(*forms, body),
+                costs(*forms),
                 (a, b),
                 meanings=meanings_between(spec.name, a, b),
             )
@@ -105,19 +89,11 @@ def _refuse_for_definitions(options: Options) -> None:
 def _definitions(environment: Environment, options: Options, a: str, b: str) -> Answer:
     """Return what differs between two definitions, or two sets of them."""
     _refuse_for_definitions(options)
-    catalog, values = options.catalog, options.values
     old, new = read_definitions([a]), read_definitions([b])
-    message_values = None if values is None else read_values(environment, catalog, values)
     alone = are_files([a], old) or are_files([b], new)
     pairs = [pair for pair in message_pairs(old, new, part=alone) if not alone or all(pair)]
     if not pairs:
         raise InputError(f"there is no definition of the same message in {b}", file=a)
-    if message_values and not any(
-        before and after and _are_of(message_values, before, after, only=len(pairs) == 1) for before, after in pairs
-    ):
-        no_message = 'no message: {"message": NAME, "body": ...} says of which'
-        of = f"{message_values.message}, which is not there on both sides" if message_values.message else no_message
-        raise InputError(f"these are values of {of}", file=message_values.name)
     differences, concerned = [], {}
     for before, after in pairs:
         files = (before.spec.file if before else None, after.spec.file if after else None)
@@ -125,14 +101,9 @@ def _definitions(environment: Environment, options: Options, a: str, b: str) -> 
         if not before or not after:
             differences.append(Difference(name, *files, [], []))
             continue
-        body = (
-            message_values.written(before.spec, after.spec)
-            if message_values and _are_of(message_values, before, after, only=len(pairs) == 1)
-            else None
-        )
         part = changes(definition_part(before.spec), definition_part(after.spec))
         renamed = {change.old_path: change.path for change in part if change.kind == "renamed" and change.path}
-        priced = [cost for forms in forms_to_compare(before.spec, after.spec) for cost in costs(*forms, body, renamed)]
+        priced = [cost for forms in forms_to_compare(before.spec, after.spec) for cost in costs(*forms, renamed)]
         differences.append(Difference(name, *files, part, priced))
         concerned[name] = concerned[before.spec.name] = Change(before.spec, after.spec, renamed)
     return _with_traffic(environment, options, differences, concerned)
@@ -167,21 +138,11 @@ def _parts(opened: Opened, changed: Collection[str]) -> Iterator[Decoded]:
                 yield frame.header
 
 
-def _are_of(values: Values, before: Given, after: Given, *, only: bool) -> bool:
-    """Return whether values belong to a message, under its old or its new name.
-
-    Values that name no message belong to the only message.
-    """
-    return only if values.message is None else values.message in {before.spec.name, after.spec.name}
-
-
 # `kwire diff`: two of the same kind held against each other: definitions, versions of a message, encoded
 # messages, copies of a partition, traffic.
 
 ALL = "all"
 """The word for all versions of a message, one after the other."""
-TEXT = "text"
-"""The format of people; other reports call it table."""
 
 
 def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
@@ -198,7 +159,7 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
 _TRAFFIC = frozenset({Kind.CAPTURE, Kind.FRAMES})
 _OF_MESSAGES = (
     *("message", "version", "kind", "framed", "frames", "ignore", "ignore_bytes"),
-    *("value", "key", "schemas", "serdes", "redact"),
+    *("value", "key", "schemas", "redact"),
 )
 _OF_TRAFFIC = ("api", "form", "port", "tls_keylog")
 """Options of what is read that definitions have no use for, the latter but for the bytes of --traffic."""
@@ -223,24 +184,10 @@ class Options(DiffedMessages, Report):
     things: tuple[str, ...] = argument(
         nargs=-1, metavar="A B | MESSAGE VERSION VERSION", required=True, shell_complete=_complete
     )
-    fmt: str | None = option(
-        "--format",
-        "-f",
-        section="Output",
-        type=click.Choice((TEXT, *REPORT_FORMATS)),
-        help="Set the output format.  [default: text]",
-    )
     by: str | None = by_option()
     exit_code: bool = flag("--exit-code", section="Output", help="Exit with 1 if there is a difference.")
     ignore_legal: bool = flag(
         "--ignore-legal", section="Choose", help="Exit with 0 if retention, compaction or lag explains the difference."
-    )
-    values: str | None = option(
-        "--values",
-        section="Input",
-        metavar="FILE|JSON",
-        shell_complete=complete_file,
-        help="Show what these JSON values cost in each version.",
     )
     traffic: tuple[str, ...] = option(
         "--traffic",
@@ -250,12 +197,6 @@ class Options(DiffedMessages, Report):
         shell_complete=complete_file,
         help="Show what this capture's messages cost before and after; repeatable.",
     )
-
-    def format_for(
-        self, environment: Environment, formats: Collection[str] = REPORT_FORMATS, for_eyes: str = "table"
-    ) -> str:
-        """Return the format of an answer; text is the table."""
-        return for_eyes if self.fmt == TEXT else super().format_for(environment, formats, for_eyes)
 
 
 @click.command(name="diff", cls=Command, examples=EXAMPLES)
@@ -269,7 +210,7 @@ def command(environment: Environment, options: Options) -> int:
     of a partition (folders, log directories, segments), whose first difference is shown.
     """
     things = options.things
-    two = len(things) == 2 and options.values is None and not options.traffic
+    two = len(things) == 2 and not options.traffic
     if two and are_traffic(options, *things):
         with environment.answering():
             answer = profiles_answer(environment, options, things[0], things[1], options.by)
@@ -300,7 +241,7 @@ def _answer(environment: Environment, options: Options) -> Answer:
         return _versions(environment, options, a, span.groups())
     if b == ALL and _is_message(catalog, a):
         _refuse_for_definitions(options)
-        refuse(options, ("values", "traffic"), "is for two versions of a message, not for all")
+        refuse(options, ("traffic",), "is for two versions of a message, not for all")
         return history_answer(specs_of(catalog, a))
     if b is not None and _is_version(catalog, a, b):
         raise click.UsageError(f"give two versions of the message: kwire diff {a} {b} VERSION")
@@ -313,9 +254,7 @@ def _answer(environment: Environment, options: Options) -> Answer:
             )
     if b is not None and _are_definitions(a, b):
         return _definitions(environment, options, a, b)
-    for name in ("values", "traffic"):
-        if getattr(options, name):
-            raise click.UsageError(f"--{name} is for definitions, or versions of a message")
+    refuse(options, ("traffic",), "is for definitions, or versions of a message")
     refuse(options, ("ignore_legal",), "is for two copies of a partition")
     return messages_answer(environment, options, a, b)
 

@@ -12,11 +12,10 @@ import click
 from kwire_cli.answer import Answer, Block, Row, Table
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.sorting import MEASURES, Order, Ordering, unknown_column
-from kwire_cli.errors import InputError, without_credentials
+from kwire_cli.errors import without_credentials
 from kwire_cli.stores import exists, location
 from kwire_cli.view.answers import answer_csv, answer_json, answer_jsonl, chosen_table
 from kwire_cli.view.arrow import FORMATS, write_table
-from kwire_cli.view.ladder import ladder_mermaid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +30,7 @@ def emit(environment: Environment, answer: Answer, options: Report) -> Exit:
     """Write an answer in the format that the options ask for; return the exit code that says what was found.
 
     Raises UsageError if the format does not go with --table, or if a page, Parquet or Arrow would go to a terminal, and
-    InputError if the answer has no table of the name that --table gives, or no ladder for a format that draws one.
+    InputError if the answer has no table of the name that --table gives.
     """
     chosen = options.format_for(environment)
     _refuse_table(options, chosen)
@@ -125,7 +124,7 @@ def refuse_terminal(environment: Environment, chosen: str) -> None:
         raise click.UsageError(why)
 
 
-_FOR_EYES = frozenset({"table", "text", "html", "markdown", "svg", "mermaid"})
+_FOR_EYES = frozenset({"table", "text", "html", "markdown", "svg"})
 _NOT_FOR_EYES = {
     "html": "HTML is for a browser: write it to a file with -o report.html",
     "arrow": "Arrow is for programs: write it to a file with -o report.arrow",
@@ -204,14 +203,6 @@ def _svg(environment: Environment, answer: Answer, _: Report) -> None:
         environment.write(line)
 
 
-def _mermaid(environment: Environment, answer: Answer, _: Report) -> None:
-    if (ladder := answer.ladder) is None:
-        notes = "".join(f": {note}" for note in answer.notes)
-        raise InputError(f"this answer has no ladder to draw{notes}; --format table shows what it has")
-    for line in ladder_mermaid(ladder):
-        environment.write(line)
-
-
 WRITERS: dict[str, Callable[[Environment, Answer, Report], None]] = {
     "table": _table,
     "text": _table,
@@ -222,5 +213,4 @@ WRITERS: dict[str, Callable[[Environment, Answer, Report], None]] = {
     "markdown": _markdown,
     **dict.fromkeys(FORMATS, _typed),
     "svg": _svg,
-    "mermaid": _mermaid,
 }

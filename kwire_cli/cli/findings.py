@@ -16,7 +16,7 @@ from kwire_cli.cli.typed_options import option
 from kwire_cli.view.marks import github_lines, mark_lines, sarif_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
@@ -27,13 +27,13 @@ TEXTS = ("text", "github", "sarif")
 """Formats beside those of Answers."""
 
 
-def format_option(*more: str) -> Any:
-    """Declare --format, with further formats."""
+def format_option() -> Any:
+    """Declare --format."""
     return option(
         "--format",
         "-f",
         section="Output",
-        type=click.Choice((*TEXTS, *more, *REPORT_FORMATS)),
+        type=click.Choice((*TEXTS, *REPORT_FORMATS)),
         help="Set the output format.  [default: text]",
     )
 
@@ -43,10 +43,9 @@ def write_findings(
     options: Report,
     marks: Sequence[Mark],
     answer: Answer,
-    **more: Callable[[Sequence[Mark]], str],
 ) -> None:
-    """Write findings, which are the rows of the table of an answer; `more` writes them in further formats."""
-    chosen = options.format_for(environment, (*TEXTS, *more, *REPORT_FORMATS), "text")
+    """Write findings, which are the rows of the table of an answer."""
+    chosen = options.format_for(environment, (*TEXTS, *REPORT_FORMATS), "text")
     if chosen in REPORT_FORMATS:
         emit(environment, answer, options)
         return
@@ -58,4 +57,4 @@ def write_findings(
             environment.write(line)
     else:
         command = click.get_current_context().info_name or ""
-        environment.write(more[chosen](shown) if chosen in more else sarif_text(shown, command))
+        environment.write(sarif_text(shown, command))

@@ -251,7 +251,7 @@ def _skip(text: str, at: int) -> int:
     return at
 
 
-# The values of one message in JSON form, as `--values` gives them to compare and diff.
+# The values of one message in JSON form, as `kwire compare --values` gives them.
 
 
 class Values(NamedTuple):
@@ -264,14 +264,10 @@ class Values(NamedTuple):
     version: int | None
     name: str | None
 
-    def written(self, *specs: MessageSpec) -> dict[str, Any]:
-        """The body with bytes in place of batches where one of the definitions has records; InputError for batches that
-        cannot be written.
-        """
-        body = self.body
+    def written(self, spec: MessageSpec) -> dict[str, Any]:
+        """Return the body with bytes in place of batches. Raise InputError for batches that cannot be written."""
         try:
-            for spec in specs:
-                body = with_bytes(spec, body)
+            body: dict[str, Any] = with_bytes(spec, self.body)
         except EncodeError as error:
             raise InputError(str(error), file=self.name) from None
         return body

@@ -35,15 +35,13 @@ if TYPE_CHECKING:
     from kwire_cli.records.codecs import Limits
 
 REPORT_FORMATS = ("table", "json", "jsonl", "csv", "html", "markdown", "svg", "parquet", "arrow")
-LADDER_FORMATS = ("mermaid",)
 ELSEWHERE = {
     ".html": "kwire report writes a page of captures and logs",
     ".parquet": "kwire export writes Parquet",
     ".arrow": "kwire export writes Arrow",
 }
 """The commands that write files with some suffixes, for errors of commands that do not."""
-"""Formats of answers that have a ladder (sequence diagram), beside those of all answers."""
-SUFFIXES = {"md": "markdown", "mmd": "mermaid"}
+SUFFIXES = {"md": "markdown"}
 """Suffixes of files that are not the name of their format."""
 TEXT_SUFFIXES = ("", ".txt")
 """Suffixes of files that get what a terminal gets."""
@@ -439,8 +437,6 @@ class Report(Output, Top):
     SHARED: ClassVar[bool] = True
 
     PIPED: ClassVar[str] = "jsonl"
-    DRAWS: ClassVar[bool] = False
-    """Whether the answer may have a ladder, which has formats of its own."""
 
     @property
     def cuts_tables(self) -> bool:
@@ -469,13 +465,11 @@ class Report(Output, Top):
         Raises UsageError for a format that is not among `formats`. `for_eyes` is the format on a terminal.
         """
         if self.fmt:
-            if self.fmt not in formats and not (self.DRAWS and self.fmt in {*LADDER_FORMATS, "text"}):
+            if self.fmt not in {*formats, "text"}:
                 raise click.UsageError(f"this has the formats {', '.join(formats)}, not {self.fmt}")
             return self.fmt
-        if suffix := self.suffix_among((*formats, *LADDER_FORMATS), **SUFFIXES):
-            if suffix in LADDER_FORMATS and not self.DRAWS:
-                raise click.UsageError(f"-o {self.file}: {suffix} is for ladders, as kwire sequence draws them")
-            if suffix not in {*formats, *LADDER_FORMATS}:
+        if suffix := self.suffix_among(formats, **SUFFIXES):
+            if suffix not in formats:
                 raise click.UsageError(f"-o {self.file}: this has the formats {', '.join(formats)}, not {suffix}")
             return suffix
         suffix = PurePath(self.file).suffix if self.file else ""
@@ -488,17 +482,15 @@ class Report(Output, Top):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LadderReport(Report):
-    """Options of commands whose answers have a ladder: --format has its formats too."""
-
-    DRAWS: ClassVar[bool] = True
+    """Options of commands whose answers have a ladder: --format text draws it."""
 
     def draws(self, environment: Environment) -> bool:
         """Return whether the format is one that shows the ladder alone."""
-        return self.format_for(environment) in {"text", "svg", *LADDER_FORMATS}
+        return self.format_for(environment) in {"text", "svg"}
 
     fmt: str | None = option(
         "--format",
         "-f",
-        type=click.Choice(("text", *REPORT_FORMATS, *LADDER_FORMATS)),
+        type=click.Choice(("text", *REPORT_FORMATS)),
         help="Set the output format.  [default: by the suffix of -o, and the place]",
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Payloads(Definitions):
-    """Options for reading keys and values: --value, --key, --schemas, --serdes and --redact."""
+    """Options for reading keys and values: --value, --key, --schemas and --redact."""
 
     SECTION: ClassVar[str] = "Input"
     SHARED: ClassVar[bool] = True
@@ -37,13 +37,6 @@ class Payloads(Definitions):
         shell_complete=complete_file,
         help="Take schemas from files, answers of a registry or a _schemas topic.",
     )
-    serdes: str | None = option(
-        "--serdes",
-        rare=True,
-        metavar="FILE",
-        shell_complete=complete_file,
-        help="Take the formats of each topic from this TOML file.",
-    )
     redact: tuple[str, ...] = option(
         "--redact",
         section="Output",
@@ -56,20 +49,17 @@ class Payloads(Definitions):
     @property
     def reads_payloads(self) -> bool:
         """Return whether a format of keys or values is given, or where schemas are."""
-        return bool(self.value or self.key or self.schemas or self.serdes)
+        return bool(self.value or self.key or self.schemas)
 
     @cached_property
     def catalog(self) -> Catalog:
         """Return the definitions, with the formats of keys and values."""
         catalog = super().catalog
-        if (self.value, self.key, self.serdes) == (None, None, None) and not (self.schemas or self.redact):
+        if self.value is None and self.key is None and not (self.schemas or self.redact):
             return catalog
         return catalog.with_serdes(self._serdes(catalog))
 
     def _serdes(self, catalog: Catalog) -> Serdes:
         from kwire_cli.source.schema_inputs import serdes_from  # few runs read schemas
 
-        return serdes_from(
-            Reading(catalog=catalog), self.schemas, key=self.key, value=self.value, file=self.serdes,
-            redact=self.redact,
-        )  # fmt: skip
+        return serdes_from(Reading(catalog=catalog), self.schemas, key=self.key, value=self.value, redact=self.redact)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     ("kwire sequence incident.pcap --group payment-workers --top 12", "how a group came to its generations"),
     ("kwire sequence incident.pcap --frames 30-70 -o ladder.svg", "a picture for a ticket"),
-    ("kwire sequence incident.pcap --filter error --format mermaid", "failures, as text that GitHub draws"),
+    ("kwire sequence incident.pcap --filter error", "failures"),
 )
 
 

@@ -1,4 +1,4 @@
-"""`kwire spec`: message definitions, listed and shown; headers in both numberings; error codes."""
+"""`kwire spec`: message definitions, listed and shown; error codes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from kwire_cli.answer import Answer, Column, Note, Table
+from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Group
 from kwire_cli.cli.completers import complete_error, complete_message, complete_version
 from kwire_cli.cli.emit import emit
@@ -19,7 +19,6 @@ from kwire_cli.spec.accepted import definition_of, definition_text
 from kwire_cli.spec.model import check_version
 from kwire_cli.spec.overlay import bundled_overlays, load_overlay
 from kwire_cli.stores import exists
-from kwire_cli.structs.headers import HEADERS
 from kwire_cli.view.definitions import bnf_lines, construct_lines, table_lines, version_document
 from kwire_cli.view.json import dumps
 
@@ -41,12 +40,6 @@ MESSAGES = (
     Column("module", wide=True),
 )
 _OVERLAYS = (Column("name"), Column("about"), Column("messages", "list", wide=True), Column("file", wide=True))
-_HEADERS = (
-    Column("of", title="header of"),
-    Column("kafka", "id", absent="-"),
-    Column("kip482", "id", "KIP-482", absent="-"),
-    Column("layout"),
-)
 ERRORS = (
     Column("code", "id"),
     Column("name"),
@@ -60,10 +53,6 @@ EXPLAINED = ("meaning", "clients")
 MAX_EXPLAINED = 3
 MAX_CLOSE = 4
 """Most names that are suggested for an unknown error code."""
-_WHICH = (
-    "Requests have header 2 where their body is flexible, otherwise 1; ControlledShutdown version 0 has 0.",
-    "Responses have header 1 where their body is flexible, otherwise 0; ApiVersions has 0 in all versions (KIP-511).",
-)
 
 
 EXAMPLES = (
@@ -81,7 +70,7 @@ def command() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Listing(Report):
-    """Options of `kwire spec overlays` and `kwire spec headers`."""
+    """Options of `kwire spec overlays`."""
 
     PIPED: ClassVar[str] = "table"
 
@@ -221,14 +210,6 @@ def overlays(environment: Environment, options: Listing) -> None:
     loaded = [(name, load_overlay(name)) for name in bundled_overlays()]
     rows = [(name, overlay.about, [*overlay.messages], overlay.file) for name, overlay in loaded]
     emit(environment, Answer("Overlays", [Table("overlays", _OVERLAYS, rows)]), options)
-
-
-@command.command(name="headers", short_help="Show the versions of headers.")
-@takes(Listing)
-def headers(environment: Environment, options: Listing) -> None:
-    """Show the versions of request and response headers as Kafka numbers them and as KIP-482 does."""
-    rows = [(header.of, header.kafka, header.kip482, header.layout) for header in HEADERS]
-    emit(environment, Answer("Headers", [Table("headers", _HEADERS, rows), *map(Note, _WHICH)]), options)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -365,7 +365,7 @@ def means_something(source: Source) -> bool:
     serdes = source.catalog.serdes if source.catalog else None
     if source.topic in OWN_TOPICS or is_connect_configs(source.topic):
         return True
-    return serdes is not None and serdes.reads(source.topic)
+    return serdes is not None and serdes.reads()
 
 
 def has_payloads(batch: Batch) -> bool:

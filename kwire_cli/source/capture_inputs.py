@@ -144,12 +144,10 @@ class CaptureInput(Opened):
         return capture.with_packets(lines) if isinstance(capture, CarriedCapture) else lines
 
     def note_faults(self) -> None:
-        """Tell the caller, once, what ended the reading of files early, and what should be known of all packets."""
+        """Tell the caller, once, what ended the reading of files early."""
         if self._noted:
             return
         self._noted, capture = True, self.capture
-        for remark in capture.remarks if self.notices is None else ():
-            self._note(remark)
         several = capture.origin.several
         for file, notice in self.noted:
             at = f"after packet {notice.packet}, byte {notice.position}: {notice.text}"

@@ -86,11 +86,6 @@ class PointPackets:
         return [notice for reader in self._readers for notice in reader.notices]
 
     @property
-    def remarks(self) -> list[str]:
-        """The remarks that apply to all packets, each once."""
-        return [*dict.fromkeys(remark for reader in self._readers for remark in reader.remarks)]
-
-    @property
     def noted(self) -> list[tuple[str | None, Notice]]:
         """The same, with the names of the files."""
         return [(reader.name, notice) for reader in self._readers for notice in reader.notices]
@@ -222,11 +217,6 @@ class Capture:
     def notices(self) -> list[Notice]:
         """The notices about what ended the reading early or was skipped."""
         return self.packets.notices
-
-    @property
-    def remarks(self) -> list[str]:
-        """The remarks that apply to all packets."""
-        return self.packets.remarks
 
     @property
     def noted(self) -> list[tuple[str | None, Notice]]:

@@ -67,11 +67,6 @@ class GrowingPackets:
         return self._reader.notices
 
     @property
-    def remarks(self) -> list[str]:
-        """The remarks that apply to all packets."""
-        return self._reader.remarks
-
-    @property
     def secrets(self) -> list[Secrets]:
         """The decryption secrets in the file so far."""
         return self._reader.secrets
@@ -80,14 +75,13 @@ class GrowingPackets:
         """Yield packets as they come, and an empty batch if nothing has come for a while."""
         for piece in self._pieces():
             if piece is None:
-                yield self._reader.settle()
                 yield []
             elif packets := self._packets(piece):
                 yield packets
             if self._reader.stopped:
                 return
         if self._ended:
-            yield self._reader.close()
+            self._reader.close()
 
     def _packets(self, piece: bytes) -> list[Packet]:
         if self._reader.format is None and piece.startswith((GZIP, ZSTD)):

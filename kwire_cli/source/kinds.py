@@ -19,6 +19,7 @@ from kwire_cli.source.files import GZIP, OPENING, ZSTD, _first, spooled, unpacke
 from kwire_cli.source.text.model import Chunk
 from kwire_cli.source.text.reading import (
     CAPTURE,
+    ROW_FORMS,
     Input,
     begins_as_text,
     check_size,
@@ -32,8 +33,6 @@ from kwire_cli.structs.composites import offset_of
 from kwire_cli.structs.records import v0
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.stores import Place
 
@@ -54,6 +53,10 @@ _NEWEST_MAGIC = max(RECORD_FORMATS[name].magic for name in BY_MAGIC)
 EVIDENCE, LONGEST_BY_CHANCE = 3.7, 40
 """A response that fits to the last byte is taken for one if it beats random bytes by this many bits a byte, or has more
 bytes: what fits by chance is short."""
+
+
+_PRINTED = frozenset({*ROW_FORMS, "log"})
+"""Forms of text that may hold printed packets."""
 
 
 class Kind(enum.StrEnum):
@@ -196,11 +199,9 @@ def begins_as(source: Any) -> Kind | None:
     packed = start.startswith((GZIP, ZSTD))
     if what is not None and not packed:
         return Kind.CAPTURE
-    # Lines of logs and dumps begin with more than digits.
+    # Lines of logs begin with more than digits.
     if not start or not (packed or begins_as_text(start)) or start.isalnum():
         return None
-    if not packed and _is_packet_text(first, LOOK_AHEAD if is_pipe else OPENING):
-        return Kind.CAPTURE
     from kwire_cli.source.request_log.lines import is_request_log  # noqa: PLC0415 - start-up counts
 
     size = LOOK_AHEAD if packed and is_pipe else OPENING
@@ -209,21 +210,6 @@ def begins_as(source: Any) -> Kind | None:
     if start[:1] != b"\n" and is_request_log(first(size)):
         return Kind.REQUEST_LOG
     return Kind.CAPTURE if packed else None
-
-
-def _is_packet_text(first: Callable[[int], bytes], size: int) -> bool:
-    """Return whether an input with these first bytes begins with packets that tcpdump, tshark or Wireshark printed.
-
-    So many bytes are looked at, and more of them only if these do not tell: a pipe may be slow.
-    """
-    from kwire_cli.source.packets.text_packets import is_packet_text  # noqa: PLC0415 - start-up counts
-
-    while True:
-        start = first(size)
-        verdict = is_packet_text(start, whole=len(start) < size)
-        if verdict is not None or size >= OPENING:
-            return bool(verdict)
-        size <<= 3
 
 
 _MOST_LOOKED = 16 << 20
@@ -377,6 +363,8 @@ def _of_bytes(
         if kind is None:
             raise
         return Recognised(kind, f"it begins as {kind.what}", name, held=memoryview(data))
+    if form == "auto":
+        _refuse_packets(text, name)
     return _of_text(text, says, name, catalog, path)
 
 
@@ -405,6 +393,20 @@ def _of_text(
     ):
         return recognised
     return Recognised(Kind.FRAMES, "nothing else fits", name, text=text)
+
+
+def _refuse_packets(text: Input, name: str | None) -> None:
+    """Raise InputError for rows of packets, as tcpdump and tshark print them: a message is only a part of them."""
+    if text.form not in _PRINTED:
+        return
+    from kwire_cli.source.packets.headers import is_ip_packet  # noqa: PLC0415 - start-up counts
+
+    if any(is_ip_packet(chunk.data) for chunk in text.chunks):
+        raise InputError(
+            "these are packets with their IP headers, printed as text; give the capture that they were printed from, "
+            "or make one with text2pcap; --input tcpdump or wireshark reads the bytes as they are",
+            file=name,
+        )
 
 
 def _written_capture(text: Input) -> bytes | None:

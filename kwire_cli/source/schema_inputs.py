@@ -1,11 +1,11 @@
-"""Schemas from inputs, and the formats of topics from a TOML file.
+"""Schemas from inputs, and formats of keys and values.
 
 Schemas come from files, or from the records of a `_schemas` topic in a log folder, a segment or a capture.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
 from kwire_cli.message.decoded import record_sets
@@ -13,7 +13,7 @@ from kwire_cli.records.batch import Batch
 from kwire_cli.records.schemas.files import read_files, schema_files
 from kwire_cli.records.schemas.redact import FieldRedaction
 from kwire_cli.records.schemas.registry import SCHEMAS_TOPIC, SchemasTopic
-from kwire_cli.records.schemas.serdes import Rule, Serdes, serde_of
+from kwire_cli.records.schemas.serdes import Serdes, serde_of
 from kwire_cli.records.schemas.store import SchemaStore
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.log_inputs import LogInput
@@ -22,7 +22,7 @@ from kwire_cli.source.reading import Reading
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.stores import exists, path_of
 
-__all__ = ["rules_in", "schemas_at", "serdes", "serdes_from"]
+__all__ = ["schemas_at", "serdes", "serdes_from"]
 
 if TYPE_CHECKING:
     import os
@@ -80,7 +80,7 @@ def _batches(opened: Opened) -> Iterator[tuple[str, Batch]]:
                         yield f"{opened.label} frame {line.number}", item
 
 
-# The formats of topics.
+# The formats of keys and values.
 
 
 def serdes_from(
@@ -89,23 +89,20 @@ def serdes_from(
     *,
     key: str | None,
     value: str | None,
-    file: str | None,
     redact: Iterable[str],
 ) -> Serdes:
     """Return the formats of keys and values, with the schemas at places and the schema files that the formats name.
 
-    `key` and `value` apply to topics for which the file has no formats. InputError for an invalid format, schema or
-    field.
+    InputError for an invalid format, schema or field.
     """
-    rules = rules_in(file) if file else []
-    if key is not None or value is not None:
-        rules.append(Rule("*", *(None if text is None else serde_of(text) for text in (key, value))))
+    key_format = None if key is None else serde_of(key)
+    value_format = None if value is None else serde_of(value)
     found = schemas_at(schemas, how)
     store = SchemaStore(found)
-    named = {name for rule in rules for serde in (rule.key, rule.value) for name in _files_of(serde, store)}
+    named = {name for serde in (key_format, value_format) for name in _files_of(serde, store)}
     if named:
         store = SchemaStore([*found, *schemas_at(sorted(named), how)])
-    formats = Serdes(store, tuple(rules), FieldRedaction.of(redact))
+    formats = Serdes(store, key_format, value_format, FieldRedaction.of(redact))
     formats.check()
     return formats
 
@@ -114,56 +111,22 @@ def serdes(
     *schemas: str | os.PathLike[str],
     key: str | None = None,
     value: str | None = None,
-    formats: str | os.PathLike[str] | None = None,
     redact: Iterable[str] = (),
 ) -> Serdes:
     """Return the formats in which applications wrote keys and values, for `read_records`, `read_frames` and `open`.
 
     `schemas` are files, folders, responses of a registry or a `_schemas` topic. `key` and `value` are formats such as
-    "avro" or "protobuf:order.proto", `formats` is a TOML file with the formats of topics, and `redact` are fields to
-    hide, such as "value.card.*" (docs/schemas.md).
+    "avro" or "protobuf:order.proto", and `redact` are fields to hide, such as "value.card.*" (docs/schemas.md).
 
     Raises:
         InputError: A format, schema or field is invalid, a file cannot be read, or a package of `kwire[schemas]` is
             missing.
 
     """
-    file = None if formats is None else str(formats)
-    return serdes_from(Reading(catalog=catalog()), map(str, schemas), key=key, value=value, file=file, redact=redact)
+    return serdes_from(Reading(catalog=catalog()), map(str, schemas), key=key, value=value, redact=redact)
 
 
 def _files_of(serde: Serde | None, store: SchemaStore) -> Iterator[str]:
     """Yield the schemas of a format that name files, unless the store has a schema of this name."""
     if serde and serde.schema and exists(serde.schema) and not store.has(serde.schema):
         yield serde.schema
-
-
-def rules_in(file: str) -> list[Rule]:
-    """Return the formats in a TOML file: a table for each topic or pattern of topics, with `key` and `value`."""
-    import tomllib  # noqa: PLC0415 - few give such a file
-
-    try:
-        document = tomllib.loads(path_of(file).read_bytes().decode("utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=file) from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"not TOML: {error}", file=file) from None
-    except RecursionError:
-        raise InputError("the TOML nests too deeply", file=file) from None
-    return [_rule(topic, table, file) for topic, table in document.items()]
-
-
-def _rule(topic: str, table: Any, file: str) -> Rule:
-    if (
-        not isinstance(table, dict)
-        or set(table) - {"key", "value"}
-        or not all(isinstance(text, str) for text in table.values())
-    ):
-        raise InputError(
-            f"{topic} is not a table with formats for key and value, as in [orders] value = 'avro'", file=file
-        )
-    try:
-        key, value = (serde_of(table[name]) if name in table else None for name in ("key", "value"))
-    except InputError as error:
-        raise InputError(error.reason, file=file) from None
-    return Rule(topic, key, value)

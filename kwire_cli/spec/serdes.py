@@ -10,8 +10,8 @@ class Serdes(Protocol):
     mean.
     """
 
-    def reads(self, topic: str | None, /) -> bool:
-        """Return whether records of a topic are read, or have fields that are redacted."""
+    def reads(self) -> bool:
+        """Return whether records are read, or have fields that are redacted."""
 
     @property
     def redaction(self) -> Any:

@@ -11,7 +11,7 @@ the beginnings that all versions share, are read by the declarations here.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from kwire_cli.structs.composites import MessageStruct, Rest, SizedStruct, plain
 from kwire_cli.structs.lengths import Sized
@@ -28,18 +28,15 @@ def _flexible(**kinds: Any) -> MessageStruct:
 
 _REQUEST = {"requestApiKey": "int16", "requestApiVersion": "int16", "correlationId": "int32"}
 NULLABLE_STRING = Sized("string", compact=False, nullable=True)
-COMPACT_NULLABLE_STRING = Sized("string", compact=True, nullable=True)
 
 REQUEST_HEADERS = {
     0: plain(**_REQUEST),  # ControlledShutdown version 0 only
     1: plain(**_REQUEST, clientId=NULLABLE_STRING),
     2: _flexible(**_REQUEST, clientId=NULLABLE_STRING),
 }
-"""Request headers by version, as shipped."""
-KIP482_REQUEST_HEADERS = {0: REQUEST_HEADERS[1], 1: _flexible(**_REQUEST, clientId=COMPACT_NULLABLE_STRING)}
-"""Request headers as KIP-482 proposed and numbered them."""
+"""Request headers by version."""
 RESPONSE_HEADERS = {0: plain(correlationId="int32"), 1: _flexible(correlationId="int32")}
-"""Response headers by version; KIP-482 numbers them as Kafka does."""
+"""Response headers by version."""
 
 REQUEST_HEAD, RESPONSE_HEAD = REQUEST_HEADERS[0], RESPONSE_HEADERS[0]
 """The beginnings that the headers of all versions share."""
@@ -51,26 +48,7 @@ RESPONSE_START = MessageStruct([*FRAME_SIZE.subcons, *RESPONSE_HEAD.subcons], No
 """The first bytes of the frame of a response."""
 
 
-class HeaderKind(NamedTuple):
-    """A header with its version in Kafka and in KIP-482; None if one of the two has no such header."""
-
-    of: str
-    kafka: int | None
-    kip482: int | None
-    declaration: MessageStruct
-
-    @property
-    def layout(self) -> str:
-        """The names and types of the fields, separated by commas."""
-        fields = [f"{field.name} {field.subcon!r}" for field in self.declaration.subcons]
-        return ", ".join([*fields, *(["tag section"] if self.declaration.tags else [])])
-
-
-HEADERS = (
-    HeaderKind("request", 0, None, REQUEST_HEADERS[0]),
-    HeaderKind("request", 1, 0, REQUEST_HEADERS[1]),
-    HeaderKind("request", 2, None, REQUEST_HEADERS[2]),
-    HeaderKind("request", None, 1, KIP482_REQUEST_HEADERS[1]),
-    HeaderKind("response", 0, 0, RESPONSE_HEADERS[0]),
-    HeaderKind("response", 1, 1, RESPONSE_HEADERS[1]),
-)
+def header_layout(header: MessageStruct) -> str:
+    """Return the names and types of the fields of a header, separated by commas."""
+    fields = [f"{field.name} {field.subcon!r}" for field in header.subcons]
+    return ", ".join([*fields, *(["tag section"] if header.tags else [])])

@@ -1,8 +1,7 @@
-"""Ladders drawn: as lines of a terminal, as a picture in SVG, and as the text of Mermaid."""
+"""Ladders drawn: as lines of a terminal, and as a picture in SVG."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from kwire_cli.view.lines import escaped, plain
@@ -256,36 +255,3 @@ def _svg_text(look: str, x: float, y: float, text: str, room: float | None = Non
     shown = whole if room is None else _fit(text, room)
     if shown:
         yield text_element(look, x, y, shown, whole)
-
-
-# Mermaid, which GitHub, GitLab and wikis draw.
-
-_PLAIN = re.compile(r"[^\w .,/()\[\]@=+*?!'|~^:→…-]")
-"""Characters that mean something in Mermaid or in the HTML that it makes: comments, directives, entities, formulas."""
-_WRAP = re.compile(r"^\s*:?(?:no)?wrap:", re.IGNORECASE)
-
-
-def ladder_mermaid(chart: Chart) -> Iterator[str]:
-    """Yield the lines of a Mermaid diagram (`sequenceDiagram`). Names and labels are escaped by their entities."""
-    ids = {person.name: f"p{number}" for number, person in enumerate(chart.participants, 1)}
-    yield "sequenceDiagram"
-    for person in chart.participants:
-        detail = f" ({person.detail})" if person.detail else ""
-        yield f"    participant {ids[person.name]} as {mermaid_text(f'{person.name}{detail}')}"
-    for arrow in chart.arrows:
-        stroke = "--" if arrow.reply else "-"
-        head = "x" if arrow.level == "error" else ">>"
-        time = f"{arrow.time[11:23]} " if arrow.time else ""
-        yield f"    {ids[arrow.source]}{stroke}{head}{ids[arrow.target]}: {mermaid_text(time + arrow.label)}"
-    if chart.note and chart.participants:
-        names = [*ids.values()]
-        over = names[0] if len(names) == 1 else f"{names[0]},{names[-1]}"
-        yield f"    Note over {over}: {mermaid_text(chart.note)}"
-
-
-def mermaid_text(text: str) -> str:
-    """Return a string as a name or a label of a diagram, in which nothing means anything to Mermaid."""
-    safe = escaped(text)
-    if _WRAP.match(safe):
-        safe = safe.replace(":", "\x00")
-    return _PLAIN.sub(lambda match: f"#{58 if match[0] == chr(0) else ord(match[0])};", safe) or "-"

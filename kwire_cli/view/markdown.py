@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kwire_cli.answer import Chart, Facts, Note, Outline, Table
-from kwire_cli.view.ladder import ladder_mermaid
+from kwire_cli.view.ladder import ladder_lines
 from kwire_cli.view.lines import escaped
 from kwire_cli.view.tables import text_of
 from kwire_cli.view.terminal import column_texts, fact_text, heading_text, lines_up, shown_facts, shown_table
@@ -28,7 +28,7 @@ _FENCE = re.compile(r"`{3,}")
 def answer_markdown(answer: Answer) -> Iterator[str]:
     """Yield the lines of an answer: its title as a heading, then its blocks with an empty line before each.
 
-    It shows what a terminal without a limit shows. Ladders are Mermaid diagrams, which GitHub draws.
+    It shows what a terminal without a limit shows. Ladders are text, as on a terminal.
     """
     yield f"## {marked(answer.title)}"
     for block in answer.blocks:
@@ -63,7 +63,7 @@ def _parts(block: Block) -> Iterator[Iterable[str]]:
             yield _fenced("text", [_item(item.depth, item.text, item.detail) for item in block.items])
         case Chart(kind="ladder"):
             yield from _title(block.title)
-            yield _fenced("mermaid", [*ladder_mermaid(block)])
+            yield _fenced("text", ["".join(text for text, _ in line) for line in ladder_lines(block, None)])
         case Chart():
             pass  # its numbers stand in a table
 

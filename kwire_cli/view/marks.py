@@ -1,7 +1,6 @@
 """Findings of `kwire lint` and `kwire breaking` as marks at lines of files.
 
-Marks are written as text, as compilers and editors have it, as GitHub's workflow commands, as SARIF 2.1.0 and as
-JUnit's XML.
+Marks are written as text, as compilers and editors have it, as GitHub's workflow commands, and as SARIF 2.1.0.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from kwire_cli.spec.evolution.sources import is_revision
 from kwire_cli.spec.kafka import VERSION
 from kwire_cli.spec.rules import ADVICE, RULES
 from kwire_cli.view.lines import escaped_lines
-from kwire_cli.view.markup import markup_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -122,7 +120,7 @@ def _file(name: str | None) -> str | None:
     return path.as_posix()
 
 
-# Text, and JUnit's XML with a test case for each message.
+# Text.
 
 
 def mark_lines(marks: Iterable[Mark]) -> Iterator[Line]:
@@ -137,25 +135,6 @@ def mark_lines(marks: Iterable[Mark]) -> Iterator[Line]:
         ]
         for who, does in mark.readers:
             yield [(f"    {who} ", "dim"), (does, "")]
-
-
-def junit_text(marks: Sequence[Mark], messages: Sequence[str]) -> str:
-    """Return a test case for each message that was compared, with a failure for each of its marks."""
-    by_message: dict[str, list[Mark]] = {name: [] for name in messages}
-    for mark in marks:
-        by_message.setdefault(mark.place.partition(".")[0], []).append(mark)
-    out = ['<?xml version="1.0" encoding="UTF-8"?>']
-    out.append(f'<testsuites tests="{len(by_message)}" failures="{len(marks)}">')
-    out.append(f'  <testsuite name="kwire breaking" tests="{len(by_message)}" failures="{len(marks)}" errors="0">')
-    for name, own in by_message.items():
-        file = f' file="{markup_text(own[0].file)}"' if own and own[0].file else ""
-        out.append(f'    <testcase classname="definitions" name="{markup_text(name)}"{file}>')
-        for mark in own:
-            about = f'type="{markup_text(mark.rule)}" message="{markup_text(mark.sentence)}"'
-            text = "\n".join(map(markup_text, f"{mark.severity} {mark.rule} {mark.text}".split("\n")))
-            out.append(f"      <failure {about}>{text}</failure>")
-        out.append("    </testcase>")
-    return "\n".join([*out, "  </testsuite>", "</testsuites>"])
 
 
 # GitHub's workflow commands: GitHub shows them at their lines in a pull request.

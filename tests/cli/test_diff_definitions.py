@@ -10,7 +10,6 @@ import kwire_cli as kwire_api
 
 BEFORE, AFTER = (ROOT / "samples" / "definitions" / when for when in ("before", "after"))
 PROPOSED = ROOT / "samples" / "definitions" / "proposed" / "plain" / "MetadataResponse.json"
-VALUES = ROOT / "samples" / "definitions" / "leases.json"
 
 
 def tables(*arguments, **about):
@@ -89,33 +88,6 @@ def test_traffic_is_for_definitions():
     )
 
 
-def test_values_under_old_names_are_written_under_the_new_ones():
-    told = tables(BEFORE, AFTER, "--values", VALUES)
-    costs = [cost for cost in told["costs"] if cost["message"] == "LeaseResponse"]
-    [cost] = [
-        cost for cost in costs if cost["values"] == "given" and (cost["oldVersion"], cost["newVersion"]) == (2, 2)
-    ]
-    assert cost["difference"] == 1
-    assert cost["newLost"] == {}
-    text = VALUES.read_text().replace("endMs", "expiryTimeMs")
-    renamed = tables(BEFORE, AFTER, "--values", "-", stdin=text.encode())
-    assert [cost for cost in renamed["costs"] if cost["message"] == "LeaseResponse"] == costs
-
-
-def test_what_one_side_has_no_field_for_is_told(tmp_path):
-    document = {"name": "Test", "type": "data", "validVersions": "0", "flexibleVersions": "none"}
-    field = {"name": "A", "type": "int8", "versions": "0"}
-    for name, fields in (("old", [field, field | {"name": "B", "type": "string"}]), ("new", [field])):
-        (tmp_path / f"{name}.json").write_text(json.dumps(document | {"fields": fields}))
-    done = kwire("diff", tmp_path / "old.json", tmp_path / "new.json", "--values", "-", stdin=b'{"a": 1, "b": "gone"}')
-    assert "given values, version 0: 7 -> 1 byte (-6)" in done.out
-    assert "the new version 0 can't carry b (1 value)" in done.out
-    wrong = kwire(
-        "diff", tmp_path / "old.json", tmp_path / "new.json", "--values", "-", stdin=b'{"a": "text", "b": "gone"}'
-    )
-    assert "cannot be written: a: int8 takes an integer" in wrong.out
-
-
 @pytest.mark.parametrize(("a", "b", "status"), [(BEFORE, "empty", "removed"), ("empty", BEFORE, "added")])
 def test_messages_of_one_side(a, b, status, tmp_path):
     (tmp_path / "Other.json").write_text(
@@ -139,40 +111,11 @@ def test_a_definition_that_is_not_there():
     assert "nowhere.jar: there is no such file" in refusal_of("diff", BEFORE, "nowhere.jar")
 
 
-def test_values_are_what_decode_prints_records_and_all(tmp_path):
-    definition = {"name": "Test", "type": "data", "validVersions": "0-1", "flexibleVersions": "1+"}
-    fields = [{"name": "R", "type": "records", "versions": "0+"}]
-    old, new = tmp_path / "old.json", tmp_path / "new.json"
-    old.write_text(json.dumps(definition | {"fields": fields}))
-    new.write_text(json.dumps(definition | {"fields": [{"name": "A", "type": "int8", "versions": "0+"}, *fields]}))
-    batch = {"magic": 2, "baseOffset": 0, "records": [{"key": None, "value": {"text": "v"}}]}
-    values = json.dumps({"r": [batch]})
-    for arguments in (("--specs", old, "Test", 0, 1), (old, new)):
-        done = kwire("diff", *arguments, "--values", values)
-        assert "given values" in done.out
-        assert "cannot be written" not in done.out
-    wrong = kwire("diff", old, new, "--values", '{"r": [{"magic": 9}]}')
-    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
-    assert "r[0]" in wrong.err
-
-
-def test_values_of_what_did_not_change_or_has_another_name_are_its_own(tmp_path):
-    assert (
-        "no difference"
-        in kwire("diff", BEFORE / "LeaseResponse.json", BEFORE / "LeaseResponse.json", "--values", VALUES).out
-    )
-    (tmp_path / "new.json").write_text(
-        (AFTER / "LeaseResponse.json").read_text().replace('"LeaseResponse"', '"TenureResponse"')
-    )
-    assert "given values" in kwire("diff", BEFORE / "LeaseResponse.json", tmp_path / "new.json", "--values", VALUES).out
-
-
 @pytest.mark.parametrize("values", ["[]", "{} {}", "nowhere", "a\0b", "{", '{"topics":' + "9" * 5000 + "}"])
-@pytest.mark.parametrize("command", [("diff", "HeartbeatRequest", 3, 4), ("compare", "-m", "HeartbeatRequest")])
-def test_values_are_one_object(command, values, tmp_path):
+def test_values_are_one_object(values, tmp_path):
     (tmp_path / "values.json").write_text(values)
     for argument in (values, tmp_path / "values.json"):
-        done = kwire(*command, "--values", argument)
+        done = kwire("compare", "-m", "HeartbeatRequest", "--values", argument)
         assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
 
 

@@ -40,7 +40,7 @@ def test_a_capture_and_a_log():
 def test_captures_of_a_frame_each_are_messages(tmp_path):
     for name, client in (("a", "x"), ("b", "y")):
         (tmp_path / f"{name}.pcap").write_bytes(spoken_capture((0, Wire.request("Metadata", 4, client=client))))
-    done = kwire("diff", tmp_path / "a.pcap", tmp_path / "b.pcap", "-f", "text")
+    done = kwire("diff", tmp_path / "a.pcap", tmp_path / "b.pcap")
     assert '- header.clientId: "x"' in done.out
 
 

@@ -251,7 +251,7 @@ def test_it_ends_with_the_last_line_that_was_asked_for(tmp_path, options):
     [
         (gzip.compress(pcap(SARAMA)), "a packed file cannot be followed; unpack it into a pipe"),
         (b"\x28\xb5\x2f\xfd....", "a packed file cannot be followed"),
-        (b"text, not packets", "neither pcap nor pcapng, nor packets as text: it begins with 74 65 78 74"),
+        (b"text, not packets", "neither pcap nor pcapng: it begins with 74 65 78 74"),
     ],
 )
 def test_what_can_not_be_followed(tmp_path, content, error):

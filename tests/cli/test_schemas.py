@@ -1,4 +1,4 @@
-"""--value, --key, --schemas, --serdes and --redact: every format shows what was decoded, and none what is redacted."""
+"""--value, --key, --schemas and --redact: every format shows what was decoded, and none what is redacted."""
 
 import base64
 import json
@@ -100,12 +100,6 @@ def test_keys_are_chosen_as_they_are_decoded():
     assert len(records(dump("--key", "text", "--filter", "key == order-1"))) == 1
     done = dump("--key", "order-1")
     assert (done.code, done.out) == (2, "")
-
-
-def test_formats_of_a_file_are_those_of_a_topic(tmp_path):
-    (tmp_path / "serdes.toml").write_text('[avro-orders]\nkey = "text"\n\n["*"]\nkey = "long"\n', "utf-8")
-    (first, *_) = records(dump("--serdes", tmp_path / "serdes.toml"))
-    assert first["decoded"]["key"] == {"format": "text", "schema": None, "type": None, "data": "order-0"}
 
 
 @pytest.mark.parametrize(

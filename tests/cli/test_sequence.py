@@ -69,18 +69,11 @@ def test_the_limit_says_how_many_more_there_are():
 
 
 def test_pictures_and_pages(tmp_path):
-    svg, mermaid, html = (tmp_path / name for name in ("a.svg", "a.mmd", "a.html"))
-    for file in (svg, mermaid, html):
+    svg, html = (tmp_path / name for name in ("a.svg", "a.html"))
+    for file in (svg, html):
         assert kwire("sequence", GROUP, "--frames", "62-65", "-o", file).code == 0
     assert svg.read_text().startswith('<svg xmlns="http://www.w3.org/2000/svg"')
     assert svg.read_text() == kwire("sequence", GROUP, "--frames", "62-65", "-f", "svg").out
-    assert mermaid.read_text() == kwire("sequence", GROUP, "--frames", "62-65", "-f", "mermaid").out
-    assert mermaid.read_text().splitlines()[3:] == [
-        "    p1->>p2: 00:16:10.760 JoinGroup v7 payment-workers",
-        "    p2--xp1: 00:16:10.781 JoinGroup v7 -#62; MEMBER_ID_REQUIRED",
-        "    p1->>p2: 00:16:10.790 JoinGroup v7 payment-workers",
-        "    p1->>p2: 00:16:10.794 Metadata v13 payments",
-    ]
     blocks = data_of("sequence", GROUP, "--frames", "62-65", "-f", "html")["answers"]["sequence"]["blocks"]
     (block,) = [block for block in blocks if block["type"] == "picture"]
     assert block["svg"] == svg.read_text().removesuffix("\n")
@@ -128,9 +121,7 @@ def test_what_was_not_found_is_said_with_a_command_that_lists_what_there_is(word
     ("words", "said"),
     [
         (("clients", GROUP, "-f", "svg"), "this answer has no chart to draw"),
-        (("clients", GROUP, "-o", "x.mmd"), "mermaid is for ladders"),
         (("sequence", GROUP, "--group", "nobody", "-f", "svg"), "this answer has no chart to draw"),
-        (("sequence", GROUP, "--group", "nobody", "-f", "mermaid"), "this answer has no ladder to draw"),
         (("sequence", GROUP, LOG), "ask about each in a run of its own"),
         (("sequence", ROOT / "samples/logs"), "this question is about packet captures and brokers' request logs"),
         (("sequence", GROUP, "--frames", "0"), "--frames counts from 1"),
@@ -165,7 +156,6 @@ def test_groups_and_transactions_are_ladders_too(command, name, label, tmp_path)
     picture = tmp_path / "ladder.svg"
     assert kwire(command, path, "-o", picture).code == 0
     assert picture.read_text("utf-8").startswith("<svg ")
-    assert kwire(command, path, "--format", "mermaid").out.startswith("sequenceDiagram")
     assert '"table":"events"' in kwire(command, path).out  # elsewhere the tables stay
 
 

@@ -23,7 +23,7 @@ HOSTILE = "a\x1b]8;;http://b\x1b\\c\x1b[2Jd\re\x07f\x9b31mg\x90h\x9di\u202ej\u20
 """A title, a link, a cleared screen, the start of a line, colours by one byte, a turned direction, and what can't be
 seen."""
 MARKED = f"{HOSTILE}<img src=trap>|`x`[y](http://z)\n::error::]]]]]]> %%{{init}}%% #;<!-- $(id) 'q\" & --z"
-"""A name that Markdown, HTML, XML, Mermaid, GitHub and a shell would act on too."""
+"""A name that Markdown, HTML, XML, GitHub and a shell would act on too."""
 ACTS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
 )
@@ -128,7 +128,7 @@ COMMANDS = {
     "no definition": (["spec", "show", "Made", "--specs"], ["bad.json"], [()]),
 }
 CASES = [(name, form) for name, (_, _, forms_) in COMMANDS.items() for form in forms_]
-FOR_EYES = {"tree", "hex", "table", "text", "bnf", "markdown", "html", "svg", "mermaid", "junit", "github"}
+FOR_EYES = {"tree", "hex", "table", "text", "bnf", "markdown", "html", "svg", "github"}
 
 
 def test_each_command_with_formats_is_run():

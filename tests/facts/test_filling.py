@@ -183,9 +183,9 @@ def test_ordinals_are_those_of_frames_in_their_order():
     )
 
 
-@pytest.mark.parametrize("name", ["tls/broker.pcapng", "incidents/untrusted.pcap", "text/packets/tcpdump-x.txt"])
+@pytest.mark.parametrize("name", ["tls/broker.pcapng", "incidents/untrusted.pcap"])
 def test_what_is_read_packet_by_packet_is_left_alone(name):
-    """TLS, with its secrets in the file and without, and packets as text."""
+    """TLS, with its secrets in the file and without."""
     filled = tables()
     (each,) = opened([FOLDER / name])
     assert fill(filled, each) == 0

@@ -219,7 +219,7 @@ def differences(line, layer):
     keys = {key for key in layer.values if key.startswith((f"kwire.{message}.", "kwire.batch.", "kwire.record."))}
     keys |= wanted.keys()
     for key in sorted(keys):
-        if key in SKIPPED or (has_more and key in {"kwire.count", "kwire.redacted", "kwire.unknown_tag"}):
+        if key in SKIPPED or (has_more and key in IN_MORE):
             continue
         mine, theirs = wanted.get(key, []), layer.values.get(key, [])
         if is_array_of_records(key):
@@ -236,6 +236,8 @@ def differences(line, layer):
 
 _BATCH_ONLY = "batchLength lastOffsetDelta attributes messageSize baseTimestamp hasDeleteHorizon"
 _RECORD_ONLY = "length attributes timestampDelta offsetDelta headers compressed control"
+IN_MORE = {"kwire.count", "kwire.redacted", "kwire.unknown_tag", "kwire.record.key", "kwire.record.value"}
+"""Fields that messages within a message add to. Wireshark redacts keys and values of internal topics."""
 SKIPPED = {f"kwire.batch.{name}" for name in _BATCH_ONLY.split()}
 SKIPPED |= {f"kwire.record.{name}" for name in _RECORD_ONLY.split()}
 """Fields of records that the JSON form has not."""

@@ -7,7 +7,6 @@ import kwire_cli as kwire
 from kwire_cli.message.encode import decode_header, header_spec, header_version
 from kwire_cli.message.frames import Hints
 from kwire_cli.message.reading import read_all
-from kwire_cli.structs.headers import HEADERS
 
 CATALOG = kwire.catalog()
 
@@ -58,17 +57,6 @@ def test_a_frame_with_the_header_of_kip_482():
     (frame,) = read_all(CATALOG, data, Hints(kind="request", header="kip482"))
     assert frame.header.value["clientId"] == "ab"
     assert frame.body.exact
-
-
-def test_both_numberings_are_listed():
-    assert [(row.of, row.kafka, row.kip482) for row in HEADERS] == [
-        ("request", 0, None),
-        ("request", 1, 0),
-        ("request", 2, None),
-        ("request", None, 1),
-        ("response", 0, 0),
-        ("response", 1, 1),
-    ]
 
 
 @pytest.mark.shared

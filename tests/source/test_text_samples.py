@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kwire_cli.errors import InputError
+from kwire_cli.source.kinds import Kind, recognise
 from kwire_cli.source.text.reading import read_input
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "text"
@@ -111,3 +112,24 @@ def test_what_lost_its_bytes_is_refused(name, place):
         read_input(sample(name))
     assert (caught.value.line, caught.value.column) == place[:2]
     assert place[2] in str(caught.value)
+
+
+@pytest.mark.parametrize("name", PACKETS)
+def test_printed_packets_are_refused_unless_the_form_is_said(name):
+    with pytest.raises(InputError, match="text2pcap"):
+        recognise(sample(name))
+    form = name.partition("-")[0].replace("tshark", "wireshark")
+    assert recognise(sample(name), form=form).kind is Kind.FRAMES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'<?xml version="1.0" encoding="utf-8"?>\n<pdml version="0" creator="wireshark/4.0.17">\n<packet>\n',
+        b'[\n  {\n    "_source": {\n      "layers": {\n        "frame": {\n',
+        b'{"index":{"_index":"packets-2026-11-21","_type":"doc"}}\n{"timestamp":"1","layers":{"frame_raw":"00"}}\n',
+    ],
+)
+def test_exports_without_whole_packets_are_refused(text):
+    with pytest.raises(InputError, match="tshark -r CAPTURE -w"):
+        recognise(text)

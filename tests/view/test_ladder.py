@@ -1,4 +1,4 @@
-"""Ladders drawn: they fit every width, are well-formed as SVG, and mean the same in Mermaid whatever names say."""
+"""Ladders drawn: they fit every width, and are well-formed as SVG whatever names say."""
 
 import re
 from xml.dom.minidom import parseString
@@ -7,7 +7,7 @@ import pytest
 from rich.cells import cell_len
 
 from kwire_cli.answer import Answer, Arrow, Chart, Participant
-from kwire_cli.view.ladder import MOST_LANES, ladder_lines, ladder_mermaid, ladder_svg
+from kwire_cli.view.ladder import MOST_LANES, ladder_lines, ladder_svg
 from kwire_cli.view.terminal import answer_text
 
 TIME = "2026-11-21T10:00:00.123456Z"
@@ -103,24 +103,3 @@ def test_svg_keeps_labels_between_the_lifelines_that_they_are_of():
     assert lives[0] < float(texts["label"].getAttribute("x")) < lives[1]
     assert "x" * 400 in written  # for a pointer over it
     assert float(document.documentElement.getAttribute("width")) > lives[1]
-
-
-@pytest.mark.parametrize("text", EVIL)
-def test_mermaid_takes_names_and_labels_as_text(text):
-    lines = [*ladder_mermaid(ladder((text, "node 1"), ((0, 1, text + "!"), (1, 0, text)), note=text))]
-    assert lines[0] == "sequenceDiagram"
-    participants = [line for line in lines if line.startswith("    participant ")]
-    arrows = [line for line in lines if re.match(r"    p\d-", line)]
-    assert (len(participants), len(arrows), len(lines)) == (2, 2, 5 + bool(text))
-    for line in participants + arrows:
-        alias = re.fullmatch(r"    (participant p\d as |p\d--?(>>|x)p\d: )(?P<text>.+)", line)["text"]
-        without_entities = re.sub(r"#\d+;", "", alias)
-        assert not re.search(r"[#;<>%{}$\"&`\\]", without_entities)
-        assert line.isprintable()
-    assert not re.match(r"\s*wrap:", participants[0].partition(" as ")[2])
-
-
-def test_mermaid_tells_requests_responses_and_errors_apart():
-    lines = [*ladder_mermaid(ladder(arrows=((0, 1, "Fetch v1"), (1, 0, "Fetch v1"), (1, 0, "Fetch v1 -> E!"))))]
-    assert [line.split(":")[0].strip() for line in lines[3:]] == ["p1->>p2", "p2-->>p1", "p2--xp1"]
-    assert lines[-1].endswith("10:00:00.123 Fetch v1 -#62; E!")

@@ -50,14 +50,10 @@ COSTS = (
     Column("difference", "count"),
     Column("oldRefusal"),
     Column("newRefusal"),
-    *(Column(name, "map") for name in ("oldLost", "newLost", "oldFilled", "newFilled")),
     Column("path"),
     Column("whenSet", "count"),
 )
-"""The path is that of the tagged field that is set, and `whenSet` the bytes that setting it adds to the new side.
-
-Of given values, the maps count by path the values that a side has no field for, and the fields that they lack.
-"""
+"""The path is that of the tagged field that is set, and `whenSet` the bytes that setting it adds to the new side."""
 TRAFFIC = (
     Column("message"),
     Column("oldVersion", "id"),
@@ -77,7 +73,6 @@ ALL_SHOWN = 2
 _VALUES = {
     "default": "default values",
     "one element each": "default values, one element in each array",
-    "given": "given values",
 }
 _WORDS = {"ignorable": "ignorable", "mapKey": "map key", "zeroCopy": "zero copy"}
 _IMPLICIT: tuple[Any, ...] = (0, "", ZERO_UUID, [], {})
@@ -155,11 +150,7 @@ def _cost_rows(difference: Difference) -> Iterator[Row]:
     for cost in difference.costs:
         old, new = cost.old, cost.new
         sizes = old.form.version, new.form.version, old.size, new.size, cost.difference
-        sides = (old, new) if cost.values == "given" else ()
-        lost = [{loss.path: loss.number for loss in side.lost} for side in sides] or [{}, {}]
-        filled = [{one.path: one.number for one in side.filled} for side in sides] or [{}, {}]
-        refusals = old.refusal, new.refusal
-        yield difference.message, cost.values, *sizes, *refusals, *lost, *filled, cost.path, cost.when_set
+        yield difference.message, cost.values, *sizes, old.refusal, new.refusal, cost.path, cost.when_set
 
 
 def _traffic_rows(difference: Difference) -> Iterator[Row]:
@@ -231,11 +222,11 @@ def _field_items(changes: Sequence[Change]) -> Iterator[Item]:
 
 
 def _cost_items(costs: Sequence[Cost]) -> Iterator[Item]:
-    """Yield what values cost before and after, and the values that one side can't carry.
+    """Yield what default values cost before and after.
 
     Default values have a line only if their cost changed.
     """
-    telling = [cost for cost in costs if cost.values in {"set", "given"} or cost.difference != 0]
+    telling = [cost for cost in costs if cost.values == "set" or cost.difference != 0]
     if costs and all(cost.values == "set" for cost in telling):
         yield Item(0, "default values cost as before")
     for cost in telling:
@@ -250,12 +241,6 @@ def _cost_items(costs: Sequence[Cost]) -> Iterator[Item]:
         for price in (cost.old, cost.new):
             if price.refusal:
                 yield Item(0, f"   {price.form.name} cannot be written: {price.refusal}", level="error")
-            for loss in price.lost if cost.values == "given" else ():
-                about = f"({counted(loss.number, 'value')})"
-                yield Item(0, f"   {price.form.name} can't carry {loss.path} {about}", level="error")
-            for filled in price.filled if cost.values == "given" else ():
-                about = f"({counted(filled.number, 'time')} at its default {_text(filled.value)})"
-                yield Item(0, f"   {price.form.name} needs {filled.path} {about}")
 
 
 def _traffic_items(traffic: Sequence[PricedMessages]) -> Iterator[Item]:

@@ -1,4 +1,4 @@
-"""What a change of a definition costs: default values, and given ones, written before and after it."""
+"""What a change of a definition costs: default values, and messages of traffic, written before and after it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Cost(NamedTuple):
     """The price of values before and after; what either can't carry is in its price.
 
     `values` are `default`, with empty arrays and texts, `one element each`, with one element in every mandatory array,
-    `set`, which are these with one tagged field set, or `given` ones.
+    `set`, which are these with one tagged field set, or `given` ones of a message.
     `path` is that of the tagged field that is set, and `when_set` the bytes that setting it adds to the new form.
     """
 
@@ -46,13 +46,12 @@ class Cost(NamedTuple):
         return None if self.old.size is None or self.new.size is None else self.new.size - self.old.size
 
 
-def costs(old: Form, new: Form, given: Any = None, renamed: Mapping[str, str] | None = None) -> list[Cost]:
-    """Return the prices to compare between two forms: of default values, and of given values in JSON form.
+def costs(old: Form, new: Form, renamed: Mapping[str, str] | None = None) -> list[Cost]:
+    """Return the prices of default values to compare between two forms.
 
     The default values of each side are priced with empty arrays, with one element in each array, and with each field
-    that is tagged in the new form alone at its smallest value that is not the default. The given values belong to
-    either definition. `renamed` maps paths of the old definition to those of the new one, for fields that are the
-    same.
+    that is tagged in the new form alone at its smallest value that is not the default. `renamed` maps paths of the old
+    definition to those of the new one, for fields that are the same.
     """
     cost_rows = [Cost("default", price(old, {}), price(new, {}))]
     before, after = (layout_at(form.spec, form.version) for form in (old, new))
@@ -62,7 +61,7 @@ def costs(old: Form, new: Form, given: Any = None, renamed: Mapping[str, str] | 
     for field in set_fields(new, before, renamed):
         old_price = price(old, _one_each(before, field.former, field.value))
         cost_rows.append(Cost("set", old_price, field.price, field.path, field.size))
-    return cost_rows if given is None else [*cost_rows, given_cost(old, new, given, renamed)]
+    return cost_rows
 
 
 class SetField(NamedTuple):
@@ -100,7 +99,9 @@ def set_fields(
 
 
 def given_cost(old: Form, new: Form, given: Any, renamed: Mapping[str, str] | None) -> Cost:
-    """Return the prices of given values in two forms; `given` and `renamed` are as in `costs`."""
+    """Return the prices of given values in two forms; `given` are in JSON form, and may belong to either
+    definition; `renamed` is as in `costs`.
+    """
     names = {path: new_path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
     back = {new_path: path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
     return Cost("given", priced_values(old, new.spec, given, back), priced_values(new, old.spec, given, names))

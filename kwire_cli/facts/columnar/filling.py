@@ -117,7 +117,7 @@ def fill(tables: Tables, opened: CaptureInput) -> int:
 def _planned(opened: CaptureInput) -> tuple[Schedule, InRow] | None:
     """Return the parts of a capture, and where its packets are.
 
-    None for a pipe, a capture that grows, packets as text, files that overlap in time, and secrets of TLS.
+    None for a pipe, a capture that grows, files that overlap in time, and secrets of TLS.
     """
     how = opened.how
     source = opened.source

@@ -1,9 +1,8 @@
-"""The formats of keys and values by topic, and the records read with them."""
+"""The formats of keys and values, and the records read with them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,33 +50,24 @@ def serde_of(text: str) -> Serde:
     return Serde(form, schema, message)
 
 
-class Rule(NamedTuple):
-    """The formats of topics whose names match a pattern. A part without a format is read if it names a schema."""
-
-    topics: str
-    key: Serde | None
-    value: Serde | None
-
-
 @dataclass(frozen=True, eq=False)
 class Serdes:
-    """The formats of keys and values. The first rule that matches a topic counts."""
+    """The formats of keys and values. A part without a format is read if it names one of the schemas."""
 
     store: SchemaStore = field(default_factory=SchemaStore)
-    rules: tuple[Rule, ...] = ()
+    key: Serde | None = None
+    value: Serde | None = None
     redaction: FieldRedaction = field(default_factory=FieldRedaction)
-    _topics: dict[str | None, Rule | None] = field(default_factory=dict, repr=False)
     _prefixes: dict[bytes, Known] = field(default_factory=dict, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Serdes, (self.store, self.rules, self.redaction)
+        return Serdes, (self.store, self.key, self.value, self.redaction)
 
     def check(self) -> None:
-        """Raise InputError if a schema that the rules name is missing or malformed, or if a package is missing."""
-        for rule in self.rules:
-            for serde in (rule.key, rule.value):
-                if serde:
-                    self._check(serde)
+        """Raise InputError if a schema that the formats name is missing or malformed, or if a package is missing."""
+        for serde in (self.key, self.value):
+            if serde:
+                self._check(serde)
 
     def _check(self, serde: Serde) -> None:
         if serde.format in WITH_SCHEMA:
@@ -95,17 +85,12 @@ class Serdes:
             raise InputError(f"{schema.label} is a schema of {NAMES[schema.kind]}, not of {NAMES.get(form, form)}")
         return schema
 
-    def _rule(self, topic: str | None) -> Rule | None:
-        if topic not in self._topics:
-            found = next((rule for rule in self.rules if fnmatchcase(topic or "", rule.topics)), None)
-            if found is None and self.store.schemas:
-                found = Rule("*", None, None)
-            self._topics[topic] = found
-        return self._topics[topic]
+    def _decodes(self) -> bool:
+        return bool(self.key or self.value or self.store.schemas)
 
-    def reads(self, topic: str | None) -> bool:
-        """Return whether records of a topic are read or redacted."""
-        return self._rule(topic) is not None or bool(self.redaction.patterns)
+    def reads(self) -> bool:
+        """Return whether records are read or redacted."""
+        return self._decodes() or self.redacts()
 
     def redacts(self) -> bool:
         """Return whether there are fields to redact."""
@@ -117,10 +102,10 @@ class Serdes:
         self, topic: str | None, key: bytes | None, value: bytes | None, headers: Headers = ()
     ) -> ReadRecord | None:
         """Return the key and value of a record as they are read, None if neither is read."""
-        rule = self._rule(topic)
+        decodes = self._decodes()
         shown_key, shown_value = (
-            None if data is None or rule is None else self._part(name, serde, topic, data, headers)
-            for name, serde, data in (("key", rule and rule.key, key), ("value", rule and rule.value, value))
+            None if data is None or not decodes else self._part(name, serde, topic, data, headers)
+            for name, serde, data in (("key", self.key, key), ("value", self.value, value))
         )
         secret = self.redaction.parts
         if shown_key is None and shown_value is None and not secret:

@@ -1,6 +1,6 @@
 """Schemas by id, UUID, subject and file, and the readers of their values.
 
-The module that reads a format is loaded on demand, as each needs a package of the extra kwire[schemas].
+The module that reads a format is loaded on demand, as most need a package of the extra kwire[schemas].
 """
 
 from __future__ import annotations
@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.records.schemas.model import Schema, Told
 
-MODULES = {
-    AVRO: ("avro", "fastavro"),
-    PROTOBUF: ("protobuf", "protobuf"),
-    JSON_SCHEMA: ("json_schema", "jsonschema"),
-}
+MODULES = {AVRO: ("avro", "fastavro"), PROTOBUF: ("protobuf", "protobuf"), JSON_SCHEMA: ("json_schema", "")}
 """The module that reads a format, and the package that the module needs."""
 NAMES = {AVRO: "Avro", PROTOBUF: "Protobuf", JSON_SCHEMA: "JSON Schema"}
 
@@ -126,7 +122,7 @@ class SchemaStore:
             return module.reader_of(schema, used, files)
         if schema.kind == PROTOBUF:
             return module.Reader(schema, [*self._named_used(schema)])
-        return module.reader_of(schema, [*self._named_used(schema)])
+        return module.reader_of(schema)
 
     def _named_used(self, schema: Schema) -> Iterator[tuple[str, Schema]]:
         """Yield the schemas that a schema may refer to: by its references, or by the names of files."""

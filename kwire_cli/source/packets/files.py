@@ -7,7 +7,7 @@ from itertools import count
 from typing import IO, TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.files import OPENING, Pieces, named, unpacked_start
+from kwire_cli.source.files import Pieces, named, unpacked_start
 from kwire_cli.source.logs.model import file_name
 from kwire_cli.source.packets.model import Notice, Packet
 from kwire_cli.source.packets.pcap import PcapngReader, PcapReader, Secrets, pcap_order
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator
 
-    from kwire_cli.source.packets.text_packets import TextReader
     from kwire_cli.stores import Place
     from kwire_cli.stores.opening import Tree
 
 
-# Capture files: pcap, pcapng or packets printed as text, by their first bytes, plain or packed, as packets.
+# Capture files: pcap or pcapng by their first bytes, plain or packed, as packets.
 
 MAGIC_SIZE = 4
 
@@ -51,29 +50,21 @@ class CaptureReader:
     """The packets of one capture file, without I/O.
 
     `feed` takes the unpacked bytes in pieces of any size and gives the packets that are whole by then. An empty list
-    means that there are not enough bytes yet, unless `stopped`. `close` says that no more bytes will come, and gives
-    the packet that only the end completes. `notices` say what ended the reading early, `remarks` what should be known
-    of all packets, and `secrets` hold what the file gives for decryption. `format` is `pcap`, `pcapng` or `text` as
-    soon as that is known.
+    means that there are not enough bytes yet, unless `stopped`. `close` says that no more bytes will come. `notices`
+    say what ended the reading early, and `secrets` hold what the file gives for decryption. `format` is `pcap` or
+    `pcapng` as soon as that is known.
     """
 
     def __init__(self, file: str | None = None) -> None:
         self.format: str | None = None
         self._file = file
         self._first = b""
-        self._look_again = MAGIC_SIZE
-        self._reader: PcapReader | PcapngReader | TextReader | None = None
-        self._text: TextReader | None = None
+        self._reader: PcapReader | PcapngReader | None = None
 
     @property
     def notices(self) -> list[Notice]:
         """The notices so far for the reader of the file."""
         return self._reader.notices if self._reader else []
-
-    @property
-    def remarks(self) -> list[str]:
-        """The remarks that apply to all packets."""
-        return self._text.remarks if self._text else []
 
     @property
     def secrets(self) -> list[Secrets]:
@@ -94,61 +85,35 @@ class CaptureReader:
         """
         if self._reader is None:
             data = self._first = self._first + data
-            if len(data) < self._look_again:
+            if len(data) < MAGIC_SIZE:
                 return []
-            self._reader = self._begin(data, whole=False)
-            if self._reader is None:
-                self._look_again = 2 * len(data)
-                return []
+            self._reader = self._begin(data)
             self._first = b""
         return self._reader.feed(data)
 
-    def close(self) -> list[Packet]:
-        """The file has ended: the packet that only its end completes.
+    def close(self) -> None:
+        """Note that the file has ended.
 
         Raises:
-            InputError: It was empty, or too short to be told from others.
+            InputError: The file was empty, or too short to be told from others.
 
         """
-        packets: list[Packet] = []
         if self._reader is None:
-            if len(self._first) < MAGIC_SIZE:
-                raise InputError(
-                    "neither pcap nor pcapng: it has no 4 bytes" if self._first else "the input is empty",
-                    file=self._file,
-                )
-            packets = self.settle()
-        if self._text:
-            return packets + self._text.close()
-        if self._reader:
-            self._reader.close()
-        return packets
-
-    def settle(self) -> list[Packet]:
-        """Nothing more comes for a while: tell what this is by the bytes that are there. InputError if they are of no
-        capture.
-        """
-        if self._reader is not None or len(self._first) < MAGIC_SIZE:
-            return []
-        self._reader = self._begin(self._first, whole=True)
-        return self._reader.feed(self._first) if self._reader else []
-
-    def _begin(self, start: bytes, *, whole: bool) -> PcapReader | PcapngReader | TextReader | None:
-        """The reader of a file that begins so; None until enough has come to tell. InputError if it is no capture."""
-        self.format = capture_format(start)
-        if self.format is not None:
-            return PcapReader() if self.format == "pcap" else PcapngReader()
-        from kwire_cli.source.packets.text_packets import TextReader, is_packet_text  # noqa: PLC0415 - start-up counts
-
-        is_text = is_packet_text(start, whole=whole)
-        if is_text is False:
             raise InputError(
-                f"neither pcap nor pcapng, nor packets as text: it begins with {start[:MAGIC_SIZE].hex(' ')}",
+                "neither pcap nor pcapng: it has no 4 bytes" if self._first else "the input is empty",
                 file=self._file,
             )
-        if is_text:
-            self.format, self._text = "text", TextReader()
-        return self._text
+        self._reader.close()
+
+    def _begin(self, start: bytes) -> PcapReader | PcapngReader:
+        """Return the reader of a file with this start. Raise InputError if it is no capture."""
+        self.format = capture_format(start)
+        if self.format is None:
+            raise InputError(
+                f"neither pcap nor pcapng: it begins with {start[:MAGIC_SIZE].hex(' ')}",
+                file=self._file,
+            )
+        return PcapReader() if self.format == "pcap" else PcapngReader()
 
 
 class Packets:
@@ -168,18 +133,13 @@ class Packets:
 
     @property
     def format(self) -> str | None:
-        """`pcap`, `pcapng` or `text`, as soon as that is known."""
+        """`pcap` or `pcapng`, as soon as that is known."""
         return self._reader.format
 
     @property
     def passed(self) -> int:
         """The bytes of the file that were read so far."""
         return self._pieces.passed
-
-    @property
-    def remarks(self) -> list[str]:
-        """The remarks that apply to all packets."""
-        return self._reader.remarks
 
     @property
     def notices(self) -> list[Notice]:
@@ -211,8 +171,7 @@ class Packets:
             if self._reader.format is None:
                 raise InputError(self._pieces.fault, file=self.name)
             self._notices.append(Notice(self._pieces.fault, position, packets))
-        if batch := self._reader.close():
-            yield batch
+        self._reader.close()
 
     def __iter__(self) -> Iterator[Packet]:
         for batch in self.batches():
@@ -283,14 +242,6 @@ def _is_capture(path: Place) -> bool:
     try:
         with path.open("rb") as file:
             first = file.read(_LOOKED_AT)
-            return bool(first) and (is_capture(first) or _is_printed(first))
+            return bool(first) and is_capture(first)
     except (InputError, OSError):
         return False
-
-
-def _is_printed(first: bytes) -> bool:
-    """Return whether a file with this start, packed or not, holds packets that were printed as text."""
-    from kwire_cli.source.packets.text_packets import is_packet_text  # noqa: PLC0415 - start-up counts
-
-    start = unpacked_start(first, OPENING) or b""
-    return bool(is_packet_text(start, whole=len(first) < _LOOKED_AT and len(start) < OPENING))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.engine.fixed import fixed
@@ -81,6 +83,16 @@ def raw_ip(data: bytes, at: int) -> Carried:
     if version not in {4, 6}:
         raise OtherError(f"{MALFORMED} ip")
     return (ETHER_IPV4 if version == 4 else ETHER_IPV6), at
+
+
+def is_ip_packet(data: bytes) -> bool:
+    """Return whether bytes are an IP packet that ends with them, with or without the header of a link layer."""
+    for link in (network.LINK_RAW_IP, network.LINK_ETHERNET, network.LINK_SLL, network.LINK_SLL2, network.LINK_NULL):
+        with suppress(OtherError, struct.error):
+            protocol, at = carried(link, data)
+            if protocol in {ETHER_IPV4, ETHER_IPV6} and datagram(protocol, data, at, len(data) + 1).end <= len(data):
+                return True
+    return False
 
 
 def ether_name(protocol: int) -> str:

@@ -187,7 +187,7 @@ def read_input(data: bytes, form: str = "auto", *, file: str | None = None) -> I
             return _raw(data, "it holds control characters or is not UTF-8, so it is not text")
         if _EXPORT.search(text, 0, _SEEN):
             raise InputError(
-                "this export of tshark cannot be read: use `tshark -r CAPTURE -w packets.pcap`, or -T json -x",
+                "this export of tshark cannot be read: use `tshark -r CAPTURE -w packets.pcap`",
                 file=file,
             )
     else:

@@ -92,14 +92,14 @@ _XXD = Style(
     (16, 10),
     colon=True,
 )
-TCPDUMP = Style(
+_TCPDUMP = Style(
     re.compile(r"[ \t]*0x([0-9a-fA-F]{4,16}):(?=\s|$)[ \t]*"),
     "an offset as in 0x0010:",
     colon=True,
     # Any other line is a summary, unless it could be a broken row.
     foreign=re.compile(r"(?!0x[0-9a-fA-F]*:)"),
 )
-WIRESHARK = Style(
+_WIRESHARK = Style(
     re.compile(r"[ \t]*([0-9a-fA-F]{4,16})(?=  |\t|[ ]*$)"),
     "an offset of at least four digits and two spaces",
     unit=_BYTES,
@@ -118,11 +118,11 @@ _HEXDUMP = Style(
 )
 _OD = Style(re.compile(r"[ \t]*([0-9a-fA-F]{6,7})(?=\s|$)"), "an offset of six or seven digits", (8, 10, 16))
 _STYLES = {
-    "tcpdump": TCPDUMP,
+    "tcpdump": _TCPDUMP,
     "xxd": _XXD,
     "hexdump": _HEXDUMP,
     "od": _OD,
-    "wireshark": WIRESHARK,
+    "wireshark": _WIRESHARK,
 }
 _BASES = {8: "octal", 10: "decimal", 16: "hex"}
 
@@ -263,11 +263,6 @@ def _shows(data: bytes | bytearray, gutter: str) -> bool:
     shown = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data).replace(" ", "")
     bare = gutter.replace(" ", "")
     return bool(bare) and shown in (bare, bare[1:], bare[1:-1])
-
-
-def line_digits(text: str, style: Style) -> Digits:
-    """Return the digits of one line without its offset; see `digits_of`."""
-    return digits_of(Row(1, 0, 0, "", 0, text, squeezed=False, fresh=False, label=None), style)
 
 
 # Rows joined by their offsets

@@ -14,7 +14,7 @@ from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES
 from kwire_cli.records.formats import RECORD_FORMATS
 from kwire_cli.source.first_bytes import spoken
 from kwire_cli.structs.composites import UNKNOWN_KEY, MessageStruct
-from kwire_cli.structs.headers import HEADERS
+from kwire_cli.structs.headers import REQUEST_HEADERS, RESPONSE_HEADERS, header_layout
 from kwire_cli.structs.lengths import ArrayOf, Sized
 from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import FIXED, INTS, UVARINT, ZIGZAG, ZIGZAG_LONG, encoded_int, unsigned_varint
@@ -203,9 +203,9 @@ def explain_headers() -> Iterator[Event]:
         "Before each request and response stands a header, of a version of its own: the kind of message "
         "and its version tell which."
     )
-    for header in HEADERS:
-        if header.kafka is not None:
-            yield say(f"{header.of} header {header.kafka}: {header.layout}")
+    for kind, headers in (("request", REQUEST_HEADERS), ("response", RESPONSE_HEADERS)):
+        for version, header in headers.items():
+            yield say(f"{kind} header {version}: {header_layout(header)}")
     yield say(
         "A request has header 2 where its body is flexible (KIP-482), else 1; ControlledShutdown version 0 has 0."
     )

@@ -17,7 +17,6 @@ from kwire_cli.message.roles import (
     can_hold_secrets,
     roles,
 )
-from kwire_cli.records.kafka_topics import COORDINATORS, FRAMED, MESSAGES, RETIRED, record_types
 from kwire_cli.records.payload_fields import FAMILIES, MEMBERS, OTHERS, PRINCIPAL
 from kwire_cli.spec.kafka import (
     CLUSTER_METADATA,
@@ -61,6 +60,8 @@ _KEPT = {"ProduceRequest": {"acks"}, "ApiVersionsResponse": {"errorCode"}}
 _PRINCIPAL = "p"
 _HELD = {"metadata": "m", "assignment": "g"}
 """The flags of fields that hold a principal, or what a member of a group says."""
+_ON_THE_WIRE = frozenset({"request", "response", "header"})
+"""The types of messages that are not held in fields of others."""
 _BESIDE = {"name", "key", "isSensitive"}
 """Fields beside the value of a config that say whether it is secret."""
 RECORD_PARTS = (
@@ -90,18 +91,16 @@ def dissector(catalog: Catalog) -> str:
 
 
 def _tables(catalog: Catalog) -> Iterator[str]:
-    yield _table("K.messages", (_message(catalog, entry) for entry in catalog if entry.valid_versions))
+    held = {_HELD[role]: name for role, name in FAMILIES["consumer"].items()} | {_PRINCIPAL: PRINCIPAL}
+    wanted = [entry for entry in catalog if entry.type in _ON_THE_WIRE or entry.name in held.values()]
+    yield _table("K.messages", (_message(catalog, entry) for entry in wanted if entry.valid_versions))
     yield _table("K.records", _record_messages())
     yield _table("K.apis", (_api(catalog, api) for api in catalog.apis))
     yield _table("K.errors", (f"[{row.code}] = {lua_text(row.name)}" for row in catalog.errors))
     yield _table("K.meaning", (f"[{lua_text(code)}] = {lua_text(meaning)}" for code, meaning in MEANING.items()))
     yield _table("K.attributes", (f"[{magic}] = {{{_bits(parts)}}}" for magic, parts in ATTRIBUTES.items()))
     yield _table("K.sensitive", map(lua_text, _sensitive_words()))
-    yield _table("K.topics", _own_topics(catalog))
-    held = {_HELD[role]: name for role, name in FAMILIES["consumer"].items()} | {_PRINCIPAL: PRINCIPAL}
     yield _table("K.held", (f"[{lua_text(flag)}] = {lua_text(name)}" for flag, name in held.items()))
-    controls = (f"[{number}] = {{{lua_text(kind)}, {lua_text(name)}}}" for number, (kind, name) in MESSAGES.items())
-    yield _table("K.controls", controls)
     yield f"K.metadata_topic, K.metadata_id = {lua_text(CLUSTER_METADATA)}, {lua_text(CLUSTER_METADATA_ID)}"
 
 
@@ -202,21 +201,6 @@ def _bits(parts: Iterable[Bits]) -> str:
         names = ", ".join(f"[{value}] = {lua_text(name)}" for value, name in part.names.items())
         rows.append(f"{{{lua_text(part.name)}, {1 << part.shift}, {1 << part.width}, {{{names}}}}}")
     return ", ".join(rows)
-
-
-def _own_topics(catalog: Catalog) -> Iterator[str]:
-    """Yield Kafka's own topics with the keys and values of each record type."""
-    for topic, module in (COORDINATORS | FRAMED).items():
-        types = {number: (*names, 0) for number, names in record_types(catalog, module).items()}
-        types |= {
-            number: names for (where, number), names in RETIRED.items() if where == module and number not in types
-        }
-        retired = {number: names for (where, number), names in RETIRED.items() if where == module}
-        rows = (
-            f"[{number}] = {{{lua_text(key) if key else 'nil'}, {lua_text(value) if value else 'nil'}, {version}}}"
-            for number, (key, value, version) in sorted((retired | types).items())
-        )
-        yield f"[{lua_text(topic)}] = {{framed = {str(topic in FRAMED).lower()}, types = {{{', '.join(rows)}}}}}"
 
 
 def _sensitive_words() -> Iterator[str]:

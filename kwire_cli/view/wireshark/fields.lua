@@ -39,7 +39,6 @@ own("unknown_tag", ProtoField.bytes("kwire.unknown_tag", "unknown tag"))
 own("gap", ProtoField.bytes("kwire.gap", "gap", base.NONE, "Bytes that could not be decoded"))
 own("compressed", ProtoField.bytes("kwire.record.compressed", "compressed records"))
 own("record_offset", ProtoField.int64("kwire.record.offset", "offset"))
-own("control", ProtoField.string("kwire.record.control", "control"))
 
 -- The parts of the attributes of batches: a flag is a bool, anything else a text.
 K.attribute_fields = {}

@@ -37,8 +37,7 @@ local function records(w, tree, header, from, to)
   local base_offset, base_time = header.kept.baseOffset, header.kept.baseTimestamp
   local appended = math.floor(header.kept.attributes % 256 / 8) % 2 == 1
   local record = K.walker(w, w.tvb, w.base, w.data, from, to)
-  record.own_topic, record.is_control = w.own_topic, math.floor(header.kept.attributes % 256 / 32) % 2 == 1
-  record.trial, record.hides_gap = w.trial, w.own_topic ~= nil
+  record.hides_records, record.hides_gap, record.trial = w.hides_records, w.hides_records, w.trial
   local count = 0
   local is_whole = true
   while record.pos < to do
@@ -48,7 +47,6 @@ local function records(w, tree, header, from, to)
     end
     local start = record.pos
     local made = K.item(w, tree, K.records.record.proto, start, start)
-    record.key_type, record.control = nil, nil
     record.stop = to
     if not K.walk(record, layout, made, true) and record.gap then
       break
@@ -77,7 +75,7 @@ end
 local function batch(w, tree, magic, from, to)
   local made = K.item(w, tree, K.records.batch.proto, from, to)
   local header = K.walker(w, w.tvb, w.base, w.data, from, to)
-  header.own_topic, header.trial = w.own_topic, w.trial
+  header.trial = w.trial
   local layout = K.layout(K.records.batch, magic)
   if not K.walk(header, layout, made, magic == 2) and header.gap then
     return header
@@ -97,7 +95,7 @@ local function batch(w, tree, magic, from, to)
     return records(w, made, header, header.pos, to)
   end
   if header.pos < to then
-    K.guarded(w, made, K.f.compressed, "compressed records", header.pos, to, w.own_topic)
+    K.guarded(w, made, K.f.compressed, "compressed records", header.pos, to, w.hides_records)
   end
   return header
 end
@@ -105,15 +103,15 @@ end
 -- The batches in a field, and what is left where no batch can be read: Fetch responses may end with a part of one.
 function K.record_set(w, tree, from, to)
   local topic = w.topic and (K.names[w.topic] or w.topic)
-  w.own_topic = topic and topic:sub(1, 2) == "__" and not w.show_secrets and topic or nil
-  w.own_topic = topic and (K.topics[topic] and topic) or w.own_topic
+  -- The records of internal topics may hold secrets.
+  w.hides_records = topic and topic:sub(1, 2) == "__" and not w.show_secrets
   local data, pos = w.data, from
   while pos < to do
     local size = to - pos > MAGIC_AT and K.signed(data, pos + 8, 4)
     local magic = size and data:byte(pos + MAGIC_AT + 1)
     local stop = size and pos + OVERHEAD + size
     if not size or stop > to or not LEAST[magic] or size < LEAST[magic] then
-      local made = K.guarded(w, tree, K.f.gap, "gap", pos, to, w.own_topic and not w.show_secrets)
+      local made = K.guarded(w, tree, K.f.gap, "gap", pos, to, w.hides_records)
       if made and size and stop <= to then
         K.note(w, made, "CORRUPT")
       elseif made then
@@ -124,5 +122,5 @@ function K.record_set(w, tree, from, to)
     batch(w, tree, magic, pos, stop)
     pos = stop
   end
-  w.own_topic = nil
+  w.hides_records = false
 end

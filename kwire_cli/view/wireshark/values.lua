@@ -340,9 +340,8 @@ function read.bytes(w, node, tree)
     return
   end
   local field = node.field
-  if w.own_topic and (field.path == "key" or field.path == "value") then
-    K.payloads.of_record(w, node, tree, from, to)
-  elseif hides(w, field) and to > from then
+  local is_hidden = hides(w, field) or (w.hides_records and (field.path == "key" or field.path == "value"))
+  if is_hidden and to > from then
     settle(w, K.redact(w, tree, field.name, from, to) or tree)
     if field.is_secret then
       K.payloads.of_field(w, node, tree, from, to)

@@ -12,7 +12,7 @@ from kit.traffic import Wire
 
 from kwire_cli.errors import InputError
 from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF
-from kwire_cli.records.schemas.serdes import Rule, Serdes, serde_of
+from kwire_cli.records.schemas.serdes import Serdes, serde_of
 from kwire_cli.records.schemas.store import SchemaStore
 from kwire_cli.source.reading import Reading
 from kwire_cli.source.schema_inputs import schemas_at
@@ -63,17 +63,17 @@ def test_a_uuid_is_a_name_too(tmp_path):
 def test_a_file_that_holds_none_is_refused_with_its_name(tmp_path, name, text):
     (tmp_path / name).write_bytes(text)
     with pytest.raises(InputError) as refused:
-        Serdes(SchemaStore(found(tmp_path)), (Rule("*", None, serde_of("protobuf:a")),)).check()
+        Serdes(SchemaStore(found(tmp_path)), value=serde_of("protobuf:a")).check()
     assert name in str(refused.value)
 
 
 def test_files_use_each_others_types(tmp_path):
     for name in ("order.avsc", "customer.avsc"):
         shutil.copy(SOURCES / name, tmp_path)
-    serdes = Serdes(SchemaStore(found(tmp_path)), (Rule("*", None, serde_of("avro:order")),))
+    serdes = Serdes(SchemaStore(found(tmp_path)), value=serde_of("avro:order"))
     serdes.check()
     (tmp_path / "customer.avsc").unlink()
-    serdes = Serdes(SchemaStore(found(tmp_path)), serdes.rules)
+    serdes = Serdes(SchemaStore(found(tmp_path)), value=serdes.value)
     with pytest.raises(InputError, match=r"uses the type acme\.shop\.Customer, which no schema defines"):
         serdes.check()
 
@@ -88,8 +88,8 @@ def test_messages_are_named_in_files_and_descriptor_sets(tmp_path):
     subprocess.run([*command, "order.proto"], cwd=tmp_path, check=True)
     for schema in ("order", "order.proto", "all.desc"):
         for message in ("Line", "acme.shop.Order.Line"):
-            rule = Rule("*", None, serde_of(f"protobuf,type={message}:{schema}"))
-            value = Serdes(SchemaStore(found(tmp_path)), (rule,)).record("t", None, LINE).to_json()["value"]
+            form = serde_of(f"protobuf,type={message}:{schema}")
+            value = Serdes(SchemaStore(found(tmp_path)), value=form).record("t", None, LINE).to_json()["value"]
             assert (value["type"], value["data"]) == ("acme.shop.Order.Line", {"sku": "z", "count": 7})
 
 

@@ -5,7 +5,7 @@ import base64
 import pytest
 from kit.messages import BY, headers_of, rows, store
 
-from kwire_cli.records.schemas.serdes import Rule, Serdes, serde_of
+from kwire_cli.records.schemas.serdes import Serdes, serde_of
 
 
 def cases():
@@ -39,7 +39,7 @@ def test_values_are_read_as_written(place, row):
 
 @pytest.mark.parametrize("form", ["avro", "protobuf", "json-schema"])
 def test_a_format_that_is_named_reads_the_same(form):
-    named = Serdes(store("_schemas-0"), (Rule("*", serde_of(form), serde_of(form)),))
+    named = Serdes(store("_schemas-0"), serde_of(form), serde_of(form))
     by_id = Serdes(store("_schemas-0"))
     for row in rows("confluent"):
         if row["format"] == form:

@@ -294,7 +294,7 @@ def test_a_pipe_gives_packets_before_it_ends():
     [
         (b"", "empty"),
         (b"\xd4\xc3", "4 bytes"),
-        (b"hello world", "neither pcap nor pcapng, nor packets as text: it begins with 68 65 6c 6c"),
+        (b"hello world", "neither pcap nor pcapng: it begins with 68 65 6c 6c"),
         (gzip.compress(b"hello world", mtime=0), "neither"),
         (zstandard.compress(b"hello world"), "neither"),
         (gzip.compress(b"", mtime=0), "empty"),
