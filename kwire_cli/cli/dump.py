@@ -84,6 +84,13 @@ class Options(Checks, RecordSets, HeaderKeys, Report, Secrets, Payloads, Overlai
         metavar="OFFSET",
         help="Show the state at this offset, its record included (with --state).",
     )
+    diff: str | None = option(
+        "--diff",
+        section="Output",
+        rare=True,
+        metavar="N..M",
+        help="Show changes of the state between two offsets or times (with --state).",
+    )
     offsets: str | None = option(
         "--offsets",
         section="Choose",
@@ -115,6 +122,8 @@ def command(environment: Environment, options: Options) -> int:
     hex or in any form that kwire decode reads. Indexes, producer snapshots and checkpoints are shown too.
     Records of Kafka's internal topics are decoded.
     """
+    if options.diff is not None:
+        return _diff(environment, options)
     if options.state or options.at is not None:
         return _state(environment, options)
     if options.verify:
@@ -222,6 +231,29 @@ def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
         if not path_of(path).exists():
             raise InputError("there is no such file", file=location(path))
     return paths
+
+
+def _diff(environment: Environment, options: Options) -> int:
+    from kwire_cli.analysis.state import changes  # most runs show batches
+    from kwire_cli.analysis.state.topics import logs_of, read_logs
+
+    if not options.state:
+        raise click.UsageError("--diff needs --state; kwire diff A B says how two copies of a partition differ")
+    refuse(
+        options,
+        (*_CHOICES, "deep", "every", "verify", "at"),
+        "does not go with --state --diff, which uses all records up to the ends of a range",
+    )
+    between = changes.range_of(options.diff or "")
+    catalog, files = options.catalog, files_of(environment, options, _reading(options))
+    logs = logs_of(catalog, files, as_topic=options.as_topic, wanted=options.topics, limits=options.limits)
+    topics, error = _readable(read_logs(logs, lambda log: changes.changed(log, between)), options)
+    hide = Redaction(catalog, show_secrets=options.show_secrets).record
+    emit(environment, changes.changes_answer(topics, options.diff or "", hide=hide), options)
+    if error:
+        raise error
+    anomalous = any(part.now.passed.notes or part.now.state.unknown for _, parts in topics for part in parts)
+    return Exit.FOUND if options.strict and anomalous else Exit.DONE
 
 
 def _readable(topics: Iterator[T], options: Options) -> tuple[list[T], InputError | None]:

@@ -7,6 +7,7 @@ from hypothesis import given, strategies as st
 from kit.logs import batch, catalog, framed, keyed, record
 
 from kwire_cli.analysis.state.answer import state_answer
+from kwire_cli.analysis.state.changes import Bound, changed, changes_answer
 from kwire_cli.analysis.state.topics import TOPICS, Log
 from kwire_cli.message.redaction import RecordRedaction
 from kwire_cli.source.log_inputs import LogFile
@@ -49,8 +50,8 @@ records = st.lists(st.tuples(keys, values, st.integers(-1, 2), st.booleans()), m
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-@given(given=records)
-def test_any_records_can_be_folded_and_shown(topic, given):
+@given(given=records, at=st.integers(0, 9))
+def test_any_records_can_be_folded_and_shown(topic, given, at):
     data = b"".join(
         batch(
             offset,
@@ -63,7 +64,11 @@ def test_any_records_can_be_folded_and_shown(topic, given):
     log = Log(catalog(), topic, 0, [LogFile.of(memoryview(data))])
     for hide in (None, RecordRedaction(catalog())):
         parts = [log.folded(), replace(log, partition=1).folded()]
-        answer = state_answer([(topic, parts)], hide=hide)
-        assert [*answer_json(answer)]
-        assert answer_text(answer)
-        assert answer_text(answer, 80)
+        changes = [changed(log, (Bound(offset=at), Bound()))]
+        for answer in (
+            state_answer([(topic, parts)], hide=hide),
+            changes_answer([(topic, changes)], "", hide=hide),
+        ):
+            assert [*answer_json(answer)]
+            assert answer_text(answer)
+            assert answer_text(answer, 80)

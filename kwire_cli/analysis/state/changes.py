@@ -1,0 +1,316 @@
+"""Changes of a state between two offsets or times: rows added, removed and changed, by table and key."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.analysis.coordinators import Passed
+from kwire_cli.analysis.state.answer import LOGS
+from kwire_cli.analysis.state.tables import LISTINGS
+from kwire_cli.answer import Answer, Block, Column, Note, Table
+from kwire_cli.engine.values import instant
+from kwire_cli.errors import InputError
+from kwire_cli.records.batch import Batch
+from kwire_cli.spec.kafka import CLUSTER_METADATA
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from kwire_cli.analysis.state.tables import Key, Listing
+    from kwire_cli.analysis.state.topics import Folded, Log
+    from kwire_cli.records.batch import Hide
+
+    Row = dict[str, Any]
+    Cells = tuple[Any, ...]
+
+# The range: its ends are offsets or times.
+
+
+class Bound(NamedTuple):
+    """An end of a range: an offset, a time in milliseconds, or neither where the range is open."""
+
+    offset: int | None = None
+    time: int | None = None
+
+
+Range = tuple[Bound, Bound]
+"""What changed after the first bound, up to and including the second."""
+
+
+def range_of(text: str) -> Range:
+    """Parse a range such as `20..60`, `20..` or `..2026-11-21T11:00:00Z`. Raise InputError for anything else."""
+    parts = text.split("..")
+    if len(parts) != 2 or not any(parts):
+        raise _malformed(text)
+    after, upto = (_bound(part.strip(), text) for part in parts)
+    for first, last in zip(after, upto, strict=True):
+        if first is not None and last is not None and first > last:
+            raise InputError(f"a range goes from the lower to the higher end: {parts[1]}..{parts[0]}, not {text}")
+    return after, upto
+
+
+def _bound(part: str, text: str) -> Bound:
+    if not part:
+        return Bound()
+    if re.fullmatch("[0-9]{1,19}", part):
+        return Bound(offset=int(part))
+    try:
+        moment = datetime.fromisoformat(part)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return Bound(time=round(moment.timestamp() * 1000))
+    except (ValueError, OverflowError):
+        raise _malformed(text) from None
+
+
+def _malformed(text: str) -> InputError:
+    forms = "N..M, N.. or ..M with offsets, or with times such as 2026-11-21T10:00:00Z"
+    return InputError(f"ranges of a state are {forms}, not {text!r}")
+
+
+# The states at both ends.
+
+
+@dataclass
+class Changed:
+    """The states of a partition at both ends of a range, and the offsets of the ends.
+
+    `before` is the state before the first record if nothing came before the range. `passed` counts the records of the
+    range.
+    """
+
+    before: Folded
+    now: Folded
+    after: int | None
+    upto: int | None
+    passed: Passed
+
+
+def changed(log: Log, between: Range) -> Changed:
+    """Return the states of a log at both ends of a range.
+
+    Raises:
+        InputError: The files in use do not reach back to the begin of the range.
+
+    """
+    after, upto = (_offset_of(log, bound) for bound in between)
+    if after is None and log.topic == CLUSTER_METADATA and log.snapshots and (log.begin or not log.segments):
+        # The log does not go back to the begin: its oldest snapshot is what everything else came after.
+        after = (log.snapshots[0].name.base_offset or 0) - 1
+    before = log.empty() if after is None or after < 0 else log.folded(after)
+    now = log.folded(upto)
+    passed = Passed()
+    first = None if after is None else after + 1
+    passed.records = sum(1 for _ in log.events(passed, first=first, last=upto))
+    read = before.passed
+    if log.topic != CLUSTER_METADATA and read.last is not None and (gone := read.last + 1 - read.records) > 0:
+        passed.notes.append(
+            f"{gone} records up to offset {read.last} are gone by compaction: what they said counts as if it had "
+            "not been there"
+        )
+    return Changed(before, now, after, upto, passed)
+
+
+def _offset_of(log: Log, bound: Bound) -> int | None:
+    """Return the offset of the last record up to a bound, -1 before the first, None if the range is open."""
+    if bound.time is None:
+        return bound.offset
+    last = _last_before(log, bound.time)
+    if last is not None:
+        return last
+    if log.segments and not log.begin:
+        return -1
+    raise log.unreadable(f"all records are later than {instant(bound.time)}: there is no state of that time")
+
+
+def _last_before(log: Log, time: int) -> int | None:
+    """Return the offset of the record before the first that is later than a time; None if the first record is later."""
+    last = None
+    for file in log.segments:
+        for item in log.items(file):
+            if not isinstance(item, Batch) or not item.crc_valid:
+                continue
+            if item.head.max_timestamp > time:
+                for record in item.records():
+                    if record.timestamp > time:
+                        return last
+                    last = record.offset
+            last = item.head.last_offset
+    return last
+
+
+# The changes.
+
+CHANGES = (
+    Column("stateTable", title="table"),
+    Column("key"),
+    Column("change"),
+    Column("field"),
+    Column("before", "json"),
+    Column("after", "json"),
+    Column("row", "json", wide=True),
+)
+"""Changes. `row` has the fields that name the row, and all fields of a row that was added or removed."""
+COUNTS = (
+    Column("stateTable", title="table"),
+    Column("added", "count"),
+    Column("removed", "count"),
+    Column("changed", "count"),
+)
+_LOGS = (
+    Column("topic"),
+    Column("partition", "id"),
+    Column("afterOffset", "id"),
+    Column("uptoOffset", "id"),
+    *(column for column in LOGS if column.name in {"records", "notes"}),
+)
+
+_MAIN = {"groups": "state", "members": "clientId", "listeners": "port", "brokers": "fenced", "shareBatches": "state"}
+"""The field that is shown for a row that is added or removed, if it is not the first one after the key."""
+_QUIET = frozenset(
+    {
+        "committed",
+        "commitTimestamp",
+        "recordOffset",
+        "logPartition",
+        "lastUpdate",
+        "transactionLastUpdateTimestampMs",
+        "transactionStartTimestampMs",
+        "currentStateTimestamp",
+        "partitionEpoch",
+        "brokerEpoch",
+        "snapshotEpoch",
+        "assignmentTimestamp",
+        "metadataHash",
+        "createTimestamp",
+        "writeTimestamp",
+        "deliveryState",
+        "batches",
+        "pendingOffsets",
+    }
+)
+"""Fields of times, and fields that repeat other fields or rows: a change of these is not shown."""
+_QUIET_IN = {"groups": {"offsets"}, "transactions": {"offset"}, "sharePartitions": {"offset"}}
+ADDED = "added"
+REMOVED = "removed"
+CHANGED = "changed"
+
+
+def changes_answer(topics: Iterable[tuple[str, Sequence[Changed]]], between: str, *, hide: Hide | None) -> Answer:
+    """Return what changed in the partitions of topics.
+
+    `hide` finds what to redact in a payload; None shows everything. A secret that changed is a change whose values are
+    redacted.
+    """
+    rows: list[Cells] = []
+    logs: list[Cells] = []
+    for topic, parts in topics:
+        ends = [(_by_key(part.before, hide), _by_key(part.now, hide)) for part in parts]
+        for listing in LISTINGS[topic]:
+            for old, new in ends:
+                rows += _changes(listing, old[listing.name], new[listing.name])
+        logs += (_log(topic, part) for part in parts)
+    counts = Counter((table, change) for table, _, change in {cells[:3] for cells in rows})
+    tables = dict.fromkeys(cells[0] for cells in rows)
+    totals = [(table, counts[table, ADDED], counts[table, REMOVED], counts[table, CHANGED]) for table in tables]
+    blocks: list[Block] = [
+        Table("changes", CHANGES, rows, title="changes"),
+        Table("counts", COUNTS, totals, title="counts"),
+        Table("logs", _LOGS, logs, title="logs"),
+    ]
+    if not rows:
+        blocks.insert(0, Note(f"nothing changed in {between}"))
+    return Answer("Changes", blocks)
+
+
+def _log(topic: str, part: Changed) -> Cells:
+    upto = part.passed.last if part.upto is None else part.upto
+    notes = [*part.now.passed.notes, *part.passed.notes]
+    last = part.now.passed.last
+    if part.upto is not None and last is not None and last < part.upto:
+        notes.append(f"the last offset is {last}")
+    return topic, part.now.partition, part.after, upto, part.passed.records, notes
+
+
+class _Pair(NamedTuple):
+    """A row to compare, and the same row with its secrets redacted."""
+
+    plain: Row
+    shown: Row
+
+
+_NO_ROW = _Pair({}, {})
+
+
+def _by_key(part: Folded, hide: Hide | None) -> dict[str, dict[Key, _Pair]]:
+    """Return the rows of each table by their keys."""
+    plain = part.rows(hide=None)
+    shown = part.rows(hide=hide) if hide else plain
+    return {
+        listing.name: {
+            listing.key(row): _Pair(row, seen)
+            for row, seen in zip(plain[listing.name], shown[listing.name], strict=True)
+        }
+        for listing in LISTINGS[part.topic]
+    }
+
+
+def _changes(listing: Listing, old: Mapping[Key, _Pair], new: Mapping[Key, _Pair]) -> Iterator[Cells]:
+    """Yield the rows of one end alone, and the fields in which two rows of one key differ."""
+    quiet = _QUIET | _QUIET_IN.get(listing.name, frozenset())
+    for key in sorted({*old, *new}):
+        was = old.get(key, _NO_ROW)
+        now = new.get(key, _NO_ROW)
+        shown = was.shown or now.shown
+        text = _key_text(listing, shown)
+        if listing.keys and not (was.plain and now.plain):
+            further = (column.name for column in listing.columns[listing.keys :] if column.name in shown)
+            main = _MAIN.get(listing.name) or next(further, None)
+            value = _whole(shown.get(main or ""))
+            cells = {name: value for name, value in shown.items() if name != "logPartition"}
+            change = (REMOVED, main, value, None) if was.plain else (ADDED, main, None, value)
+            yield listing.name, text, *change, cells
+            continue
+        before, after, before_shown, after_shown = map(_flat, (was.plain, now.plain, was.shown, now.shown))
+        named = {name: shown.get(name) for name in listing.key_names}
+        for name in dict.fromkeys((*before, *after)):
+            if name not in quiet and before.get(name) != after.get(name):
+                values = before_shown.get(name), after_shown.get(name)
+                yield listing.name, text, CHANGED, name, *values, named
+
+
+def _key_text(listing: Listing, row: Row) -> str:
+    """Return the values that name a row."""
+    out = before = ""
+    for name in listing.key_names:
+        text: Any = row.get(name)
+        if name == "resourceName" and text == "":
+            text = "<default>"  # of all brokers
+        if isinstance(text, dict):  # the entity of a quota
+            text = ", ".join(f"{kind} {who or '<default>'}" for kind, who in text.items())
+        if name == "partition" and before.startswith("topic"):
+            out += "-"
+        elif out:
+            out += ", "
+        out += str(text)
+        before = name
+    return out
+
+
+def _flat(row: Row, before: str = "") -> Row:
+    """Return a row whose structures are fields with dots in their names."""
+    out: Row = {}
+    for name, value in row.items():
+        if isinstance(value, dict) and value:
+            out |= _flat(value, f"{before}{name}.")
+        else:
+            out[f"{before}{name}"] = _whole(value)
+    return out
+
+
+def _whole(value: Any) -> Any:
+    """Return a number without a fraction as an integer: quotas are floats, and mostly whole."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
