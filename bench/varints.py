@@ -4,25 +4,20 @@ encodings, as ratios to fixed.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from timing import Row, measure_in_turns, ratio, repeat
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.carrying import carried
-from kwire_cli.analysis.costs.forms import extreme, written_form
 from kwire_cli.analysis.costs.generated import counts_for, generate
 from kwire_cli.analysis.costs.registry import Choice, forms_of
-from kwire_cli.engine.spans import walk as plain_walk
+from kwire_cli.analysis.costs.times import FIXED, encode_and_decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.analysis.costs.forms import Form
 
-FIXED = "fixed"
-"""The form with every integer at its own width."""
 MESSAGE = "MetadataResponse"
 VERSION = 9
 """The highest version when the document was written."""
@@ -48,13 +43,10 @@ def rows_of_forms() -> list[Row]:
     value = generate(spec, VERSION, counts_for(spec, VERSION, COUNTS, {}))
     rows: list[Row] = []
     for form in forms_of(spec, VERSION, Choice(encodings=ENCODINGS, cases=True)):
-        fitting = carried(form, value).value
-        if form.case:
-            fitting = extreme(form.layout, fitting, form.case)
-        data = written_form(form, fitting)
-        rows.append(Row("encode", form.name, _timed(partial(form.layout.build, fitting))))
-        rows.append(Row("decode, plain", form.name, _timed(partial(plain_walk, form.entry, data))))
-        rows.append(_compiled(form, data))
+        encode, decode = encode_and_decode(form, value)
+        rows.append(Row("encode", form.name, _timed(encode)))
+        rows.append(Row("decode, plain", form.name, _timed(decode)))
+        rows.append(_compiled(form, encode()))
     return rows
 
 

@@ -87,7 +87,7 @@ def command(environment: Environment, options: Options) -> int:
         raise click.UsageError("--format kip is for proposals, and there is no --proposal")
     with environment.answering():
         if options.proposals:
-            others = (*MESSAGE_OPTIONS, *RECORD_OPTIONS, *ADVICE_OPTIONS, "advise")
+            others = (*MESSAGE_OPTIONS, *RECORD_OPTIONS, *ADVICE_OPTIONS, "advise", "times")
             refuse(options, others, "does not go with --proposal")
             prices = prices_of(environment, options, options.source)
             if options.fmt == KIP:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,7 @@ from kwire_cli.analysis.costs.comparison_answer import Compared
 from kwire_cli.analysis.costs.form_comparison import Comparing, Comparison, header_difference
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
 from kwire_cli.analysis.costs.registry import FLEXIBLE, Choice, check_fields, concerns, highest
+from kwire_cli.analysis.costs.times import measure_times
 from kwire_cli.cli.capture_inputs import Choice as LineChoice
 from kwire_cli.cli.completers import (
     complete_field_paths,
@@ -47,6 +48,7 @@ from kwire_cli.spec.reading import ENCODING_NAMES, OWN_WIDTH
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from kwire_cli.analysis.costs.times import Times
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
     from kwire_cli.message.decoded import Decoded
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
 
 EVERY_ENCODING = ("packed", "upacked")
 MESSAGE_OPTIONS = (
-    *("versions", "flexible", "all_tagged", "encodings", "field_paths", "overlays", "cases", "by_field"),
+    *("versions", "flexible", "all_tagged", "encodings", "field_paths", "overlays", "cases", "by_field", "times"),
     *("values", "brokers", "topics", "partitions", "replicas", "counts"),
 )
 """Fields of MessageForms that only messages have a use for."""
@@ -93,6 +95,7 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Verbose):
     )
     cases: bool = flag("--cases", rare=True, help="Show the best and worst case of encodings and overlays too.")
     by_field: bool = flag("--by-field", help="Show the bytes of each field.")
+    times: bool = flag("--times", rare=True, help="Measure how long each form takes to encode and to decode.")
     message: str | None = message_option("Name the message of --values, of generated values, or of a body.")
     version: int | None = version_option("Compare the others with this version.  [default: the highest]")
     values: str | None = option(
@@ -284,7 +287,16 @@ def _of_values(environment: Environment, options: MessageForms, argument: str) -
         prices.add_values(spec, version, values.written(spec))
     except EncodeError as error:
         raise InputError(f"{spec.name} {version}: {error}", file=values.name) from None
-    return Compared(f"values of {values.name or 'the argument'}", [*prices.found.values()])
+    comparisons = [*prices.found.values()]
+    times = _times(options, comparisons[0], values.written(spec))
+    return Compared(f"values of {values.name or 'the argument'}", comparisons, times=times)
+
+
+def _times(options: MessageForms, comparison: Comparison, value: Any) -> list[Times]:
+    """Return the times of the forms that hold the only message, if they are wanted."""
+    if not options.times:
+        return []
+    return measure_times([total.form for total in comparison.sums.values() if total.form and total.messages], value)
 
 
 def _of_generated(
@@ -304,8 +316,9 @@ def _of_generated(
         )
         for chosen in combinations(ranges | paths)
     ]
-    if len(messages) > 1 and options.by_field:
-        raise click.UsageError("--by-field needs a single message, and these ranges make several")
+    if len(messages) > 1 and (options.by_field or options.times):
+        name = "--by-field" if options.by_field else "--times"
+        raise click.UsageError(f"{name} needs a single message, and these ranges make several")
     comparisons, values = list[Comparison](), None
     for number, (_, message_counts) in enumerate(messages):
         caller.progress(spec.name, number, len(messages), "messages")
@@ -317,7 +330,8 @@ def _of_generated(
         comparisons += prices.found.values()
     caller.done()
     if len(messages) == 1:
-        return Compared(_generated(messages[0][1]), comparisons, values=values)
+        times = _times(options, comparisons[0], values)
+        return Compared(_generated(messages[0][1]), comparisons, values=values, times=times)
     several = {name for name, chosen in (ranges | paths).items() if len(chosen) > 1}
     varied = [{name: number for name, number in chosen.items() if name in several} for chosen, _ in messages]
     fixed = {name: number for name, number in messages[0][0].items() if name not in several}
@@ -353,6 +367,8 @@ def _of_inputs(
             f"{missing_names(sources)}there is no message to price{f' ({unpriced})' if unpriced else ''}; --api or "
             "--message, and --message-version, say what the bytes are"
         )
+    if options.times and len(ahead) > 1:
+        raise click.UsageError("--times needs a single message; --frames or --filter choose one of a capture")
     label, first = ahead[0]
     prices = _comparing(options, [first.spec], first.version, several=len(ahead) > 1)
     if len(ahead) == 1:
@@ -364,7 +380,7 @@ def _of_inputs(
     if len(ahead) > 1:
         label = f"{prices.messages} messages of {', '.join(sources) or 'the input'}"
     comparisons = [*prices.found.values()]
-    return Compared(label, comparisons, skipped=skipped)
+    return Compared(label, comparisons, skipped=skipped, times=_times(options, comparisons[0], first.value))
 
 
 def _messages(

@@ -171,6 +171,20 @@ def test_a_range_that_ends_in_too_much_is_refused_before_anything_is_priced(monk
     )
 
 
+def test_times_are_measured_of_each_form_on_this_machine(monkeypatch):
+    monkeypatch.setattr("kwire_cli.analysis.costs.times.SECONDS", 0)
+    arguments = ("-m", "HeartbeatRequest", "--encoding", "fixed", "--encoding", "packed", "--times")
+    rows = json_of("compare", *arguments)["tables"]["times"]
+    assert [row["form"] for row in rows] == ["as given", "fixed", "packed"]
+    assert "measured now on this machine" in kwire("compare", *arguments).out
+    assert [
+        row["form"]
+        for row in json_of("compare", FRAMES / "api-versions-v5-request.hex", "--flexible", "--times")["tables"][
+            "times"
+        ]
+    ] == ["as given", "inflexible", "flexible"]
+
+
 ORDERS = ROOT / "samples/segments/orders-zstd-0/00000000000000000000.log"
 REQUEST = ROOT / "samples/frames/produce-v13-request.hex"
 OTHER = ROOT / "samples/frames/librdkafka-api-versions-request.hex"
@@ -183,6 +197,9 @@ OTHER = ROOT / "samples/frames/librdkafka-api-versions-request.hex"
         ((CAPTURE, "--versions", "5-3"), "--versions takes the lower number first, not '5-3'\n"),
         (("-m", "FetchRequest", "--versions", "19-20"), "FetchRequest has versions 0-18, not 19-20\n"),
         ((CAPTURE, "--versions", "300"), "no message has versions 300\n"),
+        (("-m", "MetadataRequest", "--topics", "1,2", "--times"), "--times needs a single message"),
+        ((CAPTURE, "--times"), "--times needs a single message"),
+        ((REQUEST, OTHER, "--times"), "--times needs a single message"),
         ((ORDERS, "--flexible"), f"--flexible is for messages, and {ORDERS} is record batches"),
         ((ORDERS, "--count", "topics=2"), "the other options for generated values do not go with an INPUT"),
         ((REQUEST, "--codec", "zstd", "--flexible"), "--flexible is for messages, and --codec is for records; use one"),

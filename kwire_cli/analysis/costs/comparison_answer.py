@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.form_comparison import Comparison, Sum, difference_by_kind
 from kwire_cli.analysis.costs.registry import FLEXIBLE, INFLEXIBLE
+from kwire_cli.analysis.costs.times import times_table
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from kwire_cli.analysis.costs.times import Times
     from kwire_cli.answer import Block, Row
 
 
@@ -62,7 +64,8 @@ class Compared:
     """Messages in other forms: a comparison for each message and version, or for each combination of `counts`.
 
     `about` says what the messages are, `values` are those that were generated. `flexible_headers` are the bytes that
-    flexible headers have more than inflexible ones. `skipped` counts messages without a price, by reason.
+    flexible headers have more than inflexible ones. `skipped` counts messages without a price, by reason. `times` are
+    those of the forms of a single message.
     """
 
     about: str
@@ -71,6 +74,7 @@ class Compared:
     values: Any = None
     flexible_headers: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
+    times: Sequence[Times] = ()
 
     def answer(self, *, by_field: bool = False) -> Answer:
         """Return what each form costs, what it can't carry, and with `by_field` the bytes of each field."""
@@ -86,6 +90,8 @@ class Compared:
             blocks += [*_changes(whole), self._tagged(), *self._both_ways(whole)]
             if by_field:
                 blocks.append(self._by_field())
+            if self.times:
+                blocks.append(times_table(self.times))
         title = f"{whole.message or 'all messages'}{version}: bytes of the body in other forms"
         return Answer(title, blocks)
 

@@ -1,0 +1,86 @@
+"""How long a message takes to encode and to decode in each of its forms.
+
+Each task runs twice to warm up. Then every round runs every form, so a disturbance of the machine hits all of them, and
+the median of the rounds counts.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from timeit import Timer
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.analysis.costs.carrying import carried
+from kwire_cli.analysis.costs.forms import extreme, written_form
+from kwire_cli.answer import Column, Table
+from kwire_cli.engine.spans import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kwire_cli.analysis.costs.forms import Form
+
+ROUNDS = 5
+SECONDS = 0.02
+"""Time for which each form is encoded, and then decoded, in one round."""
+FIXED = "fixed"
+"""The form with every integer at its own width. Times are compared with it, or with the first form if it is absent."""
+_COLUMNS = (
+    Column("form"),
+    Column("encode", "duration", unit="µs"),
+    Column("decode", "duration", unit="µs"),
+    Column("encodeRatio", "number", digits=2),
+    Column("decodeRatio", "number", digits=2),
+)
+
+
+class Times(NamedTuple):
+    """Seconds in which a form of one message is encoded by construct, and decoded by the kernel in plain Python."""
+
+    form: str
+    encode: float
+    decode: float
+
+
+def measure_times(forms: Sequence[Form], value: Any) -> list[Times]:
+    """Measure how long the values of a message, in JSON form, take to encode and to decode in each form."""
+    clocks = []
+    for form in forms:
+        encode, decode = encode_and_decode(form, value)
+        clocks.append((_clock(encode), _clock(decode)))
+    encoded: list[list[float]] = [[] for _ in forms]
+    decoded: list[list[float]] = [[] for _ in forms]
+    for _ in range(ROUNDS):
+        for number, (encode_clock, decode_clock) in enumerate(clocks):
+            encoded[number].append(encode_clock())
+            decoded[number].append(decode_clock())
+    return [Times(form.name, median(encoded[number]), median(decoded[number])) for number, form in enumerate(forms)]
+
+
+def times_table(times: Sequence[Times]) -> Table:
+    """Return a table of the times of each form, with their ratios to the form `fixed`."""
+    base = next((row for row in times if row.form == FIXED), times[0] if times else None)
+    rows = [(*row, round(row.encode / base.encode, 3), round(row.decode / base.decode, 3)) for row in times if base]
+    note = f"ratio: to {base.form}, in the same run" if base else ""
+    title = "times of one message, measured now on this machine; other machines and other runs differ"
+    return Table("times", _COLUMNS, rows, title, note=note)
+
+
+def encode_and_decode(form: Form, value: Any) -> tuple[Callable[[], object], Callable[[], object]]:
+    """Return a function that encodes the values in a form, and one that decodes the bytes.
+
+    Raises EncodeError if the form cannot hold the values.
+    """
+    fitting = carried(form, value).value
+    if form.case:
+        fitting = extreme(form.layout, fitting, form.case)
+    data = written_form(form, fitting)
+    return lambda: form.layout.build(fitting), lambda: walk(form.entry, data)
+
+
+def _clock(task: Callable[[], object]) -> Callable[[], float]:
+    """Return a function that measures the seconds of one call, from calls repeated for a moment."""
+    timer = Timer(task)
+    timer.timeit(1)
+    calls = max(1, int(SECONDS / timer.timeit(1)))
+    return lambda: timer.timeit(calls) / calls
