@@ -97,6 +97,8 @@ class Operand:
 
 def operand_of(name: Name, context: Context) -> Operand:
     """A column where there is one of this name, and otherwise a field; a dot before the name makes it one."""
+    if name.header is not None:
+        return Operand(None, ("value",))
     column = context.column(name)
     if column is None:
         return Operand(None, tuple(name.text.removeprefix(".").split(".")))

@@ -23,6 +23,7 @@ from kwire_cli.filter.model import (
     word,
 )
 from kwire_cli.filter.places import (
+    FRAME_HEADER,
     Fields,
     Opened,
     column_of,
@@ -47,6 +48,11 @@ KEYWORDS = frozenset({"and", "or", "not", "in", "has"})
 
 # The column's name of a field, as `host`, stays within reach with a dot before it.
 _NAME = re.compile(r"\.?[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+# A key of record headers may have any characters between quotes, and these without.
+_HEADER = re.compile(
+    r"""(?:records\.){0,2}header\.(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([A-Za-z0-9_](?:[A-Za-z0-9_.\-]*[A-Za-z0-9_])?))""",
+    re.DOTALL,
+)
 _SPACE = re.compile(r"\s*")
 # Neither operators nor what closes a list are part of a word; what is written between quotes has no such limits.
 _WORD = re.compile(r"""[^\s()"',=!<>~&|]+""")
@@ -98,6 +104,8 @@ class Cursor:
 def name(cursor: Cursor) -> Name:
     """The name that stands next; FilterError where there is none."""
     cursor.space()
+    if named := _header(cursor):
+        return named
     match = _NAME.match(cursor.text, cursor.at)
     if not match or match[0].casefold() in KEYWORDS:
         raise cursor.expected("the name of a column or field")
@@ -109,7 +117,27 @@ def name(cursor: Cursor) -> Name:
 
 def name_of(text: str) -> Name | None:
     """The name that a whole text is; None where it is none."""
+    cursor = Cursor(text)
+    named = _header(cursor)
+    if named:
+        return named if cursor.at == len(text) else None
     return Name(text, 1) if _NAME.fullmatch(text) else None
+
+
+def _header(cursor: Cursor) -> Name | None:
+    """The name of record headers that stands next; None where another one stands there, a field of the frame's own
+    header too.
+    """
+    match = _HEADER.match(cursor.text, cursor.at)
+    if not match or (match[0].startswith("header.") and match[3] and match[3].split(".")[0] in FRAME_HEADER):
+        return None
+    cursor.at = match.end()
+    key = (
+        match[3]
+        if match[3] is not None
+        else re.sub(r"\\(.)", r"\1", match[1] if match[1] is not None else match[2], flags=re.DOTALL)
+    )
+    return Name(match[0], match.start() + 1, key)
 
 
 def literal(cursor: Cursor, *, pattern: bool = False) -> Literal:

@@ -55,10 +55,13 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name as written, and the column (from 1) where it stands."""
+    """A name as written, and the column (from 1) where it stands; `header` is the key where it names the headers of
+    records.
+    """
 
     text: str
     column: int
+    header: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,15 @@ BATCH = (*BATCH_KEYS, "records", "anomalies", "gap")
 RECORD = (*RECORD_KEYS, "decoded", "control")
 """The keys of a record in JSON."""
 RECORDS, PAYLOADS = "records", "payloads"
+FRAME_HEADER = (
+    "headerVersion",
+    "requestApiKey",
+    "requestApiVersion",
+    "correlationId",
+    "clientId",
+    "unknownTaggedFields",
+)
+"""The fields of a frame's header; any other key behind `header.` is that of a record's header."""
 _BELOW = frozenset({"headers", "decoded", "control"})
 _READ = frozenset({"key", "value"})
 """The parts of a record whose decoded data a path may go into."""
@@ -88,6 +97,8 @@ class Places:
     message: bool = True
     records: tuple[str, ...] = ()
     """The path from a batch."""
+    header: str | None = None
+    """The key of record headers."""
     decoded: str = ""
     """The part of a record, key or value, whose decoded data are the value if they are no object and no list."""
     payloads: bool = False
@@ -96,13 +107,15 @@ class Places:
     @property
     def deep(self) -> bool:
         """Return whether records have to be read, not only the batches that hold them."""
-        return self.payloads or self.records[:1] == (RECORDS,)
+        return self.header is not None or self.payloads or self.records[:1] == (RECORDS,)
 
 
 def places_of(name: Name, fields: Fields | None, *, of_batches: bool = False) -> Places:
     """Return where the values of a name are. With `of_batches` rows are batches, and not messages that may hold
     some.
     """
+    if name.header is not None:
+        return Places(("value",), message=False, header=name.header)
     parts = tuple(name.text.removeprefix(".").split("."))
     if parts[0] == PAYLOADS and len(parts) > 1:
         return Places(parts[1:], message=False, payloads=True)
@@ -167,12 +180,18 @@ def _values(places: Places, row: Opened) -> Iterator[Any]:
 
 
 def opened_values(places: Places, row: Opened, *, whole: bool = False) -> Iterator[Any]:
-    """Return the values of a name in batches, records and payloads; an array as one value if `whole`."""
+    """Return the values of a name in batches, records, headers and payloads; an array as one value if `whole`."""
     batches = row.batches(deep=places.deep) if places.deep or places.records else []
     if places.decoded:
         yield from (_read(record, places.decoded) for record in below(batches, (RECORDS,)))
     elif places.records:
         yield from below(batches, places.records, whole=whole)
+    if places.header is not None:
+        yield from [
+            record_header["value"]
+            for record_header in below(batches, (RECORDS, "headers"))
+            if record_header["key"] == places.header
+        ]
     if places.payloads:
         document = {PAYLOADS: row.payloads(), "decoded": below(batches, (RECORDS, "decoded"))}
         yield from values_at(document, places.path, whole=whole)
@@ -198,6 +217,10 @@ def unknown_part(name: Name, fields: Fields, rows: Rows = "frames") -> str | Non
     A part that is misspelt selects nothing, and nothing would report it. So each part has to exist somewhere in the
     rows; whether the parts fit together is not examined.
     """
+    if name.header is not None:
+        is_key = rows == "batches" or not name.header.isalnum() or name.text.endswith(("'", '"'))
+        near = "" if is_key else did_you_mean(close_to(name.header, FRAME_HEADER))
+        return near and f"no field of a frame's header is called {name.header}{near}"
     parts = tuple(name.text.removeprefix(".").split("."))
     path = _from_batch(parts)
     if fields.any_in_records and len(path) > 2 and path[0] == RECORDS and path[1] in {*_READ, "decoded"}:

@@ -55,8 +55,13 @@ def numbers(text, *more, frames=FRAMES):
         ('value > "v0"', [1]),
         ("records.key == null", [2]),
         ("has headers.key", [1, 2]),
-        ("headers.key == trace-id and headers.value == t2", [1]),
+        ("header.trace-id == t2", [1]),
+        ('header."trace-id" == t1', [1]),
+        ("header.trace-id == x", []),
+        ("header.'a b' == null", [2]),
+        ('has header."a b"', []),
         ("header.clientId == c", [1, 2, 3]),
+        ('header."clientId" == c', []),
         ("keySize == -1", [2]),
         ("records.timestamp >= 2025-10-09T08:53:20.005Z", [2]),
         ("isTransactional == true or crcValid == false", []),
@@ -73,7 +78,7 @@ def test_names_in_records(text, expected):
     [
         ("baseSequenc == 1", "no column and no field is called baseSequenc; did you mean baseSequence"),
         ("records.records.kye == 1", "no field is called kye; did you mean key?"),
-        ("header.clintId == x", "no field is called clintId; did you mean clientId"),
+        ("header.clintId == x", "no field of a frame's header is called clintId; did you mean clientId?"),
         ("payloads.data.subscribedTopicName == x", "no field is called subscribedTopicName; did you mean"),
         ("partitonData.records.producerId == 1", "no field is called partitonData; did you mean partitionData"),
     ],
@@ -137,7 +142,7 @@ def test_names_of_payloads_are_found_without_a_prefix():
 
 def test_fields_of_records():
     data = capture(*FRAMES)
-    asked = "frame,records.producerId,records.key,headers.value,value"
+    asked = "frame,records.producerId,records.key,header.trace-id,value"
     rows = [
         json.loads(line)
         for line in kwire("decode", "--fields", asked, "--format", "jsonl", "-", stdin=data).out.splitlines()
@@ -146,7 +151,7 @@ def test_fields_of_records():
         "frame": 1,
         "records.producerId": 9,
         "records.key": "k1",
-        "headers.value": ["x", "t1", "t2"],
+        "header.trace-id": ["t1", "t2"],
         "value": "v1",
     }
     assert rows[1]["records.key"] == ["k2", None]
@@ -155,11 +160,11 @@ def test_fields_of_records():
         "frame": 3,
         "records.producerId": None,
         "records.key": None,
-        "headers.value": None,
+        "header.trace-id": None,
         "value": None,
     }
     table = kwire("decode", "--fields", asked, "--format", "csv", "-", stdin=data).out.splitlines()
-    assert table[1:3] == ["1,9,k1,x;t1;t2,v1", "2,-1,k2;,,base64:/wA=;5"]
+    assert table[1:3] == ["1,9,k1,t1;t2,v1", "2,-1,k2;,,base64:/wA=;5"]
 
 
 def test_records_are_opened_for_names_in_them_alone(monkeypatch):
@@ -233,7 +238,7 @@ SEGMENT = b"".join(
         ("key == k1", [0, 2], [0, 2]),
         ("records.key == k1 and records.producerId == 9", [0], [0]),
         ("not key == k1", [0], [1]),
-        ("headers.value == x", [0], [0]),
+        ("header.h == x", [0], [0]),
         ("offset >= 1", [0, 2], [1, 2]),
         ("count == 1 or has headers.key", [0, 2], [0, 2]),
         ("kind == batch", [0, 2], [0, 1, 2]),
