@@ -146,9 +146,7 @@ def _axis(report: Report, start: int | None) -> dict[str, Any] | None:
         "width": width,
         "first": first * width - start,
         "apis": [[escaped(api), counts] for api, counts in apis.items()],
-        "intervals": [
-            [row["number"] - first, *(row[name] for name in _COUNTS)] for row in whole
-        ],
+        "intervals": [[row["number"] - first, *(row[name] for name in _COUNTS)] for row in whole],
         "total": [total[name] for name in _COUNTS],
     }
 

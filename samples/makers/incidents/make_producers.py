@@ -15,10 +15,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+import kwire
 from cluster import CLIENTS, cluster, java, keep, recording, run
 from confluent_kafka import Consumer, Producer
-
-import kwire
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
