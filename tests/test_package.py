@@ -63,7 +63,10 @@ def watched(*arguments):
 @pytest.mark.parametrize(
     "arguments",
     [
-        *(["decode", "--format", fmt, FRAME] for fmt in ("tree", "hex", "json", "jsonl")),
+        *(
+            pytest.param(["decode", "--format", fmt, FRAME], marks=pytest.mark.slow if fmt != "jsonl" else ())
+            for fmt in ("tree", "hex", "json", "jsonl")
+        ),
         ["encode", "-m", "HeartbeatResponse", "--message-version", "0", '{"errorCode":0}'],
         ["spec", "show", "HeartbeatRequest"],
         ["spec", "errors", "3", "--format", "json"],
@@ -286,6 +289,7 @@ def imported(path):
             yield node.module
 
 
+@pytest.mark.slow
 def test_the_declared_dependencies_are_those_that_are_imported():
     # Distributions are mostly called as what they hold.
     called = {"google": "protobuf", "opentelemetry": "opentelemetry-proto", "re2": "google-re2"}

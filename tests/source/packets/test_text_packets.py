@@ -58,6 +58,7 @@ def test_a_dump_gives_what_its_capture_gives(name, capture):
     assert lines(str(TEXTS / f"{name}.txt")) == lines(str(TEXTS / capture))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.stem)
 @pytest.mark.parametrize(("tool", "words"), RUNS, ids=lambda value: value if isinstance(value, str) else "".join(value))
 def test_what_the_tools_print_gives_what_the_capture_gives(tool, words, capture):
