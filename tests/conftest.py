@@ -15,9 +15,14 @@ QUICK = "not slow"
 
 # The same examples in every run, and no deadline: a busy machine is no failure.
 settings.register_profile(
-    "kwire", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+    "kwire",
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("quick", settings.get_profile("kwire"), max_examples=25)
+settings.register_profile("quick", settings.get_profile("kwire"), max_examples=10)
 settings.load_profile("kwire")
 # Hypothesis also draws constants of the modules that are loaded, which differ from process to process.
 if hasattr(providers, "_get_local_constants"):

@@ -42,6 +42,7 @@ def kwire(copy, *arguments, stdin=b"", module="kwire_cli"):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_message(copy):
     """With its comments and its prose, both halves, as the table says it."""
     (module, command) = re.search(

@@ -63,7 +63,10 @@ def watched(*arguments):
 @pytest.mark.parametrize(
     "arguments",
     [
-        *(["decode", "--format", fmt, FRAME] for fmt in ("tree", "hex", "json", "jsonl")),
+        *(
+            pytest.param(["decode", "--format", fmt, FRAME], marks=pytest.mark.slow if fmt != "jsonl" else ())
+            for fmt in ("tree", "hex", "json", "jsonl")
+        ),
         ["encode", "-m", "HeartbeatResponse", "--message-version", "0", '{"errorCode":0}'],
         ["spec", "show", "HeartbeatRequest"],
         ["spec", "errors", "3", "--format", "json"],
@@ -87,8 +90,8 @@ def test_the_doctor_imports_nothing_that_it_looks_at():
 
 def test_importing_the_package_loads_none_of_it():
     show = (
-        "import kwire, kwire_cli, sys; assert kwire is kwire_cli; print(sorted(name for name in sys.modules if name.startswith(('kwire_cli', "
-        "'click', 'construct'))))"
+        "import kwire, kwire_cli, sys; assert kwire is kwire_cli; "
+        "print(sorted(name for name in sys.modules if name.startswith(('kwire_cli', 'click', 'construct'))))"
     )
     done = subprocess.run([sys.executable, "-c", show], capture_output=True, check=True, text=True)
     assert done.stdout.strip() == "['kwire_cli', 'kwire_cli.errors', 'kwire_cli.spec', 'kwire_cli.spec.kafka']"
@@ -286,6 +289,7 @@ def imported(path):
             yield node.module
 
 
+@pytest.mark.slow
 def test_the_declared_dependencies_are_those_that_are_imported():
     # Distributions are mostly called as what they hold.
     called = {"google": "protobuf", "opentelemetry": "opentelemetry-proto"}

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import click
 import pytest
-from kit.commands import BLOCK, ROOT, each_command, hold_page, kwire, seen, shell, shop
+from kit.commands import BLOCK, ROOT, each_command, hold_page, kwire, seen, shell, shop, slow
 
 import kwire_cli
 from kwire_cli.cli.main import COMMANDS, HIDDEN, cli
@@ -45,7 +45,7 @@ FENCED = re.compile(r"^ *(`{3,}).*?^ *\1$", re.DOTALL | re.MULTILINE)
 
 @pytest.mark.parametrize(
     ("page", "part"),
-    [("model", 0), *(pytest.param("cookbook", part, marks=pytest.mark.slow) for part in range(PARTS))],
+    [("model", 0), *(slow("cookbook", part) for part in range(PARTS))],
 )
 def test_commands_print_what_the_page_says(page, part, updating, monkeypatch):
     """Every so many-th command of the cookbook: it has so many that one process should not have to run all."""

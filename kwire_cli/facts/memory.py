@@ -16,6 +16,7 @@ import tempfile
 import weakref
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -212,12 +213,8 @@ class Tables:
 
     def _fill_accepted_versions(self) -> None:
         buffer = self._buffer("accepted_versions", ACCEPTED_VERSIONS)
-        for number, release in enumerate(known_releases()):
-            accepted = accepted_by(release)
-            for api_key, versions in accepted.versions.items():
-                deprecated = accepted.deprecated.get(api_key)
-                last_deprecated = deprecated.high if deprecated else None
-                buffer.add([number, release, api_key, versions.low, versions.high, last_deprecated])
+        for row in _accepted_rows():
+            buffer.add(row)
         buffer.flush()
 
     def _fill_anomaly_codes(self) -> None:
@@ -436,6 +433,19 @@ class Tables:
             text = views()[name]
             self._make_views(text)
             self.connection.execute(f"create table {name} as {text}")
+
+
+@cache
+def _accepted_rows() -> tuple[tuple[Any, ...], ...]:
+    """Return the rows of `accepted_versions`."""
+    rows: list[tuple[Any, ...]] = []
+    for number, release in enumerate(known_releases()):
+        accepted = accepted_by(release)
+        for api_key, versions in accepted.versions.items():
+            deprecated = accepted.deprecated.get(api_key)
+            last_deprecated = deprecated.high if deprecated else None
+            rows.append((number, release, api_key, versions.low, versions.high, last_deprecated))
+    return tuple(rows)
 
 
 def _without_zone(value: Any) -> Any:

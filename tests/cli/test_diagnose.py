@@ -28,7 +28,7 @@ def test_a_folder_with_neither_is_an_error(tmp_path):
 
 
 def test_severities_are_counted_in_words_for_people_and_by_name_for_programs():
-    path = INCIDENTS / "rolling-restart.pcapng.gz"
+    path = INCIDENTS / "permissions.pcap"
     counts = json_of("diagnose", path)["facts"]["findings"]
     said = kwire("diagnose", path, "--format", "table").out.splitlines()[0]
     assert max(counts.get("error", 0), counts.get("warning", 0)) > 1
@@ -42,7 +42,7 @@ def test_commands_of_findings_have_the_inputs_that_were_typed():
 
 
 def test_evidence_is_found_by_its_packet():
-    path = INCIDENTS / "rebalancing.pcap"
+    path = INCIDENTS / "permissions.pcap"
     finding, *_ = all_findings(path)
     assert finding["evidence"]
     for place in finding["evidence"]:

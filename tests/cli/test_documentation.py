@@ -4,7 +4,7 @@ import re
 
 import click
 import pytest
-from kit.commands import EVERYWHERE, ROOT, hold_page
+from kit.commands import EVERYWHERE, ROOT, hold_page, slow
 
 from kwire_cli.analysis.costs.header_forms import HEADER_FORMS
 from kwire_cli.analysis.costs.record_forms import FORMS
@@ -14,7 +14,13 @@ from kwire_cli.records.compression import CODECS
 DOCS = ROOT / "docs"
 
 
-@pytest.mark.parametrize("page", ["compare", "diff", "explain", "groups", "stats", "tls"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "tls",
+        *(slow(page) for page in ("compare", "diff", "explain", "groups", "stats")),
+    ],
+)
 def test_commands_print_what_the_page_says(page, updating, monkeypatch):
     monkeypatch.chdir(ROOT)
     hold_page(DOCS / f"{page}.md", updating)

@@ -87,7 +87,7 @@ def test_limits_count_records_with_deep():
     assert kwire("dump", "--top", "0", ORDERS).out == ""
 
 
-@examples(150)
+@examples(90)
 @given(
     st.sampled_from(sorted(segments())),
     st.sampled_from(["tree", "table", "json", "jsonl", "csv", "hex"]),

@@ -107,7 +107,7 @@ def test_unreadable(tmp_path):
     assert kwire("dump", lock).code == 2
 
 
-@examples(200)
+@examples(120)
 @given(st.sampled_from(FILES), st.data())
 def test_damage_is_shown_and_never_an_error(file, data):
     raw = bytearray(file.path.read_bytes()[:400])

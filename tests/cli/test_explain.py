@@ -85,7 +85,7 @@ def test_json_lines_have_the_rule_before_the_step_that_names_it():
             assert piece["rule"] in known
 
 
-@examples(60)
+@examples(40)
 @given(st.binary(max_size=120))
 def test_hostile_bytes_end_well(data):
     for words in (("--request",), ("-m", "MetadataResponse", "--message-version", "12"), ("--record-format", "v2"), ()):
@@ -93,7 +93,7 @@ def test_hostile_bytes_end_well(data):
         assert done.code in {0, 2}
 
 
-@examples(30)
+@examples(20)
 @given(st.data())
 def test_damaged_segments_end_well(data):
     path = data.draw(st.sampled_from(sorted((ROOT / "samples" / "segments").glob("*/*"))))

@@ -68,7 +68,10 @@ FRAMES = [
     (CAPTURE, "--nosuch"),
 ]
 """Other inputs, and options about frames, which are decoded."""
-CASES = [*(("summary", words) for words in OVERVIEWS), *(("decode", words) for words in FRAMES)]
+CASES = [
+    *(pytest.param("summary", words, marks=pytest.mark.slow if words[0] != LOG else ()) for words in OVERVIEWS),
+    *(("decode", words) for words in FRAMES),
+]
 
 
 @pytest.mark.parametrize(("command", "words"), CASES)

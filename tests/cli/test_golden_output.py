@@ -20,7 +20,11 @@ def parts(text):
     return text[: at[0]], [text[a:b] for a, b in zip(at, [*at[1:], len(text)], strict=True)]
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file",
+    [pytest.param(file, marks=pytest.mark.slow if file.stem == "breaking" else ()) for file in FILES],
+    ids=lambda file: file.stem,
+)
 def test_commands_print_what_the_golden_file_says(file, updating, monkeypatch):
     monkeypatch.chdir(ROOT)
     text = file.read_text("utf-8")

@@ -7,7 +7,7 @@ import signal
 import time
 
 import pytest
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, kwire, slow
 
 from kwire_cli.analysis.verify import checks
 from kwire_cli.cli.environment import Interrupt
@@ -49,7 +49,7 @@ def facts(done):
         (("stats", CAPTURE), "frames"),
         (("overhead", CAPTURE), "messages"),
         (("overhead", SEGMENTS), "bytes"),
-        (("compare", "--advise", CAPTURE), "messages"),
+        slow(("compare", "--advise", CAPTURE), "messages"),
         (("compare", CAPTURE), "messages"),
         (("compare", SEGMENTS), "batches"),
     ],

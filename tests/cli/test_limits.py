@@ -42,13 +42,13 @@ def count_beyond_the_bytes():
     return bytes(frame)
 
 
-def many_tiny_elements(count=100_000):
+def many_tiny_elements(count=40_000):
     """Empty strings, of one byte each."""
     return Wire.raw(Wire.request("ListTransactions", 0, stateFilters=[""] * count, producerIdFilters=[])[4:])
 
 
 def many_tiny_frames():
-    return Wire.request("ApiVersions", 0, client="") * 20_000
+    return Wire.request("ApiVersions", 0, client="") * 8_000
 
 
 def many_tags(count=50_000):
@@ -68,7 +68,7 @@ def bomb(size=300 * MIB):
 
 def many_bombs():
     one = records.batch(0, [records.record()], packed=gzip.compress(bytes(15 * MIB)), attributes=1)
-    return one * 40
+    return one * 12
 
 
 def many_empty_batches():

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from kit.commands import ROOT, kwire
 
 SPECS = ROOT / "specs"
@@ -12,6 +13,7 @@ def found(*arguments):
     return done, [json.loads(line) for line in done.out.splitlines()]
 
 
+@pytest.mark.slow
 def test_advice_is_asked_for_and_is_no_error():
     quiet, nothing = found("--rules", "kafka9927", SPECS)
     assert (quiet.code, nothing, quiet.err) == (0, [], "0 errors, 0 warnings\n")

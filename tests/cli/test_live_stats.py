@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 
+import pytest
 from kit import traffic as make
 from kit.commands import ROOT, json_of, kwire
 
@@ -61,6 +62,7 @@ def test_an_interval_is_over_if_nothing_comes():
     assert json.loads(out.splitlines()[-1])["table"] == "facts"
 
 
+@pytest.mark.slow
 def test_all_formats_have_the_rows_of_a_file():
     by = ("--by", "client", "--by", "group")
     rows = intervals_of_the_file(*by)

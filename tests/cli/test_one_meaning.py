@@ -6,7 +6,7 @@ import re
 
 import click
 import pytest
-from kit.commands import ROOT, each_command, kwire
+from kit.commands import ROOT, each_command, kwire, slow
 
 PAGE = ROOT / "CONTRIBUTING.md"
 ROW = re.compile(r"^\| `(?P<option>--[\w-]+)`(?:, `-\w`)? \| (?P<meaning>.+?) \| (?P<commands>.*?) \|$", re.MULTILINE)
@@ -76,7 +76,7 @@ def test_a_short_option_is_short_for_one_option():
     assert {name: longs for name, longs in found.items() if len(longs) > 1} == {}
 
 
-@pytest.mark.parametrize("command", ["decode", "stats", "overhead", "compare", "sequence", "diagnose"])
+@pytest.mark.parametrize("command", ["decode", "stats", "overhead", "sequence", slow("compare"), slow("diagnose")])
 def test_port_names_the_broker_and_chooses_no_frames(command):
     capture = ROOT / "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
     named = kwire(command, capture, "--port", "9", "--format", "json")

@@ -24,7 +24,7 @@ def text(data):
     return None if data is None else data.decode()
 
 
-@examples(30)
+@examples(20)
 @given(HEADERS)
 def test_repeated_keys_stay(headers):
     heading, row = csv.reader(io.StringIO(shown("csv", headers), newline=""))

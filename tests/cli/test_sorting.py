@@ -53,7 +53,7 @@ def test_a_direction_that_is_none_is_an_error():
     )
 
 
-@examples(100)
+@examples(60)
 @given(
     st.lists(st.none() | st.integers(0, 9) | st.sampled_from(["a", "b"]), max_size=300),
     st.none() | st.integers(0, 5),

@@ -30,7 +30,7 @@ TEXTS = (
 @example("a ~ '(?<\ud800'")
 @example("a == 1 \ud800")
 @example("time > 0000-00-00")
-@examples(1500)
+@examples(900)
 def test_any_text_is_a_filter_or_an_error(text):
     found = outcome(text)
     if isinstance(found, Filter):
@@ -179,7 +179,7 @@ BODIES = st.fixed_dictionaries({"n": NUMBERS | st.none(), "s": st.lists(STRUCTS,
 
 @pytest.mark.slow
 @given(TREES, COLUMN_VALUES, BODIES, st.data())
-@examples(1500)
+@examples(600)
 def test_filters_say_what_the_evaluator_says(tree, columns, body, data):
     text = written(tree, data.draw)
     names = {"client": "client_id", "topic": "topics"}

@@ -276,17 +276,22 @@ def on_terminal(*arguments, keys=(), rows=24, columns=100, variables=None, piped
 
 # The number of examples that a property is tested with.
 
-WHOLE = 100
+WHOLE = 60
 """Examples of a property that says nothing of them, in `make check`."""
 FEWEST = 8
 
 
 def examples(count, **others):
-    """Test a property with `count` examples in `make check`, and with a quarter of them in `make test`, but with no
+    """Test a property with `count` examples in `make check`, and with a sixth of them in `make test`, but with no
     fewer than 8 of them if there are so many.
     """
     quick = settings().max_examples
     return settings(max_examples=max(count * quick // WHOLE, min(count, FEWEST)), **others)
+
+
+def slow(*values):
+    """Return values of a parametrised test that only `make check` takes."""
+    return pytest.param(*values, marks=pytest.mark.slow)
 
 
 # What no view shows as it is, in UTF-8: controls, line separators, zero-width characters, tags, and characters that

@@ -42,6 +42,7 @@ def lake(whole, tmp_path):
 STEPS = ("add_files", "replace_inputs", "remove_runs")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_a_run_that_dies_changes_nothing_or_everything(lake, whole, monkeypatch, step):
     """Readers see each row once, whatever is done, and the next run needs no repair."""
@@ -90,6 +91,7 @@ def test_runs_that_are_killed_at_any_moment(tmp_path):
     assert content(lake) == wanted
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_both_count(tmp_path):
     """The first one waits in the middle until the second one is done."""
     into, reads, done = tmp_path / "lake", threading.Event(), threading.Event()
@@ -114,6 +116,7 @@ def test_two_runs_at_once_both_count(tmp_path):
     assert content(into) == content(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_two_runs_of_the_same_inputs_count_once(tmp_path):
     """The second one to end reads anew what has changed meanwhile: nothing."""
     into, wait = tmp_path / "lake", threading.Barrier(2, timeout=60)
@@ -134,9 +137,10 @@ def test_two_runs_of_the_same_inputs_count_once(tmp_path):
     assert content(into) == content(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_runs_that_begin_a_lake_at_once(tmp_path):
     """One of them has the unit that all have read, and the others are told so; what one alone has read is kept."""
-    for number in range(10):
+    for number in range(4):
         folder, barrier = tmp_path / str(number), threading.Barrier(4, timeout=60)
 
         def replace(run, folder=folder, barrier=barrier):
@@ -156,7 +160,7 @@ def test_many_writers_and_a_reader(tmp_path):
     """Processes that export other files into one lake; a reader finds frames and their costs equal at any moment."""
     lake = tmp_path / "lake"
     points = []
-    for number in range(4):
+    for number in range(3):
         points.append(tmp_path / f"point-{number}")
         points[-1].mkdir()
         shutil.copy(CAPTURE, points[-1])
@@ -175,10 +179,11 @@ def test_many_writers_and_a_reader(tmp_path):
             ((frames, costs),) = rows_of(lake, query)
             assert frames == costs
             checks += 1
+        time.sleep(0.2)
     errors = [process.communicate()[1] for process in running]
     assert [process.returncode for process in running] == [0] * len(running), errors
     assert checks
-    assert rows_of(lake, "select count(*), count(distinct capture_point) from frames") == [(4 * 148, 4)]
+    assert rows_of(lake, "select count(*), count(distinct capture_point) from frames") == [(3 * 148, 3)]
 
 
 def test_a_full_disk_is_an_error_and_readers_see_what_was(lake, whole, monkeypatch):
@@ -195,6 +200,7 @@ def test_a_full_disk_is_an_error_and_readers_see_what_was(lake, whole, monkeypat
 # Tables that grow.
 
 
+@pytest.mark.slow
 def test_a_field_that_comes_later_is_in_all_rows(tmp_path):
     """With the definitions of another release: rows of before have null in its place. delta-rs cannot write below a
     path such as this one in every way.
@@ -226,6 +232,7 @@ def test_a_lake_without_a_column_has_null_in_its_place(lake):
     assert rows_of(lake, "select count(*), count(delayed), count(api) > 0 from frames") == [(148, 0, True)]
 
 
+@pytest.mark.slow
 def test_a_column_of_another_type_goes_to_another_table(tmp_path):
     """A field that became something else cannot be in one column: nothing is lost, and the run says where rows are."""
     lake = tmp_path / "lake"

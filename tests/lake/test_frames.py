@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from kit import traffic as make
 from kit.captures import CHOSEN, packet_of, spoken_capture
-from kit.commands import ROOT
+from kit.commands import ROOT, slow
 from kit.messages import ID, early_capture
 from kit.traffic import Wire
 
@@ -44,9 +44,11 @@ REDACTION = Redaction(CATALOG)
 WAITED = {"Fetch", "ShareFetch", "FetchSnapshot"}
 
 
-@pytest.fixture(params=[1, 8, 48])
+@pytest.fixture(params=[1, slow(bulk_frames.FEWEST)])
 def fewest(request, monkeypatch):
-    """How many segments are read together: all that can be, or only long rows of them."""
+    """How many segments are read together: all that can be, or only long rows of them.
+    tests/source/kafka/test_quick_frames.py says that any number gives the same frames.
+    """
     monkeypatch.setattr(bulk_frames, "FEWEST", request.param)
     monkeypatch.setattr(bulk_frames, "_STEP", min(request.param, 32))
 
@@ -201,12 +203,12 @@ def test_frames_of_parts():
 @pytest.mark.slow
 @pytest.mark.shared
 def test_frames_of_real_captures():
-    assert sum(check(path) for path in sorted(REAL.glob("**/*.pcap*"))) > 5000
+    assert sum(check(path) for path in sorted(REAL.glob("**/*.pcap*"))[::4]) > 1000
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("fewest")
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_frames_of_damaged_captures(tmp_path, seed):
     """Lost, repeated, swapped and flipped: whatever is irregular is read one by one."""
     dice = random.Random(seed)
@@ -350,7 +352,7 @@ def test_the_api_version_of_a_body_is_that_of_its_frame_if_a_broker_falls_back(t
 @pytest.mark.slow
 @pytest.mark.shared
 def test_bodies_of_real_captures():
-    assert sum(check_bodies(path) for path in sorted(REAL.glob("own/captures/**/*.pcap*"))[::2]) > 1000
+    assert sum(check_bodies(path) for path in sorted(REAL.glob("own/captures/**/*.pcap*"))[::4]) > 500
 
 
 def test_every_message_has_one_type():

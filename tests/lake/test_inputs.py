@@ -44,8 +44,11 @@ def cut(path, count, folder):
     return [name for name, _ in files], whole
 
 
-@pytest.mark.parametrize("name", ["captures/ipv6.pcap", "captures/midstream.pcap", "incidents/fetch-sessions.pcap"])
-@pytest.mark.parametrize("count", [2, 5])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("captures/ipv6.pcap", 2), ("captures/midstream.pcap", 3), ("incidents/fetch-sessions.pcap", 4)],
+)
 def test_captures_that_are_exported_and_removed_one_by_one(tmp_path, name, count):
     """Connections go on where they were: the rows are those of the whole capture, and each file is read once."""
     files, whole = cut(ROOT / "samples" / name, count, tmp_path)
@@ -66,6 +69,7 @@ def test_captures_that_are_exported_and_removed_one_by_one(tmp_path, name, count
     assert rows_of(lake, costs) == rows_of(tmp_path / "whole", costs)
 
 
+@pytest.mark.slow
 def test_keys_do_not_repeat_when_captures_are_replaced(tmp_path):
     """Another capture under the name of one that was removed: joins give each frame once, and connections differ."""
     point, lake = tmp_path / "point", tmp_path / "lake"
@@ -117,6 +121,7 @@ def test_a_capture_that_grew_is_read_with_its_point(tmp_path):
     assert content(lake) == content(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_second_run_reads_what_is_new(tmp_path):
     inputs, lake = tmp_path / "in", tmp_path / "lake"
     shutil.copytree(SEGMENTS / "orders-zstd-0", inputs / "orders-0")
@@ -151,6 +156,7 @@ def test_a_changed_log_is_replaced(tmp_path):
     assert content(lake) == content(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_changed_capture_is_read_again_with_its_point(tmp_path):
     """As long as all captures of the point are there; else it is read alone."""
     point, lake = tmp_path / "point", tmp_path / "lake"
@@ -170,6 +176,7 @@ def test_a_changed_capture_is_read_again_with_its_point(tmp_path):
     assert {*frames_of(lake)} == {"0.pcap", "1.pcap", "2.pcap"}
 
 
+@pytest.mark.slow
 def test_tables_that_were_not_asked_for_before_are_added(tmp_path):
     point, lake = tmp_path / "point", tmp_path / "lake"
     point.mkdir()

@@ -47,7 +47,7 @@ def test_segments_as_sets():
     assert together([]) == together([b""]) == {}
 
 
-@examples(40)
+@examples(25)
 @given(st.data())
 def test_damaged_sets(data):
     sets = []

@@ -46,6 +46,7 @@ def test_a_lake_on_a_store_is_that_in_a_folder(object_store, here):
     assert (asked[0].code, len(asked[0].out) > 10) == (0, True)
 
 
+@pytest.mark.slow
 def test_a_second_run_reads_what_is_new(object_store, tmp_path):
     inputs, lake = tmp_path / "in", object_store.url("again")
     shutil.copytree(SEGMENTS / "orders-zstd-0", inputs / "orders-0")
@@ -90,6 +91,7 @@ def test_formats(object_store, tmp_path, form):
     assert object_store.files.cat_file(f"{object_store.bucket}/{form}/{name}") == path.read_bytes()
 
 
+@pytest.mark.slow
 def test_rows_that_wait_in_a_file(object_store, tmp_path, monkeypatch):
     monkeypatch.setattr("kwire_cli.facts.columnar.spool.SPOOLED", 4096)
     monkeypatch.setattr(files, "MOST_BYTES", 4096)

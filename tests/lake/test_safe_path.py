@@ -56,6 +56,7 @@ def run(folder, program, *arguments):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_processes_of_an_export_import_nothing_from_there(hostile):
     assert run(hostile, PROCESSES) == "1 2 3\n"
 

@@ -34,10 +34,10 @@ def text_of(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("message", "field", "version"), [ONE, *FRAMES[::2]])
+@pytest.mark.parametrize(("message", "field", "version"), [ONE, *FRAMES[::3]])
 def test_no_table_holds_a_secret(message, field, version, tmp_path):
     before, (side, frame), after = conversation(message, version, body_of(message, field, version))
-    frames = [("whole", frame), *(damages(frame) if (message, field, version) == ONE else ())]
+    frames = [("whole", frame), *([*damages(frame)][::3] if (message, field, version) == ONE else ())]
     for number, (how, data) in enumerate(frames):
         path = tmp_path / f"{number}.pcap"
         path.write_bytes(capture([*before, (side, data), *after]))
@@ -68,7 +68,7 @@ def test_no_table_holds_a_token_under_another_api_key(tmp_path):
 @pytest.mark.parametrize(("api", "version"), [("Fetch", 12), ("Fetch", 13), ("FetchSnapshot", 0)])
 def test_no_table_holds_a_secret_of_a_misaligned_answer_about_the_metadata(api, version, tmp_path):
     asked, answer = answer_of(api, version, CLUSTER_METADATA, batch_of("ConfigRecord", "value"))
-    for number, (how, data) in enumerate([*misaligned(answer)][::17]):
+    for number, (how, data) in enumerate([*misaligned(answer)][::34]):
         (tmp_path / str(number)).mkdir()
         assert not shows(exported([(0, asked), (1, data)], tmp_path / str(number))), how
 

@@ -52,6 +52,7 @@ def halves(folder):
     return folder
 
 
+@pytest.mark.slow
 def test_the_samples(both):
     done, tasks, one = both(SAMPLES / "captures", SAMPLES / "segments", SAMPLES / "logs", SAMPLES / "request-logs")
     assert content(tasks) == content(one)
@@ -59,6 +60,7 @@ def test_the_samples(both):
     assert not [*tasks.glob("_*")]
 
 
+@pytest.mark.slow
 def test_captures_in_small_parts(both):
     """Connections go on from part to part, and in another task than their packets were read in."""
     _, tasks, one = both(SAMPLES / "captures", cut={"part": 3000})
@@ -70,13 +72,14 @@ def test_files_that_overlap_in_time(both, tmp_path):
     assert content(tasks) == content(one)
 
 
+@pytest.mark.slow
 def test_windows(both, tmp_path, monkeypatch):
     """Connections go on from window to window: of rotated files, midstream, TLS, and with fetch sessions. Files are
     looked at in tasks.
     """
     monkeypatch.setattr("kwire_cli.lake.export.FEW_FILES", 2)
     points = rotated_points(tmp_path / "in")
-    _, tasks, one = both(points, SAMPLES / "tls", cut={"part": 20_000, "parts": 5})
+    _, tasks, one = both(points, SAMPLES / "tls", tables=None, cut={"part": 20_000, "parts": 5})
     assert content(tasks) == content(one)
 
 
@@ -93,7 +96,8 @@ def pieces(monkeypatch):
     return read
 
 
-@pytest.mark.parametrize("lengths", [Lengths(0, 1), pytest.param(Lengths(1000, 4000), marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("lengths", [Lengths(0, 1), Lengths(1000, 4000)])
 def test_long_connections(both, tmp_path, pieces, lengths):
     """Pieces of connections are read by other tasks: of rotated files, midstream, TLS, with fetch sessions, segments
     that were sent again, and over windows.
@@ -101,12 +105,14 @@ def test_long_connections(both, tmp_path, pieces, lengths):
     points = rotated_points(tmp_path / "in")
     (points / "loss").mkdir()
     shutil.copy(SAMPLES / "incidents" / "loss.pcap", points / "loss")
-    _, tasks, one = both(points, SAMPLES / "tls", cut={"part": 20_000, "parts": 20, "lengths": lengths})
+    cut = {"part": 20_000, "parts": 20, "lengths": lengths}
+    _, tasks, one = both(points, SAMPLES / "tls", tables=None, cut=cut)
     assert content(tasks) == content(one)
     assert len(pieces) > 10
     assert not [*tasks.glob("_*")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lengths", "parts"), [(Lengths(0, 1), 3), (Lengths(1000, 4000), 100)])
 def test_long_connections_in_files_that_overlap(both, tmp_path, pieces, lengths, parts):
     cut = {"part": 2000, "window": 20_000, "parts": parts, "lengths": lengths}
@@ -129,18 +135,19 @@ def test_files_that_cannot_be_read(both, tmp_path):
     (folder / "broken.pcap").write_bytes(b"\xd4\xc3\xb2\xa1")
     whole = (SAMPLES / "captures" / "ipv6.pcap").read_bytes()
     (folder / "cut.pcap").write_bytes(whole[: len(whole) - 7])
-    done, tasks, one = both(folder)
+    done, tasks, one = both(folder, tables=None)
     assert content(tasks) == content(one)
     assert done.faults == 2
 
 
+@pytest.mark.slow
 @pytest.mark.shared
-@pytest.mark.parametrize("some", [slice(0, None, 6), pytest.param(slice(3, None, 6), marks=pytest.mark.slow)])
-def test_real_captures_and_logs(both, some):
-    _, tasks, one = both(*sorted(OWN.glob("captures/*"))[some], *sorted(OWN.glob("segments/*"))[some], tables=None)
+def test_real_captures_and_logs(both):
+    _, tasks, one = both(*sorted(OWN.glob("captures/*"))[::6], *sorted(OWN.glob("segments/*"))[::6], tables=None)
     assert content(tasks) == content(one)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["sweep39-controller", "sasl-plain-v0-v1"])
 def test_software_of_real_captures(both, name):

@@ -7,7 +7,7 @@ import shutil
 import pytest
 from hypothesis import given, strategies as st
 from kit import logs
-from kit.commands import examples
+from kit.commands import examples, slow
 from kit.secrets import (
     CATALOG,
     NEWEST,
@@ -150,7 +150,7 @@ def hold_segment(folder, data, how, commands=OF_BATCHES):
     return texts
 
 
-@pytest.mark.parametrize("row", [RECORDS[0], pytest.param(RECORDS[1], marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize("row", [RECORDS[0], slow(RECORDS[1])], ids=str)
 def test_no_view_of_a_damaged_header_depends_on_the_secret(row, tmp_path):
     """Each damage, in every sixth command: each command meets two damages or three."""
     neighbour = logs.batch(0, [logs.record(value=b"x")])
@@ -162,9 +162,7 @@ def test_no_view_of_a_damaged_header_depends_on_the_secret(row, tmp_path):
         assert dict(views_of_segment(segment_file(tmp_path, twin + neighbour), commands)) == texts, how
 
 
-@pytest.mark.parametrize(
-    "codec", [0, 1, pytest.param(2, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("codec", [0, 1, slow(2), slow(4)])
 def test_no_view_of_misplaced_records_shows_a_secret(codec, tmp_path):
     """Each damage of one of two messages, in every seventh command: each command meets three damages or four."""
     neighbour = logs.batch(0, [logs.record(value=b"x")])
@@ -190,7 +188,7 @@ def flipped(data, changes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", RECORDS, ids=str)
-@examples(30)
+@examples(20)
 @given(changes=BYTES, first=st.integers(0, 3))
 def test_no_view_of_a_batch_with_any_changed_bytes_shows_a_secret(row, tmp_path_factory, changes, first):
     """Every fourth command for each: what is hidden is decided once for all of them, which the tests above hold with
@@ -236,7 +234,7 @@ def test_no_view_of_a_message_with_a_damaged_batch_shows_a_secret(tmp_path):
 FETCHES = [("Fetch", 12), ("Fetch", 13), ("Fetch", 17), ("FetchSnapshot", 0), ("FetchSnapshot", 1)]
 
 
-@pytest.mark.parametrize("step", [61, pytest.param(11, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [61, slow(11)])
 @pytest.mark.parametrize(("api", "version"), FETCHES)
 def test_no_view_of_a_misaligned_answer_about_the_metadata_shows_a_secret(api, version, step, tmp_path):
     """The messages with a secret come in turn, and the commands, so that each message meets each command."""
@@ -257,7 +255,7 @@ def test_an_answer_about_another_topic_is_shown_though_it_does_not_fit(tmp_path)
     assert any(map(shows, texts))
 
 
-@pytest.mark.parametrize("key", [37, 18, pytest.param(32, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("key", [37, 18, slow(32)])
 @pytest.mark.parametrize("first", [0, 2])
 def test_no_view_of_a_token_under_another_api_key_shows_a_secret(key, first, tmp_path):
     secret = SECRET.encode()
@@ -291,12 +289,11 @@ def malformed(frame, kind):
 
 @pytest.mark.parametrize(
     ("number", "step"),
-    [(number, 18) for number in range(0, len(FRAMES), 5)]
-    + [pytest.param(number, 5, marks=pytest.mark.slow) for number in range(len(FRAMES))],
+    [(number, 18) for number in range(0, len(FRAMES), 5)] + [slow(number, 10) for number in range(len(FRAMES))],
 )
 def test_no_view_of_a_malformed_frame_shows_a_secret(number, step, tmp_path):
-    """Every fifth damage, in every fourth view: over all messages each damage meets four of them, and each view once.
-    That of damaged framing has every damage of every message.
+    """Every tenth damage, in every fourth view: over all messages each damage meets two of them, and each view once.
+    That of damaged framing has every third damage of every message.
     """
     for at, damaged in enumerate([*damaged_frames(FRAMES[number])][number % step :: step], number // step):
         hold_frame(*damaged, tmp_path, slice(at % 4, None, 4))

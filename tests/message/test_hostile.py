@@ -89,7 +89,7 @@ def test_many_mutations_are_survived(row):
         survive(spec, row.version, mutated(row.body, chance))
 
 
-@examples(500)
+@examples(300)
 @given(st.sampled_from(LAYOUTS), st.binary(max_size=80) | st.lists(st.sampled_from(BYTES), max_size=60).map(bytes))
 def test_any_bytes_under_any_message_are_survived(layout, data):
     name, version = layout
@@ -101,7 +101,7 @@ def test_any_bytes_under_any_message_are_survived(layout, data):
         assert caught.value.partial.raw.node == decoded.raw.node
 
 
-@examples(60)
+@examples(40)
 @given(st.binary(max_size=40), st.integers(-(2**15), 2**15 - 1))
 def test_any_version_is_decoded_by_the_nearest(data, version):
     decoded = survive(CATALOG.message("MetadataResponse"), version, data)
@@ -144,7 +144,7 @@ def with_struct_names(fields, names):
     return [named(keys) if "fields" in keys else keys for keys in fields]
 
 
-@examples(250)
+@examples(150)
 @given(st.data(), definitions(), st.sampled_from([0, 1]))
 def test_any_bytes_and_values_under_any_definition(draw, fields, version):
     spec = definition(*with_struct_names(fields, iter(range(1000))))
@@ -165,7 +165,7 @@ JSON = st.recursive(
 )
 
 
-@examples(300)
+@examples(180)
 @given(st.data())
 def test_any_json_encodes_or_is_refused(data):
     name, version = data.draw(st.sampled_from(LAYOUTS))
@@ -201,7 +201,7 @@ TEXTS = ("request", "response", "ApiVersions", "Metadata", "MetadataRequest", "k
 FITTING = st.sampled_from([*TEXTS, 0, 1, 3, 18, {}, None, True, []])
 
 
-@examples(300)
+@examples(180)
 @given(
     st.dictionaries(
         st.sampled_from(KEYS), FITTING | JSON | st.dictionaries(st.sampled_from(KEYS), FITTING, max_size=3), max_size=8
@@ -235,7 +235,7 @@ def test_json_that_nests_deep_is_refused(deep):
             kwire.encode(document, message="SaslHandshakeRequest", version=1)
 
 
-@examples(40)
+@examples(25)
 @given(st.binary(max_size=40) | st.lists(st.sampled_from(BYTES), max_size=40).map(bytes))
 def test_any_bytes_are_frames_of_some_kind(data):
     found = read_all(CATALOG, data, Hints())
@@ -247,7 +247,7 @@ def test_any_bytes_are_frames_of_some_kind(data):
         assert all(anomaly.detail for anomaly in frame.anomalies)
 
 
-@examples(200)
+@examples(120)
 @given(
     st.sampled_from([api.key for api in CATALOG.apis]),
     st.integers(-3, 25),
@@ -261,7 +261,7 @@ def test_any_bytes_after_a_header_are_survived(key, version, rest, kind):
         json.dumps(frame.to_json(), allow_nan=False)
 
 
-@examples(30)
+@examples(20)
 @given(st.binary(max_size=60))
 def test_a_guess_raises_nothing(data):
     found = response_candidates(CATALOG, data, 0, len(data))

@@ -30,7 +30,7 @@ def check(spec, version, value):
     assert sum(row.prefix_bytes + row.value_bytes for row in ledger(decoded)) == len(data)
 
 
-@examples(250)
+@examples(150)
 @given(st.data())
 def test_any_valid_value_of_any_message_encodes_and_decodes_to_itself(data):
     name, version = data.draw(st.sampled_from(LAYOUTS))

@@ -74,12 +74,12 @@ def test_an_unknown_version_shows_no_secret(message, path, version):
         assert not shows(text)
 
 
-@pytest.mark.slow  # a command for each byte of each request
+@pytest.mark.slow  # a command for every fourth byte of each request
 @pytest.mark.parametrize(("message", "path", "version"), [row for row in NEWEST if row[0].endswith("Request")], ids=str)
 def test_a_request_cut_anywhere_shows_no_secret(message, path, version):
     frame = framed(CATALOG[message].api_key, version, body_of(message, path, version))
     at = frame.index(SECRET.encode())
-    for cut in range(at + 4, len(frame) + 1):
+    for cut in range(at + 4, len(frame) + 1, 4):
         done = kwire("decode", "--format", "hex", frame[:cut].hex())
         assert not shows(done.out + done.err)
     for stray in (b"\0", b"\0\0\0\x05", b"\xff" * 20):

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 from kit.calls import INCIDENTS, OF_PACKETS, OF_VERSIONS, REAL, all_findings, codes
-from kit.commands import BLOCK, ROOT
+from kit.commands import BLOCK, ROOT, slow
 
 from kwire_cli.errors import InputError
 from kwire_cli.questions.rule_files import SEVERITIES, read_rules, rules
@@ -42,7 +42,9 @@ def finds(rule, path):
     return rule.code in {row["code"] for row in all_findings(ROOT / path)}
 
 
-@pytest.mark.parametrize("code", RULES)
+@pytest.mark.parametrize(
+    "code", [pytest.param(code, marks=pytest.mark.slow if number % 4 else ()) for number, code in enumerate(RULES)]
+)
 def test_a_rule_finds_its_sample_and_misses_the_other_one(code):
     """What it says of a sample, with the evidence, stands in the cookbook."""
     assert finds(RULES[code], RULES[code].finds)
@@ -85,8 +87,8 @@ def test_healthy_groups_have_no_finding():
 @pytest.mark.parametrize(
     ("name", "code", "words"),
     [
-        ("rebalancing-consumer", "GROUP_REBALANCE_LOOP", "worker-2 exceeded max.poll.interval.ms 2 times"),
-        ("rebalancing-share", "GROUP_REBALANCE_LOOP", "payments-0 offset 0 was delivered 4 times"),
+        slow("rebalancing-consumer", "GROUP_REBALANCE_LOOP", "worker-2 exceeded max.poll.interval.ms 2 times"),
+        slow("rebalancing-share", "GROUP_REBALANCE_LOOP", "payments-0 offset 0 was delivered 4 times"),
         ("static-member", "STATIC_MEMBER_CONFLICT", "group.instance.id worker-a: FENCED_INSTANCE_ID 3 times"),
     ],
 )

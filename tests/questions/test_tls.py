@@ -14,6 +14,7 @@ def test_tls_on_one_side():
     assert both[:2] == ["PLAIN_TO_TLS_PORT", "TLS_TO_PLAIN_PORT"]
 
 
+@pytest.mark.slow
 def test_tls_on_both_sides_is_only_dark():
     """Decrypted or not: the broker's handshake is no answer to a client without TLS."""
     (row,) = all_findings(SAMPLES / "tls" / "cases.pcapng")

@@ -70,6 +70,7 @@ def test_it_ends_with_the_batch_that_reaches_far_enough_or_where_there_is_no_roo
     assert room.tolist() == bounds[:3]
 
 
+@pytest.mark.slow
 def test_tables_take_the_place_of_an_instruction_that_code_may_not_use(tmp_path):
     text = "from kwire_cli.records import compiled_batches as c; print(c.crc32c(memoryview(b'123456789'), 0, 9))"
     environment = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CACHE_DIR": str(tmp_path)}

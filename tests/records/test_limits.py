@@ -43,6 +43,7 @@ def test_odd_records_of_a_packed_batch_are_not_read_for_ever():
     assert [each.value for each in second.records()] == [b"v"]
 
 
+@pytest.mark.slow
 def test_odd_records_are_all_read_where_they_are_not_packed():
     (found,) = kwire.read_records(batch(0, (), packed=bytes(75_000), recordsCount=50_000))
     assert len(list(found.records())) > 10_000

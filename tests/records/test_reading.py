@@ -123,7 +123,7 @@ def test_a_file_that_is_not_there(tmp_path):
 GOOD = {name: [item for item in items(data) if isinstance(item, Batch)] for name, data in segments().items()}
 
 
-@examples(300)
+@examples(180)
 @given(st.sampled_from(sorted(GOOD)), st.data())
 def test_batches_around_a_fault_are_found_again(name, data):
     whole = segments()[name]

@@ -133,7 +133,7 @@ def test_message_sets(items):
     check(items, "auto")
 
 
-@examples(40)
+@examples(25)
 @given(st.lists(message_sets("kip82-draft"), min_size=1, max_size=3))
 def test_the_draft_of_kip_82(items):
     check(items, "kip82-draft")
@@ -167,7 +167,7 @@ ANYTHING = st.recursive(
 
 
 @pytest.mark.slow
-@examples(400)
+@examples(240)
 @given(
     st.lists(st.dictionaries(st.sampled_from(WORDS), ANYTHING, max_size=6), max_size=2),
     st.sampled_from(["auto", *LAYOUTS]),
@@ -179,7 +179,7 @@ def test_no_json_gets_another_exception(items, form, internal):
 
 
 @pytest.mark.slow
-@examples(400)
+@examples(240)
 @given(st.data())
 def test_a_batch_with_something_else_in_a_place(data):
     form = data.draw(st.sampled_from(["auto", *LAYOUTS]))

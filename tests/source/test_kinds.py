@@ -61,6 +61,7 @@ def test_no_golden_frame_of_the_sample_is_a_batch():
     assert wrong_frames(messages.sample()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_no_golden_frame_is_a_batch():
     # Twenty bytes without a size prefix, whose first eight are those of an offset.
@@ -94,7 +95,7 @@ MESSAGES = st.builds(message, st.just("v1"), st.integers(0, 2**31), st.binary(ma
 
 
 @given(st.one_of(BATCHES, MESSAGES))
-@examples(60)
+@examples(40)
 def test_a_batch_is_one_whole_cut_and_with_a_wrong_checksum(data):
     for cut in cut_at_each_byte(data):
         assert recognise(cut).kind is Kind.BATCHES
@@ -103,7 +104,7 @@ def test_a_batch_is_one_whole_cut_and_with_a_wrong_checksum(data):
 
 
 @given(st.one_of(BATCHES, MESSAGES), st.integers(2**48, 2**63 - 1) | st.integers(-(2**63), -1))
-@examples(60)
+@examples(40)
 def test_what_has_an_offset_or_a_size_that_no_batch_has_is_none_if_its_checksum_is_wrong_or_missing(data, offset):
     for cut in cut_at_each_byte(data[:-1]):
         assert not why_batches(offset.to_bytes(8, signed=True) + cut[8:])

@@ -120,6 +120,7 @@ def shipped():
     return [path for path in json_files([specs_folder()]) if path.parent == Path(specs_folder())]
 
 
+@pytest.mark.slow
 def test_the_documentation_says_how_many_shipped_definitions_follow(updating):
     total = {rule: [0, 0] for rule in CONVENTIONS}
     for path in shipped():

@@ -55,7 +55,7 @@ def definitions(draw):
 
 
 @pytest.mark.slow  # each example is checked by four rule books and loaded
-@examples(150)
+@examples(90)
 @given(definitions() | VALUES.map(json.dumps))
 def test_any_changed_definition_has_findings_with_places(text):
     for book in BOOKS:

@@ -29,20 +29,20 @@ def refusal(text):
 JSON_LIKE = st.text(st.sampled_from('{}[]",:/*\\\n -0.1eEtrufalsn\ud800'), max_size=30)
 
 
-@examples(150)
+@examples(90)
 @given(JSON, st.booleans())
 def test_reads_what_the_standard_library_writes(value, ascii_only):
     assert parse(json.dumps(value, ensure_ascii=ascii_only, indent=1)).value == value
 
 
-@examples(300)
+@examples(180)
 @given(st.text() | JSON_LIKE)
 def test_any_text_is_read_or_refused_with_its_place(text):
     error = refusal(text)
     assert not error or (error.line >= 1 and error.column >= 1)
 
 
-@examples(150)
+@examples(90)
 @given(JSON_LIKE)
 def test_accepts_nothing_that_the_standard_library_refuses(text):
     assume("/" not in text)

@@ -13,7 +13,7 @@ def field_of(text):
     return load_text(text).fields[0]
 
 
-@examples(100)
+@examples(60)
 @given(st.text())
 def test_any_text_gives_a_result_or_an_error_of_ours(text):
     check(text)

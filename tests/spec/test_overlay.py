@@ -320,7 +320,7 @@ _FIELDS = st.dictionaries(
 @given(
     _FIELDS, st.dictionaries(st.sampled_from(["validVersions", "flexibleVersions", "about", "y"]), _VALUES, max_size=1)
 )
-@examples(300)
+@examples(180)
 def test_any_overlay_is_laid_or_refused(fields, keys):
     """What is laid is a layout in every version."""
     try:

@@ -46,6 +46,7 @@ def test_loops_of_links_end(tmp_path):
     ]  # a link that leads nowhere is a file that cannot be read
 
 
+@pytest.mark.slow
 def test_a_deep_tree_is_no_trouble(tmp_path):
     path, depth = tmp_path, 0
     while depth < 1500 and len(os.fspath(path)) < 3900:

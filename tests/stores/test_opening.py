@@ -80,6 +80,7 @@ def test_empty_files(tmp_path):
         assert (len(found), found.view(), found.read(0, 9)) == (0, b"", b"")
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_what_is_read_of_a_file(tmp_path):
     resource = pytest.importorskip("resource")
     path = tmp_path / "file"

@@ -3,7 +3,7 @@
 import pytest
 from kit import traffic as make
 from kit.captures import write_hostile_capture
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, kwire, slow
 from kit.views import on_screen, opened, press, run, say, screen, strips
 
 import kwire_cli
@@ -11,7 +11,6 @@ from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.tui.answer_rows import Shown, detail_lines, frames_of, listed
 from kwire_cli.view.lines import plain
 
-REBALANCING = ROOT / "samples/incidents/rebalancing.pcap"
 PERMISSIONS = ROOT / "samples/incidents/permissions.pcap"
 LOG = ROOT / "samples/segments/__consumer_offsets-0/00000000000000000000.log"
 
@@ -22,13 +21,14 @@ def evidence(file):
     return [frames_of(listed(table), number) for number in range(len(list(table.rows)))]
 
 
-@on_screen(REBALANCING)
+@pytest.mark.slow
+@on_screen(PERMISSIONS)
 async def test_a_finding_leads_to_its_frames(pilot):
     app = pilot.app
     await press(pilot, "2")
-    assert "REBALANCE" in screen(app)
+    assert "AUTHORIZATION_FAILED" in screen(app)
     assert "meaning" in screen(app)
-    (table, number), found = app.answers.pane.row, evidence(REBALANCING)
+    (table, number), found = app.answers.pane.row, evidence(PERMISSIONS)
     assert frames_of(table, number) in found
     await press(pilot, "enter")
     assert app.view == 0
@@ -56,7 +56,7 @@ async def test_errors_one_after_another(pilot):
     assert (app.view, app.rows.number) == (0, failed[0])
 
 
-@on_screen(REBALANCING)
+@on_screen(PERMISSIONS)
 async def test_rows_are_sorted_and_the_cursor_stays(pilot):
     app = pilot.app
     await press(pilot, "4", *["s"] * 2)
@@ -68,7 +68,7 @@ async def test_rows_are_sorted_and_the_cursor_stays(pilot):
     assert table.order == [*range(len(table.rows))]
 
 
-@on_screen(REBALANCING)
+@on_screen(PERMISSIONS)
 async def test_views_that_there_are_not(pilot):
     app = pilot.app
     await press(pilot, "6")
@@ -98,12 +98,12 @@ def test_a_question_without_an_answer_says_why(tmp_path):
     run(steps())
 
 
-@pytest.mark.parametrize("suffix", ["pcap", "pcapng"])
+@pytest.mark.parametrize("suffix", ["pcap", slow("pcapng")])
 def test_packets_of_marked_frames_are_those_that_decode_copies(tmp_path, suffix):
     mine, expected = tmp_path / f"mine.{suffix}", tmp_path / f"expected.{suffix}"
 
     async def steps():
-        async with opened(REBALANCING) as pilot:
+        async with opened(PERMISSIONS) as pilot:
             await press(pilot, *["down"] * 4, "m", "m", "down", "m", "m", "up", "m")  # a mark is taken away again
             await say(pilot, "w", str(mine))
             await say(pilot, "w", str(mine))
@@ -115,7 +115,7 @@ def test_packets_of_marked_frames_are_those_that_decode_copies(tmp_path, suffix)
     marked = run(steps())
     assert marked == [5, 6, 8]
     chosen = f"frame in ({', '.join(map(str, marked))})"
-    assert kwire("decode", REBALANCING, "--filter", chosen, "-o", expected).code == 0
+    assert kwire("decode", PERMISSIONS, "--filter", chosen, "-o", expected).code == 0
     assert mine.read_bytes() == expected.read_bytes()
 
 
@@ -130,7 +130,7 @@ def test_only_captures_have_packets(tmp_path):
     assert not [*tmp_path.iterdir()]
 
 
-@on_screen(REBALANCING)
+@on_screen(PERMISSIONS)
 async def test_the_palette_has_all_views(pilot):
     await press(pilot, "colon", *"seque", "enter")
     assert pilot.app.view == 4
@@ -141,6 +141,7 @@ async def test_the_palette_has_all_views(pilot):
     assert "Copy as hex" in commands
 
 
+@pytest.mark.slow
 def test_answers_about_hostile_bytes_are_only_text(tmp_path):
     file = write_hostile_capture(tmp_path / "hostile.pcap")
 

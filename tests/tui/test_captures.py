@@ -79,6 +79,7 @@ def capture_of(path, said):
     return path
 
 
+@pytest.mark.slow
 def test_rows_of_large_frames_are_those_of_others(monkeypatch):
     from kwire_cli.tui import captures
 
@@ -147,6 +148,7 @@ def test_kept_bytes():
     kept.close()
 
 
+@pytest.mark.slow
 def test_memory_does_not_hold_the_frames(tmp_path):
     import tracemalloc
 

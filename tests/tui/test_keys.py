@@ -28,6 +28,7 @@ def messages(app):
     return [f"{each.title} {each.message}".strip() for each in app._notifications]
 
 
+@pytest.mark.slow
 @on_screen(CAPTURE)
 async def test_fields_bytes_and_costs_follow_one_another(pilot):
     app = pilot.app
@@ -262,6 +263,7 @@ def test_all_of_a_large_batch(monkeypatch):
     run(steps())
 
 
+@pytest.mark.slow
 def test_the_screen_can_become_larger_and_smaller(tmp_path):
     file = write_hostile_capture(tmp_path / "hostile.pcap")
 

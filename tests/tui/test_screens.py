@@ -127,6 +127,7 @@ SCREENSHOTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCREENSHOTS)
 def test_the_screenshots_of_the_page(name, updating, monkeypatch):
     monkeypatch.chdir(ROOT)

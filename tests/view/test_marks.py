@@ -38,7 +38,7 @@ def test_each_rule_is_explained():
         assert all(text.endswith((".", "V")) for text in more), rule
 
 
-@examples(100)
+@examples(60)
 @given(st.lists(st.tuples(st.sampled_from([*RULES, *ADVICE]), TEXTS, NAMES, TEXTS, st.integers(1, 99)), max_size=5))
 def test_results_point_to_their_rules_and_places(rows):
     findings = [
@@ -58,7 +58,7 @@ def test_results_point_to_their_rules_and_places(rows):
             assert not set(place["artifactLocation"]["uri"]) & set(' <>"{}|\\^`')
 
 
-@examples(50)
+@examples(30)
 @given(TEXTS, TEXTS, TEXTS)
 def test_a_workflow_command_is_one_line(message, file, path):
     [line] = github_lines(lint_marks([Finding("TAG_RANGE", "error", message, file, 1, 1, path)]))

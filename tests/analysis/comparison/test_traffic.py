@@ -4,7 +4,7 @@ import json
 
 import pytest
 from kit.captures import CHOSEN
-from kit.commands import ROOT
+from kit.commands import ROOT, slow
 from kit.logs import document
 from kit.traffic import Wire
 
@@ -56,7 +56,11 @@ def settings(found):
     return {row["setting"]: (row["a"], row["b"]) for row in found["tables"]["settings"] if row["differs"]}
 
 
-@pytest.mark.parametrize("path", CHOSEN, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [CHOSEN[0], *(slow(path) for path in CHOSEN[1::2])],
+    ids=lambda path: path.name,
+)
 def test_a_capture_does_not_differ_from_itself(path):
     own = profiles_of(lines(path))
     for by in ("software", "client"):
@@ -157,6 +161,7 @@ def names(a, b, by="software"):
     }
 
 
+@pytest.mark.slow
 def test_pairs():
     assert names([("java", "a")], [("java", "b")]) == {"java": "ab"}
     everyone = {"all clients": "ab"}
@@ -205,11 +210,11 @@ def test_a_client_on_one_side_is_a_difference():
 @pytest.mark.parametrize(
     ("api_key", "client", "body"),
     [
-        (WRITE_TXN_MARKERS, "broker-1-txn-marker-sender", {}),
-        (BROKER_HEARTBEAT, "1", {}),
+        slow(WRITE_TXN_MARKERS, "broker-1-txn-marker-sender", {}),
+        slow(BROKER_HEARTBEAT, "1", {}),
         (FETCH, "x", {"replicaId": 1}),
-        (FETCH, "x", {"replicaState": {"replicaId": 1}}),
-        (ADD_PARTITIONS_TO_TXN, "AddPartitionsManager-client-1", {}),
+        slow(FETCH, "x", {"replicaState": {"replicaId": 1}}),
+        slow(ADD_PARTITIONS_TO_TXN, "AddPartitionsManager-client-1", {}),
         (METADATA, "broker-1-fetcher-0", {}),
     ],
 )
@@ -307,7 +312,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("body", HOSTILE)
+@pytest.mark.parametrize("body", [HOSTILE[2], *(slow(each) for each in HOSTILE if each is not HOSTILE[2])])
 def test_hostile_bodies(body):
     exchanges = [
         logged(key, 0, request=body, response=response)

@@ -112,6 +112,7 @@ def test_a_message_is_the_same_as_itself(row):
     assert not compare(*operands).other_bytes
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_bytes_of_one_layout_differ_if_and_only_if_something_is_told():
     rows = sorted(shared(), key=lambda row: (row.kafka, row.message, row.version))
@@ -122,6 +123,7 @@ def test_bytes_of_one_layout_differ_if_and_only_if_something_is_told():
                 assert compare(a, b).other_bytes == (data != other)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_versions_are_compared_in_both_directions():
     mirrored = {"removed": "added", "added": "removed"}
@@ -180,7 +182,7 @@ def test_what_is_listed_makes_the_values_of_b(message, version):
     spec = CATALOG.message(message)
     strategy = values(declare(spec, version))
 
-    @examples(30)
+    @examples(20)
     @given(strategy, strategy, st.randoms(use_true_random=False))
     def check(one, two, dice):
         if dice.random() < 0.5:  # two that have much in common
@@ -208,7 +210,7 @@ def mixed(one, two, dice):
     return one if dice.random() < 0.7 else two
 
 
-@examples(150)
+@examples(90)
 @given(st.sampled_from(sample()), st.randoms(use_true_random=False))
 def test_damaged_bytes_are_compared_too(row, dice):
     data = bytearray(row.body)

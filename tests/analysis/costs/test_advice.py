@@ -203,6 +203,7 @@ def test_a_message_that_is_not_regular_stays_as_it_is():
     assert (advice.messages, advice.irregular, advice.layers, advice.saved, advice.split) == (1, 1, {}, 0, None)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(["ipv6.pcap", "kafka-python-4.4.0.pcapng", "sarama-0.8.2.0-3.9.2.pcapng"]), st.data())
 @examples(4)
 def test_damaged_captures_are_advised_on_and_confirmed(name, data):

@@ -225,7 +225,7 @@ def test_sums_compare_like_with_like():
     [("MetadataResponse", 12), ("FetchResponse", 16), ("CreateTopicsResponse", 7), ("OffsetFetchResponse", 5)],
 )
 @given(data=st.data())
-@examples(15)
+@examples(10)
 def test_whatever_the_values_the_own_form_is_what_encode_writes_and_no_form_makes_bytes_up(message, version, data):
     spec = kwire.catalog().message(message)
     value = data.draw(values(declare(spec, version)))

@@ -34,11 +34,15 @@ OVERLAYS = {
         (),
     ),
 }
-OWN = ("java44-produce-consume", "client-librdkafka", "java44-kraft", "old39-sarama-0.11.0.0")
+OWN = ("client-librdkafka", "old39-sarama-0.11.0.0")
 CAPTURES = [
-    SAMPLES / "incidents" / "rebalancing.pcap",
+    SAMPLES / "captures" / "ipv6.pcap",
     *(
-        pytest.param(SHARED / "real" / "own" / "captures" / name / "capture.pcapng", marks=pytest.mark.shared, id=name)
+        pytest.param(
+            SHARED / "real" / "own" / "captures" / name / "capture.pcapng",
+            marks=(pytest.mark.shared, pytest.mark.slow),
+            id=name,
+        )
         for name in OWN
     ),
 ]

@@ -311,7 +311,7 @@ def forms_of(found):
     return answer_document(records_answer(found))["tables"]["forms"]
 
 
-@examples(25)
+@examples(15)
 @given(
     st.lists(
         st.tuples(st.none() | st.binary(max_size=200), st.none() | st.binary(max_size=200), st.integers(0, 1 << 50)),

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import pytest
 from kit.calls import CATALOG, MadeCall, diagnose_deformed, fill, found_in, log_batch, log_items, rows
 
 from kwire_cli.analysis.diagnosis.batches import LEAST_BATCHES, LEAST_SAMPLES, QUERY, Batches
@@ -66,5 +67,6 @@ REFUSED = ("Produce", 9, {"acks": -1, "topicData": [
     {"responses": [{"name": "a", "partitionResponses": [{"index": 0, "errorCode": 10}]}]}, 1)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_bodies_of_any_shape_are_taken():
     diagnose_deformed(REFUSED)

@@ -55,11 +55,11 @@ def test_the_answer_has_all_of_a_finding():
 
 def test_severities_choose_and_exit_codes_tell():
     path = INCIDENTS / "sasl.pcap"
-    assert kwire("diagnose", path).code == 0
+    errors = kwire("diagnose", path, "--severity", "error", "--format", "json")
+    assert {row["severity"] for row in json.loads(errors.out)["tables"]["findings"]} == {"error"}
+    assert errors.code == 0
     assert kwire("diagnose", path, "--exit-code").code == 1
     assert kwire("diagnose", ROOT / "samples/captures/kafka-python-4.4.0.pcapng", "--exit-code").code == 0
-    errors = kwire("diagnose", path, "--severity", "error", "--format", "json").out
-    assert {row["severity"] for row in json.loads(errors)["tables"]["findings"]} == {"error"}
 
 
 def test_captures_and_request_logs_are_not_added():

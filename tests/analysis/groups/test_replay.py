@@ -19,6 +19,7 @@ from kit.calls import (
     subjects,
     sync,
 )
+from kit.commands import slow
 from kit.logs import keyed
 from kit.messages import ID, body_of
 
@@ -518,7 +519,16 @@ def test_share_state_tells_records_that_are_delivered_again():
     assert [(event.kind, event.partitions) for event in timeline.events] == [("redelivery", 2)]
 
 
-@pytest.mark.parametrize("value", [None, 1, "x", [], {}, [None], [[1]], [{"memberId": 5}], -1, True])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(slow(value) for value in (1, {}, [None], [[1]], -1, True)),
+        None,
+        "x",
+        [],
+        [{"memberId": 5}],
+    ],
+)
 def test_bodies_of_wrong_types_are_no_trouble(value):
     fields = (
         "memberId", "members", "protocols", "assignment", "assignments", "generationId", "memberEpoch", "reason",

@@ -120,7 +120,7 @@ def test_a_log_that_is_cut_anywhere_ends_with_its_last_whole_batch(tmp_path):
         assert ends_in(tmp_path).end == max(end for at, end in ends if at <= cut)
 
 
-@examples(60)
+@examples(40)
 @given(data=st.data())
 def test_whatever_the_files_hold_there_are_ends(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("t")

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, strategies as st
+from kit.commands import examples
 from kit.logs import batch, catalog, framed, keyed, record
 
 from kwire_cli.analysis.state.answer import state_answer
@@ -50,6 +51,7 @@ records = st.lists(st.tuples(keys, values, st.integers(-1, 2), st.booleans()), m
 
 
 @pytest.mark.parametrize("topic", TOPICS)
+@examples(20)
 @given(given=records, at=st.integers(0, 9))
 def test_any_records_can_be_folded_and_shown(topic, given, at):
     data = b"".join(

@@ -178,7 +178,7 @@ class Broker:
                 self.folder.put(offset, "snapshot", self.folder.snapshot(*rows))
 
 
-@examples(150)
+@examples(90)
 @given(events=EVENTS, data=st.data())
 def test_what_brokers_do_is_no_fault(folder_at, events, data):
     path = Path(tempfile.mkdtemp()) / "t-0"

@@ -140,7 +140,7 @@ def compiled(text, used=()):
     )
 
 
-@examples(20)  # each runs protoc
+@examples(12)  # each runs protoc
 @given(st.integers(0, len(PROTO)), st.text(alphabet='{}[]()<>=;,."\\ /*aZ9-\n', max_size=6), st.integers(0, 30))
 @example(0, "message a {" * 2000, 0)
 @example(len(PROTO), 'message x { option a = "', 0)
@@ -248,6 +248,7 @@ def test_schemas_that_nest_without_end_are_refused(value, text, reason, tmp_path
     assert (raised.value.file, raised.value.reason) == (name, reason)
 
 
+@pytest.mark.slow
 def test_references_and_imports_that_nest_without_end_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     answers, last = [], DEEPEST + 2

@@ -134,6 +134,7 @@ def tables_of(ends, runs, last, *, anew):
     return sorted(rows, key=lambda row: row["frame"]), sorted(costs, key=repr), many
 
 
+@pytest.mark.slow
 def test_stretches_go_on(monkeypatch):
     monkeypatch.setattr(bulk_frames, "FEWEST", 4)
     monkeypatch.setattr(bulk_frames, "_STEP", 2)

@@ -425,7 +425,7 @@ def test_shuffled_and_repeated(said, dice, start, distance, opened):
         raise AssertionError(kinds(events))
 
 
-@examples(300)
+@examples(180)
 @given(CONVERSATION, st.randoms(use_true_random=False), st.integers(0, 2**32))
 def test_dropped(said, dice, start):
     """Packets missing: what is delivered is in its place, gaps have the right size."""

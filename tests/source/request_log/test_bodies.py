@@ -111,7 +111,7 @@ def changed(value, path, odd):
     st.lists(st.integers(0, 20), max_size=6),
     ODD,
 )
-@examples(300)
+@examples(180)
 def test_whatever_a_log_says_is_written_or_refused(row, path, odd):
     value = changed(decode(row.catalog, row.body, row.message, row.version).to_json(records="size"), path, odd)
     try:

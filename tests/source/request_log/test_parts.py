@@ -22,7 +22,7 @@ CATALOG = kwire.catalog()
     st.integers(1, 40),
     st.sampled_from([1, 3, 1 << 20]),
 )
-@examples(150)
+@examples(90)
 def test_parts_have_the_lines_of_the_whole(tmp_path_factory, texts, size, window):
     data = b"".join(texts)
     path = tmp_path_factory.mktemp("log") / "x.log"

@@ -263,7 +263,7 @@ def test_anything_lost_and_damaged(number, data):
     assert isinstance(found[-1], End)
 
 
-@examples(150)
+@examples(90)
 @given(st.lists(st.tuples(st.integers(0, 1), st.binary(max_size=60)), max_size=12), st.booleans())
 def test_what_only_begins_as_tls(pieces, opened):
     start = stream(TLS13)[0]._replace(opened=opened)

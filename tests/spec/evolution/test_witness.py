@@ -268,7 +268,7 @@ def pairs(draw):
 
 
 @pytest.mark.slow
-@examples(150, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@examples(90, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(pairs(), st.data())
 def test_where_nothing_breaks_all_is_understood(pair, data):
     old, new = map(load, pair)
@@ -281,7 +281,7 @@ def test_where_nothing_breaks_all_is_understood(pair, data):
 
 
 @pytest.mark.slow
-@examples(20, suppress_health_check=[HealthCheck.nested_given, HealthCheck.too_slow, HealthCheck.filter_too_much])
+@examples(12, suppress_health_check=[HealthCheck.nested_given, HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(pairs())
 def test_where_bytes_break_a_value_shows_it(pair):
     old, new = map(load, pair)

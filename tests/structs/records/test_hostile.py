@@ -98,7 +98,7 @@ def test_what_is_written_is_read(name, read):
     decl, field, element = FORMATS[name]
 
     @given(st.lists(element, max_size=4))
-    @examples(60)
+    @examples(40)
     def check(elements):
         data = decl.build({field: elements})
         found = read(decl, data)
@@ -169,7 +169,7 @@ def test_any_bytes(name, read):
     decl = FORMATS[name][0]
 
     @given(st.binary(max_size=120))
-    @examples(300)
+    @examples(180)
     def check(data):
         assert len(read(decl, data).spans.node) <= len(data) + 2
 

@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 from kit import peers
 from kit.captures import SAMPLES, capture_of_all
-from kit.commands import kwire
+from kit.commands import kwire, slow
 from kit.logs import b64, batch, message, record, wrapper
 from kit.messages import SHARED, damaged, exchanges
 from kit.traffic import Wire
@@ -24,7 +24,9 @@ from kwire_cli.structs.records import v2
 WIRE = {"request", "response", "header"}
 pytestmark = pytest.mark.skipif(peers.TSHARK is None, reason="no tshark")
 TALKS = ("captures/ipv6.pcap", "captures/kafka-python-4.4.0.pcapng", "captures/sarama-0.8.2.0-3.9.2.pcapng")
-INCIDENTS = ("sasl", "rebalancing-share", "fetch-sessions", "metadata-snapshot", "mirror")
+INCIDENTS = tuple(
+    f"incidents/{name}.pcap" for name in ("sasl", "rebalancing-share", "fetch-sessions", "metadata-snapshot", "mirror")
+)
 REAL = [
     path
     for path in sorted((SHARED / "real" / "own" / "captures").glob("*/capture.pcap*"))
@@ -55,14 +57,13 @@ def hold(lua, path):
     return frames, fields
 
 
-@pytest.mark.parametrize(
-    "name", [*TALKS, *(pytest.param(f"incidents/{name}.pcap", marks=pytest.mark.slow) for name in INCIDENTS)]
-)
+@pytest.mark.parametrize("name", [TALKS[1], *(slow(name) for name in (TALKS[0], TALKS[2], *INCIDENTS))])
 def test_values_are_those_of_kwire(lua, name):
     frames, fields = hold(lua, SAMPLES / name)
     assert fields > 5 * frames > 0
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.skipif(not (SHARED / "real").exists(), reason="no reference data")
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.parent.name)
@@ -87,6 +88,7 @@ def write_pairs(path, frames):
     path.write_bytes(capture_of_all(said, piece=65_000))
 
 
+@pytest.mark.slow
 def test_every_version_of_every_message_has_the_values_of_kwire(lua, tmp_path):
     path = tmp_path / "all.pcap"
     write_pairs(path, [encode_document(kwire_cli.catalog(), document) for document in exchanges(random.Random(1))])
@@ -171,6 +173,7 @@ def is_expected(difference, codes):
     return bool(by_count) or any("\0" in text for text in mine)
 
 
+@pytest.mark.slow
 def test_damage_is_told_as_kwire_tells_it(lua, tmp_path):
     path = tmp_path / "damaged.pcap"
     lines = all_damaged(path, random.Random(7))
@@ -191,6 +194,7 @@ def test_damage_is_told_as_kwire_tells_it(lua, tmp_path):
     assert with_anomalies > 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TALKS)
 def test_no_damage_is_an_error_of_lua(lua, tmp_path, name):
     whole = (SAMPLES / name).read_bytes()
@@ -217,6 +221,7 @@ def test_more_fields_than_wireshark_takes_end_in_a_remark(lua, tmp_path):
 # How Wireshark calls it
 
 
+@pytest.mark.slow
 def test_a_second_pass_shows_what_the_first_one_did(lua):
     path = SAMPLES / "captures" / "ipv6.pcap"
     options = as_kafka(lines_of(path))
@@ -250,6 +255,7 @@ def test_other_protocols_are_left_alone(lua):
     assert not {int(row[0]) for row in rows} & other
 
 
+@pytest.mark.slow
 def test_filters_by_topic_error_and_path(lua):
     path = SAMPLES / "incidents" / "not-leader.pcap"
     lines = lines_of(path)
@@ -279,6 +285,7 @@ def test_topic_ids_have_names_that_the_capture_tells(lua):
 # Secrets
 
 
+@pytest.mark.slow
 def test_secrets_are_sizes_unless_they_are_asked_for(lua):
     path = SAMPLES / "incidents" / "sasl.pcap"
     options = as_kafka(lines_of(path))

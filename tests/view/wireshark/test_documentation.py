@@ -15,6 +15,7 @@ def run(command):
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(peers.TSHARK is None, reason="no tshark")
 def test_the_page_shows_what_the_commands_print(updating, monkeypatch, tmp_path):
     (tmp_path / "samples").symlink_to(ROOT / "samples")

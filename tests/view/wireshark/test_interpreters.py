@@ -21,13 +21,13 @@ INTERPRETERS = [path for name in ("lua5.2", "lua5.4") if (path := shutil.which(n
 
 @pytest.mark.slow
 @pytest.mark.skipif(not INTERPRETERS, reason="no lua5.2 and no lua5.4")
-@pytest.mark.parametrize("harmed", [False, True])
-def test_every_version_of_every_message_is_the_same_in_each_interpreter(tmp_path, harmed):
+def test_every_version_of_every_message_is_the_same_in_each_interpreter(tmp_path):
+    """Every second pair of a request and a response is damaged."""
     dice, rows = random.Random(3), []
-    for document in exchanges(random.Random(3)):
+    for number, document in enumerate(exchanges(random.Random(3))):
         data = encode_document(kwire_cli.catalog(), document)
         is_request = document["kind"] == "request"
-        if harmed:
+        if number % 4 > 1:
             data = damaged(dice, data, 23 if is_request else 9)
         rows.append((">" if is_request else "<") + data.hex())
     frames = tmp_path / "frames"
