@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.records.batch import Batch
-    from kwire_cli.records.producers import Ended
+    from kwire_cli.records.producers import Marker, PartitionTransaction
     from kwire_cli.source.logs.files import File, Partition
     from kwire_cli.source.logs.indexes import AbortedTransaction, OffsetEntry, TimeEntry
     from kwire_cli.source.logs.model import Contents
@@ -132,14 +132,14 @@ class AbortedTransactions:
 
     def __init__(self, entries: Iterable[AbortedTransaction]) -> None:
         self._entries = {entry.last_offset: entry for entry in entries}
-        self._markers: dict[int, tuple[Ended, int]] = {}
+        self._ended: dict[int, tuple[PartitionTransaction, Marker, int]] = {}
         self._missing: list[tuple[int, int]] = []
         self._begun: set[int] = set()
 
-    def marker(self, ended: Ended, batch: Batch) -> None:
-        """Take the batch of an abort marker, and the transaction that the marker ended."""
-        if ended.transaction or batch.head.last_offset in self._entries:
-            self._markers[batch.head.last_offset] = ended, batch.position
+    def end(self, transaction: PartitionTransaction, marker: Marker, batch: Batch) -> None:
+        """Take a transaction that was aborted, and the batch of its marker."""
+        if transaction.first_offset >= 0 or batch.head.last_offset in self._entries:
+            self._ended[batch.head.last_offset] = transaction, marker, batch.position
 
     def add_begin(self, offset: int) -> None:
         """Note that a transaction begins here."""
@@ -153,44 +153,41 @@ class AbortedTransactions:
 
     def check(self, file: Place, log: Place) -> Iterator[Fault]:
         """Yield the faults of both. `file` is where the index would be."""
-        for offset, (ended, position) in self._markers.items():
+        for offset, (transaction, marker, position) in self._ended.items():
             entry = self._entries.get(offset)
+            name = f"the transaction of producer {transaction.producer_id} that was aborted at offset {marker.offset}"
             if entry is None:
-                text = f"{_transaction(ended)} is not in {file.name}"
-                yield Fault("ABORTED_NOT_INDEXED", str(log), position, offset, text)
-            elif entry.producer_id == ended.producer_id:
-                for text in self._differences(entry, ended):
-                    yield Fault("ABORTED_DIFFERS", str(file), entry.at, offset, text)
+                yield Fault("ABORTED_NOT_INDEXED", str(log), position, offset, f"{name} is not in {file.name}")
+            elif entry.producer_id == transaction.producer_id:
+                for text in self._differences(entry, transaction, marker):
+                    yield Fault("ABORTED_DIFFERS", str(file), entry.at, offset, f"{text} for {name}")
         for offset, entry in self._entries.items():
-            if offset not in self._markers:
+            if offset not in self._ended:
                 at = bisect_right(self._missing, (offset, _BEYOND)) - 1
                 if at >= 0 and offset < self._missing[at][1]:
                     continue
                 text = f"no abort marker of producer {entry.producer_id} at offset {offset}"
-            elif (producer := self._markers[offset][0].producer_id) != entry.producer_id:
+            elif (producer := self._ended[offset][0].producer_id) != entry.producer_id:
                 text = f"the abort marker at offset {offset} is for producer {producer}, not {entry.producer_id}"
             else:
                 continue
             yield Fault("ABORTED_NOT_IN_LOG", str(file), entry.at, offset, text)
 
-    def _differences(self, entry: AbortedTransaction, ended: Ended) -> Iterator[str]:
+    def _differences(
+        self, entry: AbortedTransaction, transaction: PartitionTransaction, marker: Marker
+    ) -> Iterator[str]:
         """Yield how an entry differs from the transaction that a marker ended."""
-        transaction = ended.transaction
-        stable = ended.last_stable_offset
-        if transaction is None:
+        first = transaction.first_offset
+        stable = marker.last_stable_offset
+        if first < 0:
             return
-        if transaction.first_known and entry.first_offset != transaction.first_offset:
-            first = transaction.first_offset
-            yield f"firstOffset {entry.first_offset}, and the log has {first} for {_transaction(ended)}"
+        if transaction.first_known and entry.first_offset != first:
+            yield f"firstOffset {entry.first_offset}, and the log has {first}"
         # A follower appends all that it fetched at once, and may count a transaction that began after the marker as
         # open.
         is_later = stable == entry.last_offset + 1 and stable < entry.last_stable_offset in self._begun
         if stable is not None and entry.last_stable_offset != stable and not is_later:
-            yield f"lastStableOffset {entry.last_stable_offset}, and the log has {stable} for {_transaction(ended)}"
-
-
-def _transaction(ended: Ended) -> str:
-    return f"the transaction of producer {ended.producer_id} that was aborted at offset {ended.marker.offset}"
+            yield f"lastStableOffset {entry.last_stable_offset}, and the log has {stable}"
 
 
 class Segment:

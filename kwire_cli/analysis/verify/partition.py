@@ -16,7 +16,7 @@ from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.batch import PADDING, Batch, deep_faults
 from kwire_cli.records.formats import AUTO
 from kwire_cli.records.kafka_topics import OWN_TOPICS
-from kwire_cli.records.producers import NOTHING, RESTARTED, Appended, ProducerState
+from kwire_cli.records.producers import RESTARTED, ProducerState
 from kwire_cli.records.reading import source_of
 from kwire_cli.source.logs.contents import TEXTS, read_log_file
 from kwire_cli.source.logs.files import File, Partition, partition
@@ -204,11 +204,7 @@ class _Verification:
         if segment.is_indexed:
             segment.batches.add(batch)
         yield from self.epochs.batch(segment.log, batch)
-        appended = self.producers.append(batch)
-        if appended is not NOTHING:
-            yield from self._of_producer(segment, batch, appended)
-        elif head.control and head.producer_id >= 0:  # compaction emptied the batch of a marker
-            segment.aborted.missing(base, last + 1)
+        yield from self._producers(segment, batch)
 
     def _offsets(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
         log = str(segment.log)
@@ -233,19 +229,18 @@ class _Verification:
         self.producers.missing(before)
         segment.aborted.missing(self.next_offset, before)
 
-    def _of_producer(self, segment: Segment, batch: Batch, appended: Appended) -> Iterator[Fault]:
+    def _producers(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
         head = batch.head
-        log = str(segment.log)
-        for problem in appended.problems:
+        problems, began, ended = self.producers.append(batch)
+        for problem in problems:
             if problem.code != RESTARTED:
-                yield Fault(problem.code, log, batch.position, head.base_offset, problem.text)
-        if appended.is_unreadable:
-            text = f"a control batch of producer {head.producer_id} without a marker"
-            yield Fault("CONTROL_RECORD", log, batch.position, head.base_offset, text)
-        if appended.began:
+                yield Fault(problem.code, str(segment.log), batch.position, head.base_offset, problem.text)
+        if began:
             segment.aborted.add_begin(head.base_offset)
-        if appended.ended and not appended.ended.marker.commit:
-            segment.aborted.marker(appended.ended, batch)
+        if ended and ended.marker and not ended.marker.commit:
+            segment.aborted.end(ended, ended.marker, batch)
+        if head.control and head.producer_id >= 0 and not head.records_count:  # compaction emptied the batch
+            segment.aborted.missing(head.base_offset, head.last_offset + 1)
 
     def _alone(self, file: File) -> Iterator[Fault]:
         """Yield the faults of a file that does not belong to the log.
