@@ -55,9 +55,8 @@ def _of_records(records: Iterable[Event]) -> list[Transaction]:
             current.timeout_s = record.timeout
             current.keep(record)
             transactions.append(current)
-        for name in record.partitions:
-            current.write(name)
-            current.added.add(name)
+        current.partitions.update(record.partitions)
+        current.added.update(record.partitions)
         if record.result != OPEN:
             current.close(record.result, record.time, record.time)
         if record.about.startswith("Complete"):
@@ -72,6 +71,8 @@ def _begun(event: Event, began: float | None) -> Transaction:
 def _with_pieces(timeline: list[Transaction], pieces: Sequence[Piece]) -> list[Transaction]:
     """Return the transactions of a producer with what the logs of partitions have of them."""
     additional: list[Transaction] = []
+    counted: set[tuple[int, str]] = set()
+    """Transactions with their partitions: copies of a log may begin at different offsets."""
     begins: list[float] = []
     for own in timeline:
         begins.append(max(begins[-1] if begins else float("-inf"), float("-inf") if own.began is None else own.began))
@@ -86,9 +87,10 @@ def _with_pieces(timeline: list[Transaction], pieces: Sequence[Piece]) -> list[T
             additional.append(transaction)
         if began is not None and additional and transaction is additional[-1]:
             transaction.began = began if transaction.began is None else min(transaction.began, began)
-        transaction.write(piece.partition)
-        if piece.records and not transaction.written[piece.partition]["batches"]:
-            transaction.write(piece.partition, piece.records.partitions[piece.partition])
+        transaction.partitions.add(piece.partition)
+        if piece.records and (id(transaction), piece.partition) not in counted:
+            counted.add((id(transaction), piece.partition))
+            transaction.written.update(piece.records.written)
         transaction.keep(piece.marker or first)
         if piece.marker:
             transaction.marked.add(piece.partition)
@@ -133,7 +135,7 @@ def _joined(additional: Sequence[Transaction], piece: Piece) -> Transaction | No
     last = additional[-1] if additional else None
     result = piece.marker.result if piece.marker else OPEN
     first = piece.events[0]
-    if last is None or last.epoch != first.epoch or last.result != result or piece.partition in last.written:
+    if last is None or last.epoch != first.epoch or last.result != result or piece.partition in last.partitions:
         return None
     if last.decided is not None and piece.records and first.time is not None and first.time > last.decided + SLACK:
         return None

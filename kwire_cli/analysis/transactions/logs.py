@@ -19,7 +19,6 @@ from kwire_cli.analysis.transactions.model import (
     MOST_EVENTS,
     NO_PRODUCER,
     Event,
-    Written,
 )
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.producers import ProducerState
@@ -238,14 +237,14 @@ def _piece(partition: str, part: PartitionTransaction, file: str) -> Piece:
     """Return a part of a transaction that begins in a file."""
     piece = Piece(partition, None, None)
     if part.first_offset >= 0:
-        written = Written(batches=part.batches, records=part.records, bytes=part.bytes)
         piece.records = _event("records", part, part.epoch, part.since, file, part.first_offset)
-        piece.records.partitions = {partition: written}
+        piece.records.partitions = {partition: None}
+        piece.records.written.update(batches=part.batches, records=part.records, bytes=part.bytes)
         piece.records.count = part.batches
     if part.marker:
         marker = part.marker
         piece.marker = _event("marker", part, marker.epoch, marker.timestamp, file, marker.offset)
-        piece.marker.partitions = {partition: Written()}
+        piece.marker.partitions = {partition: None}
         piece.marker.result = COMMITTED if marker.commit else ABORTED
     return piece
 
@@ -264,7 +263,7 @@ def _state(file: str, event: LogRecord, record: CoordinatorRecord) -> Event:
     place = Evidence(f"{state} record", instant(time), file=file, offset=event.offset)
     producer = int(value.get("producerId", NO_PRODUCER))
     found = Event("state", time, None, record.name, producer, int(value.get("producerEpoch", -1)), place, about=state)
-    found.partitions = {name: Written() for name in partitions_in(value)}
+    found.partitions = dict.fromkeys(partitions_in(value))
     found.began = _seconds(value.get("transactionStartTimestampMs", -1))
     found.timeout = _seconds(value.get("transactionTimeoutMs", -1))
     if state.endswith("Commit"):

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from kwire_cli.analysis.call import between, later
 from kwire_cli.errors import counted, few
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kwire_cli.analysis.call import Evidence
 
 COMMITTED, ABORTED, OPEN, UNKNOWN = "committed", "aborted", "open", "unknown"
@@ -48,16 +45,14 @@ a record of `__transaction_state`; `records` and `marker` are those of a partiti
 REPEATED = frozenset({"addPartitions", "verifyPartitions", "produce", "commitOffsets", "addOffsets"})
 """Events that count as one if they follow each other."""
 
-Written = Counter[str]
-"""Counts of the batches, records and bytes of a partition."""
-
 
 @dataclass(slots=True)
 class Event:
     """An event of a transaction, or some requests of the same kind that follow each other.
 
     `time` is when the first request was complete, `answered` when the last response was; both are seconds since 1970.
-    `partitions` are those that the event is about, such as `orders-0`. `about` is what else the event is about: the
+    `partitions` are those that the event is about, such as `orders-0`, and `written` counts the batches, records and
+    bytes that were written to them. `about` is what else the event is about: the
     state in a record of the coordinator, whose transaction `began` at a time. `implicit` says that a broker adds the
     partitions of a Produce or the group of a TxnOffsetCommit to the transaction by itself (KIP-890). `is_ok` says that
     there was a response without an error for a part of the request at least. `by_broker` says that a broker sent the
@@ -72,7 +67,8 @@ class Event:
     epoch: int
     place: Evidence
     client: str | None = None
-    partitions: dict[str, Written] = field(default_factory=dict)
+    partitions: dict[str, None] = field(default_factory=dict)
+    written: Counter[str] = field(default_factory=Counter)
     groups: tuple[str, ...] = ()
     result: str = OPEN
     errors: Counter[str] = field(default_factory=Counter)
@@ -101,10 +97,10 @@ class Event:
         if self.event == "endTransaction":
             return "commit" if self.result == COMMITTED else "abort"
         subject = f"group {few(self.groups)}" if self.groups else ""
-        counts = total(self.partitions)
         written = ""
-        if counts["records"] or self.event == "records":
-            written = f"{counted(counts['records'], 'record')} in {counted(counts['batches'], 'batch', 'batches')}"
+        if self.written["records"] or self.event == "records":
+            batches = counted(self.written["batches"], "batch", "batches")
+            written = f"{counted(self.written['records'], 'record')} in {batches}"
         text = ": ".join(filter(None, (subject, self.about, partitions, written)))
         return f"{text}, added by the broker" if self.implicit and self.event == "produce" else text
 
@@ -124,8 +120,8 @@ class Event:
         self.errors.update(other.errors)
         self.groups = tuple(dict.fromkeys((*self.groups, *other.groups)))
         self.implicit = self.implicit or other.implicit
-        for name, written in other.partitions.items():
-            self.partitions.setdefault(name, Written()).update(written)
+        self.partitions |= other.partitions
+        self.written.update(other.written)
 
 
 @dataclass(slots=True)
@@ -145,8 +141,9 @@ class Transaction:
     decided: float | None = None
     ended: float | None = None
     result: str = OPEN
-    written: dict[str, Written] = field(default_factory=dict)
-    """Counts by partition."""
+    partitions: set[str] = field(default_factory=set)
+    written: Counter[str] = field(default_factory=Counter)
+    """The batches, records and bytes."""
     groups: dict[str, None] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=Counter)
     clients: dict[str, None] = field(default_factory=dict)
@@ -164,11 +161,6 @@ class Transaction:
     def name(self) -> str:
         """The transactional id, or the producer id if it is not known."""
         return self.transactional_id or f"producer {self.producer_id}"
-
-    @property
-    def partitions(self) -> list[str]:
-        """The partitions."""
-        return sorted(self.written)
 
     @property
     def duration_s(self) -> float | None:
@@ -201,12 +193,3 @@ class Transaction:
             self.decided = decided
             self.ended = ended
             self.ended_by = by
-
-    def write(self, partition: str, counts: Mapping[str, int] = MappingProxyType({})) -> None:
-        """Take a partition, and counts of what was written to it."""
-        self.written.setdefault(partition, Written()).update(counts)
-
-
-def total(partitions: Mapping[str, Written]) -> Written:
-    """Return the counts of all partitions together."""
-    return sum(partitions.values(), Written())

@@ -12,10 +12,10 @@ from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.calls import ReplayedTables, place_row
 from kwire_cli.analysis.transactions.logged import transactions_in_logs
 from kwire_cli.analysis.transactions.logs import LogTransactions
-from kwire_cli.analysis.transactions.model import MOST_EVENTS, MOST_PLACES, NO_PRODUCER, total
+from kwire_cli.analysis.transactions.model import MOST_EVENTS, MOST_PLACES, NO_PRODUCER
 from kwire_cli.analysis.transactions.tables import EVENTS, TABLES, TRANSACTIONS
 from kwire_cli.analysis.transactions.timeline import transactions_in_traffic
-from kwire_cli.analysis.transactions.traffic import QUERY, events_of
+from kwire_cli.analysis.transactions.traffic import EVENTS_OF, QUERY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -49,7 +49,7 @@ class TransactionReplay:
 
     def call(self, call: Call) -> None:
         """Take one of the calls of QUERY, in the order of their requests."""
-        for event in events_of(call):
+        for event in EVENTS_OF[call.api](call):
             name = event.transactional_id
             producer = event.producer_id
             if name is not None and producer >= 0 and len(self._names) < MOST_EVENTS:
@@ -96,9 +96,8 @@ def _rows(table: str, rows: Iterable[Sequence[Any]]) -> Iterator[tuple[str, list
 
 
 def _of_transaction(transaction: Transaction) -> list[Any]:
-    counts = total(transaction.written)
     return [
-        counts[name] if name in {"batches", "records", "bytes"} else getattr(transaction, name)
+        transaction.written[name] if name in {"batches", "records", "bytes"} else getattr(transaction, name)
         for name, *_ in TRANSACTIONS[1:]
     ]
 

@@ -93,8 +93,8 @@ class _Timeline:
         if event.event == "addPartitions" or event.implicit:
             transaction.added.update(event.partitions)
         if event.is_ok or event.event == "produce":
-            for name, written in event.partitions.items():
-                transaction.write(name, written)
+            transaction.partitions.update(event.partitions)
+            transaction.written.update(event.written)
             transaction.groups.update(dict.fromkeys(event.groups))
 
     def _is_old(self, event: Event) -> bool:
@@ -151,8 +151,7 @@ class _Timeline:
         transaction.keep(event)
         if event.is_ok:
             transaction.marked.update(event.partitions)
-        for name in event.partitions:
-            transaction.write(name)
+        transaction.partitions.update(event.partitions)
         transaction.close(event.result, event.time, event.answered, "coordinator")
         if transaction is self.current:
             self.current = None
@@ -163,6 +162,6 @@ def _waits_for(transaction: Transaction, event: Event) -> bool:
     if transaction.marked & event.partitions.keys():
         return False
     return transaction.ended_by == "coordinator" or any(
-        name in transaction.written or (transaction.groups and name.startswith(CONSUMER_OFFSETS))
+        name in transaction.partitions or (transaction.groups and name.startswith(CONSUMER_OFFSETS))
         for name in event.partitions
     )

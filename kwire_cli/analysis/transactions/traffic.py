@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import parts
 from kwire_cli.analysis.calls import ASKED, calls_query
-from kwire_cli.analysis.transactions.model import ABORTED, COMMITTED, NO_PRODUCER, Event, Written
+from kwire_cli.analysis.transactions.model import ABORTED, COMMITTED, NO_PRODUCER, Event
 from kwire_cli.errors import few
 from kwire_cli.spec.catalog import catalog
 
@@ -28,11 +28,6 @@ IMPLICIT_PRODUCE = 12
 """The first version of Produce whose partitions a broker adds to the transaction by itself (KIP-890)."""
 IMPLICIT_OFFSETS = 5
 """The first version of TxnOffsetCommit whose group a broker adds to the transaction by itself (KIP-890)."""
-
-
-def events_of(call: Call) -> Iterator[Event]:
-    """Yield the events of transactions in one of the calls of QUERY."""
-    return _READERS[call.api](call)
 
 
 def _init(call: Call) -> Iterator[Event]:
@@ -81,7 +76,7 @@ def _with_results(event: Event, request: Body, results: list[tuple[Body, ...]], 
     if results:
         event.errors = errors
         event.is_ok = bool(added)
-    event.partitions = {name: Written() for name in added or _partitions(request, "topics", "partitions", call)}
+    event.partitions = dict.fromkeys(added or _partitions(request, "topics", "partitions", call))
     return event
 
 
@@ -111,12 +106,12 @@ def _produce(call: Call) -> Iterator[Event]:
     for batch in call.batches:
         event.producer_id = batch["producer_id"]
         event.epoch = batch["producer_epoch"]
-        written = event.partitions.setdefault(f"{batch['topic']}-{batch['partition']}", Written())
-        written.update(batches=1, records=batch["records"], bytes=batch["size"])
+        event.partitions[f"{batch['topic']}-{batch['partition']}"] = None
+        event.written.update(batches=1, records=batch["records"], bytes=batch["size"])
     if not event.partitions:  # a request log, which has only the sizes of records
         for topic, partition in parts(call.request, "topicData", "partitionData"):
-            size = max(partition.get("recordsSizeInBytes") or 0, 0)
-            event.partitions[f"{call.topic(topic)}-{partition.get('index')}"] = Written(batches=1, bytes=size)
+            event.partitions[f"{call.topic(topic)}-{partition.get('index')}"] = None
+            event.written.update(batches=1, bytes=max(partition.get("recordsSizeInBytes") or 0, 0))
     yield event
 
 
@@ -131,7 +126,7 @@ def _markers(call: Call) -> Iterator[Event]:
         event.by_broker = True
         event.is_ok = call.response is not None and not event.errors
         event.result = COMMITTED if marker.get("transactionResult") else ABORTED
-        event.partitions = {name: Written() for name in _partitions(marker, "topics", "partitionIndexes", call)}
+        event.partitions = dict.fromkeys(_partitions(marker, "topics", "partitionIndexes", call))
         yield event
 
 
@@ -170,7 +165,7 @@ def _number(body: Body, field: str) -> int:
     return NO_PRODUCER if number is None else number
 
 
-_READERS: dict[str, Callable[[Call], Iterator[Event]]] = {
+EVENTS_OF: dict[str, Callable[[Call], Iterator[Event]]] = {
     "InitProducerId": _init,
     "AddPartitionsToTxn": _add_partitions,
     "AddOffsetsToTxn": _offsets,
@@ -179,5 +174,6 @@ _READERS: dict[str, Callable[[Call], Iterator[Event]]] = {
     "Produce": _produce,
     "WriteTxnMarkers": _markers,
 }
-QUERY = calls_query(_READERS, "c.api not in ('InitProducerId', 'Produce') or c.transactional_id <> ''", ASKED)
+"""The functions that yield the events in one of the calls of QUERY, by api."""
+QUERY = calls_query(EVENTS_OF, "c.api not in ('InitProducerId', 'Produce') or c.transactional_id <> ''", ASKED)
 """The calls about transactions."""

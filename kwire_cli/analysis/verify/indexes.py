@@ -11,16 +11,14 @@ from array import array
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kwire_cli.analysis.verify.checks import Fault, from_anomalies
-from kwire_cli.source.logs.contents import read_log_file
+from kwire_cli.analysis.verify.checks import Fault
 from kwire_cli.source.logs.model import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.producers import Marker, PartitionTransaction
-    from kwire_cli.source.logs.files import File, Partition
     from kwire_cli.source.logs.indexes import AbortedTransaction, OffsetEntry, TimeEntry
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.stores import Place
@@ -194,46 +192,28 @@ class Segment:
     """A segment's log and its indexes.
 
     Args:
-        part: The partition that it is of.
         log: Its log.
         base: Its first offset, by the name of the log.
         following: The first offset of the next segment; None for the last.
+        contents: Its indexes.
 
     """
 
-    def __init__(self, part: Partition, log: File, base: int, following: int | None) -> None:
-        self.log = log.path
+    def __init__(self, log: Place, base: int, following: int | None, contents: Mapping[Kind, Contents[Any]]) -> None:
+        self.log = log
         self.base = base
         self.is_last = following is None
         self.after = base + _MOST_OFFSETS if following is None else min(following, base + _MOST_OFFSETS)
-        files = {kind: part.at(kind, base) for kind in INDEXES}
-        self.contents: dict[Kind, Contents[Any]] = {
-            kind: read_log_file(file.path) for kind, file in files.items() if file
-        }
         self.batches = GoodBatches()
-        self.is_indexed = any(
-            len(contents.entries) for kind, contents in self.contents.items() if kind is not Kind.TRANSACTION_INDEX
-        )
-        self.aborted = AbortedTransactions(self._entries(Kind.TRANSACTION_INDEX))
+        self._offsets, self._times, aborted = (contents[kind].entries if kind in contents else () for kind in INDEXES)
+        self.is_indexed = len(self._offsets) + len(self._times) > 0
+        self.aborted = AbortedTransactions(aborted)
 
-    def _path(self, kind: Kind) -> Place:
-        return self.log.with_suffix(f".{kind}")
-
-    def _entries(self, kind: Kind) -> Iterable[Any]:
-        return self.contents[kind].entries if kind in self.contents else ()
-
-    def own_faults(self) -> Iterator[Fault]:
-        """Yield the anomalies of the indexes as faults."""
-        for kind, contents in self.contents.items():
-            yield from from_anomalies(self._path(kind), contents.anomalies)
-
-    def last_faults(self, size: int) -> Iterator[Fault]:
+    def faults(self, size: int) -> Iterator[Fault]:
         """Yield the faults of the indexes. The log has been read."""
-        offsets, times, aborted = map(self._path, INDEXES)
-        by_offset = _ascending(self._entries(Kind.INDEX), self.base - 1, -1)
-        by_time = _ascending(self._entries(Kind.TIME_INDEX), -1, self.base)
-        yield from self.batches.check_offsets(str(offsets), by_offset, size)
-        yield from self.batches.check_times(str(times), by_time)
+        offsets, times, aborted = (self.log.with_suffix(f".{kind}") for kind in INDEXES)
+        yield from self.batches.check_offsets(str(offsets), _ascending(self._offsets, self.base - 1, -1), size)
+        yield from self.batches.check_times(str(times), _ascending(self._times, -1, self.base))
         yield from self.aborted.check(aborted, self.log)
 
 
