@@ -12,11 +12,14 @@ that the batch begins or ends. `take` replaces the state by a producer snapshot.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.records.batch import sequence_after
-from kwire_cli.records.kafka_topics import decode_control
 from kwire_cli.spec.catalog import catalog
+from kwire_cli.structs.logs import end_transaction_marker
+from kwire_cli.structs.records.v2 import CONTROL_RECORD_KEY, CONTROL_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -33,6 +36,7 @@ RESTARTED = "PRODUCER_RESTARTED"
 in between may be missing."""
 _SEQUENCES = 1 << 31
 _HALF = 1 << 30
+_KEY = fixed(CONTROL_RECORD_KEY)
 
 
 class SnapshotEntry(NamedTuple):
@@ -342,13 +346,22 @@ def _sequence_problems(head: Head, producer: Producer, *, lost: bool) -> Iterato
             yield Problem("SEQUENCE_GAP", text, ahead)
 
 
+@cache
+def _marker_value() -> Fixed:
+    return fixed(end_transaction_marker(catalog().message("EndTxnMarker")))
+
+
 def read_marker(batch: Batch) -> Marker | None:
-    """Return the transaction marker in a control batch, None for another record and for one that cannot be read."""
+    """Return the transaction marker in a control batch, None for another record and for one that cannot be read.
+
+    A log may have a marker for every few batches, so this is faster than `decode_control`.
+    """
     record = next(batch.records(), None)
-    control = decode_control(catalog(), record.key, record.value) if record else None
-    if record is None or control is None or control.type not in {"COMMIT", "ABORT"}:
+    value = _marker_value()
+    if record is None or len(record.key or b"") < _KEY.size or len(record.value or b"") < value.size:
         return None
-    if control.value is None or control.value.body is None or not control.value.body.complete:
+    kind = CONTROL_TYPES.get(_KEY.unpack(record.key)[1])
+    if kind not in {"COMMIT", "ABORT"}:
         return None
-    epoch = control.value.json_data()["coordinatorEpoch"]
-    return Marker(control.type == "COMMIT", batch.head.producer_epoch, epoch, record.offset, record.timestamp)
+    epoch = value.unpack(record.value)[1]
+    return Marker(kind == "COMMIT", batch.head.producer_epoch, epoch, record.offset, record.timestamp)

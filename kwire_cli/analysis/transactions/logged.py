@@ -8,6 +8,7 @@ producer belong together if their records came before their markers.
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.transactions.logs import REMOVED
@@ -38,8 +39,7 @@ def transactions_in_logs(records: Iterable[Event], pieces: Iterable[Piece]) -> l
         pieces_of.setdefault(piece.events[0].name, []).append(piece)
     for name, of_producer in pieces_of.items():
         timelines[name] = _with_pieces(timelines.get(name, []), of_producer)
-    found = [transaction for timeline in timelines.values() for transaction in timeline]
-    return sorted(found, key=lambda transaction: transaction.order)
+    return sorted(chain.from_iterable(timelines.values()), key=lambda transaction: transaction.order)
 
 
 def _of_records(records: Iterable[Event]) -> list[Transaction]:
@@ -51,7 +51,7 @@ def _of_records(records: Iterable[Event]) -> list[Transaction]:
             current = None
             continue
         if current is None or (record.about == "Ongoing" and current.result != OPEN):
-            current = _begun(record, record.began)
+            current = _begin(record, record.began)
             current.timeout_s = record.timeout
             current.keep(record)
             transactions.append(current)
@@ -64,7 +64,7 @@ def _of_records(records: Iterable[Event]) -> list[Transaction]:
     return transactions
 
 
-def _begun(event: Event, began: float | None) -> Transaction:
+def _begin(event: Event, began: float | None) -> Transaction:
     return Transaction(event.transactional_id, event.producer_id, event.epoch, began, is_in_logs=True)
 
 
@@ -83,7 +83,7 @@ def _with_pieces(timeline: list[Transaction], pieces: Sequence[Piece]) -> list[T
         if transaction is None or piece.partition in transaction.marked:
             transaction = _joined(additional, piece)
         if transaction is None:
-            transaction = _begun(first, began)
+            transaction = _begin(first, began)
             additional.append(transaction)
         if began is not None and additional and transaction is additional[-1]:
             transaction.began = began if transaction.began is None else min(transaction.began, began)

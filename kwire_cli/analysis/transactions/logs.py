@@ -45,7 +45,7 @@ WITH_PARTITIONS = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "Prepar
 
 @dataclass(slots=True)
 class Piece:
-    """The part of a transaction in the log of one partition: the event of its records, and that of its marker."""
+    """The part of a transaction in the log of one partition: an event for its records, and one for its marker."""
 
     partition: str
     records: Event | None
@@ -103,20 +103,20 @@ class PartitionLog:
 
 
 class LogTransactions:
-    """The transactions in logs. `dropped` counts what was too much to keep."""
+    """The transactions in logs. `dropped` counts the parts and records that were too many to keep."""
 
     def __init__(self) -> None:
         self.dropped = 0
         self._logs: dict[tuple[str, str], PartitionLog] = {}
-        """Logs by folder and partition: copies on several brokers are logs of their own."""
+        """Logs by folder and partition: copies on several brokers are separate logs."""
         self._records: dict[tuple[Any, ...], Event] = {}
-        """The records of `__transaction_state`, by what is the same in copies."""
+        """The records of `__transaction_state`. Copies of a record have the same key."""
         self._latest: dict[str | None, Event] = {}
         """The newest record of each transactional id, by its offset."""
         self._kept = 0
 
     def add(self, item: LogItem) -> None:
-        """Take a batch of a log; gaps and batches with a wrong checksum say nothing."""
+        """Take a batch of a log. Ignore gaps and batches with a wrong checksum."""
         batch = item.item
         if not isinstance(batch, Batch) or not batch.crc_valid:
             return
@@ -174,14 +174,16 @@ class LogTransactions:
         """The parts of transactions in all logs, with the transactional ids of their producers."""
         names = {own.producer_id: own.transactional_id for own in (*self._records.values(), *self._latest.values())}
         names.pop(NO_PRODUCER, None)
-        found = [(log, piece) for log in self._logs.values() for piece in log.pieces()]
-        for _, piece in found:
-            for event in piece.events:
-                event.transactional_id = names.get(event.producer_id)
+        found: list[tuple[PartitionLog, Piece]] = []
+        for log in self._logs.values():
+            for piece in log.pieces():
+                for event in piece.events:
+                    event.transactional_id = names.get(event.producer_id)
+                found.append((log, piece))
         return found
 
     def pieces(self) -> list[Piece]:
-        """Return the parts of transactions, those of copies once. Nothing can be added afterwards."""
+        """Return the parts of transactions, each once if there are copies. Nothing can be added afterwards."""
         once: dict[tuple[str, int, int], Piece] = {}
         for _, piece in self._pieces:
             key = piece.partition, piece.producer_id, piece.at

@@ -16,8 +16,11 @@ from kwire_cli.errors import counted, few
 if TYPE_CHECKING:
     from kwire_cli.analysis.call import Evidence
 
-COMMITTED, ABORTED, OPEN, UNKNOWN = "committed", "aborted", "open", "unknown"
-"""Results of transactions. It is unknown where the coordinator's side is not in the input."""
+COMMITTED = "committed"
+ABORTED = "aborted"
+OPEN = "open"
+UNKNOWN = "unknown"
+"""The result of an open transaction if the input does not have the coordinator's side."""
 MOST_EVENTS = 1 << 16
 """Events, and parts of transactions in logs, that are kept: some 40 MB of them. Others are counted."""
 MOST_PLACES = 4
@@ -40,7 +43,7 @@ What = Literal[
 """Kinds of events.
 
 `verifyPartitions` is a broker that asks the coordinator whether a partition is in a transaction (KIP-890). `state` is
-a record of `__transaction_state`; `records` and `marker` are those of a partition's log.
+a record of `__transaction_state`; `records` and `marker` are the batches and the marker in a partition's log.
 """
 REPEATED = frozenset({"addPartitions", "verifyPartitions", "produce", "commitOffsets", "addOffsets"})
 """Events that count as one if they follow each other."""
@@ -53,9 +56,9 @@ class Event:
     `time` is when the first request was complete, `answered` when the last response was; both are seconds since 1970.
     `partitions` are those that the event is about, such as `orders-0`, and `written` counts the batches, records and
     bytes that were written to them. `about` is what else the event is about: the
-    state in a record of the coordinator, whose transaction `began` at a time. `implicit` says that a broker adds the
-    partitions of a Produce or the group of a TxnOffsetCommit to the transaction by itself (KIP-890). `is_ok` says that
-    there was a response without an error for a part of the request at least. `by_broker` says that a broker sent the
+    state in a record of the coordinator, whose transaction `began` at a time. `implicit` is true if a broker adds the
+    partitions of a Produce or the group of a TxnOffsetCommit to the transaction by itself (KIP-890). `is_ok` is true if
+    there was a response without an error for a part of the request at least. `by_broker` is true if a broker sent the
     request.
     """
 

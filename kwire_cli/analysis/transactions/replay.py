@@ -81,7 +81,7 @@ class TransactionReplay:
         events.sort(key=_order)
         transactions = transactions_in_traffic(self._events) + transactions_in_logs(records, pieces)
         yield from _rows("transactions", map(_of_transaction, transactions))
-        yield from _rows("transaction_events", ([getattr(event, name) for name, *_ in EVENTS[1:]] for event in events))
+        yield from _rows("transaction_events", map(_of_event, events))
         yield from _rows("open_in_logs", self._logs.open())
 
 
@@ -93,6 +93,10 @@ def _rows(table: str, rows: Iterable[Sequence[Any]]) -> Iterator[tuple[str, list
     for ordinal, row in enumerate(rows):
         columns = zip(TABLES[table][1:], row, strict=True)
         yield table, [ordinal, *(_cell(name, kind, value, ordinal) for (name, kind, _), value in columns)]
+
+
+def _of_event(event: Event) -> list[Any]:
+    return [getattr(event, name) for name, *_ in EVENTS[1:]]
 
 
 def _of_transaction(transaction: Transaction) -> list[Any]:
@@ -118,7 +122,7 @@ def _cell(name: str, kind: Any, value: Any, ordinal: int) -> Any:
 
 
 def _order(event: Event) -> tuple[float, int]:
-    """Return the order of an event: by time, and those without a time by their places."""
+    """Return the order of an event: by time, and by place if it has no time."""
     if event.time is None:
         return -1.0, event.place.frame or event.place.line or event.place.offset or 0
     return event.time, event.place.offset or 0

@@ -27,7 +27,9 @@ def transactions_in_traffic(events: Iterable[Event]) -> list[Transaction]:
     timelines: dict[str, _Timeline] = {}
     for event in events:
         timelines.setdefault(event.name, _Timeline()).take(event)
-    found = [transaction for timeline in timelines.values() for transaction in timeline.finished()]
+    found: list[Transaction] = []
+    for timeline in timelines.values():
+        found += timeline.finished()
     return sorted(found, key=lambda transaction: transaction.order)
 
 
@@ -98,7 +100,7 @@ class _Timeline:
             transaction.groups.update(dict.fromkeys(event.groups))
 
     def _is_old(self, event: Event) -> bool:
-        """Return whether an event is of an older epoch, and so of an instance that was fenced."""
+        """Return whether an event has an older epoch, and so comes from an instance that was fenced."""
         producer, epoch = self.newest
         if event.epoch == NO_PRODUCER or event.producer_id != producer:
             return False
@@ -145,7 +147,7 @@ class _Timeline:
         self.current = None
 
     def _markers(self, event: Event) -> None:
-        # The epoch does not tell which one is meant: since KIP-890 a marker has the next epoch.
+        # The epoch does not identify the transaction: since KIP-890 a marker has the next epoch.
         ended = (own for own in self.transactions[-MOST_UNMARKED:] if own.result == event.result)
         transaction = next((own for own in ended if _waits_for(own, event)), self.current) or self._begin(event, None)
         transaction.keep(event)

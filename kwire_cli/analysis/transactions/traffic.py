@@ -65,7 +65,7 @@ def _add_partitions(call: Call) -> Iterator[Event]:
 
 
 def _with_results(event: Event, request: Body, results: list[tuple[Body, ...]], call: Call) -> Event:
-    """Give an event its partitions: those that were added, or all of them if no part of the response says so."""
+    """Give an event its partitions: the added ones, or all of them if the response has no part for any partition."""
     errors: Counter[str] = Counter()
     added = []
     for topic, result in results:
@@ -155,7 +155,7 @@ def _event(call: Call, what: What, body: Body) -> Event:
 
 
 def _error(body: Body, field: str) -> str:
-    """Return the name of an error code in a part of a body; "" for none."""
+    """Return the name of an error code in a part of a body, "" without an error."""
     code = body.get(field)
     return str(catalog().error_name(code) or code) if code else ""
 

@@ -100,7 +100,7 @@ class Transactions(TableFold):
         return [row["transactional_id"] for row in self.rows("ids")]
 
     def answer(self, ids: Collection[str] = (), *, only_open: bool = False) -> Answer:
-        """Return the transactions: those of transactional ids, and those that are open at the end of the input.
+        """Return the transactions: of some transactional ids, or only those that are open at the end of the input.
 
         Nothing can be added afterwards.
         """
@@ -115,7 +115,7 @@ def transaction_blocks(
 ) -> list[Block]:
     """Return the facts and tables of transactions: `rows` gives the rows of a query in `questions/transactions`.
 
-    `is_chosen` says that only some transactions are wanted. `cuts` limits the events that people see.
+    `is_chosen` is true if only some transactions are wanted. `cuts` limits the events that people see.
     """
     transactions, held = rows("transactions"), rows("held_back")
     facts = rows("facts")[0]
