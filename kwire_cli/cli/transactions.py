@@ -1,4 +1,4 @@
-"""`kwire transactions`: a timeline of each transactional id in captures, request logs and log directories."""
+"""`kwire transactions`: a timeline of each transactional id in traffic or in log directories."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Options(OfTransactions, Open, LadderReport, Asking):
 def command(environment: Environment, options: Options) -> Exit:
     """Show transactions: begin, partitions, offsets, end, errors.
 
-    INPUT is captures, brokers' request logs and log directories, counted together, or - for standard input.
-    Partitions' logs and __transaction_state are joined with traffic by producer id.
+    INPUT is captures, brokers' request logs or log directories, several of one kind counted together, or - for
+    standard input.
     """
     if options.draws(environment):
         refuse(options, ("open",), "chooses rows, and a ladder has calls; --transactional-id chooses calls")

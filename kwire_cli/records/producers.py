@@ -67,30 +67,38 @@ class Problem(NamedTuple):
 
 
 class Marker(NamedTuple):
-    """A transaction marker: the record of a control batch. The time is milliseconds."""
+    """A transaction marker: the record of a control batch. `epoch` is that of the producer, the time is milliseconds.
+
+    `last_stable_offset` is the first offset of the transactions still open, else the offset after the marker; None if
+    unknown.
+    """
 
     commit: bool
+    epoch: int
     coordinator_epoch: int
     offset: int
     timestamp: int
+    last_stable_offset: int | None = None
 
 
 @dataclass(slots=True)
-class Transaction:
-    """A transaction in one partition, without its marker. Times are milliseconds, -1 if unknown.
+class PartitionTransaction:
+    """A transaction in one partition. Times are milliseconds, -1 if unknown.
 
-    `first_known` is false if the transaction may have begun in offsets that are missing. `since` is the earliest time
-    of a record. `batches`, `records` and `bytes` count the batches that were read.
+    `first_offset` is -1 if the log has only the marker. `first_known` is false if the transaction may have begun in
+    offsets that are missing. `since` is the earliest time of a record. `batches`, `records` and `bytes` count the
+    batches that were read. `marker` is None as long as the transaction is open.
     """
 
     producer_id: int
     epoch: int
-    first_offset: int
+    first_offset: int = -1
     since: int = -1
     batches: int = 0
     records: int = 0
     bytes: int = 0
     first_known: bool = True
+    marker: Marker | None = None
 
     def add(self, batch: Batch) -> None:
         """Count a batch of the transaction."""
@@ -105,30 +113,12 @@ class Transaction:
         self.bytes += batch.size
 
 
-class Ended(NamedTuple):
-    """A marker and the transaction that it ends, None if the log has no batch of the transaction.
-
-    `last_stable_offset` is the first offset of the transactions still open, else the offset after the marker; None if
-    unknown.
-    """
-
-    producer_id: int
-    epoch: int
-    marker: Marker
-    transaction: Transaction | None
-    last_stable_offset: int | None
-
-
 class Appended(NamedTuple):
-    """What a batch changed. `is_unreadable` is true for a control batch of a producer without a readable marker."""
+    """The rules that a batch breaks, and the transaction that it begins or ends."""
 
     problems: Sequence[Problem] = ()
-    began: Transaction | None = None
-    ended: Ended | None = None
-    is_unreadable: bool = False
-
-
-NOTHING = Appended()
+    began: PartitionTransaction | None = None
+    ended: PartitionTransaction | None = None
 
 
 @dataclass(slots=True)
@@ -163,7 +153,7 @@ class ProducerState:
 
     def __init__(self, start: int = 0, *, sequences: bool = True) -> None:
         self.by_id: dict[int, Producer] = {}
-        self.open: dict[int, Transaction] = {}
+        self.open: dict[int, PartitionTransaction] = {}
         self.sequences = sequences
         self.next_offset = start
         self.missing_before = start or -1
@@ -194,7 +184,7 @@ class ProducerState:
             if first >= 0:
                 transaction = before.get(entry.producer_id)
                 if transaction is None or transaction.first_offset != first:
-                    transaction = Transaction(entry.producer_id, entry.epoch, first)
+                    transaction = PartitionTransaction(entry.producer_id, entry.epoch, first)
                 transaction.first_known = True
                 self.open[entry.producer_id] = transaction
         self.next_offset = max(self.next_offset, end_offset)
@@ -209,7 +199,7 @@ class ProducerState:
         if head.last_offset >= self.next_offset:
             self.next_offset = head.last_offset + 1
         if head.producer_id < 0:
-            return NOTHING
+            return Appended()
         return self._control(batch) if head.control else self._data(batch)
 
     def _data(self, batch: Batch) -> Appended:
@@ -234,7 +224,7 @@ class ProducerState:
         began = None
         if head.transactional:
             if transaction is None and len(self.open) < MOST_PRODUCERS:
-                began = transaction = Transaction(
+                began = transaction = PartitionTransaction(
                     head.producer_id,
                     head.producer_epoch,
                     head.base_offset,
@@ -243,17 +233,18 @@ class ProducerState:
                 self.open[head.producer_id] = transaction
             if transaction:
                 transaction.add(batch)
-        return Appended(problems, began) if problems or began else NOTHING
+        return Appended(problems, began)
 
     def _control(self, batch: Batch) -> Appended:
         head = batch.head
         if head.records_count == 0:
             # Compaction emptied the batch, as all of its transaction is gone. How that ended is not known.
             self.missing(head.last_offset + 1)
-            return NOTHING
+            return Appended()
         marker = read_marker(batch)
         if marker is None:
-            return Appended(is_unreadable=True)
+            text = f"a control batch of producer {head.producer_id} without a marker"
+            return Appended([Problem("CONTROL_RECORD", text)])
         producer, _ = self._producer(head)
         problems = []
         if head.producer_epoch < producer.epoch:
@@ -265,7 +256,9 @@ class ProducerState:
                 f"{producer.coordinator_epoch}"
             )
             problems.append(Problem("COORDINATOR_EPOCH", text))
-        transaction = self.open.pop(head.producer_id, None)
+        transaction = self.open.pop(head.producer_id, None) or PartitionTransaction(
+            head.producer_id, head.producer_epoch
+        )
         if head.producer_epoch > producer.epoch:
             producer.epoch = head.producer_epoch
             producer.last_sequence = producer.last_offset = -1
@@ -275,11 +268,11 @@ class ProducerState:
         producer.timestamp = head.max_timestamp
         producer.timestamp_known = True
         producer.seen = head.last_offset
-        stable = None
         if self.complete:
             stable = min((other.first_offset for other in self.open.values()), default=head.last_offset + 1)
-        ended = Ended(head.producer_id, head.producer_epoch, marker, transaction, stable)
-        return Appended(problems, None, ended)
+            marker = marker._replace(last_stable_offset=stable)
+        transaction.marker = marker
+        return Appended(problems, None, transaction)
 
     def _producer(self, head: Head) -> tuple[Producer, bool]:
         """Return the state before a batch, and whether batches of the producer may be missing between."""
@@ -359,7 +352,10 @@ def _marker_value() -> Fixed:
 
 
 def read_marker(batch: Batch) -> Marker | None:
-    """Return the transaction marker in a control batch, None for another record and for one that cannot be read."""
+    """Return the transaction marker in a control batch, None for another record and for one that cannot be read.
+
+    A log may have a marker for every few batches, so this is faster than `decode_control`.
+    """
     record = next(batch.records(), None)
     value = _marker_value()
     if record is None or len(record.key or b"") < _KEY.size or len(record.value or b"") < value.size:
@@ -367,4 +363,5 @@ def read_marker(batch: Batch) -> Marker | None:
     kind = CONTROL_TYPES.get(_KEY.unpack(record.key)[1])
     if kind not in {"COMMIT", "ABORT"}:
         return None
-    return Marker(kind == "COMMIT", value.unpack(record.value)[1], record.offset, record.timestamp)
+    epoch = value.unpack(record.value)[1]
+    return Marker(kind == "COMMIT", batch.head.producer_epoch, epoch, record.offset, record.timestamp)

@@ -126,6 +126,15 @@ def test_aborted_transactions(aborted, committed, severity):
     assert of(init(0), *(body for pair in rounds for body in pair)) == expected
 
 
+def test_transactions_of_traffic_and_logs_are_counted_separately():
+    one, two = (subjects(INCIDENTS / name) for name in ("fenced-producer.pcap", "fenced-producer"))
+    texts = [row["text"] for row in rows([*one, *two]) if row["code"] == "ABORTED_TRANSACTIONS"]
+    assert texts == [
+        "1 of 3 transactions aborted",
+        "1 of 3 transactions aborted: 1 by InitProducerId of a new instance",
+    ]
+
+
 def test_an_open_transaction_at_the_end():
     assert of(init(0), add(1)) == [("info", "OPEN_TRANSACTION", "transactional id t")]
 

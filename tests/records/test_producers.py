@@ -4,7 +4,7 @@ import pytest
 from kit.logs import TIME, batch_at, marker
 
 from kwire_cli.records import producers
-from kwire_cli.records.producers import NOTHING, RESTARTED, ProducerState, SnapshotEntry, read_marker
+from kwire_cli.records.producers import RESTARTED, Appended, ProducerState, SnapshotEntry
 from kwire_cli.records.reading import items, source_of
 
 
@@ -27,18 +27,18 @@ def test_a_transaction_from_its_first_batch_to_its_marker():
     other = data(3, producer=2, transactional=True)
     first, second, third, ended = appended(state, one, two, other, marker(4, producer=1, epoch=0, commit=False))
     assert [found.began.first_offset if found.began else None for found in (first, second, third)] == [0, None, 3]
-    transaction = ended.ended.transaction
+    transaction = ended.ended
     assert (transaction.batches, transaction.records, transaction.since) == (2, 3, TIME)
-    assert (ended.ended.marker.commit, ended.ended.marker.offset) == (False, 4)
-    assert ended.ended.last_stable_offset == 3
+    assert (transaction.marker.commit, transaction.marker.offset) == (False, 4)
+    assert transaction.marker.last_stable_offset == 3
     assert begun(state) == [(2, 0, 3, True)]
 
 
 def test_the_next_batch_of_an_idempotent_producer_changes_nothing_else():
     state = ProducerState()
     [_, second, other] = appended(state, data(0), data(1, sequence=1), batch_at(2))
-    assert second is NOTHING
-    assert other is NOTHING
+    assert second == Appended([])
+    assert other == Appended()
     assert (state.by_id[1].last_sequence, state.next_offset) == (1, 3)
 
 
@@ -82,8 +82,7 @@ def test_an_emptied_marker_says_nothing():
 @pytest.mark.parametrize("control", [(b"\0\0", bytes(6)), (b"\0\0\0\1", b"\0\0"), (b"\0\0\0\x09", bytes(6))])
 def test_control_batches_without_a_marker(control):
     [batch] = items(source_of(batch_at(0, producer=1, epoch=0, control=control)))
-    assert read_marker(batch) is None
-    assert ProducerState().append(batch).is_unreadable
+    assert [problem.code for problem in ProducerState().append(batch).problems] == ["CONTROL_RECORD"]
 
 
 def test_a_snapshot_replaces_what_the_log_says_and_keeps_what_it_counted():

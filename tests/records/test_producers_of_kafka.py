@@ -42,9 +42,9 @@ def state(files):
         if not isinstance(item, Batch) or not item.crc_valid:
             continue
         ended = own.append(item).ended
-        if ended and ended.transaction and not ended.marker.commit:
-            first = ended.transaction.first_offset
-            out.append(("aborted", ended.producer_id, first, item.head.last_offset, ended.last_stable_offset))
+        if ended and ended.first_offset >= 0 and not ended.marker.commit:
+            stable = ended.marker.last_stable_offset
+            out.append(("aborted", ended.producer_id, ended.first_offset, item.head.last_offset, stable))
     for producer_id, it in sorted(own.by_id.items()):
         transaction = own.open.get(producer_id)
         first = transaction.first_offset if transaction else -1

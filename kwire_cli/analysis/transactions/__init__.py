@@ -1,1 +1,1 @@
-"""Transactions in captures, request logs and logs: events, a timeline of each transactional id, and the answer."""
+"""Transactions in traffic and in logs: events, a timeline of each transactional id, and the answer."""

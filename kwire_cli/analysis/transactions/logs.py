@@ -1,31 +1,37 @@
-"""Transactions in logs: the records and markers of partitions, and the records of `__transaction_state`."""
+"""Transactions in logs: the records and markers of partitions, and the records of `__transaction_state`.
+
+`ProducerState` finds the transactions of each partition as its log is read. The part of a transaction in one partition
+is a `Piece`. Copies of a log on several brokers have the same pieces and the same records of the coordinator, which
+count once.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.call import between
+from kwire_cli.analysis.call import Evidence, between, instant
 from kwire_cli.analysis.coordinators import SETTLED, Passed, decode_coordinator, events, partitions_in
 from kwire_cli.analysis.transactions.model import (
     ABORTED,
     COMMITTED,
     MOST_EVENTS,
-    Piece,
-    StateRecord,
-    Written,
+    NO_PRODUCER,
+    Event,
 )
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.producers import ProducerState, Transaction
+from kwire_cli.records.producers import ProducerState
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.kafka import TRANSACTION_STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Sequence
 
-    from kwire_cli.analysis.coordinators import CoordinatorRecord, Event
+    from kwire_cli.analysis.coordinators import CoordinatorRecord, Event as LogRecord
     from kwire_cli.analysis.subjects import LogItem
-    from kwire_cli.records.producers import Ended
+    from kwire_cli.analysis.transactions.model import What
+    from kwire_cli.records.producers import PartitionTransaction
 
 MOST_IDS = 1 << 16
 """Transactional ids that are known at a time."""
@@ -37,16 +43,40 @@ WITH_PARTITIONS = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "Prepar
 """States in which the coordinator knows the partitions of a transaction that has not ended."""
 
 
+@dataclass(slots=True)
+class Piece:
+    """The part of a transaction in the log of one partition: an event for its records, and one for its marker."""
+
+    partition: str
+    records: Event | None
+    marker: Event | None
+
+    @property
+    def events(self) -> list[Event]:
+        """The events, in the order of the log."""
+        return [event for event in (self.records, self.marker) if event]
+
+    @property
+    def at(self) -> int:
+        """The first offset."""
+        return _offset(self.events[0])
+
+    @property
+    def producer_id(self) -> int:
+        """The producer."""
+        return self.events[0].producer_id
+
+
 @dataclass
 class PartitionLog:
     """The transactions in one copy of a partition's log.
 
-    `state` has the open transactions of the part of the log that was read last, and `files` where they begin. `closed`
-    are the others. `end` is the offset after the last batch.
+    `key` is the folder and the partition. `state` has the open transactions of the part of the log that was read last,
+    and `files` where they begin. `closed` are the others. `end` is the offset after the last batch.
     """
 
-    name: str
-    state: ProducerState = field(default_factory=ProducerState)
+    key: tuple[str, str]
+    state: ProducerState
     files: dict[int, str] = field(default_factory=dict)
     closed: list[Piece] = field(default_factory=list)
     end: int = 0
@@ -54,7 +84,7 @@ class PartitionLog:
 
     def open(self) -> list[Piece]:
         """Return the open transactions."""
-        return [_piece(transaction, self.files[producer]) for producer, transaction in self.state.open.items()]
+        return [_piece(self.key[1], part, self.files[producer]) for producer, part in self.state.open.items()]
 
     def pieces(self) -> list[Piece]:
         """Return the parts of transactions in the order of the log, joined where a log came in several parts."""
@@ -62,29 +92,31 @@ class PartitionLog:
         running: dict[int, Piece] = {}
         for piece in sorted([*self.closed, *self.open()], key=lambda piece: piece.at):
             before = running.get(piece.producer_id)
-            if before is None or before.result:
-                running[piece.producer_id] = replace(piece, written=Written(piece.written))
-                joined.append(running[piece.producer_id])
+            if before and before.records and not before.marker:
+                if piece.records:
+                    before.records.extend(piece.records)
+                before.marker = piece.marker
             else:
-                before.extend(piece)
+                running[piece.producer_id] = piece
+                joined.append(piece)
         return joined
 
 
 class LogTransactions:
-    """The transactions in logs. `dropped` counts what was too much to keep."""
+    """The transactions in logs. `dropped` counts the parts and records that were too many to keep."""
 
     def __init__(self) -> None:
-        self.partitions: dict[tuple[str, str], PartitionLog] = {}
-        """Logs by folder and partition: copies on several brokers are logs of their own."""
-        self.records: dict[StateRecord, StateRecord] = {}
-        """The records of `__transaction_state`, by the record without its file: copies on several brokers are one."""
-        self.latest: dict[str, StateRecord] = {}
-        """The newest record of each transactional id, by its offset."""
         self.dropped = 0
+        self._logs: dict[tuple[str, str], PartitionLog] = {}
+        """Logs by folder and partition: copies on several brokers are separate logs."""
+        self._records: dict[tuple[Any, ...], Event] = {}
+        """The records of `__transaction_state`. Copies of a record have the same key."""
+        self._latest: dict[str | None, Event] = {}
+        """The newest record of each transactional id, by its offset."""
         self._kept = 0
 
     def add(self, item: LogItem) -> None:
-        """Take a batch of a log; gaps and batches with a wrong checksum say nothing."""
+        """Take a batch of a log. Ignore gaps and batches with a wrong checksum."""
         batch = item.item
         if not isinstance(batch, Batch) or not batch.crc_valid:
             return
@@ -92,22 +124,21 @@ class LogTransactions:
             self._add_state(item, batch)
             return
         head = batch.head
-        log = self.partitions.get(item.log)
+        log = self._logs.get(item.log)
         if log is None:
-            log = self.partitions[item.log] = PartitionLog(item.name, ProducerState(head.base_offset))
+            log = self._logs[item.log] = PartitionLog(item.log, ProducerState(head.base_offset))
         if head.base_offset < log.state.next_offset:  # an earlier part of the log, or another one
             for piece in log.open():
                 self._close(log, piece)
             log.state = ProducerState(head.base_offset)
-        _, began, ended, _ = log.state.append(batch)
+        _, began, ended = log.state.append(batch)
         log.end = max(log.end, log.state.next_offset)
         time = _seconds(head.max_timestamp)
         log.until = max(log.until or 0.0, time) if time is not None else log.until
         if began:
             log.files[head.producer_id] = item.file
         if ended:
-            transaction = ended.transaction or Transaction(head.producer_id, head.producer_epoch, -1)
-            self._close(log, _piece(transaction, log.files.pop(head.producer_id, item.file), ended))
+            self._close(log, _piece(item.name, ended, log.files.pop(head.producer_id, item.file)))
 
     def _close(self, log: PartitionLog, piece: Piece) -> None:
         """Keep a piece, unless there are too many."""
@@ -124,58 +155,69 @@ class LogTransactions:
             decoded = decode_coordinator(catalog(), TRANSACTION_STATE, event.key, event.value)
             if decoded is None:
                 continue
-            record = _state_record(item.file, event, decoded)
-            if len(self.records) < MOST_EVENTS:
-                self.records.setdefault(record._replace(file=""), record)
+            record = _state(item.file, event, decoded)
+            if len(self._records) < MOST_EVENTS:
+                key = event.offset, record.time, record.name, record.producer_id, record.epoch, record.about
+                self._records.setdefault(key, record)
             else:
                 self.dropped += 1
-            before = self.latest.get(record.transactional_id)
-            if (before is None and len(self.latest) < MOST_IDS) or (before and before.offset <= record.offset):
-                self.latest[record.transactional_id] = record
+            before = self._latest.get(record.transactional_id)
+            if (before is None and len(self._latest) < MOST_IDS) or (before and _offset(before) <= event.offset):
+                self._latest[record.transactional_id] = record
 
-    def pieces(self) -> dict[int, list[tuple[str, Piece]]]:
-        """Return the parts of transactions by producer id, with their partition; those of copies once."""
-        whole: dict[tuple[str, int, int], Piece] = {}
-        for log in self.partitions.values():
+    def records(self) -> list[Event]:
+        """Return the records of `__transaction_state` in the order of their offsets."""
+        return sorted(self._records.values(), key=lambda record: (_offset(record), record.place.file or ""))
+
+    @cached_property
+    def _pieces(self) -> list[tuple[PartitionLog, Piece]]:
+        """The parts of transactions in all logs, with the transactional ids of their producers."""
+        names = {own.producer_id: own.transactional_id for own in (*self._records.values(), *self._latest.values())}
+        names.pop(NO_PRODUCER, None)
+        found: list[tuple[PartitionLog, Piece]] = []
+        for log in self._logs.values():
             for piece in log.pieces():
-                key = log.name, piece.producer_id, piece.at
-                before = whole.get(key)
-                if before is None or (piece.result and not before.result):
-                    whole[key] = piece
-        by_producer: dict[int, list[tuple[str, Piece]]] = {}
-        for (name, producer, _), piece in whole.items():
-            by_producer.setdefault(producer, []).append((name, piece))
-        return by_producer
+                for event in piece.events:
+                    event.transactional_id = names.get(event.producer_id)
+                found.append((log, piece))
+        return found
 
-    def open(self, names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
-        """Yield the rows of `open_in_logs`: the open transactions of all partitions, the first of each one first.
+    def pieces(self) -> list[Piece]:
+        """Return the parts of transactions, each once if there are copies. Nothing can be added afterwards."""
+        once: dict[tuple[str, int, int], Piece] = {}
+        for _, piece in self._pieces:
+            key = piece.partition, piece.producer_id, piece.at
+            before = once.get(key)
+            if before is None or (piece.marker and not before.marker):
+                once[key] = piece
+        return [*once.values()]
 
-        `names` are transactional ids by producer id.
-        """
-        latest = {record.producer_id: record for record in self.latest.values()}
+    def open(self) -> Iterator[Sequence[Any]]:
+        """Yield the rows of `open_in_logs`: the open transactions of all partitions, the first of each one first."""
+        latest = {record.producer_id: record for record in self._latest.values()}
         newest = max((record.time for record in latest.values() if record.time is not None), default=None)
-        for _, log in sorted(self.partitions.items()):
-            for piece in log.pieces():
-                if piece.result or piece.first < 0:
-                    continue
-                record = latest.get(piece.producer_id)
-                yield {
-                    "topic_partition": log.name,
-                    "producer_id": piece.producer_id,
-                    "epoch": piece.epoch,
-                    "transactional_id": names.get(piece.producer_id) or (record and record.transactional_id),
-                    "first_offset": piece.first,
-                    "end_offset": log.end,
-                    "since": piece.begin,
-                    "until": log.until,
-                    "open_s": between(piece.begin, log.until),
-                    "coordinator": record and record.state,
-                    "is_hanging": _is_hanging(record, log, piece, newest),
-                    "place": piece.place,
-                }
+        for log, piece in sorted(self._pieces, key=lambda pair: pair[0].key):
+            records = piece.records
+            if piece.marker or records is None:
+                continue
+            record = latest.get(records.producer_id)
+            yield (
+                piece.partition,
+                records.producer_id,
+                records.epoch,
+                records.transactional_id,
+                records.place.offset,
+                log.end,
+                records.time,
+                log.until,
+                between(records.time, log.until),
+                record and record.about,
+                _is_hanging(record, log, records, newest),
+                records.place,
+            )
 
 
-def _is_hanging(record: StateRecord | None, log: PartitionLog, piece: Piece, newest: float | None) -> bool | None:
+def _is_hanging(record: Event | None, log: PartitionLog, records: Event, newest: float | None) -> bool | None:
     """Return whether the coordinator does not know of an open transaction in a log; None if that is not clear.
 
     `newest` is the time of the newest record of the coordinator. Files of a running broker are copied one after the
@@ -184,47 +226,58 @@ def _is_hanging(record: StateRecord | None, log: PartitionLog, piece: Piece, new
     """
     if record is None:
         return None
-    if record.state in WITH_PARTITIONS and log.name in record.partitions:
+    if record.about in WITH_PARTITIONS and log.key[1] in record.partitions:
         return False
-    if piece.begin is not None and (newest is None or newest < piece.begin + COORDINATOR_DELAY):
+    if records.time is not None and (newest is None or newest < records.time + COORDINATOR_DELAY):
         return None
     if record.time is not None and log.until is not None and 0 < record.time - log.until < SETTLED:
         return None
     return True
 
 
-def _piece(transaction: Transaction, file: str, ended: Ended | None = None) -> Piece:
-    written = Written(batches=transaction.batches, records=transaction.records, bytes=transaction.bytes)
-    began = _seconds(transaction.since)
-    piece = Piece(transaction.producer_id, transaction.epoch, file, transaction.first_offset, began, written)
-    if ended:
-        piece.result = COMMITTED if ended.marker.commit else ABORTED
-        piece.marker = ended.marker.offset
-        piece.marker_epoch = ended.epoch
-        piece.marked = _seconds(ended.marker.timestamp)
+def _piece(partition: str, part: PartitionTransaction, file: str) -> Piece:
+    """Return a part of a transaction that begins in a file."""
+    piece = Piece(partition, None, None)
+    if part.first_offset >= 0:
+        piece.records = _event("records", part, part.epoch, part.since, file, part.first_offset)
+        piece.records.partitions = {partition: None}
+        piece.records.written.update(batches=part.batches, records=part.records, bytes=part.bytes)
+        piece.records.count = part.batches
+    if part.marker:
+        marker = part.marker
+        piece.marker = _event("marker", part, marker.epoch, marker.timestamp, file, marker.offset)
+        piece.marker.partitions = {partition: None}
+        piece.marker.result = COMMITTED if marker.commit else ABORTED
     return piece
+
+
+def _event(what: What, part: PartitionTransaction, epoch: int, milliseconds: int, file: str, offset: int) -> Event:
+    time = _seconds(milliseconds)
+    place = Evidence(what, instant(time), file=file, offset=offset)
+    return Event(what, time, None, None, part.producer_id, epoch, place)
+
+
+def _state(file: str, event: LogRecord, record: CoordinatorRecord) -> Event:
+    """Return a record of `__transaction_state` as an event. Without a value the transactional id is removed."""
+    value = record.value
+    state = record.status if value else REMOVED
+    time = _seconds(event.timestamp)
+    place = Evidence(f"{state} record", instant(time), file=file, offset=event.offset)
+    producer = int(value.get("producerId", NO_PRODUCER))
+    found = Event("state", time, None, record.name, producer, int(value.get("producerEpoch", -1)), place, about=state)
+    found.partitions = dict.fromkeys(partitions_in(value))
+    found.began = _seconds(value.get("transactionStartTimestampMs", -1))
+    found.timeout = _seconds(value.get("transactionTimeoutMs", -1))
+    if state.endswith("Commit"):
+        found.result = COMMITTED
+    elif state.endswith("Abort"):
+        found.result = ABORTED
+    return found
 
 
 def _seconds(time: int) -> float | None:
     return time / 1000 if time >= 0 else None
 
 
-def _state_record(file: str, event: Event, record: CoordinatorRecord) -> StateRecord:
-    time = _seconds(event.timestamp)
-    value = record.value
-    if not value:
-        return StateRecord(event.offset, time, record.name, -1, -1, REMOVED, (), None, None, file)
-    start = value.get("transactionStartTimestampMs")
-    timeout = value.get("transactionTimeoutMs")
-    return StateRecord(
-        event.offset,
-        time,
-        record.name,
-        int(value["producerId"]),
-        int(value["producerEpoch"]),
-        record.status,
-        tuple(partitions_in(value)),
-        _seconds(start) if isinstance(start, int) else None,
-        _seconds(timeout) if isinstance(timeout, int) else None,
-        file,
-    )
+def _offset(event: Event) -> int:
+    return event.place.offset or 0

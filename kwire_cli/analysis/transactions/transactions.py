@@ -10,9 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.calls import TableFold
+from kwire_cli.analysis.subjects import LOGS
 from kwire_cli.analysis.transactions.model import OPEN
 from kwire_cli.analysis.transactions.replay import REPLAYED
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
+from kwire_cli.errors import InputError
 from kwire_cli.questions.traffic import queries_in, rows_of
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.answer import Block
     from kwire_cli.message.redaction import Redaction
+    from kwire_cli.source.reading import Opened
 
 TRANSACTIONS = (
     Column("transactionalId", title="transactional id", absent="(not known)"),
@@ -71,13 +74,25 @@ HELD_BACK = (
 )
 
 
+APART = "traffic and logs may show the same transactions: ask about each in a run of its own"
+"""The error for inputs of both kinds."""
+
+
 class Transactions(TableFold):
-    """The transactions in captures, request logs and log directories."""
+    """The transactions in captures and request logs, or in log directories."""
 
     needs_batches = True
 
     def __init__(self, redaction: Redaction) -> None:
         super().__init__(redaction, queries_in("transactions"), (REPLAYED,))
+        self._are_logs: set[bool] = set()
+
+    def begin(self, opened: Opened) -> int:
+        """Take all of a large capture at once. Raise InputError if the inputs are traffic and logs."""
+        self._are_logs.add(opened.kind in LOGS)
+        if len(self._are_logs) > 1:
+            raise InputError(APART)
+        return super().begin(opened)
 
     def ids(self) -> list[str]:
         """Return all transactional ids, in order. Nothing can be added afterwards."""
@@ -85,7 +100,7 @@ class Transactions(TableFold):
         return [row["transactional_id"] for row in self.rows("ids")]
 
     def answer(self, ids: Collection[str] = (), *, only_open: bool = False) -> Answer:
-        """Return the transactions: those of transactional ids, and those that are open at the end of the input.
+        """Return the transactions: of some transactional ids, or only those that are open at the end of the input.
 
         Nothing can be added afterwards.
         """
@@ -100,7 +115,7 @@ def transaction_blocks(
 ) -> list[Block]:
     """Return the facts and tables of transactions: `rows` gives the rows of a query in `questions/transactions`.
 
-    `is_chosen` says that only some transactions are wanted. `cuts` limits the events that people see.
+    `is_chosen` is true if only some transactions are wanted. `cuts` limits the events that people see.
     """
     transactions, held = rows("transactions"), rows("held_back")
     facts = rows("facts")[0]

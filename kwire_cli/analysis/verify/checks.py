@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import items
+from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.reading import Caller
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
 
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.batch import Source
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.producers import Producer, ProducerState
     from kwire_cli.source.logs.contents import LeaderEpoch
     from kwire_cli.source.logs.indexes import ProducerEntry
+    from kwire_cli.source.logs.model import Contents
     from kwire_cli.stores import Place
 
 
@@ -61,6 +63,13 @@ class Checked:
     faults: int = 0
     unused: int = 0
     caller: Caller = field(default_factory=Caller)
+
+    def read(self, file: Place) -> Generator[Fault, None, Contents[Any]]:
+        """Yield the anomalies of a file without batches as faults, and return the contents."""
+        self.files += 1
+        contents = read_log_file(file)
+        yield from from_anomalies(file, contents.anomalies)
+        return contents
 
     def items(self, log: Place, source: Source) -> Iterator[Batch | Gap]:
         """Yield the batches and gaps of a segment. Raise StoppedError if the caller stops the reading."""

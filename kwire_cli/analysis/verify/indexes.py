@@ -11,16 +11,14 @@ from array import array
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kwire_cli.analysis.verify.checks import Fault, from_anomalies
-from kwire_cli.source.logs.contents import read_log_file
+from kwire_cli.analysis.verify.checks import Fault
 from kwire_cli.source.logs.model import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kwire_cli.records.batch import Batch
-    from kwire_cli.records.producers import Ended
-    from kwire_cli.source.logs.files import File, Partition
+    from kwire_cli.records.producers import Marker, PartitionTransaction
     from kwire_cli.source.logs.indexes import AbortedTransaction, OffsetEntry, TimeEntry
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.stores import Place
@@ -132,14 +130,14 @@ class AbortedTransactions:
 
     def __init__(self, entries: Iterable[AbortedTransaction]) -> None:
         self._entries = {entry.last_offset: entry for entry in entries}
-        self._markers: dict[int, tuple[Ended, int]] = {}
+        self._ended: dict[int, tuple[PartitionTransaction, Marker, int]] = {}
         self._missing: list[tuple[int, int]] = []
         self._begun: set[int] = set()
 
-    def marker(self, ended: Ended, batch: Batch) -> None:
-        """Take the batch of an abort marker, and the transaction that the marker ended."""
-        if ended.transaction or batch.head.last_offset in self._entries:
-            self._markers[batch.head.last_offset] = ended, batch.position
+    def end(self, transaction: PartitionTransaction, marker: Marker, batch: Batch) -> None:
+        """Take a transaction that was aborted, and the batch of its marker."""
+        if transaction.first_offset >= 0 or batch.head.last_offset in self._entries:
+            self._ended[batch.head.last_offset] = transaction, marker, batch.position
 
     def add_begin(self, offset: int) -> None:
         """Note that a transaction begins here."""
@@ -153,90 +151,69 @@ class AbortedTransactions:
 
     def check(self, file: Place, log: Place) -> Iterator[Fault]:
         """Yield the faults of both. `file` is where the index would be."""
-        for offset, (ended, position) in self._markers.items():
+        for offset, (transaction, marker, position) in self._ended.items():
             entry = self._entries.get(offset)
+            name = f"the transaction of producer {transaction.producer_id} that was aborted at offset {marker.offset}"
             if entry is None:
-                text = f"{_transaction(ended)} is not in {file.name}"
-                yield Fault("ABORTED_NOT_INDEXED", str(log), position, offset, text)
-            elif entry.producer_id == ended.producer_id:
-                for text in self._differences(entry, ended):
-                    yield Fault("ABORTED_DIFFERS", str(file), entry.at, offset, text)
+                yield Fault("ABORTED_NOT_INDEXED", str(log), position, offset, f"{name} is not in {file.name}")
+            elif entry.producer_id == transaction.producer_id:
+                for text in self._differences(entry, transaction, marker):
+                    yield Fault("ABORTED_DIFFERS", str(file), entry.at, offset, f"{text} for {name}")
         for offset, entry in self._entries.items():
-            if offset not in self._markers:
+            if offset not in self._ended:
                 at = bisect_right(self._missing, (offset, _BEYOND)) - 1
                 if at >= 0 and offset < self._missing[at][1]:
                     continue
                 text = f"no abort marker of producer {entry.producer_id} at offset {offset}"
-            elif (producer := self._markers[offset][0].producer_id) != entry.producer_id:
+            elif (producer := self._ended[offset][0].producer_id) != entry.producer_id:
                 text = f"the abort marker at offset {offset} is for producer {producer}, not {entry.producer_id}"
             else:
                 continue
             yield Fault("ABORTED_NOT_IN_LOG", str(file), entry.at, offset, text)
 
-    def _differences(self, entry: AbortedTransaction, ended: Ended) -> Iterator[str]:
+    def _differences(
+        self, entry: AbortedTransaction, transaction: PartitionTransaction, marker: Marker
+    ) -> Iterator[str]:
         """Yield how an entry differs from the transaction that a marker ended."""
-        transaction = ended.transaction
-        stable = ended.last_stable_offset
-        if transaction is None:
+        first = transaction.first_offset
+        stable = marker.last_stable_offset
+        if first < 0:
             return
-        if transaction.first_known and entry.first_offset != transaction.first_offset:
-            first = transaction.first_offset
-            yield f"firstOffset {entry.first_offset}, and the log has {first} for {_transaction(ended)}"
+        if transaction.first_known and entry.first_offset != first:
+            yield f"firstOffset {entry.first_offset}, and the log has {first}"
         # A follower appends all that it fetched at once, and may count a transaction that began after the marker as
         # open.
         is_later = stable == entry.last_offset + 1 and stable < entry.last_stable_offset in self._begun
         if stable is not None and entry.last_stable_offset != stable and not is_later:
-            yield f"lastStableOffset {entry.last_stable_offset}, and the log has {stable} for {_transaction(ended)}"
-
-
-def _transaction(ended: Ended) -> str:
-    return f"the transaction of producer {ended.producer_id} that was aborted at offset {ended.marker.offset}"
+            yield f"lastStableOffset {entry.last_stable_offset}, and the log has {stable}"
 
 
 class Segment:
     """A segment's log and its indexes.
 
     Args:
-        part: The partition that it is of.
         log: Its log.
         base: Its first offset, by the name of the log.
         following: The first offset of the next segment; None for the last.
+        contents: Its indexes.
 
     """
 
-    def __init__(self, part: Partition, log: File, base: int, following: int | None) -> None:
-        self.log = log.path
+    def __init__(self, log: Place, base: int, following: int | None, contents: Mapping[Kind, Contents[Any]]) -> None:
+        self.log = log
         self.base = base
         self.is_last = following is None
         self.after = base + _MOST_OFFSETS if following is None else min(following, base + _MOST_OFFSETS)
-        files = {kind: part.at(kind, base) for kind in INDEXES}
-        self.contents: dict[Kind, Contents[Any]] = {
-            kind: read_log_file(file.path) for kind, file in files.items() if file
-        }
         self.batches = GoodBatches()
-        self.is_indexed = any(
-            len(contents.entries) for kind, contents in self.contents.items() if kind is not Kind.TRANSACTION_INDEX
-        )
-        self.aborted = AbortedTransactions(self._entries(Kind.TRANSACTION_INDEX))
+        self._offsets, self._times, aborted = (contents[kind].entries if kind in contents else () for kind in INDEXES)
+        self.is_indexed = len(self._offsets) + len(self._times) > 0
+        self.aborted = AbortedTransactions(aborted)
 
-    def _path(self, kind: Kind) -> Place:
-        return self.log.with_suffix(f".{kind}")
-
-    def _entries(self, kind: Kind) -> Iterable[Any]:
-        return self.contents[kind].entries if kind in self.contents else ()
-
-    def own_faults(self) -> Iterator[Fault]:
-        """Yield the anomalies of the indexes as faults."""
-        for kind, contents in self.contents.items():
-            yield from from_anomalies(self._path(kind), contents.anomalies)
-
-    def last_faults(self, size: int) -> Iterator[Fault]:
+    def faults(self, size: int) -> Iterator[Fault]:
         """Yield the faults of the indexes. The log has been read."""
-        offsets, times, aborted = map(self._path, INDEXES)
-        by_offset = _ascending(self._entries(Kind.INDEX), self.base - 1, -1)
-        by_time = _ascending(self._entries(Kind.TIME_INDEX), -1, self.base)
-        yield from self.batches.check_offsets(str(offsets), by_offset, size)
-        yield from self.batches.check_times(str(times), by_time)
+        offsets, times, aborted = (self.log.with_suffix(f".{kind}") for kind in INDEXES)
+        yield from self.batches.check_offsets(str(offsets), _ascending(self._offsets, self.base - 1, -1), size)
+        yield from self.batches.check_times(str(times), _ascending(self._times, -1, self.base))
         yield from self.aborted.check(aborted, self.log)
 
 

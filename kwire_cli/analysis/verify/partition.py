@@ -16,9 +16,9 @@ from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.batch import PADDING, Batch, deep_faults
 from kwire_cli.records.formats import AUTO
 from kwire_cli.records.kafka_topics import OWN_TOPICS
-from kwire_cli.records.producers import NOTHING, RESTARTED, Appended, ProducerState
+from kwire_cli.records.producers import RESTARTED, ProducerState
 from kwire_cli.records.reading import source_of
-from kwire_cli.source.logs.contents import TEXTS, read_log_file
+from kwire_cli.source.logs.contents import TEXTS
 from kwire_cli.source.logs.files import File, Partition, partition
 from kwire_cli.source.logs.model import BATCH_KINDS, FileName, Kind, file_name
 from kwire_cli.spec.catalog import catalog
@@ -56,7 +56,7 @@ def verify_part(
         part = partition(place) if place.is_dir() else _segment_alone(place, name)
         yield from _Verification(part, deep=deep, form=form, checked=checked).faults()
     else:
-        yield from from_anomalies(place, _read(place, checked).anomalies)
+        yield from checked.read(place)
 
 
 def _segment_alone(place: Place, name: FileName) -> Partition:
@@ -74,9 +74,9 @@ def is_text(file: File) -> bool:
     return not file.name.suffix and file.kind in TEXTS
 
 
-def _read(path: Place, checked: Checked) -> Contents[Any]:
-    checked.files += 1
-    return read_log_file(path)
+def _numbered(part: Partition, kind: Kind) -> list[tuple[File, int]]:
+    """Return the files of a kind with the offsets in their names."""
+    return [(file, base) for file in part.of(kind) if (base := file.name.base_offset) is not None]
 
 
 class _Verification:
@@ -85,19 +85,19 @@ class _Verification:
         self.deep = deep
         self.form = form
         self.checked = checked
-        self.logs = [(file, file.name.base_offset) for file in part.of(Kind.LOG) if file.name.base_offset is not None]
-        self.snapshots = [
-            (file, file.name.base_offset)
-            for file in part.of(Kind.PRODUCER_SNAPSHOT)
-            if file.name.base_offset is not None
-        ]
+        self.logs = _numbered(part, Kind.LOG)
+        self.snapshots = _numbered(part, Kind.PRODUCER_SNAPSHOT)
         self.topic = part.name.topic if part.name else None
         self.start = self.logs[0][1] if self.logs else 0
-        self.next_offset = self.start
         self.producers = ProducerState(self.start, sequences=self.topic != CONSUMER_OFFSETS)
         self.epochs = LeaderEpochCheck(part.path, ())
         self.lost = False
         self._hide = Redaction(catalog()).record
+
+    @property
+    def next_offset(self) -> int:
+        """The offset after the last batch."""
+        return self.producers.next_offset
 
     def faults(self) -> Iterator[Fault]:
         """Yield all faults."""
@@ -108,9 +108,9 @@ class _Verification:
             if base not in bases:
                 yield Fault("ORPHANED_FILE", str(file.path), None, base, "there is no log of this segment")
         if self.logs:
-            yield from self._first_snapshots()
+            yield from self._compare_snapshots(self.start)
         for (file, base), following in zip_longest(self.logs, self.logs[1:]):
-            yield from self._segment(Segment(self.part, file, base, following[1] if following else None))
+            yield from self._segment(file, base, following[1] if following else None)
         if self.logs:
             yield from self._compare_snapshots(None)
             yield from self.epochs.end(max(self.next_offset, self.logs[-1][1]))
@@ -122,34 +122,23 @@ class _Verification:
 
     def _texts(self) -> Iterator[Fault]:
         for file in filter(is_text, self.part.files):
-            contents = _read(file.path, self.checked)
-            yield from from_anomalies(file.path, contents.anomalies)
+            contents = yield from self.checked.read(file.path)
             if file.kind is Kind.LEADER_EPOCHS and not contents.anomalies:
                 self.epochs = LeaderEpochCheck(file.path, contents.entries)
-
-    def _first_snapshots(self) -> Iterator[Fault]:
-        """Take the state at the begin of the log; older snapshots cover deleted segments."""
-        while self.snapshots and self.snapshots[0][1] <= self.start:
-            file, end_offset = self.snapshots.pop(0)
-            contents = _read(file.path, self.checked)
-            yield from from_anomalies(file.path, contents.anomalies)
-            if end_offset == self.start and not contents.anomalies:
-                self.producers.take(contents.entries, end_offset)
 
     def _compare_snapshots(self, upto: int | None) -> Iterator[Fault]:
         """Yield the faults of snapshots of offsets up to `upto`, before the batch that begins there.
 
-        `upto` is None at the end of the log.
+        `upto` is None at the end of the log. Snapshots of offsets before the log are of deleted segments.
         """
         while self.snapshots and (upto is None or self.snapshots[0][1] <= upto):
             file, end_offset = self.snapshots.pop(0)
-            contents = _read(file.path, self.checked)
-            yield from from_anomalies(file.path, contents.anomalies)
+            contents = yield from self.checked.read(file.path)
             if upto is None and end_offset > max(self.next_offset, self.logs[-1][1]):
                 text = f"the log ends before offset {self.next_offset}"
                 yield Fault("SNAPSHOT_BEYOND_LOG", str(file.path), None, end_offset, text)
                 continue
-            if contents.anomalies:
+            if contents.anomalies or end_offset < self.start:
                 continue
             if end_offset > self.next_offset:
                 self.producers.missing(end_offset)
@@ -159,20 +148,23 @@ class _Verification:
                 yield Fault("SNAPSHOT_PRODUCER", str(file.path), entry.at if entry else None, end_offset, text)
             if not wrong:
                 self.producers.take(entries, end_offset)
-                self.next_offset = max(self.next_offset, end_offset)
 
-    def _segment(self, segment: Segment) -> Iterator[Fault]:
-        yield from segment.own_faults()
+    def _segment(self, log: File, base: int, following: int | None) -> Iterator[Fault]:
+        contents: dict[Kind, Contents[Any]] = {}
+        for kind in INDEXES:
+            if index := self.part.at(kind, base):
+                contents[kind] = yield from self.checked.read(index.path)
+        segment = Segment(log.path, base, following, contents)
         if segment.base > self.next_offset:
-            self._missing(segment, segment.base)
+            self.producers.missing(segment.base)
+            segment.aborted.missing(self.next_offset, segment.base)
         source = source_of(segment.log, form=self.form, topic=self.topic)
         for item in self.checked.items(segment.log, source):
             yield from self._batch(segment, item) if isinstance(item, Batch) else self._gap(segment, item)
-        self.checked.files += len(segment.contents)
         if self.lost:
             # What the bytes at the end were, and how many offsets they had, is not known.
             segment.aborted.missing(self.next_offset, segment.after)
-        yield from segment.last_faults(source.size)
+        yield from segment.faults(source.size)
 
     def _gap(self, segment: Segment, gap: Gap) -> Iterator[Fault]:
         segment.batches.lose(gap.end)
@@ -188,27 +180,18 @@ class _Verification:
 
     def _batch(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
         head = batch.head
-        base = head.base_offset
-        last = head.last_offset
-        yield from from_anomalies(segment.log, self._notes(batch), base)
-        if not batch.crc_valid or last < base:
+        yield from from_anomalies(segment.log, self._notes(batch), head.base_offset)
+        if not batch.crc_valid or head.last_offset < head.base_offset:
             self.lost = True
             segment.batches.lose(batch.end)
             return
-        yield from self._compare_snapshots(base)
-        if segment.base <= base == self.next_offset and last < segment.after:
-            self.next_offset = last + 1
-            self.lost = False
-        else:
-            yield from self._offsets(segment, batch)
+        yield from self._compare_snapshots(head.base_offset)
+        yield from self._offsets(segment, batch)
+        self.lost = False
         if segment.is_indexed:
             segment.batches.add(batch)
         yield from self.epochs.batch(segment.log, batch)
-        appended = self.producers.append(batch)
-        if appended is not NOTHING:
-            yield from self._of_producer(segment, batch, appended)
-        elif head.control and head.producer_id >= 0:  # compaction emptied the batch of a marker
-            segment.aborted.missing(base, last + 1)
+        yield from self._producers(segment, batch)
 
     def _offsets(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
         log = str(segment.log)
@@ -225,27 +208,20 @@ class _Verification:
                 missing = f"offsets {self.next_offset} to {base - 1} are missing"
                 text = f"{missing}, and a metadata log is not compacted"
                 yield Fault("OFFSET_GAP", log, batch.position, self.next_offset, text)
-            self._missing(segment, base)
-        self.lost = False
-        self.next_offset = max(self.next_offset, last + 1)
+            segment.aborted.missing(self.next_offset, base)
 
-    def _missing(self, segment: Segment, before: int) -> None:
-        self.producers.missing(before)
-        segment.aborted.missing(self.next_offset, before)
-
-    def _of_producer(self, segment: Segment, batch: Batch, appended: Appended) -> Iterator[Fault]:
+    def _producers(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
         head = batch.head
-        log = str(segment.log)
-        for problem in appended.problems:
+        problems, began, ended = self.producers.append(batch)
+        for problem in problems:
             if problem.code != RESTARTED:
-                yield Fault(problem.code, log, batch.position, head.base_offset, problem.text)
-        if appended.is_unreadable:
-            text = f"a control batch of producer {head.producer_id} without a marker"
-            yield Fault("CONTROL_RECORD", log, batch.position, head.base_offset, text)
-        if appended.began:
+                yield Fault(problem.code, str(segment.log), batch.position, head.base_offset, problem.text)
+        if began:
             segment.aborted.add_begin(head.base_offset)
-        if appended.ended and not appended.ended.marker.commit:
-            segment.aborted.marker(appended.ended, batch)
+        if ended and ended.marker and not ended.marker.commit:
+            segment.aborted.end(ended, ended.marker, batch)
+        if head.control and head.producer_id >= 0 and not head.records_count:  # compaction emptied the batch
+            segment.aborted.missing(head.base_offset, head.last_offset + 1)
 
     def _alone(self, file: File) -> Iterator[Fault]:
         """Yield the faults of a file that does not belong to the log.

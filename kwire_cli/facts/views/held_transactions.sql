@@ -10,6 +10,7 @@ holders as (
         t.is_from_beginning and not list_contains(t.added, h.topic_partition) as is_strange
     from held h
     join transactions t on t.result in ('open', 'unknown') and list_contains(t.partitions, h.topic_partition)
+        and not t.is_in_logs
 ),
 chosen as (
     select *, row_number() over (partition by topic_partition, last_stable_offset order by is_strange desc, ordinal) as nth

@@ -1,4 +1,4 @@
--- One row for each producer with transactions that were aborted.
+-- One row for each producer with transactions that were aborted, in traffic or in logs.
 with judged as (
     select
         *,
@@ -14,9 +14,14 @@ with judged as (
     from transactions
 ),
 ways as (
-    select name, list(number || ' ' || way order by first) as ways
-    from (select name, way, count(*) as number, min(ordinal) as first from judged where way is not null group by all)
-    group by name
+    select name, is_in_logs, list(number || ' ' || way order by first) as ways
+    from (
+        select name, is_in_logs, way, count(*) as number, min(ordinal) as first
+        from judged
+        where way is not null
+        group by all
+    )
+    group by name, is_in_logs
 )
 select
     case when any_value(j.transactional_id) is null then j.name else 'transactional id ' || j.name end as subject,
@@ -28,6 +33,6 @@ select
     aborted as weight,
     flatten(list(j.places[1:2] order by j.ordinal) filter (where j.is_aborted)) as evidence
 from judged j
-left join ways w using (name)
-group by j.name
+left join ways w using (name, is_in_logs)
+group by j.name, j.is_in_logs
 having aborted > 0

@@ -32,7 +32,7 @@ longest as (
 before as (
     select l.transactional_id, arg_max(t, t.ordinal) as previous
     from longest l
-    join transactions t on t.transactional_id = l.transactional_id and t.decided <= l.first
+    join transactions t on t.transactional_id = l.transactional_id and t.decided <= l.first and not t.is_in_logs
     group by l.transactional_id
 )
 select

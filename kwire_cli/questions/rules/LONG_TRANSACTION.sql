@@ -1,4 +1,4 @@
--- One row for each producer with transactions that took long, and for each partition whose readers of committed records
+-- One row for each producer with transactions that took long, in traffic or in logs, and for each partition whose readers of committed records
 -- a transaction holds back that has not ended yet.
 with long as (
     select *
@@ -24,7 +24,7 @@ select
     max(duration_s) as weight,
     flatten(list(places[1:2])) as evidence
 from long
-group by name
+group by name, is_in_logs
 union all by name
 select
     'partition ' || topic_partition as subject,

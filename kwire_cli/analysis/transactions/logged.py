@@ -1,0 +1,142 @@
+"""Transactions put together from the coordinator's records and the logs of partitions.
+
+The records of a transactional id show when its transactions began and were decided. A part of a transaction in the log
+of a partition belongs to the one that was decided before its marker. Without the coordinator's records, parts of a
+producer belong together if their records came before their markers.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.transactions.logs import REMOVED
+from kwire_cli.analysis.transactions.model import NO_PRODUCER, OPEN, Transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kwire_cli.analysis.transactions.logs import Piece
+    from kwire_cli.analysis.transactions.model import Event
+
+SLACK = 0.002
+"""Seconds by which times of two logs differ though they mean the same: records have milliseconds."""
+MOST_LOOKED_AT = 64
+"""Transactions of a producer that are examined for the one that a part belongs to."""
+
+
+def transactions_in_logs(records: Iterable[Event], pieces: Iterable[Piece]) -> list[Transaction]:
+    """Return the transactions by the time of their begin. `records` are in the order of their offsets."""
+    timelines: dict[str, list[Transaction]] = {}
+    records_of: dict[str, list[Event]] = {}
+    for record in records:
+        records_of.setdefault(record.name, []).append(record)
+    for name, own in records_of.items():
+        timelines[name] = sorted(_of_records(own), key=lambda transaction: transaction.order)
+    pieces_of: dict[str, list[Piece]] = {}
+    for piece in pieces:
+        pieces_of.setdefault(piece.events[0].name, []).append(piece)
+    for name, of_producer in pieces_of.items():
+        timelines[name] = _with_pieces(timelines.get(name, []), of_producer)
+    return sorted(chain.from_iterable(timelines.values()), key=lambda transaction: transaction.order)
+
+
+def _of_records(records: Iterable[Event]) -> list[Transaction]:
+    """Return the transactions of one transactional id from its records in the order of the log."""
+    transactions: list[Transaction] = []
+    current: Transaction | None = None
+    for record in records:
+        if record.about in {"Empty", "Dead", REMOVED}:
+            current = None
+            continue
+        if current is None or (record.about == "Ongoing" and current.result != OPEN):
+            current = _begin(record, record.began)
+            current.timeout_s = record.timeout
+            current.keep(record)
+            transactions.append(current)
+        current.partitions.update(record.partitions)
+        current.added.update(record.partitions)
+        if record.result != OPEN:
+            current.close(record.result, record.time, record.time)
+        if record.about.startswith("Complete"):
+            current = None
+    return transactions
+
+
+def _begin(event: Event, began: float | None) -> Transaction:
+    return Transaction(event.transactional_id, event.producer_id, event.epoch, began, is_in_logs=True)
+
+
+def _with_pieces(timeline: list[Transaction], pieces: Sequence[Piece]) -> list[Transaction]:
+    """Return the transactions of a producer with what the logs of partitions have of them."""
+    additional: list[Transaction] = []
+    counted: set[tuple[int, str]] = set()
+    """Transactions with their partitions: copies of a log may begin at different offsets."""
+    begins: list[float] = []
+    for own in timeline:
+        begins.append(max(begins[-1] if begins else float("-inf"), float("-inf") if own.began is None else own.began))
+    for piece in sorted(pieces, key=_by_end):
+        first = piece.events[0]
+        began = piece.records.time if piece.records else None
+        transaction = _of_timeline(timeline, begins, piece)
+        if transaction is None or piece.partition in transaction.marked:
+            transaction = _joined(additional, piece)
+        if transaction is None:
+            transaction = _begin(first, began)
+            additional.append(transaction)
+        if began is not None and additional and transaction is additional[-1]:
+            transaction.began = began if transaction.began is None else min(transaction.began, began)
+        transaction.partitions.add(piece.partition)
+        if piece.records and (id(transaction), piece.partition) not in counted:
+            counted.add((id(transaction), piece.partition))
+            transaction.written.update(piece.records.written)
+        transaction.keep(piece.marker or first)
+        if piece.marker:
+            transaction.marked.add(piece.partition)
+            transaction.close(piece.marker.result, piece.marker.time, piece.marker.time)
+    return [*timeline, *additional]
+
+
+def _by_end(piece: Piece) -> tuple[float, float, str, int]:
+    end, began = (_instant(event) for event in (piece.marker, piece.records))
+    return end if piece.marker else float("inf"), began, piece.partition, piece.at
+
+
+def _instant(event: Event | None) -> float:
+    return -1.0 if event is None or event.time is None else event.time
+
+
+def _of_timeline(timeline: Sequence[Transaction], begins: Sequence[float], piece: Piece) -> Transaction | None:
+    """Return the transaction of the coordinator's records that a part belongs to, None if there is no such transaction.
+
+    It is the last one of the epoch that had begun by the time of the marker, and was decided by then. A part without a
+    marker belongs to the open transaction. `begins` has the begins of transactions, none earlier than those before.
+    """
+    began = piece.records.time if piece.records else None
+    # The epoch of a marker may be the next one (KIP-890).
+    epoch = piece.records.epoch if piece.records else NO_PRODUCER
+    ended = piece.marker.time if piece.marker else None
+    stop = len(timeline) if ended is None else bisect_right(begins, ended + SLACK)
+    for own in reversed(timeline[max(stop - MOST_LOOKED_AT, 0) : stop]):
+        if NO_PRODUCER not in {own.epoch, epoch} and own.epoch != epoch:
+            continue
+        if ended is None:
+            is_later = own.decided is not None and began is not None and own.decided > began + SLACK
+            return own if own.result == OPEN or is_later else None
+        if own.decided is None or own.decided <= ended + SLACK:
+            # A transaction that ended before another one began is not that one.
+            return own if began is None or own.decided is None or own.decided >= began - SLACK else None
+    return None
+
+
+def _joined(additional: Sequence[Transaction], piece: Piece) -> Transaction | None:
+    """Return the transaction of other partitions that a part belongs to: its records came before their markers."""
+    last = additional[-1] if additional else None
+    result = piece.marker.result if piece.marker else OPEN
+    first = piece.events[0]
+    if last is None or last.epoch != first.epoch or last.result != result or piece.partition in last.partitions:
+        return None
+    if last.decided is not None and piece.records and first.time is not None and first.time > last.decided + SLACK:
+        return None
+    return last
