@@ -37,7 +37,7 @@ REPORTS = [
     ("dump", "--verify", "DAMAGED"),
     ("explain", "message", *METADATA),
     ("groups", "samples/captures/kafka-python-4.4.0.pcapng"),
-    ("lint", "samples/definitions/leases.json"),
+    ("lint", "samples/json/heartbeat-v4.json"),
     ("overhead", "--batching", CAPTURE),
     ("sequence", "--frames", "1-6", CAPTURE),
     ("spec", "list"),
