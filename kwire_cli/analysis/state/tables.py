@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     Named = tuple[str, Row]
     """A row and the name of its table."""
     Key = tuple[Any, ...]
+    Pair = tuple[Row, Row]
+    """A row, and the same row with its secrets redacted."""
 
 COLUMNS = {
     column.name: column

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.coordinators import Event
     from kwire_cli.analysis.state.model import State
-    from kwire_cli.analysis.state.tables import Row
+    from kwire_cli.analysis.state.tables import Key, Pair, Row
     from kwire_cli.records.batch import Hide
     from kwire_cli.records.codecs import Limits
     from kwire_cli.records.gaps import Gap
@@ -76,6 +76,18 @@ class Folded:
             rows[name].append(row | label)
         return rows
 
+    def by_key(self, hide: Hide | None) -> dict[str, dict[Key, Pair]]:
+        """Return the rows of each table by their keys, each with the row that `hide` leaves of it."""
+        plain = self.rows(hide=None)
+        shown = self.rows(hide=hide) if hide else plain
+        return {
+            listing.name: {
+                listing.key(row): (row, seen)
+                for row, seen in zip(plain[listing.name], shown[listing.name], strict=True)
+            }
+            for listing in LISTINGS[self.topic]
+        }
+
 
 @dataclass(frozen=True)
 class Log:
@@ -111,7 +123,7 @@ class Log:
         """Yield the batches of a file, and the gaps between them."""
         return items(source_of(file.content, topic=self.topic, catalog=self.catalog, limits=self.limits))
 
-    def events(self, passed: Passed, *, first: int | None, last: int | None) -> Iterator[Event]:
+    def events(self, passed: Passed, *, first: int | None = None, last: int | None = None) -> Iterator[Event]:
         """Yield the records of segments with offsets from `first` to `last`, None for no bound."""
         segments = self.segments
         for file, following in zip_longest(segments, segments[1:]):
