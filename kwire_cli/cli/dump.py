@@ -271,7 +271,6 @@ def _readable(topics: Iterator[T], options: Options) -> tuple[list[T], InputErro
 
 def _state(environment: Environment, options: Options) -> int:
     from kwire_cli.analysis.state.answer import state_answer  # most runs show batches
-    from kwire_cli.analysis.state.lag import find_logs
     from kwire_cli.analysis.state.topics import logs_of, read_logs
 
     if not options.state:
@@ -285,9 +284,7 @@ def _state(environment: Environment, options: Options) -> int:
     logs = logs_of(catalog, files, as_topic=options.as_topic, wanted=options.topics, limits=options.limits)
     topics, error = _readable(read_logs(logs, lambda log: log.folded(options.at)), options)
     hide = Redaction(catalog, show_secrets=options.show_secrets).record
-    beside = None
-    if options.at is None:  # the logs are as they are now
-        beside = find_logs(files, topics)
+    beside = files if options.at is None else None  # the logs are as they are now
     emit(environment, state_answer(topics, hide=hide, beside=beside), options)
     for topic, parts in topics:
         last = max((part.passed.last for part in parts if part.passed.last is not None), default=None)
