@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import Evidence, instant, parts
 from kwire_cli.analysis.coordinators import PARTS, Passed, decode_coordinator, events, type_of
-from kwire_cli.analysis.groups.moves import NOTHING, Move, number, offsets_in, partitions, span_of, text
+from kwire_cli.analysis.groups.moves import NOTHING, Move, number, partitions_in, span_of, text, topics_in
 from kwire_cli.analysis.groups.reading import decoded, tasks_in
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.kafka_topics import decode_record
@@ -20,7 +20,7 @@ from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.coordinators import CoordinatorRecord, Event, Part
+    from kwire_cli.analysis.coordinators import CoordinatorRecord, Part
     from kwire_cli.analysis.subjects import LogItem
 
     Body = dict[str, Any]
@@ -42,8 +42,8 @@ def topic_names(item: LogItem) -> Iterator[tuple[str, str]]:
             yield text(value.get("topicId")), text(value.get("name"))
 
 
-def logged_moves(item: LogItem) -> Iterator[tuple[str, str, Move]]:
-    """Yield the moves in a batch of a coordinator's log: the group, its protocol, and the move."""
+def logged_moves(item: LogItem) -> Iterator[Move]:
+    """Yield the moves in a batch of a coordinator's log."""
     if item.topic not in TOPICS or not isinstance(item.item, Batch):
         return
     for event in events([item.item], Passed()):
@@ -52,73 +52,60 @@ def logged_moves(item: LogItem) -> Iterator[tuple[str, str, Move]]:
         record = decode_coordinator(catalog(), item.topic, event.key, event.value)
         if record is None:
             continue
-        place = Evidence("record", instant(event.timestamp / 1000), file=item.file, offset=event.offset)
+        time = event.timestamp / 1000
+        place = Evidence("record", instant(time), file=item.file, offset=event.offset)
         if item.topic == SHARE_GROUP_STATE:
-            for move in _deliveries(event, record.key, record.value, place._replace(what="share state")):
-                yield record.name, "share", move
+            yield from _deliveries(
+                Move("share", time, None, place._replace(what="share state"), record.name, "share"), record
+            )
         elif record.part and record.part.group == "classic":
-            yield record.name, "classic", _generation(event, record.value, place._replace(what="group record"))
-        elif record.part and (move_of := _part(event, record, record.part, place)):
-            yield record.name, record.part.group, move_of
+            kind = "generation" if event.value is not None else "gone"
+            yield _generation(
+                Move(kind, time, None, place._replace(what="group record"), record.name, "classic"), record.value
+            )
+        elif record.part:
+            move = Move("epoch", time, None, place, record.name, record.part.group, text(record.key.get("memberId")))
+            yield from _part(move, record, record.part)
 
 
-def _generation(event: Event, value: Body, place: Evidence) -> Move:
+def _generation(move: Move, value: Body) -> Move:
     protocol_type = text(value.get("protocolType"))
-    kind = "generation" if event.value is not None else "gone"
-    move = Move(kind, event.timestamp / 1000, None, place, reached=number(value.get("generation")))
+    move = move._replace(reached=number(value.get("generation")))
     members = []
     for (row,) in parts(value, "members"):
         assignment = row.get("assignment")
         message = assignment if isinstance(assignment, dict) else decoded(text(assignment), "assignment", protocol_type)
-        members.append(
-            move._replace(
-                member=text(row.get("memberId")),
-                client=text(row.get("clientId")),
-                host=text(row.get("clientHost")).lstrip("/"),
-                instance=text(row.get("groupInstanceId")) or None,
-                rebalance_timeout=span_of(row.get("rebalanceTimeout")),
-                session_timeout=span_of(row.get("sessionTimeout")),
-                assignment=tasks_in(message),
-            )
-        )
+        member = _described(move, row)
+        members.append(member._replace(member=text(row.get("memberId")), assignment=tasks_in(message)))
     return move._replace(assignor=text(value.get("protocol")), listed=tuple(members))
 
 
-def _part(event: Event, record: CoordinatorRecord, meaning: Part, place: Evidence) -> Move | None:
+def _described(move: Move, row: Body) -> Move:
+    """Return a move with the client and the settings of a member in its record."""
+    return move._replace(
+        client=text(row.get("clientId")),
+        host=text(row.get("clientHost")).lstrip("/"),
+        instance=text(row.get("groupInstanceId", row.get("instanceId"))) or None,
+        rebalance_timeout=span_of(row.get("rebalanceTimeout", row.get("rebalanceTimeoutMs"))),
+        session_timeout=span_of(row.get("sessionTimeout")),
+    )
+
+
+def _part(move: Move, record: CoordinatorRecord, meaning: Part) -> Iterator[Move]:
     value = record.value
-    move = Move("epoch", event.timestamp / 1000, None, place, text(record.key.get("memberId")))
-    if not meaning.member:
-        return move._replace(reached=number(value.get("epoch"))) if meaning.part == "metadata" and value else None
-    if meaning.part == "metadata":
-        names = value.get("subscribedTopicNames")
-        return move._replace(
-            kind="member" if event.value is not None else "gone",
-            client=text(value.get("clientId")),
-            host=text(value.get("clientHost")).lstrip("/"),
-            instance=text(value.get("instanceId")) or None,
-            rebalance_timeout=span_of(value.get("rebalanceTimeoutMs")),
-            topics=tuple(sorted(map(text, names))) if isinstance(names, list) else None,
-        )
-    if meaning.part == "currentAssignment" and event.value is not None:
-        rows = [(text(row.get("topicId")), row.get("partitions")) for (row,) in parts(value, "assignedPartitions")]
-        rows += [(text(row.get("subtopologyId")), row.get("partitions")) for (row,) in parts(value, "activeTasks")]
-        return move._replace(kind="assigned", reached=number(value.get("memberEpoch")), assignment=partitions(rows))
-    return None
+    if meaning.part == "metadata" and meaning.member:
+        member = _described(move, value)
+        topics = topics_in(value.get("subscribedTopicNames"))
+        yield member._replace(kind="member" if value else "gone", topics=topics)
+    elif meaning.part == "metadata" and value:
+        yield move._replace(reached=number(value.get("epoch")))
+    elif meaning.part == "currentAssignment" and value:
+        has = partitions_in(value, "assignedPartitions", "activeTasks") or NOTHING
+        yield move._replace(kind="assigned", reached=number(value.get("memberEpoch")), assignment=has)
 
 
-def _deliveries(event: Event, key: Body, value: Body, place: Evidence) -> Iterator[Move]:
-    partition = number(key.get("partition"))
-    where = frozenset({(text(key.get("topicId")), partition)}) if partition is not None else NOTHING
-    for (row,) in parts(value, "stateBatches"):
+def _deliveries(move: Move, record: CoordinatorRecord) -> Iterator[Move]:
+    for (row,) in parts(record.value, "stateBatches"):
         count = number(row.get("deliveryCount")) or 0
         if count > 1:
-            yield Move(
-                "share",
-                event.timestamp / 1000,
-                None,
-                place,
-                reason="redelivery",
-                detail=offsets_in(row),
-                owned=where,
-                times=count,
-            )
+            yield move.shared("redelivery", text(record.key.get("topicId")), record.key.get("partition"), row, count)

@@ -75,6 +75,11 @@ class Member:
         self.has_called |= is_call
         return silence if move.time >= UNTIMED else None
 
+    def describe(self, move: Move) -> None:
+        """Take what a record says of the member."""
+        self.client, self.host, self.instance_id = move.client, move.host, move.instance
+        self.rebalance_timeout_s = move.rebalance_timeout
+
     def see(self, time: float) -> None:
         """Extend the times of the member by one at which it was in the group."""
         self.first_time = time if self.first_time is None else min(self.first_time, time)

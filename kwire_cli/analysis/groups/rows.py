@@ -72,8 +72,7 @@ def _rows(timeline: Timeline) -> Iterator[tuple[str, Any, dict[str, Any]]]:
     first, last = timeline.span
     yield "groups", timeline, {"first_time": first, "last_time": last}
     for number, event in enumerate(timeline.events):
-        untimed = {"seconds": None} if event.time < UNTIMED else {}
-        yield "group_events", event, {"number": number, "ordinal": _ordinal(event.time), **untimed}
+        yield "group_events", event, {"number": number, "ordinal": _ordinal(event.time)}
     for number, rebalance in enumerate(timeline.rebalances):
         yield "rebalances", rebalance, {"number": number, **_of_rebalance(timeline, rebalance)}
         for at, trigger in enumerate(rebalance.triggers):

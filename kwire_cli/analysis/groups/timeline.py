@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.groups.causes import GRAVE
 from kwire_cli.analysis.groups.members import Member, most_at_once, short
-from kwire_cli.analysis.groups.moves import CONNECT, Assignment
+from kwire_cli.analysis.groups.moves import CONNECT, UNTIMED, Assignment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kwire_cli.analysis.call import Evidence
     from kwire_cli.analysis.groups.causes import Cause
-    from kwire_cli.analysis.groups.moves import Partition
+    from kwire_cli.analysis.groups.moves import Move, Partition
 
 
 class Event(NamedTuple):
-    """Something that happened in a group. Minor events are left to programs."""
+    """Something that happened in a group."""
 
     time: float
     kind: str
@@ -34,7 +34,11 @@ class Event(NamedTuple):
     detail: str = ""
     seconds: float | None = None
     partitions: int | None = None
-    is_minor: bool = False
+
+    @property
+    def is_minor(self) -> bool:
+        """Whether it is left to programs."""
+        return self.kind in {"assignment", "epoch", "rebalancing"} or (self.kind == "rejoin" and not self.reason)
 
 
 class Trigger(NamedTuple):
@@ -46,6 +50,11 @@ class Trigger(NamedTuple):
     place: Evidence
     member: str = ""
     client: str = ""
+
+    @classmethod
+    def of(cls, move: Move, cause: Cause, text: str) -> Trigger:
+        """Return the trigger that a move is."""
+        return cls(move.time, cause, text, move.place, move.member, move.client)
 
     @property
     def is_grave(self) -> bool:
@@ -100,8 +109,8 @@ class Rebalance:
 
     @property
     def seconds(self) -> float | None:
-        """How long it took; None if its beginning is not known."""
-        return max(self.end_time - self.start_time, 0.0) if self.timed else None
+        """How long it took; None if its beginning is not known, or only an order of calls."""
+        return max(self.end_time - self.start_time, 0.0) if self.timed and self.start_time >= UNTIMED else None
 
     @property
     def first(self) -> Trigger | None:
@@ -171,19 +180,12 @@ class Timeline:
         """Add a rebalance that has ended, and its event."""
         self.rebalances.append(rebalance)
         first = rebalance.first
-        self.events.append(
-            Event(
-                rebalance.end_time,
-                "rebalance",
-                rebalance.place,
-                rebalance.generation,
-                first.member if first else "",
-                first.client if first else "",
-                first.text if first else "",
-                seconds=rebalance.seconds,
-                partitions=None if rebalance.moved is None else len(rebalance.moved),
-            )
+        who = (first.member, first.client, first.text) if first else ("", "", "")
+        moved = None if rebalance.moved is None else len(rebalance.moved)
+        event = Event(
+            rebalance.end_time, "rebalance", rebalance.place, rebalance.generation, *who, "", rebalance.seconds, moved
         )
+        self.events.append(event)
 
     def reach(self, generation: int | None) -> None:
         """Note a generation."""
@@ -201,7 +203,7 @@ class Timeline:
 
 
 def moved_between(
-    before: Mapping[str, Assignment], after: Mapping[str, Assignment], clients: Mapping[str, str]
+    before: Mapping[str, Assignment], after: Mapping[str, Assignment], members: Mapping[str, Member]
 ) -> Assignment:
     """Return the partitions that went to another client, were taken on, or were given up.
 
@@ -209,9 +211,9 @@ def moved_between(
     """
     owners: dict[Partition, tuple[set[str], set[str]]] = {}
     for side, assignments in enumerate((before, after)):
-        for member, assignment in assignments.items():
-            stays = member in before and member in after
-            who = member if stays else f"client {clients.get(member) or member}"
+        for name, assignment in assignments.items():
+            client = members[name].client if name in members else ""
+            who = name if name in before and name in after else f"client {client or name}"
             for partition in assignment:
                 owners.setdefault(partition, (set(), set()))[side].add(who)
     return frozenset(partition for partition, (old, new) in owners.items() if old != new)
