@@ -49,8 +49,8 @@ def state_answer(
     for topic, parts in topics:
         rows: dict[str, list[Row]] = {listing.name: [] for listing in LISTINGS[topic]}
         for part in parts:
-            for name, some in part.rows(hide=hide).items():
-                rows[name] += some
+            for name, row in part.rows(hide=hide):
+                rows[name].append(row)
             logs.append(_log(part))
         if beside is not None and topic == CONSUMER_OFFSETS:
             further = add_lag(rows, beside, max(part.passed.newest for part in parts))

@@ -18,12 +18,14 @@ from kwire_cli.spec.kafka import CLUSTER_METADATA
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.state.tables import Key, Listing, Pair
+    from kwire_cli.analysis.state.tables import Key, Listing
     from kwire_cli.analysis.state.topics import Folded, Log
     from kwire_cli.records.batch import Hide
 
     Row = dict[str, Any]
     Cells = tuple[Any, ...]
+    Pair = tuple[Row, Row]
+    """A row, and the same row with its secrets redacted."""
 
 # The range: its ends are offsets or times.
 
@@ -184,7 +186,7 @@ def changes_answer(topics: Iterable[tuple[str, Sequence[Changed]]], between: str
     rows: list[Cells] = []
     logs: list[Cells] = []
     for topic, parts in topics:
-        ends = [(part.before.by_key(hide), part.now.by_key(hide)) for part in parts]
+        ends = [(_by_key(part.before, hide), _by_key(part.now, hide)) for part in parts]
         for listing in LISTINGS[topic]:
             for old, new in ends:
                 rows += _changes(listing, old[listing.name], new[listing.name])
@@ -210,6 +212,16 @@ def _log(topic: str, part: Changed) -> Cells:
     if part.upto is not None and last is not None and last < part.upto:
         notes.append(f"the last offset is {last}")
     return topic, part.now.partition, part.after, upto, part.passed.records, notes
+
+
+def _by_key(part: Folded, hide: Hide | None) -> dict[str, dict[Key, Pair]]:
+    """Return the rows of each table by their keys."""
+    found: dict[str, dict[Key, Pair]] = {listing.name: {} for listing in LISTINGS[part.topic]}
+    keys = {listing.name: listing.key for listing in LISTINGS[part.topic]}
+    plain = [*part.rows(hide=None)]
+    for (table, row), (_, shown) in zip(plain, part.rows(hide=hide) if hide else plain, strict=True):
+        found[table][keys[table](row)] = row, shown
+    return found
 
 
 def _changes(listing: Listing, old: Mapping[Key, Pair], new: Mapping[Key, Pair]) -> Iterator[Cells]:

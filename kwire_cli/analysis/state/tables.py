@@ -18,14 +18,29 @@ if TYPE_CHECKING:
     Named = tuple[str, Row]
     """A row and the name of its table."""
     Key = tuple[Any, ...]
-    Pair = tuple[Row, Row]
-    """A row, and the same row with its secrets redacted."""
 
-COLUMNS = {
+_IDS = (
+    "partition",
+    "offset",
+    "producerId",
+    "startOffset",
+    "firstOffset",
+    "lastOffset",
+    "kraftVersion",
+    "leaderId",
+    "nextProducerId",
+    "voterId",
+    "level",
+    "brokerId",
+    "controllerId",
+    "nodeId",
+    "port",
+    "leader",
+    "iterations",
+)
+COLUMNS = {name: Column(name, "id") for name in _IDS} | {
     column.name: column
     for column in (
-        Column("partition", "id"),
-        Column("offset", "id"),
         Column("lag", "count"),
         Column("logStartOffset", "id", title="log start", keep=5),
         Column("highWatermark", "id", keep=6),
@@ -40,37 +55,22 @@ COLUMNS = {
         Column("pendingOffsets", "count", keep=3),
         Column("clientId", keep=1),
         Column("clientHost", keep=2),
-        Column("producerId", "id"),
         Column("producerEpoch", "id", title="epoch", keep=3),
         Column("transactionTimeoutMs", "id", title="timeout ms", keep=2),
         Column("lastUpdate", "instant", keep=1),
         Column("groupId", title="group"),
-        Column("startOffset", "id"),
         Column("snapshotEpoch", "id", keep=3),
         Column("batches", "count", keep=1),
-        Column("firstOffset", "id"),
-        Column("lastOffset", "id"),
         Column("deliveryCount", "count"),
-        Column("kraftVersion", "id"),
-        Column("leaderId", "id"),
-        Column("nextProducerId", "id"),
         Column("openTransactionRecords", "count", level="warning"),
-        Column("voterId", "id"),
-        Column("level", "id"),
-        Column("brokerId", "id"),
         Column("fenced", "flag"),
         Column("inControlledShutdown", "flag"),
-        Column("controllerId", "id"),
-        Column("nodeId", "id"),
         Column("securityProtocol", keep=1),
-        Column("port", "id"),
-        Column("leader", "id"),
         Column("replicas", "list"),
         Column("isr", "list"),
         Column("eligibleLeaderReplicas", "list", title="elr", keep=1),
         Column("permissionType", title="permission"),
         Column("patternType", title="pattern", keep=1),
-        Column("iterations", "id"),
         Column("salt", keep=1),
         Column("storedKey", keep=2),
         Column("serverKey", keep=3),

@@ -6,16 +6,16 @@ no more than the offset.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kwire_cli.analysis.coordinators import Passed, events
 from kwire_cli.analysis.state.groups import Groups
 from kwire_cli.analysis.state.image import Image
 from kwire_cli.analysis.state.model import Transactions
 from kwire_cli.analysis.state.share import ShareGroups
-from kwire_cli.analysis.state.tables import LISTINGS
 from kwire_cli.errors import InputError, counted
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import items, source_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.coordinators import Event
     from kwire_cli.analysis.state.model import State
-    from kwire_cli.analysis.state.tables import Key, Pair, Row
+    from kwire_cli.analysis.state.tables import Named
     from kwire_cli.records.batch import Hide
     from kwire_cli.records.codecs import Limits
     from kwire_cli.records.gaps import Gap
@@ -45,7 +45,6 @@ STATES: dict[str, Callable[[Catalog], State]] = {
     CLUSTER_METADATA: Image,
 }
 """Topics that have a state, and what makes an empty one."""
-TOPICS = tuple(STATES)
 T = TypeVar("T")
 
 
@@ -65,28 +64,13 @@ class Folded:
     passed: Passed = field(default_factory=Passed)
     snapshot: str | None = None
 
-    def rows(self, *, hide: Hide | None) -> dict[str, list[Row]]:
-        """Return the rows of each table that the state makes.
+    def rows(self, *, hide: Hide | None) -> Iterator[Named]:
+        """Yield the rows that the state makes, each with the name of its table.
 
         `hide` finds what to redact in a payload; None shows everything.
         """
-        rows: dict[str, list[Row]] = {listing.name: [] for listing in LISTINGS[self.topic]}
         label = {} if self.topic == CLUSTER_METADATA or self.partition is None else {"logPartition": self.partition}
-        for name, row in self.state.rows(hide=hide):
-            rows[name].append(row | label)
-        return rows
-
-    def by_key(self, hide: Hide | None) -> dict[str, dict[Key, Pair]]:
-        """Return the rows of each table by their keys, each with the row that `hide` leaves of it."""
-        plain = self.rows(hide=None)
-        shown = self.rows(hide=hide) if hide else plain
-        return {
-            listing.name: {
-                listing.key(row): (row, seen)
-                for row, seen in zip(plain[listing.name], shown[listing.name], strict=True)
-            }
-            for listing in LISTINGS[self.topic]
-        }
+        return ((table, row | label) for table, row in self.state.rows(hide=hide))
 
 
 @dataclass(frozen=True)
@@ -113,6 +97,11 @@ class Log:
     def begin(self) -> int:
         """The first offset of the segments, 0 without one."""
         return min(map(_base, self.segments), default=0)
+
+    @property
+    def is_bootstrap(self) -> bool:
+        """Whether it is nothing but snapshots without an offset."""
+        return all(_is_snapshot(file) and file.name.base_offset is None for file in self.files)
 
     @property
     def has_any_batch(self) -> bool:
@@ -217,17 +206,33 @@ def logs_of(
     Files without the name of a topic count as files of `as_topic`. `wanted` are the topics to read, empty for all.
     Raises InputError if no file belongs to a topic that has a state.
     """
-    partitions = partitions_of(files, as_topic, wanted)
-    for topic in TOPICS:
+    partitions: defaultdict[str, defaultdict[Place, list[LogFile]]] = defaultdict(lambda: defaultdict(list))
+    topic_names = set()
+    for file in files:
+        topic = as_topic or file.topic
+        topic_names.add(topic)
+        if topic in STATES and file.has_batches and (not wanted or topic in wanted):
+            folder = partition_of(file.path) if file.path else None
+            if not (folder and folder.state):
+                partitions[topic][str(file.path.parent) if file.path else "-", folder and folder.partition].append(file)
+    if not partitions:
+        named = ", ".join(sorted(str(topic) for topic in topic_names if topic))
+        here = named or "files whose folder names no topic (--as-topic says it)"
+        raise InputError(f"--state needs one of {', '.join(STATES)}; here are {here}")
+    for topic in STATES:
         logs = []
-        places = partitions.get(topic, {})
-        for folder, number in sorted(places, key=lambda place: (place[1] or 0, place[0])):
-            of_one = places[folder, number]
+        for (_, number), of_one in sorted(partitions[topic].items(), key=_order):
             # Files with a suffix such as .deleted are read if only such files were named.
             in_use = [file for file in of_one if not file.name.suffix] or of_one
             logs.append(Log(catalog, topic, number, in_use, limits))
-        if logs:
+        # The log of metadata begins with the records of bootstrap.checkpoint.
+        if logs := [log for log in logs if not log.is_bootstrap] or logs:
             yield topic, logs
+
+
+def _order(partition: tuple[Place, Any]) -> tuple[int, str]:
+    (folder, number), _ = partition
+    return number or 0, folder
 
 
 def read_logs(topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T]) -> Iterator[tuple[str, list[T]]]:
@@ -250,36 +255,3 @@ def read_logs(topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T])
             yield topic, parts
     if errors:
         raise errors[0]
-
-
-def partitions_of(
-    files: Iterable[LogFile], as_topic: str | None = None, wanted: tuple[str, ...] = ()
-) -> dict[str, dict[Place, list[LogFile]]]:
-    """Return the files of each partition of each topic that has a state. Raises InputError if there is no such file."""
-    partitions: dict[str, dict[Place, list[LogFile]]] = {}
-    topic_names = set()
-    for file in files:
-        topic = as_topic or file.topic
-        topic_names.add(topic)
-        if topic in TOPICS and file.has_batches and (not wanted or topic in wanted):
-            folder = partition_of(file.path) if file.path else None
-            if not (folder and folder.state):
-                place = str(file.path.parent) if file.path else "-", folder.partition if folder else None
-                partitions.setdefault(topic, {}).setdefault(place, []).append(file)
-    if not partitions:
-        named = ", ".join(sorted(str(topic) for topic in topic_names if topic))
-        here = named or "files whose folder names no topic (--as-topic says it)"
-        raise InputError(f"--state needs one of {', '.join(TOPICS)}; here are {here}")
-    if CLUSTER_METADATA in partitions:
-        partitions[CLUSTER_METADATA] = _without_bootstrap(partitions[CLUSTER_METADATA])
-    return partitions
-
-
-def _without_bootstrap(places: dict[Place, list[LogFile]]) -> dict[Place, list[LogFile]]:
-    """Return the places of metadata without bootstrap.checkpoint if there are others: logs begin with its records."""
-    others = {
-        place: files
-        for place, files in places.items()
-        if any(file.name.kind is not Kind.CHECKPOINT or file.name.base_offset is not None for file in files)
-    }
-    return others or places

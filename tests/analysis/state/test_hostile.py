@@ -8,7 +8,7 @@ from kit.logs import batch, catalog, framed, keyed, record
 
 from kwire_cli.analysis.state.answer import state_answer
 from kwire_cli.analysis.state.changes import changed, changes_answer
-from kwire_cli.analysis.state.topics import TOPICS, Log
+from kwire_cli.analysis.state.topics import STATES, Log
 from kwire_cli.message.redaction import RecordRedaction
 from kwire_cli.source.log_inputs import LogFile
 from kwire_cli.view.answers import answer_json
@@ -49,7 +49,7 @@ values = (
 records = st.lists(st.tuples(keys, values, st.integers(-1, 2), st.booleans()), max_size=12)
 
 
-@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.parametrize("topic", [*STATES])
 @given(given=records, at=st.integers(0, 9))
 def test_any_records_can_be_folded_and_shown(topic, given, at):
     data = b"".join(
