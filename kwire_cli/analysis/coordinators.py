@@ -7,6 +7,7 @@ of the group, and key and value in Kafka's JSON form. State, groups and transact
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +15,6 @@ from kwire_cli.engine.fixed import fixed
 from kwire_cli.records.batch import PADDING, Batch
 from kwire_cli.records.kafka_topics import TRANSACTION_STATUS, UNKNOWN_STATE, decode_record
 from kwire_cli.records.payload_model import version_of
-from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 from kwire_cli.structs.messages import VERSION
 
 if TYPE_CHECKING:
@@ -115,15 +115,17 @@ def is_whole(payload: Payload) -> bool:
 class CoordinatorRecord(NamedTuple):
     """A record of a coordinator. `value` is empty if the record has no value: it removes the older record of its key.
 
-    `name` is the group or the transactional id. `part` is the part of a group, None for committed offsets and for
-    records of other topics.
+    `name` is the group or the transactional id. A record about a group has the type of the group, such as `consumer`,
+    and the part of it that the record is: the rest of the name of its definition, such as `MemberMetadata`. Both are
+    empty for committed offsets and for records of other topics.
     """
 
     type: int
     name: str
     key: dict[str, Any]
     value: dict[str, Any]
-    part: Part | None = None
+    group_type: str = ""
+    part: str = ""
 
     @property
     def status(self) -> str:
@@ -144,12 +146,17 @@ def decode_coordinator(
     document = payload.to_json(hidden=hide(payload) if hide else {})
     names = document["key"]["data"]
     name = next((str(names[field]) for field in _NAMES if field in names), "")
-    meaning = PARTS.get(number) if topic == CONSUMER_OFFSETS else None
-    return CoordinatorRecord(number, name, names, document["value"]["data"] if document["value"] else {}, meaning)
+    body = document["value"]["data"] if document["value"] else {}
+    about = _ABOUT_GROUPS.fullmatch(payload.key.body.spec.name) if payload.key and payload.key.body else None
+    group_type, part = about.groups() if about else ("", "")
+    return CoordinatorRecord(number, name, names, body, group_type.lower() or (part and "classic"), part)
 
 
 _NAMES = ("groupId", "group", "transactionalId")
 """Fields of keys that hold the name."""
+_ABOUT_GROUPS = re.compile(r"(Consumer|Share|Streams|)Group(\w+)Key")
+OFFSET_COMMITS = frozenset({0, 1})
+"""Types of keys of committed offsets: 0 comes from Kafka 0.8. Both mean the same partition."""
 
 
 def partitions_in(value: Mapping[str, Any]) -> list[str]:
@@ -158,45 +165,3 @@ def partitions_in(value: Mapping[str, Any]) -> list[str]:
     for topic in value.get("transactionPartitions") or ():
         names += (f"{topic['topic']}-{number}" for number in topic["partitionIds"])
     return names
-
-
-# The parts of groups that records of `__consumer_offsets` have.
-
-OFFSET_COMMITS = frozenset({0, 1})
-"""Types of keys of committed offsets: 0 comes from Kafka 0.8. Both mean the same partition."""
-
-
-class Part(NamedTuple):
-    """The meaning of a record type for a group: the type of group, and the part.
-
-    Parts with `member` set have a member id in their key.
-    """
-
-    group: str
-    part: str
-    member: bool = False
-
-
-PARTS = {
-    2: Part("classic", "metadata"),
-    3: Part("consumer", "metadata"),
-    4: Part("consumer", "partitionMetadata"),
-    5: Part("consumer", "metadata", member=True),
-    6: Part("consumer", "targetAssignment"),
-    7: Part("consumer", "targetAssignment", member=True),
-    8: Part("consumer", "currentAssignment", member=True),
-    16: Part("consumer", "regularExpressions"),
-    9: Part("share", "partitionMetadata"),
-    10: Part("share", "metadata", member=True),
-    11: Part("share", "metadata"),
-    12: Part("share", "targetAssignment"),
-    13: Part("share", "targetAssignment", member=True),
-    14: Part("share", "currentAssignment", member=True),
-    15: Part("share", "statePartitions"),
-    17: Part("streams", "metadata"),
-    19: Part("streams", "metadata", member=True),
-    20: Part("streams", "targetAssignment"),
-    21: Part("streams", "targetAssignment", member=True),
-    22: Part("streams", "currentAssignment", member=True),
-    23: Part("streams", "topology"),
-}

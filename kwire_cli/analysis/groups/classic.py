@@ -18,7 +18,7 @@ from kwire_cli.analysis.groups.generations import Generation, gives_up, stopped_
 from kwire_cli.analysis.groups.moves import NOTHING, lapse
 from kwire_cli.analysis.groups.protocol import ProtocolReplay
 from kwire_cli.analysis.groups.reading import MEMBER_ID_REQUIRED
-from kwire_cli.analysis.groups.timeline import Event, Rebalance, Trigger, moved_between
+from kwire_cli.analysis.groups.timeline import Event, Rebalance, Trigger
 from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
@@ -212,7 +212,6 @@ class ClassicReplay(ProtocolReplay):
         for row in move.listed:
             member = self.timeline.member(row.member)
             member.describe(row)
-            member.session_timeout_s = row.session_timeout
             member.see(row.time)
             if row.member not in before:
                 member.joined = row.time if member.joined is None else member.joined
@@ -248,19 +247,17 @@ class ClassicReplay(ProtocolReplay):
             triggers,
             place.place,
             len(current.members),
-            moved_between(before, after, self.timeline.members) if before or not stay else None,
             is_forming=not stay,
             timed=bool(joins),
         )
-        whole = bool(after) and {*after} >= current.members and {*before} >= previous.members
-        rebalance.is_unchanged = bool(before) and any(after.values()) and whole and not rebalance.moved
         self._add_absences(rebalance, current, previous)
         had = dict(before)
         for member, assignment, move in current.rows():
             own = move._replace(member=member, client=self.timeline.member(member).client)
             self._assign(own, current.number, assignment, had.get(member, NOTHING))
             had[member] = assignment
-        self.timeline.rebalanced(rebalance)
+        is_whole = {*after} >= current.members and {*before} >= previous.members
+        self._rebalanced(rebalance, before, after, is_whole=is_whole)
 
     def _add_absences(self, rebalance: Rebalance, current: Generation, previous: Generation) -> None:
         """Add up the times without partitions that end in a generation, and note those that begin in it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import Evidence, instant, parts
-from kwire_cli.analysis.coordinators import PARTS, Passed, decode_coordinator, events, type_of
+from kwire_cli.analysis.coordinators import OFFSET_COMMITS, Passed, decode_coordinator, events, type_of
 from kwire_cli.analysis.groups.moves import NOTHING, Move, number, partitions_in, span_of, text, topics_in
 from kwire_cli.analysis.groups.reading import decoded, tasks_in
 from kwire_cli.records.batch import Batch
@@ -20,7 +20,7 @@ from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.coordinators import CoordinatorRecord, Part
+    from kwire_cli.analysis.coordinators import CoordinatorRecord
     from kwire_cli.analysis.subjects import LogItem
 
     Body = dict[str, Any]
@@ -47,30 +47,37 @@ def logged_moves(item: LogItem) -> Iterator[Move]:
     if item.topic not in TOPICS or not isinstance(item.item, Batch):
         return
     for event in events([item.item], Passed()):
-        if event.control or (item.topic == CONSUMER_OFFSETS and type_of(event.key) not in PARTS):
-            continue  # most records are committed offsets
-        record = decode_coordinator(catalog(), item.topic, event.key, event.value)
-        if record is None:
-            continue
-        time = event.timestamp / 1000
-        place = Evidence("record", instant(time), file=item.file, offset=event.offset)
-        if item.topic == SHARE_GROUP_STATE:
-            yield from _deliveries(
-                Move("share", time, None, place._replace(what="share state"), record.name, "share"), record
+        if event.control or (item.topic == CONSUMER_OFFSETS and type_of(event.key) in OFFSET_COMMITS):
+            continue  # as most records are
+        if record := decode_coordinator(catalog(), item.topic, event.key, event.value):
+            time = event.timestamp / 1000
+            place = Evidence("record", instant(time), file=item.file, offset=event.offset)
+            protocol = record.group_type or "share"
+            yield from _moves(
+                Move("", time, None, place, record.name, protocol, text(record.key.get("memberId"))), record
             )
-        elif record.part and record.part.group == "classic":
-            kind = "generation" if event.value is not None else "gone"
-            yield _generation(
-                Move(kind, time, None, place._replace(what="group record"), record.name, "classic"), record.value
-            )
-        elif record.part:
-            move = Move("epoch", time, None, place, record.name, record.part.group, text(record.key.get("memberId")))
-            yield from _part(move, record, record.part)
+
+
+def _moves(move: Move, record: CoordinatorRecord) -> Iterator[Move]:
+    value = record.value
+    match record.group_type, record.part:
+        case "", _:
+            yield from _deliveries(move._replace(kind="share", place=move.place._replace(what="share state")), record)
+        case "classic", _:
+            yield _generation(move._replace(place=move.place._replace(what="group record")), value)
+        case _, "MemberMetadata":
+            topics = topics_in(value.get("subscribedTopicNames"))
+            yield _described(move, value)._replace(kind="member" if value else "gone", topics=topics)
+        case _, "Metadata" if value:
+            yield move._replace(kind="epoch", reached=number(value.get("epoch")))
+        case _, "CurrentMemberAssignment" if value:
+            has = partitions_in(value, "assignedPartitions", "activeTasks") or NOTHING
+            yield move._replace(kind="assigned", reached=number(value.get("memberEpoch")), assignment=has)
 
 
 def _generation(move: Move, value: Body) -> Move:
     protocol_type = text(value.get("protocolType"))
-    move = move._replace(reached=number(value.get("generation")))
+    move = move._replace(kind="generation" if value else "gone", reached=number(value.get("generation")))
     members = []
     for (row,) in parts(value, "members"):
         assignment = row.get("assignment")
@@ -89,19 +96,6 @@ def _described(move: Move, row: Body) -> Move:
         rebalance_timeout=span_of(row.get("rebalanceTimeout", row.get("rebalanceTimeoutMs"))),
         session_timeout=span_of(row.get("sessionTimeout")),
     )
-
-
-def _part(move: Move, record: CoordinatorRecord, meaning: Part) -> Iterator[Move]:
-    value = record.value
-    if meaning.part == "metadata" and meaning.member:
-        member = _described(move, value)
-        topics = topics_in(value.get("subscribedTopicNames"))
-        yield member._replace(kind="member" if value else "gone", topics=topics)
-    elif meaning.part == "metadata" and value:
-        yield move._replace(reached=number(value.get("epoch")))
-    elif meaning.part == "currentAssignment" and value:
-        has = partitions_in(value, "assignedPartitions", "activeTasks") or NOTHING
-        yield move._replace(kind="assigned", reached=number(value.get("memberEpoch")), assignment=has)
 
 
 def _deliveries(move: Move, record: CoordinatorRecord) -> Iterator[Move]:

@@ -43,8 +43,8 @@ class Member:
     """When it lost its partitions, or joined; None while it has some."""
     rebalance_timeout_s: float | None = None
     session_timeout_s: float | None = None
-    interval: float | None = None
-    """Seconds between heartbeats, as the broker wants them."""
+    interval: float = 0.0
+    """Seconds between heartbeats, as the broker wants them; 0 if unknown."""
     first_time: float | None = None
     last_time: float | None = None
     has_called: bool = False
@@ -77,18 +77,18 @@ class Member:
 
     def describe(self, move: Move) -> None:
         """Take what a record says of the member."""
-        self.client, self.host, self.instance_id = move.client, move.host, move.instance
-        self.rebalance_timeout_s = move.rebalance_timeout
+        self.client, self.host = move.client, move.host
+        self.learn(move)
 
     def see(self, time: float) -> None:
         """Extend the times of the member by one at which it was in the group."""
         self.first_time = time if self.first_time is None else min(self.first_time, time)
         self.last_time = time if self.last_time is None else max(self.last_time, time)
 
-    def learn(self, move: Move, interval: float | None) -> None:
+    def learn(self, move: Move) -> None:
         """Take settings of the member from a move. The largest of different values counts."""
         self.instance_id = max(self.instance_id or "", move.instance or "") or None
-        self.interval = max(self.interval or 0.0, interval or 0.0) or None
+        self.interval = max(self.interval, move.interval)
         self.rebalance_timeout_s = max(self.rebalance_timeout_s or 0.0, move.rebalance_timeout or 0.0) or None
         self.session_timeout_s = max(self.session_timeout_s or 0.0, move.session_timeout or 0.0) or None
 

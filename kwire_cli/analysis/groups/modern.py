@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.groups.causes import LEFT_IN_LOG, subscribes, why_left
 from kwire_cli.analysis.groups.moves import NOTHING, Assignment, lapse
 from kwire_cli.analysis.groups.protocol import ProtocolReplay
-from kwire_cli.analysis.groups.timeline import Rebalance, Trigger, moved_between
+from kwire_cli.analysis.groups.timeline import Rebalance, Trigger
 from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
@@ -219,13 +219,7 @@ class ModernReplay(ProtocolReplay):
 
     def _close(self) -> None:
         """End the open rebalance: what it changed is known now."""
-        rebalance = self._open
-        if rebalance is None:
-            return
-        self._open = None
-        after = self._assignments()
-        rebalance.members = len(self._members)
-        rebalance.moved = moved_between(self._before, after, self.timeline.members)
-        rebalance.is_unchanged = any(self._before.values()) and any(after.values()) and not rebalance.moved
-        if self._members:  # if the last one left, nobody was there to follow
-            self.timeline.rebalanced(rebalance)
+        rebalance, self._open = self._open, None
+        if rebalance is not None and self._members:  # if the last one left, nobody was there to follow
+            rebalance.members = len(self._members)
+            self._rebalanced(rebalance, self._before, self._assignments())

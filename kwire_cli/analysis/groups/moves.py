@@ -56,6 +56,8 @@ class Move(NamedTuple):
     assignor: str = ""
     rebalance_timeout: float | None = None
     session_timeout: float | None = None
+    interval: float = 0.0
+    """The time between heartbeats that the answer sets."""
     topics: tuple[str, ...] | None = None
     assignment: Assignment | None = None
     owned: Assignment | None = None

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.groups.causes import FENCED, JoinCause, refusal
 from kwire_cli.analysis.groups.moves import lapse
-from kwire_cli.analysis.groups.timeline import Assigned, Event, Timeline, Trigger
+from kwire_cli.analysis.groups.timeline import Assigned, Event, Trigger, moved_between
 from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.groups.causes import Cause
     from kwire_cli.analysis.groups.moves import Assignment, Move
+    from kwire_cli.analysis.groups.timeline import Rebalance, Timeline
 
 
 class ProtocolReplay:
@@ -91,6 +92,27 @@ class ProtocolReplay:
         self._left[move.client, member.host or move.host] = move.time, cause
         self._event(move, kind, text, seconds=silence)
         return Trigger.of(move, cause, text)
+
+    def _rebalanced(
+        self,
+        rebalance: Rebalance,
+        before: Mapping[str, Assignment],
+        after: Mapping[str, Assignment],
+        *,
+        is_whole: bool = True,
+    ) -> None:
+        """End a rebalance. All members are in the assignments before and after it if these are whole."""
+        if before or rebalance.is_forming:
+            rebalance.moved = moved_between(before, after, self.timeline.members)
+        rebalance.is_unchanged = is_whole and any(before.values()) and any(after.values()) and not rebalance.moved
+        self.timeline.rebalances.append(rebalance)
+        first = rebalance.first
+        who = (first.member, first.client, first.text) if first else ("", "", "")
+        moved = None if rebalance.moved is None else len(rebalance.moved)
+        event = Event(
+            rebalance.end_time, "rebalance", rebalance.place, rebalance.generation, *who, "", rebalance.seconds, moved
+        )
+        self.timeline.events.append(event)
 
     def _assign(self, move: Move, number: int | None, assignment: Assignment, had: Assignment) -> None:
         """Add the assignment of the member of a move."""

@@ -75,6 +75,7 @@ def moves_of(call: Call) -> Moves:
         call.errors[0] if response.get("errorCode") and call.errors else "",
         rebalance_timeout=span_of(request.get("rebalanceTimeoutMs")),
         session_timeout=span_of(request.get("sessionTimeoutMs")),
+        interval=span_of(response.get("heartbeatIntervalMs")) or 0.0,
     )
     if move.group:
         yield from further(call, move)

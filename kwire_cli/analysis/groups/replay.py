@@ -15,7 +15,7 @@ from kwire_cli.analysis.groups.classic import ClassicReplay
 from kwire_cli.analysis.groups.logged import logged_moves, topic_names
 from kwire_cli.analysis.groups.members import Member
 from kwire_cli.analysis.groups.modern import ModernReplay
-from kwire_cli.analysis.groups.moves import span_of, text
+from kwire_cli.analysis.groups.moves import text
 from kwire_cli.analysis.groups.reading import QUERY, moves_of
 from kwire_cli.analysis.groups.rows import rows_of_groups
 from kwire_cli.analysis.groups.tables import TABLES
@@ -69,7 +69,7 @@ class GroupMoves:
         member = timeline.members.get(move.member) or Member(move.member, is_accepted=False, is_refused=True)
         if len(timeline.members) < MOST_MEMBERS:
             timeline.members[move.member] = member
-        member.learn(move, span_of((call.response or {}).get("heartbeatIntervalMs")))
+        member.learn(move)
         move = move._replace(silence=member.hear(move))
         number = move.reached if move.reached is not None else move.generation
         is_news = move.is_news or member.reached != (move.connection, number)

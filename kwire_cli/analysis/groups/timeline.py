@@ -176,17 +176,6 @@ class Timeline:
         """The coordinators as rows."""
         return [{"address": address, "broker": node} for address, node in sorted(self.nodes.items())]
 
-    def rebalanced(self, rebalance: Rebalance) -> None:
-        """Add a rebalance that has ended, and its event."""
-        self.rebalances.append(rebalance)
-        first = rebalance.first
-        who = (first.member, first.client, first.text) if first else ("", "", "")
-        moved = None if rebalance.moved is None else len(rebalance.moved)
-        event = Event(
-            rebalance.end_time, "rebalance", rebalance.place, rebalance.generation, *who, "", rebalance.seconds, moved
-        )
-        self.events.append(event)
-
     def reach(self, generation: int | None) -> None:
         """Note a generation."""
         if generation is not None and generation >= 0:

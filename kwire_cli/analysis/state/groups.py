@@ -29,8 +29,12 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-_FURTHER_PARTS = ("topology", "statePartitions", "partitionMetadata")
-"""Parts of a group that are separate columns."""
+_FURTHER_PARTS = {
+    "Topology": "topology",
+    "StatePartitionMetadata": "statePartitions",
+    "PartitionMetadata": "partitionMetadata",
+}
+"""Parts of a group that are a column."""
 
 
 @dataclass
@@ -48,24 +52,22 @@ class Group:
 
     def add(self, record: CoordinatorRecord) -> None:
         """Take in a record about a part of the group."""
-        if not record.part:
-            return
-        self.type, part, is_member = record.part
-        if is_member:
-            self.members[record.key["memberId"]][part] = record.value
-        elif part == "regularExpressions":
+        self.type = record.group_type
+        if "memberId" in record.key:
+            self.members[record.key["memberId"]][record.part] = record.value
+        elif record.part == "RegularExpression":
             self.expressions.append({"regularExpression": record.key["regularExpression"], **record.value})
         else:
-            self.parts[part] = record.value
+            self.parts[record.part] = record.value
 
     def rows(self) -> Iterator[Named]:
         """Yield the rows of the group and its members, with the fields of Kafka's records."""
-        metadata = {**self.parts.get("metadata", {})}
+        metadata = {**self.parts.get("Metadata", {})}
         classic_members: list[Row] = metadata.pop("members", [])
         members = classic_members if self.type == "classic" else [*self._members()]
         row: Row = {"group": self.name, "type": self.type, "state": self._state(members)}
-        row |= metadata | self.parts.get("targetAssignment", {})
-        row |= {name: self.parts[name] for name in _FURTHER_PARTS if name in self.parts}
+        row |= metadata | self.parts.get("TargetAssignmentMetadata", {})
+        row |= {name: self.parts[part] for part, name in _FURTHER_PARTS.items() if part in self.parts}
         if self.expressions:
             row["regularExpressions"] = sorted(self.expressions, key=lambda each: str(each["regularExpression"]))
         row |= {"members": len(members), "offsets": self.offsets, "pendingOffsets": self.pending or None}
@@ -77,12 +79,12 @@ class Group:
     def _members(self) -> Iterator[Row]:
         record = f"{self.type.title()}GroupCurrentMemberAssignmentValue"
         for member, parts in self.members.items():
-            row: Row = {"memberId": member, **parts.get("metadata", {})}
-            if current := parts.get("currentAssignment"):
+            row: Row = {"memberId": member, **parts.get("MemberMetadata", {})}
+            if current := parts.get("CurrentMemberAssignment"):
                 state = self.catalog.named_value(record, "state", current["state"]) or "UNKNOWN"
                 row["currentAssignment"] = current | {"state": state}
-            if "targetAssignment" in parts:
-                row["targetAssignment"] = parts["targetAssignment"]
+            if target := parts.get("TargetAssignmentMember"):
+                row["targetAssignment"] = target
             yield row
 
     def _state(self, members: list[Row]) -> str:
@@ -90,12 +92,12 @@ class Group:
             return "Empty"
         if self.type in {"classic", "share"}:
             return "Stable"
-        metadata, target = self.parts.get("metadata", {}), self.parts.get("targetAssignment", {})
+        metadata = self.parts.get("Metadata", {})
         if self.type == "streams":
-            topology = self.parts.get("topology")
+            topology = self.parts.get("Topology")
             if topology is None or topology["epoch"] != metadata.get("validatedTopologyEpoch", -1):
                 return "NotReady"
-        assigned = target.get("assignmentEpoch", 0)
+        assigned = self.parts.get("TargetAssignmentMetadata", {}).get("assignmentEpoch", 0)
         if metadata.get("epoch", 0) > assigned:
             return "Assigning"
         current = [member.get("currentAssignment", {}) for member in members]

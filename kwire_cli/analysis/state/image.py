@@ -9,6 +9,7 @@ Sources: the Delta classes of org.apache.kafka.image; PartitionRegistration; Bro
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.coordinators import is_whole
@@ -73,7 +74,7 @@ class Image(State):
     def _clear(self) -> None:
         self.tables: defaultdict[str, dict[Any, Row | RecordPayload]] = defaultdict(dict)
         self.topics: dict[str, Row] = {}
-        self.configs: defaultdict[tuple[int, str], dict[str, RecordPayload]] = defaultdict(dict)
+        self.configs: defaultdict[tuple[int, str], dict[str, RecordPayload | None]] = defaultdict(dict)
         self.cluster: Row = {}
         self.held: list[RecordPayload] | None = None
 
@@ -128,9 +129,7 @@ class Image(State):
             is_applied = self.tables[table].pop(tuple(data[field] for field in key), None) is not None
         elif name == "ConfigRecord":
             configs = self.configs[data["resourceType"], data["resourceName"]]
-            configs[data["name"]] = payload
-            if data["value"] is None:
-                del configs[data["name"]]
+            configs[data["name"]] = payload if data["value"] is not None else None
         elif change := CHANGES.get(name):
             is_applied = change(self, data) is not False
         elif name != NOTHING:
@@ -156,8 +155,7 @@ class Image(State):
             for partition in topic["partitions"].values():
                 yield "partitions", {"topic": topic["name"] or topic["topicId"], **partition}
         for configs in self.configs.values():
-            for payload in configs.values():
-                yield "configs", _shown(payload, hide)
+            yield from (("configs", _shown(payload, hide)) for payload in configs.values() if payload)
 
     def _node(self, table: str, row: Row) -> Iterator[Named]:
         """Yield the rows of a broker or controller. Kafka writes features and endpoints in no order."""
@@ -199,20 +197,12 @@ def _register_broker(image: Image, data: Row) -> None:
     image.tables["brokers"][data["brokerId"],] = _BROKER_DEFAULTS | data
 
 
-def _fence(image: Image, data: Row) -> bool:
-    return _change_broker(image, {"brokerId": data["id"], "fenced": 1})
-
-
-def _unfence(image: Image, data: Row) -> bool:
-    return _change_broker(image, {"brokerId": data["id"], "fenced": -1})
-
-
-def _change_broker(image: Image, data: Row) -> bool:
-    broker = image.tables["brokers"].get((data["brokerId"],))
+def _change_broker(image: Image, data: Row, fenced: int = 0) -> bool:
+    broker = image.tables["brokers"].get((data.get("brokerId", data.get("id")),))
     if not isinstance(broker, dict):
         return False
-    if data.get("fenced"):  # 1 fences, -1 unfences
-        broker["fenced"] = data["fenced"] > 0
+    if fenced := data.get("fenced", fenced):  # 1 fences, -1 unfences
+        broker["fenced"] = fenced > 0
     if data.get("inControlledShutdown"):
         broker["inControlledShutdown"] = True
     if data.get("logDirs"):
@@ -319,8 +309,8 @@ CHANGES: dict[str, Callable[[Image, Row], bool | None]] = {
     "TopicRecord": _topic,
     "PartitionRecord": _partition,
     "PartitionChangeRecord": _change_partition,
-    "FenceBrokerRecord": _fence,
-    "UnfenceBrokerRecord": _unfence,
+    "FenceBrokerRecord": partial(_change_broker, fenced=1),
+    "UnfenceBrokerRecord": partial(_change_broker, fenced=-1),
     "RemoveTopicRecord": _remove_topic,
     "FeatureLevelRecord": _feature,
     "ClientQuotaRecord": _quota,
