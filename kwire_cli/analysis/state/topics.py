@@ -235,11 +235,16 @@ def _order(partition: tuple[Place, Any]) -> tuple[int, str]:
     return number or 0, folder
 
 
-def read_logs(topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T]) -> Iterator[tuple[str, list[T]]]:
-    """Yield each topic with what `read` returns for its logs.
+def read_logs(
+    topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T]
+) -> tuple[list[tuple[str, list[T]]], InputError | None]:
+    """Return topics with what `read` returns for their logs, and the first error.
 
-    Raises InputError for a topic without a single batch, and at last the first one that `read` raised.
+    Raises:
+        InputError: No topic can be read. Topics without a single batch are an error too.
+
     """
+    found = []
     errors = []
     for topic, logs in topics:
         parts = []
@@ -248,10 +253,11 @@ def read_logs(topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T])
                 parts.append(read(log))
             except InputError as error:
                 errors.append(error)
-        if parts and not any(log.has_any_batch for log in logs):
+        if parts and any(log.has_any_batch for log in logs):
+            found.append((topic, parts))
+        elif parts:
             looked = counted(sum(len(log.files) for log in logs), "file")
-            raise InputError(f"0 batches in {looked} of {topic}: there is no state to show")
-        if parts:
-            yield topic, parts
-    if errors:
+            errors.append(InputError(f"0 batches in {looked} of {topic}: there is no state to show"))
+    if errors and not found:
         raise errors[0]
+    return found, errors[0] if errors else None
