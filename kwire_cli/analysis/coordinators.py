@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from sys import maxsize
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.fixed import fixed
@@ -59,34 +60,34 @@ class Passed:
 
 
 def events(
-    items: Iterable[Batch | Gap], passed: Passed, *, first: int | None = None, last: int | None = None
+    items: Iterable[Batch | Gap], passed: Passed | None = None, *, first: int = 0, last: int = maxsize
 ) -> Iterator[Event]:
-    """Yield the records with offsets from `first` to `last`, both included and None for no bound.
+    """Yield the records with offsets from `first` to `last`, both included.
 
     Skip batches with a wrong checksum, at which Kafka's reader would fail. `passed` counts them, and gaps.
     """
+    passed = Passed() if passed is None else passed
     for item in items:
         if not isinstance(item, Batch):
             if item.code != PADDING:
                 passed.gap_bytes += item.size
             continue
         head = item.head
-        if (last is not None and head.base_offset > last) or (first is not None and head.last_offset < first):
+        if head.base_offset > last or head.last_offset < first:
             continue
         if not item.crc_valid:
             passed.corrupt += 1
             continue
         producer = head.producer_id if head.transactional else -1
         for record in item.records():
-            if (first is None or record.offset >= first) and (last is None or record.offset <= last):
+            if first <= record.offset <= last:
                 passed.records += 1
                 yield Event(
                     record.offset, record.timestamp, producer, head.leader_epoch, head.control, record.key, record.value
                 )
-        reached = head.last_offset if last is None else min(head.last_offset, last)
         if passed.first is None:
-            passed.first = max(head.base_offset, first or 0)
-        passed.last = reached if passed.last is None else max(passed.last, reached)
+            passed.first = max(head.base_offset, first)
+        passed.last = max(min(head.last_offset, last), passed.last or 0)
         passed.newest = max(passed.newest, head.max_timestamp)
 
 
@@ -120,7 +121,6 @@ class CoordinatorRecord(NamedTuple):
     empty for committed offsets and for records of other topics.
     """
 
-    type: int
     name: str
     key: dict[str, Any]
     value: dict[str, Any]
@@ -138,10 +138,8 @@ def decode_coordinator(
     catalog: Catalog, topic: str, key: bytes | None, value: bytes | None, hide: Hide | None = None
 ) -> CoordinatorRecord | None:
     """Decode a record; None if its key or its value cannot be decoded completely. `hide` finds values to redact."""
-    number = type_of(key)
     payload = decode_record(catalog, topic, key, value) if key is not None else None
-    parts = [payload.key, payload.value] if payload else []
-    if number is None or not payload or any(part and not is_whole(part) for part in parts):
+    if not payload or any(part and not is_whole(part) for part in (payload.key, payload.value)):
         return None
     document = payload.to_json(hidden=hide(payload) if hide else {})
     names = document["key"]["data"]
@@ -149,7 +147,7 @@ def decode_coordinator(
     body = document["value"]["data"] if document["value"] else {}
     about = _ABOUT_GROUPS.fullmatch(payload.key.body.spec.name) if payload.key and payload.key.body else None
     group_type, part = about.groups() if about else ("", "")
-    return CoordinatorRecord(number, name, names, body, group_type.lower() or (part and "classic"), part)
+    return CoordinatorRecord(name, names, body, group_type.lower() or (part and "classic"), part)
 
 
 _NAMES = ("groupId", "group", "transactionalId")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import Evidence, instant, parts
-from kwire_cli.analysis.coordinators import OFFSET_COMMITS, Passed, decode_coordinator, events, type_of
+from kwire_cli.analysis.coordinators import OFFSET_COMMITS, decode_coordinator, events, type_of
 from kwire_cli.analysis.groups.moves import NOTHING, Move, number, partitions_in, span_of, text, topics_in
 from kwire_cli.analysis.groups.reading import decoded, tasks_in
 from kwire_cli.records.batch import Batch
@@ -33,7 +33,7 @@ def topic_names(item: LogItem) -> Iterator[tuple[str, str]]:
     """Yield the ids and names of topics in a batch of the metadata log, for which records of groups have ids alone."""
     if item.topic != CLUSTER_METADATA or not isinstance(item.item, Batch) or item.item.head.control:
         return
-    for event in events([item.item], Passed()):
+    for event in events([item.item]):
         record = decode_record(catalog(), CLUSTER_METADATA, event.key, event.value)
         if record is None or record.value is None or record.value.type != TOPIC_RECORD or record.value.body is None:
             continue
@@ -46,7 +46,7 @@ def logged_moves(item: LogItem) -> Iterator[Move]:
     """Yield the moves in a batch of a coordinator's log."""
     if item.topic not in TOPICS or not isinstance(item.item, Batch):
         return
-    for event in events([item.item], Passed()):
+    for event in events([item.item]):
         if event.control or (item.topic == CONSUMER_OFFSETS and type_of(event.key) in OFFSET_COMMITS):
             continue  # as most records are
         if record := decode_coordinator(catalog(), item.topic, event.key, event.value):

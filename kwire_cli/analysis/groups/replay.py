@@ -33,8 +33,6 @@ MOST_GROUPS = 1 << 12
 """Groups that are kept."""
 MOST_MOVES = 1 << 17
 """Moves of all groups that are kept, some hundred bytes each: the first ones. Heartbeats without news do not count."""
-MOST_NAMES = 1 << 16
-"""Topics whose names are kept."""
 MODERN = ("consumer", "share", "streams")
 MOST_MEMBERS = 1 << 14
 """Members of a group that are kept: a member that restarts is another one each time."""
@@ -100,8 +98,7 @@ class GroupReplay:
 
     def log_item(self, item: LogItem) -> None:
         """Take a batch of a coordinator's log, or of the metadata log, which has the names of topics."""
-        if len(self.topics) < MOST_NAMES:
-            self.topics.update(topic_names(item))
+        self.topics.update(topic_names(item))
         for move in logged_moves(item):
             if group := self._group(move.group):
                 group.types.add(move.protocol)
@@ -170,10 +167,8 @@ def _order(move: Move) -> tuple[float, int, int, int]:
 
 def _named(move: Move, topics: Mapping[str, str]) -> Move:
     """Return a move with the names of topics in place of their ids, as far as they are known."""
-    if not topics or (move.assignment is None and move.owned is None):
-        return move
-    return move._replace(assignment=_renamed(move.assignment, topics), owned=_renamed(move.owned, topics))
 
+    def named(assignment: Assignment | None) -> Assignment | None:
+        return assignment and frozenset((topics.get(topic, topic), number) for topic, number in assignment)
 
-def _renamed(assignment: Assignment | None, topics: Mapping[str, str]) -> Assignment | None:
-    return assignment and frozenset((topics.get(topic, topic), number) for topic, number in assignment)
+    return move._replace(assignment=named(move.assignment), owned=named(move.owned)) if topics else move

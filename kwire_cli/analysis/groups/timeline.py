@@ -143,8 +143,7 @@ class Timeline:
 
     def meet(self, broker: str, node: int | None) -> None:
         """Note a coordinator, and its node id if that is known."""
-        known = [number for number in (self.nodes.get(broker), node) if number is not None]
-        self.nodes[broker] = max(known, default=None)
+        self.nodes[broker] = self.nodes.get(broker) if node is None else node
 
     def member(self, member: str) -> Member:
         """Return a member, which is new the first time."""
@@ -176,9 +175,9 @@ class Timeline:
         """The coordinators as rows."""
         return [{"address": address, "broker": node} for address, node in sorted(self.nodes.items())]
 
-    def reach(self, generation: int | None) -> None:
+    def reach(self, generation: int) -> None:
         """Note a generation."""
-        if generation is not None and generation >= 0:
+        if generation >= 0:
             self.first_generation = generation if self.first_generation is None else self.first_generation
             self.last_generation = generation
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from datetime import UTC, datetime
+from sys import maxsize
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.coordinators import Passed
@@ -91,7 +92,7 @@ def changed(log: Log, between: Range) -> Changed:
     before = log.empty() if after is None or after < 0 else log.folded(after)
     now = log.folded(upto)
     passed = Passed()
-    for _ in log.events(passed, first=None if after is None else after + 1, last=upto):
+    for _ in log.events(passed, first=0 if after is None else after + 1, last=maxsize if upto is None else upto):
         pass  # `passed` counts them
     read = before.passed
     if log.topic != CLUSTER_METADATA and read.last is not None and (gone := read.last + 1 - read.records) > 0:

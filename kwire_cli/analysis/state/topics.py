@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import zip_longest
+from sys import maxsize
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kwire_cli.analysis.coordinators import Passed, events
@@ -112,12 +113,12 @@ class Log:
         """Yield the batches of a file, and the gaps between them."""
         return items(source_of(file.content, topic=self.topic, catalog=self.catalog, limits=self.limits))
 
-    def events(self, passed: Passed, *, first: int | None = None, last: int | None = None) -> Iterator[Event]:
-        """Yield the records of segments with offsets from `first` to `last`, None for no bound."""
+    def events(self, passed: Passed, *, first: int = 0, last: int = maxsize) -> Iterator[Event]:
+        """Yield the records of segments with offsets from `first` to `last`."""
         segments = self.segments
         for file, following in zip_longest(segments, segments[1:]):
-            is_before = first is not None and following and _base(file) < _base(following) <= first
-            if not is_before and (last is None or _base(file) <= last):
+            is_before = following and _base(file) < _base(following) <= first
+            if not is_before and _base(file) <= last:
                 yield from events(self.items(file), passed, first=first, last=last)
 
     def empty(self) -> Folded:
@@ -137,7 +138,7 @@ class Log:
             raise self.unreadable(f"{text}; the first offset that can be answered is {self.reachable}")
         out = self.empty()
         passed = out.passed
-        first = None
+        first = 0
         for newest in [file for file in self.snapshots if at is None or _base(file) <= at + 1][-1:]:
             inside = Passed()
             for event in events(self.items(newest), inside):
@@ -147,11 +148,11 @@ class Log:
             passed.last = first - 1 if first else None
             if inside.gap_bytes or inside.corrupt:
                 passed.notes.append(f"{out.snapshot}: the snapshot is damaged")
-        for event in self.events(passed, first=first, last=at):
+        for event in self.events(passed, first=first, last=maxsize if at is None else at):
             out.state.apply(event)
-        if self.topic == CLUSTER_METADATA and passed.first is not None and passed.first > (after := first or 0):
+        if self.topic == CLUSTER_METADATA and (passed.first or 0) > first:
             passed.notes.append(
-                f"the log begins at offset {passed.first}; what was said between {after} and there is not known"
+                f"the log begins at offset {passed.first}; what was said between {first} and there is not known"
             )
         if passed.corrupt:
             passed.notes.append(f"{passed.corrupt} batches with a wrong checksum were passed over")
