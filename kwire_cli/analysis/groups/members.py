@@ -128,18 +128,19 @@ def short(member: str, client: str = "") -> str:
     return rest[:8] if len(rest) > 8 else rest
 
 
-def most_at_once(members: Iterable[Member]) -> dict[str, int]:
-    """Return how many members of each client id there are at the same time, at most."""
-    points: dict[str, list[tuple[float, int]]] = {}
+def shared_labels(members: Iterable[Member]) -> set[str]:
+    """Return the labels that several members have at the same time."""
+    spans = []
     for member in members:
-        start = member.joined if member.joined is not None else member.first_time
-        end = member.ended if member.ended is not None else member.last_time
-        if start is not None and end is not None:
-            points.setdefault(member.label, []).extend(((start, 1), (max(end, start), -1)))
-    most: dict[str, int] = {}
-    for client, steps in points.items():
-        now = 0
-        for _, step in sorted(steps):
-            now += step
-            most[client] = max(most.get(client, 0), now)
-    return most
+        start = member.first_time if member.joined is None else member.joined
+        end = member.last_time if member.ended is None else member.ended
+        if start is not None and end is not None and start < end:
+            spans.append((start, end, member.label))
+    shared: set[str] = set()
+    ends: dict[str, float] = {}
+    for start, end, label in sorted(spans):
+        before = ends.get(label, start)
+        ends[label] = max(end, before)
+        if start < before:
+            shared.add(label)
+    return shared

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.groups.causes import GRAVE
-from kwire_cli.analysis.groups.members import Member, most_at_once, short
+from kwire_cli.analysis.groups.members import Member, shared_labels, short
 from kwire_cli.analysis.groups.moves import CONNECT, UNTIMED, Assignment
 
 if TYPE_CHECKING:
@@ -117,11 +117,6 @@ class Rebalance:
         """The first trigger."""
         return self.triggers[0] if self.triggers else None
 
-    @property
-    def gravest(self) -> Trigger | None:
-        """The first trigger with a grave cause, or else the first one."""
-        return next((trigger for trigger in self.triggers if trigger.is_grave), self.first)
-
 
 @dataclass
 class Timeline:
@@ -154,11 +149,11 @@ class Timeline:
         label = self.member(member).label
         if label == member:
             return short(member)
-        return label if self._clients.get(label, 1) <= 1 else f"{label} ({short(member, label)})"
+        return f"{label} ({short(member, label)})" if label in self._shared_labels else label
 
     @cached_property
-    def _clients(self) -> Mapping[str, int]:
-        return most_at_once(self.members.values())
+    def _shared_labels(self) -> set[str]:
+        return shared_labels(self.members.values())
 
     @property
     def unit(self) -> str:
