@@ -33,6 +33,8 @@ MOST_GROUPS = 1 << 12
 """Groups that are kept."""
 MOST_MOVES = 1 << 17
 """Moves of all groups that are kept, some hundred bytes each: the first ones. Heartbeats without news do not count."""
+MOST_NAMES = 1 << 16
+"""Topics whose names are kept."""
 MODERN = ("consumer", "share", "streams")
 MOST_MEMBERS = 1 << 14
 """Members of a group that are kept: a member that restarts is another one each time."""
@@ -98,7 +100,8 @@ class GroupReplay:
 
     def log_item(self, item: LogItem) -> None:
         """Take a batch of a coordinator's log, or of the metadata log, which has the names of topics."""
-        self.topics.update(topic_names(item))
+        if len(self.topics) < MOST_NAMES:
+            self.topics.update(topic_names(item))
         for move in logged_moves(item):
             if group := self._group(move.group):
                 group.types.add(move.protocol)
