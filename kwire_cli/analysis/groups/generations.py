@@ -47,7 +47,7 @@ class Generation:
     left: dict[str, float] = field(default_factory=dict)
     """When members left, between the generation before and this one."""
     last: Move | None = None
-    """The last answer to a SyncGroup of those."""
+    """The last answer with an assignment of a member that joined."""
     broken: bool = False
     """Whether a SyncGroup was refused because the group rebalances again."""
 
