@@ -7,14 +7,15 @@ of the group, and key and value in Kafka's JSON form. State, groups and transact
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from sys import maxsize
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.records.batch import PADDING, Batch
 from kwire_cli.records.kafka_topics import TRANSACTION_STATUS, UNKNOWN_STATE, decode_record
 from kwire_cli.records.payload_model import version_of
-from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 from kwire_cli.structs.messages import VERSION
 
 if TYPE_CHECKING:
@@ -59,34 +60,34 @@ class Passed:
 
 
 def events(
-    items: Iterable[Batch | Gap], passed: Passed, *, first: int | None = None, last: int | None = None
+    items: Iterable[Batch | Gap], passed: Passed | None = None, *, first: int = 0, last: int = maxsize
 ) -> Iterator[Event]:
-    """Yield the records with offsets from `first` to `last`, both included and None for no bound.
+    """Yield the records with offsets from `first` to `last`, both included.
 
     Skip batches with a wrong checksum, at which Kafka's reader would fail. `passed` counts them, and gaps.
     """
+    passed = Passed() if passed is None else passed
     for item in items:
         if not isinstance(item, Batch):
             if item.code != PADDING:
                 passed.gap_bytes += item.size
             continue
         head = item.head
-        if (last is not None and head.base_offset > last) or (first is not None and head.last_offset < first):
+        if head.base_offset > last or head.last_offset < first:
             continue
         if not item.crc_valid:
             passed.corrupt += 1
             continue
         producer = head.producer_id if head.transactional else -1
         for record in item.records():
-            if (first is None or record.offset >= first) and (last is None or record.offset <= last):
+            if first <= record.offset <= last:
                 passed.records += 1
                 yield Event(
                     record.offset, record.timestamp, producer, head.leader_epoch, head.control, record.key, record.value
                 )
-        reached = head.last_offset if last is None else min(head.last_offset, last)
         if passed.first is None:
-            passed.first = max(head.base_offset, first or 0)
-        passed.last = reached if passed.last is None else max(passed.last, reached)
+            passed.first = max(head.base_offset, first)
+        passed.last = max(min(head.last_offset, last), passed.last or 0)
         passed.newest = max(passed.newest, head.max_timestamp)
 
 
@@ -115,15 +116,16 @@ def is_whole(payload: Payload) -> bool:
 class CoordinatorRecord(NamedTuple):
     """A record of a coordinator. `value` is empty if the record has no value: it removes the older record of its key.
 
-    `name` is the group or the transactional id. `part` is the part of a group, None for committed offsets and for
-    records of other topics.
+    `name` is the group or the transactional id. A record about a group has the type of the group, such as `consumer`,
+    and the part of it that the record is: the rest of the name of its definition, such as `MemberMetadata`. Both are
+    empty for committed offsets and for records of other topics.
     """
 
-    type: int
     name: str
     key: dict[str, Any]
     value: dict[str, Any]
-    part: Part | None = None
+    group_type: str = ""
+    part: str = ""
 
     @property
     def status(self) -> str:
@@ -136,20 +138,23 @@ def decode_coordinator(
     catalog: Catalog, topic: str, key: bytes | None, value: bytes | None, hide: Hide | None = None
 ) -> CoordinatorRecord | None:
     """Decode a record; None if its key or its value cannot be decoded completely. `hide` finds values to redact."""
-    number = type_of(key)
     payload = decode_record(catalog, topic, key, value) if key is not None else None
-    parts = [payload.key, payload.value] if payload else []
-    if number is None or not payload or any(part and not is_whole(part) for part in parts):
+    if not payload or any(part and not is_whole(part) for part in (payload.key, payload.value)):
         return None
     document = payload.to_json(hidden=hide(payload) if hide else {})
     names = document["key"]["data"]
     name = next((str(names[field]) for field in _NAMES if field in names), "")
-    meaning = PARTS.get(number) if topic == CONSUMER_OFFSETS else None
-    return CoordinatorRecord(number, name, names, document["value"]["data"] if document["value"] else {}, meaning)
+    body = document["value"]["data"] if document["value"] else {}
+    about = _ABOUT_GROUPS.fullmatch(payload.key.body.spec.name) if payload.key and payload.key.body else None
+    group_type, part = about.groups() if about else ("", "")
+    return CoordinatorRecord(name, names, body, group_type.lower() or (part and "classic"), part)
 
 
 _NAMES = ("groupId", "group", "transactionalId")
 """Fields of keys that hold the name."""
+_ABOUT_GROUPS = re.compile(r"(Consumer|Share|Streams|)Group(\w+)Key")
+OFFSET_COMMITS = frozenset({0, 1})
+"""Types of keys of committed offsets: 0 comes from Kafka 0.8. Both mean the same partition."""
 
 
 def partitions_in(value: Mapping[str, Any]) -> list[str]:
@@ -158,45 +163,3 @@ def partitions_in(value: Mapping[str, Any]) -> list[str]:
     for topic in value.get("transactionPartitions") or ():
         names += (f"{topic['topic']}-{number}" for number in topic["partitionIds"])
     return names
-
-
-# The parts of groups that records of `__consumer_offsets` have.
-
-OFFSET_COMMITS = frozenset({0, 1})
-"""Types of keys of committed offsets: 0 comes from Kafka 0.8. Both mean the same partition."""
-
-
-class Part(NamedTuple):
-    """The meaning of a record type for a group: the type of group, and the part.
-
-    Parts with `member` set have a member id in their key.
-    """
-
-    group: str
-    part: str
-    member: bool = False
-
-
-PARTS = {
-    2: Part("classic", "metadata"),
-    3: Part("consumer", "metadata"),
-    4: Part("consumer", "partitionMetadata"),
-    5: Part("consumer", "metadata", member=True),
-    6: Part("consumer", "targetAssignment"),
-    7: Part("consumer", "targetAssignment", member=True),
-    8: Part("consumer", "currentAssignment", member=True),
-    16: Part("consumer", "regularExpressions"),
-    9: Part("share", "partitionMetadata"),
-    10: Part("share", "metadata", member=True),
-    11: Part("share", "metadata"),
-    12: Part("share", "targetAssignment"),
-    13: Part("share", "targetAssignment", member=True),
-    14: Part("share", "currentAssignment", member=True),
-    15: Part("share", "statePartitions"),
-    17: Part("streams", "metadata"),
-    19: Part("streams", "metadata", member=True),
-    20: Part("streams", "targetAssignment"),
-    21: Part("streams", "targetAssignment", member=True),
-    22: Part("streams", "currentAssignment", member=True),
-    23: Part("streams", "topology"),
-}

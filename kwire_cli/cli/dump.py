@@ -38,8 +38,9 @@ from kwire_cli.source.opening import open_inputs, refuse_paths
 from kwire_cli.stores import exists, location, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from kwire_cli.analysis.state.topics import Folded, Log
     from kwire_cli.source.reading import Reading
 
 T = TypeVar("T")
@@ -235,7 +236,6 @@ def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 def _diff(environment: Environment, options: Options) -> int:
     from kwire_cli.analysis.state import changes  # most runs show batches
-    from kwire_cli.analysis.state.topics import logs_of, read_logs
 
     if not options.state:
         raise click.UsageError("--diff needs --state; kwire diff A B says how two copies of a partition differ")
@@ -245,34 +245,35 @@ def _diff(environment: Environment, options: Options) -> int:
         "does not go with --state --diff, which uses all records up to the ends of a range",
     )
     between = changes.range_of(options.diff or "")
-    catalog, files = options.catalog, files_of(environment, options, _reading(options))
-    logs = logs_of(catalog, files, as_topic=options.as_topic, wanted=options.topics, limits=options.limits)
-    topics, error = _readable(read_logs(logs, lambda log: changes.changed(log, between)), options)
-    hide = Redaction(catalog, show_secrets=options.show_secrets).record
+    files = files_of(environment, options, _reading(options))
+    topics, error = _folded(files, options, lambda log: changes.changed(log, between))
+    hide = Redaction(options.catalog, show_secrets=options.show_secrets).record
     emit(environment, changes.changes_answer(topics, options.diff or "", hide=hide), options)
+    return _end(options, error, [part.now for _, parts in topics for part in parts])
+
+
+def _folded(
+    files: Iterable[LogFile], options: Options, read: Callable[[Log], T]
+) -> tuple[list[tuple[str, list[T]]], InputError | None]:
+    """Return what `read` makes of the logs of topics, and an error that is raised when all of it is shown."""
+    from kwire_cli.analysis.state.topics import logs_of, read_logs  # most runs show batches
+
+    logs = logs_of(options.catalog, files, as_topic=options.as_topic, wanted=options.topics, limits=options.limits)
+    try:
+        return read_logs(logs, read)
+    except InputError as error:
+        raise InputError(f"{missing_names(options.paths)}{error.reason}", file=error.file) from None
+
+
+def _end(options: Options, error: InputError | None, parts: Iterable[Folded]) -> int:
     if error:
         raise error
-    anomalous = any(part.now.passed.notes or part.now.state.unknown for _, parts in topics for part in parts)
+    anomalous = any(part.passed.notes or part.state.unknown for part in parts)
     return Exit.FOUND if options.strict and anomalous else Exit.DONE
-
-
-def _readable(topics: Iterator[T], options: Options) -> tuple[list[T], InputError | None]:
-    """Return the topics before an error, and the error: what these topics say is shown first."""
-    readable: list[T] = []
-    try:
-        for topic in topics:
-            readable.append(topic)  # noqa: PERF402 - those before an error count
-    except InputError as error:
-        if readable:
-            return readable, error
-        raise InputError(f"{missing_names(options.paths)}{error.reason}", file=error.file) from None
-    return readable, None
 
 
 def _state(environment: Environment, options: Options) -> int:
     from kwire_cli.analysis.state.answer import state_answer  # most runs show batches
-    from kwire_cli.analysis.state.lag import find_logs
-    from kwire_cli.analysis.state.topics import logs_of, read_logs
 
     if not options.state:
         raise click.UsageError("--at needs --state; --offsets A-B chooses batches and records")
@@ -281,20 +282,14 @@ def _state(environment: Environment, options: Options) -> int:
         (*_CHOICES, "deep", "every", "verify"),
         "does not go with --state, which uses all records up to an offset (--at)",
     )
-    catalog, files = options.catalog, [*files_of(environment, options, _reading(options))]
-    logs = logs_of(catalog, files, as_topic=options.as_topic, wanted=options.topics, limits=options.limits)
-    topics, error = _readable(read_logs(logs, lambda log: log.folded(options.at)), options)
-    hide = Redaction(catalog, show_secrets=options.show_secrets).record
-    beside = None
-    if options.at is None:  # the logs are as they are now
-        beside = find_logs(files, topics)
+    files = [*files_of(environment, options, _reading(options))]
+    topics, error = _folded(files, options, lambda log: log.folded(options.at))
+    hide = Redaction(options.catalog, show_secrets=options.show_secrets).record
+    beside = files if options.at is None else None  # the logs are as they are now
     emit(environment, state_answer(topics, hide=hide, beside=beside), options)
     for topic, parts in topics:
         last = max((part.passed.last for part in parts if part.passed.last is not None), default=None)
         if options.at is not None and last is not None and last < options.at:
             what = f"the last offset is {last}, before --at {options.at}: this is what it says at its end"
             environment.note(f"kwire: {topic}: {what}")
-    if error:
-        raise error
-    anomalous = any(part.passed.notes or part.state.unknown for _, parts in topics for part in parts)
-    return Exit.FOUND if options.strict and anomalous else Exit.DONE
+    return _end(options, error, [part for _, parts in topics for part in parts])

@@ -38,7 +38,8 @@ SORTED = [column for column in COLUMNS if column.kind in NUMBERS]
 TABLES = "  ".join(f"{number} {name}" for number, name in enumerate(DIMENSIONS, 1))
 EXAMPLES = (
     ("tcpdump -U -w - tcp port 9092 | kwire watch", "requests, latencies and errors, two seconds at a time"),
-    ("kwire watch growing.pcap --every 10s", "the same of a capture that another tool writes"),
+    ("kwire watch growing.pcap --every 10s", "a capture that another tool writes"),
+    ("ssh broker-1 tcpdump -U -w - tcp port 9092 | kwire watch --filter 'api == Fetch'", "one api, on another machine"),
 )
 
 

@@ -3,7 +3,7 @@
 import pytest
 from kit.logs import catalog, keyed
 
-from kwire_cli.analysis.coordinators import PARTS, decode_coordinator, partitions_in
+from kwire_cli.analysis.coordinators import decode_coordinator, partitions_in
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 PLACE = {"group": "g", "topic": "t", "partition": 0}
@@ -16,13 +16,13 @@ def of(topic, *record):
 
 def test_a_committed_offset_is_no_part_of_a_group():
     record = of(CONSUMER_OFFSETS, *keyed(1, "OffsetCommit", PLACE, COMMIT, version=3))
-    assert (record.type, record.name, record.part) == (1, "g", None)
+    assert (record.name, record.part) == ("g", "")
     assert (record.key, record.value["offset"]) == (PLACE, 3)
 
 
 def test_a_record_without_a_value_removes_what_its_key_names():
     record = of(CONSUMER_OFFSETS, *keyed(5, "ConsumerGroupMemberMetadata", {"groupId": "g", "memberId": "m"}, None))
-    assert (record.name, record.value, record.part) == ("g", {}, PARTS[5])
+    assert (record.name, record.value, record.group_type, record.part) == ("g", {}, "consumer", "MemberMetadata")
 
 
 def test_a_transaction_with_its_partitions():

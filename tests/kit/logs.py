@@ -299,4 +299,5 @@ class Log:
         return tables_of(topics.Folded(self.topic, None, self.state), hide=hide)
 
     def rows(self, table):
-        return topics.Folded(self.topic, None, self.state).rows(hide=None)[table]
+        rows = topics.Folded(self.topic, None, self.state).rows(hide=None)
+        return [row for name, row in rows if name == table]

@@ -10,6 +10,7 @@ from kwire_cli.questions.sentence import duration
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kwire_cli.analysis.groups.members import Member
     from kwire_cli.analysis.groups.moves import Move
 
 Cause = Literal[
@@ -55,21 +56,21 @@ class JoinCause(NamedTuple):
     detail: str = ""
 
 
-def why_left(
-    move: Move, back: float | None, since: float | None, timeout: float | None, *, by_admin: bool
-) -> tuple[Cause, str]:
+def why_left(move: Move, back: float | None, since: float | None, member: Member) -> tuple[Cause, str]:
     """Return the cause of a member's leaving, and its text.
 
-    `back` is the time at which it came back, `since` are the seconds since it got its assignment, `timeout` its
-    max.poll.interval.ms. `by_admin` is set if an admin client takes the member out: its request names other members.
+    `back` is the time at which it came back, `since` are the seconds since it got its assignment. An admin client takes
+    a member out if the request comes from another client than the member's calls.
     """
     reason = move.reason
+    timeout = member.rebalance_timeout_s
     if "poll timeout" in reason or "max.poll.interval" in reason:
         return "poll", f"{POLL} (the client says: {reason})"
     if reason:
         came_back: Cause = "leave" if back is None else "resubscribed"
         return ("closed" if "clos" in reason else came_back), reason
     if back is None:
+        by_admin = member.client not in {"", move.client}
         return ("leave", "taken out by an admin client") if by_admin else ("closed", "leaves")
     away = lapse(move.time, back)
     if away is None:

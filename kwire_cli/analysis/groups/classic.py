@@ -18,7 +18,7 @@ from kwire_cli.analysis.groups.generations import Generation, gives_up, stopped_
 from kwire_cli.analysis.groups.moves import NOTHING, lapse
 from kwire_cli.analysis.groups.protocol import ProtocolReplay
 from kwire_cli.analysis.groups.reading import MEMBER_ID_REQUIRED
-from kwire_cli.analysis.groups.timeline import Event, Rebalance, Timeline, Trigger, moved_between
+from kwire_cli.analysis.groups.timeline import Event, Rebalance, Trigger
 from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.groups.causes import Cause
     from kwire_cli.analysis.groups.moves import Move
+    from kwire_cli.analysis.groups.timeline import Timeline
 
 
 PASSED_OVER = 2
@@ -37,9 +38,9 @@ class ClassicReplay(ProtocolReplay):
 
     def __init__(self, timeline: Timeline) -> None:
         super().__init__(timeline)
-        self._current: Generation | None = None
-        self._previous: Generation | None = None
-        self._next = Generation(-1)
+        self._previous = Generation()
+        self._current = Generation()
+        self._next = Generation()
         """The generation to come, as far as it is known."""
         self._given_ids: dict[str, Move] = {}
         """First JoinGroups of members, which were answered with a member id (KIP-394), by this."""
@@ -55,18 +56,27 @@ class ClassicReplay(ProtocolReplay):
         match move.kind:
             case "join":
                 self._join(move)
-            case "sync":
-                self._sync(move)
-            case "leave":
-                self._leave(move, back)
             case "generation":
                 self._record(move)
             case "gone":
                 self._event(move, "removed group", detail="the group is deleted")
                 self._complete()
-                self._current = None
-            case _:
-                self._heartbeat(move)
+                self._current = Generation()
+            case _ if move.error:
+                self._refused(move)
+            case "sync":
+                self._sync(move)
+            case "leave":
+                sync = self._current.syncs.get(move.member)
+                since = lapse(sync.at, move.time) if sync else None
+                cause, text = why_left(move, back, since, self.timeline.member(move.member))
+                self._next.left[move.member] = move.time
+                self._next.triggers.append(self._end(move, cause, text))
+            case "heartbeat" if move.until is not None and move.generation is not None:
+                if move.generation > self._current.number:
+                    self._generation(move.generation, move)
+                if move.generation == self._current.number:
+                    self._current.members.add(move.member)
 
     def _finish(self) -> None:
         self._complete()
@@ -77,10 +87,17 @@ class ClassicReplay(ProtocolReplay):
 
     def _number(self, move: Move) -> int | None:
         number = move.reached if move.reached is not None and move.reached >= 0 else move.generation
-        return self._current.number if number is None and self._current is not None else number
+        return self._current.number if number is None and self._current.number >= 0 else number
 
-    def _error(self, move: Move) -> None:
-        self._refuse(move, move.connection)
+    def _refused(self, move: Move) -> None:
+        if move.error == REBALANCING and move.kind != "leave":
+            self._next.told.setdefault(move.member, move.at)
+            if move.kind == "sync":
+                self._current.broken |= move.generation == self._current.number
+            else:
+                self._event(move, "rebalancing", "told to join again" if move.kind == "heartbeat" else "")
+        if move.error != REBALANCING or move.kind != "heartbeat":
+            self._refuse(move, move.connection)
 
     def _join(self, move: Move) -> None:
         self._last_joins[move.connection] = move.time
@@ -89,20 +106,17 @@ class ClassicReplay(ProtocolReplay):
             return
         self._used_ids.add(move.member)
         if move.error:
-            self._error(move)
-            return
-        if move.until is None or move.reached is None:
+            self._refuse(move, move.connection)
+        if move.error or move.until is None or move.reached is None:
             return
         current = self._generation(move.reached, move)
-        if self._previous is None and move.reached > 1 and move.has_id and move.member not in self._given_ids:
-            self._previous = Generation(-1)
-        if self._previous is not None and self._previous.number < 0 and move.has_id:
-            self._previous.members |= {move.member} - self._given_ids.keys()
-        stays = self._previous is not None and move.member in self._previous.members
+        previous = self._previous
+        if previous.number < 0 and move.reached > 1 and move.has_id and move.member not in self._given_ids:
+            previous.members.add(move.member)
         replaces = self._replaced(move, current) if move.instance else ""
         began = self._given_ids.pop(move.member, move).time
-        if stays:
-            self._event(move, "rejoin", move.real_reason, is_minor=not move.real_reason)
+        if move.member in previous.members:
+            self._event(move, "rejoin", move.real_reason)
         elif move.member not in current.joins:
             member = self.timeline.member(move.member)
             member.joined = began if member.joined is None else member.joined
@@ -112,14 +126,13 @@ class ClassicReplay(ProtocolReplay):
         if not replaces:
             first = current.joins.get(move.member)
             current.joins[move.member] = move._replace(time=began if first is None else min(began, first.time))
-            current.join_times.append(began)
-        current.members.add(move.member)
-        current.owned |= {member: owned for member, owned in move.everybody_owned if owned is not None}
-        if move.owned is not None:
-            current.owned[move.member] = move.owned
         current.assignor = move.assignor or current.assignor
+        current.members.add(move.member)
         if move.everybody is not None:
-            current.members, current.whole = {*move.everybody}, True
+            current.members, current.whole = {member for member, _ in move.everybody}, True
+        for name, owned in (*(move.everybody or ()), (move.member, move.owned)):
+            if owned is not None:
+                current.owned[name] = owned
 
     def _replaced(self, move: Move, current: Generation) -> str:
         """Take out the member whose group.instance.id another one has now, and return how to say so (KIP-345)."""
@@ -129,25 +142,17 @@ class ClassicReplay(ProtocolReplay):
             return ""
         member = self.timeline.member(old)
         member.ended, member.ending = move.at, f"replaced by {move.client}"
-        for members in (current, self._previous):
-            if members is not None:
-                members.members.discard(old)
+        current.members.discard(old)
+        self._previous.members.discard(old)
         current.assignments.pop(old, None)
         current.syncs.pop(old, None)
         return f"replaces {member.client} as {move.instance}"
 
     def _sync(self, move: Move) -> None:
-        if move.error:
-            if move.error == REBALANCING:
-                self._next.told.setdefault(move.member, move.at)
-                if self._current is not None and self._current.number == move.generation:
-                    self._current.broken = True
-            self._error(move)
-            return
         if move.until is None or move.generation is None:
             return
         current = self._generation(move.generation, move)
-        before = self._previous.assignments if self._previous is not None else {}
+        before = self._previous.assignments
         for member, assignment, revoked in move.leader_assignments:
             current.give(member, assignment, revoked, before.get(member, NOTHING))
         if move.assignment is not None:
@@ -158,54 +163,28 @@ class ClassicReplay(ProtocolReplay):
             current.given.append(move._replace(assignment=has))
             current.members.add(move.member)
 
-    def _leave(self, move: Move, back: float | None) -> None:
-        if move.error:
-            self._error(move)
-            return
-        member = self.timeline.member(move.member)
-        sync = self._current.syncs.get(move.member) if self._current else None
-        since = lapse(sync.at, move.time) if sync else None
-        by_admin = move.client != member.client and bool(member.client)
-        cause, text = why_left(move, back, since, member.rebalance_timeout_s, by_admin=by_admin)
-        self._next.left[move.member] = move.time
-        self._next.triggers.append(self._leaves(move, cause, text))
-
-    def _heartbeat(self, move: Move) -> None:
-        if move.error == REBALANCING:
-            self._next.told.setdefault(move.member, move.at)
-            self._event(move, "rebalancing", "told to join again" if move.kind == "heartbeat" else "", is_minor=True)
-            if move.kind == "commit":
-                self._error(move)
-        elif move.error:
-            self._error(move)
-        elif move.kind == "heartbeat" and move.until is not None and move.generation is not None:
-            if self._current is None or move.generation > self._current.number:
-                self._generation(move.generation, move)
-            if self._current is not None and self._current.number == move.generation:
-                self._current.members.add(move.member)
-
     def _generation(self, number: int, move: Move) -> Generation:
         """Return the generation that a move is of. A smaller number than before is that of a group that began anew."""
-        if self._current is None or self._current.number != number:
-            if self._previous is not None and self._previous.number == number and move.kind != "join":
-                return self._previous  # an answer that comes late
-            self._complete()
-            if self._current is not None and self._current.is_unfinished:
-                self._next.begin_with(self._current)
-            else:
-                self._previous = self._empty(number) or self._current
-            self._current = self._next
-            self._current.number, self._current.place, self._next = number, move, Generation(-1)
-            self.timeline.reach(number)
+        if self._current.number == number:
+            return self._current
+        if self._previous.number == number and move.kind != "join":
+            return self._previous  # an answer that comes late
+        self._complete()
+        if self._current.is_unfinished:
+            self._next.begin_with(self._current)
+        else:
+            self._previous = self._empty(number) or self._current
+        self._current, self._next = self._next, Generation()
+        self._current.number, self._current.place = number, move
+        self.timeline.reach(number)
         return self._current
 
     def _empty(self, number: int) -> Generation | None:
         """Return the generation without members before another one: all had left, and its number was passed over."""
         current = self._current
         left = self._next.left
-        if current is None or not current.whole or not current.members or not {*left} >= current.members:
-            return None
-        if number < current.number + PASSED_OVER:
+        is_left = current.whole and current.members and {*left} >= current.members
+        if not is_left or number < current.number + PASSED_OVER:
             return None
         last = max(left, key=lambda member: left[member])
         place = next(trigger.place for trigger in self._next.triggers if trigger.member == last)
@@ -227,77 +206,63 @@ class ClassicReplay(ProtocolReplay):
             return
         current = self._generation(move.reached, move)
         rows = {row.member: row for row in move.listed}
-        before = self._previous.members if self._previous else set()
-        already = current.members
+        before = self._previous.members | current.members
         current.members, current.whole, current.assignor = {*rows}, True, move.assignor
         current.assignments = {row.member: row.assignment or NOTHING for row in move.listed}
         for row in move.listed:
-            self._list(row, current, is_new=row.member not in before | already)
-        for gone in sorted((before | already) - {*rows} - {*current.left}):
+            member = self.timeline.member(row.member)
+            member.describe(row)
+            member.see(row.time)
+            if row.member not in before:
+                member.joined = row.time if member.joined is None else member.joined
+                coming = self._join_cause(row, row.time)
+                self._event(row, "join", detail=coming.detail)
+                current.triggers.append(Trigger.of(row, coming.cause, coming.text))
+        for gone in sorted(before - {*rows} - {*current.left}):
             current.left[gone] = move.time
-            leaves = move._replace(member=gone, client=self._clients.get(gone, ""))
-            current.triggers.append(self._leaves(leaves, "leave", LEFT_IN_LOG))
-
-    def _list(self, row: Move, current: Generation, *, is_new: bool) -> None:
-        """Take a member of the record of a generation."""
-        member = self.timeline.member(row.member)
-        member.client, member.host, member.instance_id = row.client, row.host, row.instance
-        member.rebalance_timeout_s, member.session_timeout_s = row.rebalance_timeout, row.session_timeout
-        member.see(row.time)
-        self._clients[row.member] = row.client
-        if is_new:
-            member.joined = row.time if member.joined is None else member.joined
-            coming = self._join_cause(row, row.time)
-            self._event(row, "join", detail=coming.detail)
-            current.triggers.append(Trigger(row.time, coming.cause, coming.text, row.place, row.member, row.client))
+            leaves = move._replace(member=gone, client=self.timeline.member(gone).client)
+            current.triggers.append(self._end(leaves, "leave", LEFT_IN_LOG))
 
     def _complete(self) -> None:
         """End the current generation: it is known what changed."""
         current, previous = self._current, self._previous
-        if current is None or current.is_unfinished:
-            return
         place = current.last or current.place
-        if not (current.joins or current.syncs or current.assignments) or place is None:
+        if current.is_unfinished or place is None or not (current.joins or current.syncs or current.assignments):
             return
         self.timeline.assignor = current.assignor or self.timeline.assignor
-        joins = current.join_times
+        joins = [join.time for join in current.joins.values()]
         logged = current.place.time if current.place is not None else 0.0
         end = current.last.at if current.last else max((join.at for join in current.joins.values()), default=logged)
         triggers = self._causes(current, previous, min(joins, default=end))
         after = current.assignments
-        before = previous.assignments if previous else {}
-        stay = previous.members - {*current.left} if previous else set()
+        before = previous.assignments
+        stay = previous.members - {*current.left}
         if not stay:
             triggers.sort(key=lambda trigger: trigger.member in current.left)  # who comes makes a group form
         rebalance = Rebalance(
             min(joins, default=end),
             end,
-            previous.number if previous and previous.number >= 0 else None,
+            previous.number if previous.number >= 0 else None,
             current.number,
             triggers,
             place.place,
             len(current.members),
-            moved_between(before, after, self._clients) if before or not stay else None,
             is_forming=not stay,
             timed=bool(joins),
         )
-        whole = bool(after) and {*after} >= current.members and (previous is None or {*before} >= previous.members)
-        rebalance.is_unchanged = bool(before) and any(after.values()) and whole and not rebalance.moved
         self._add_absences(rebalance, current, previous)
         had = dict(before)
         for member, assignment, move in current.rows():
-            client = self._clients.get(member, "")
-            known = self.timeline.member(member)
-            known.client = known.client or client
-            own = move._replace(member=member, client=client)
+            own = move._replace(member=member, client=self.timeline.member(member).client)
             self._assign(own, current.number, assignment, had.get(member, NOTHING))
             had[member] = assignment
-        self.timeline.rebalanced(rebalance)
+        is_whole = {*after} >= current.members and {*before} >= previous.members
+        self._rebalanced(rebalance, before, after, is_whole=is_whole)
 
-    def _add_absences(self, rebalance: Rebalance, current: Generation, previous: Generation | None) -> None:
+    def _add_absences(self, rebalance: Rebalance, current: Generation, previous: Generation) -> None:
         """Add up the times without partitions that end in a generation, and note those that begin in it."""
-        before = previous.assignments if previous else {}
-        stays = previous.members if previous else set()
+        before = previous.assignments
+        stays = previous.members
         given_up: list[float] = []
         keepers = 0
         for name, join in current.joins.items():
@@ -319,15 +284,17 @@ class ClassicReplay(ProtocolReplay):
         if given_up and not keepers:
             rebalance.stopped_s = stopped_seconds(rebalance, current, given_up)
 
-    def _causes(self, current: Generation, previous: Generation | None, first_join: float) -> list[Trigger]:
+    def _causes(self, current: Generation, previous: Generation, first_join: float) -> list[Trigger]:
         """Return the triggers by time: who left, who joined, whom the broker removed, who joins again by itself."""
         triggers = current.triggers
-        before = previous.members if previous else set()
+        before = previous.members
         newcomers = [join.time for member, join in current.joins.items() if member not in before]
         first = min([*newcomers, *(trigger.time for trigger in triggers)], default=inf)
         for member, join in current.joins.items():
-            told = current.told.get(member)
+            is_told = member in current.told
             topics, earlier = join.topics, self._subscribed.get(member)
+            if topics is not None:
+                self._subscribed[member] = topics
             cause: Cause = "metadata"
             if member not in before:
                 coming = self._comings.pop(member, JoinCause())
@@ -335,17 +302,14 @@ class ClassicReplay(ProtocolReplay):
                 text = f"{coming.text}: {join.real_reason}" if join.real_reason else coming.text
             elif topics is not None and earlier is not None and topics != earlier:
                 cause, text = "subscription", subscribes(topics, earlier)
-            elif join.real_reason and told is None:
+            elif join.real_reason and not is_told:
                 text = f"joins again: {join.real_reason}"
-            elif told is None and previous is not None and previous.number >= 0 and join.time < first:
+            elif not is_told and previous.number >= 0 and join.time < first:
                 text = "joins again by itself"
             else:
                 continue
-            triggers.append(Trigger(join.time, cause, text, join.place, member, join.client))
-        for member, join in current.joins.items():
-            if join.topics is not None:
-                self._subscribed[member] = join.topics
-        if previous and previous.whole and current.whole:
+            triggers.append(Trigger.of(join, cause, text))
+        if previous.whole and current.whole:
             begin = min([first_join, *current.told.values()])
             for member in sorted(before - current.members - {*current.left}):
                 triggers.append(self._removed(member, begin, current))
@@ -354,7 +318,6 @@ class ClassicReplay(ProtocolReplay):
     def _removed(self, name: str, time: float, current: Generation) -> Trigger:
         """Return the trigger that a member is which the broker removed: nobody sent a LeaveGroup for it."""
         member = self.timeline.member(name)
-        place = next(iter(current.joins.values())).place
         heard = member.heard(time)
         silence = lapse(heard, time) if heard is not None else None
         timeout = member.session_timeout_s
@@ -369,5 +332,6 @@ class ClassicReplay(ProtocolReplay):
             cause, text = "poll", f"removed: it did not join again in time ({POLL})"
             began = member.last_time
         current.left[name] = time
-        self._remove(name, time, cause, text, place, current.number, silence)
-        return Trigger(began, cause, text, place, name, member.label)
+        join = next(iter(current.joins.values()))
+        move = join._replace(time=time, until=None, reached=current.number, member=name, client=member.label)
+        return self._end(move, cause, text, "removed", silence)._replace(time=began)

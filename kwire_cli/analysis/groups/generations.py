@@ -21,10 +21,14 @@ STREAMS = "stream"
 
 @dataclass
 class Generation:
-    """A generation of a classic group: who joined it, who got which assignment."""
+    """A generation of a classic group: who joined it, who got which assignment.
 
-    number: int
+    Its number is -1 if nothing is known of it: before the input, or before the group had members.
+    """
+
+    number: int = -1
     joins: dict[str, Move] = field(default_factory=dict)
+    """The first request of each member. Static members that take another's place later are not among them."""
     syncs: dict[str, Move] = field(default_factory=dict)
     given: list[Move] = field(default_factory=list)
     """All answers to SyncGroup with an assignment. `syncs` lacks members that were replaced."""
@@ -42,10 +46,8 @@ class Generation:
     """When members were told to join it."""
     left: dict[str, float] = field(default_factory=dict)
     """When members left, between the generation before and this one."""
-    join_times: list[float] = field(default_factory=list)
-    """When members asked to join. Static members that take another's place later are not among them."""
     last: Move | None = None
-    """The last answer to a SyncGroup of those."""
+    """The last answer with an assignment of a member that joined."""
     broken: bool = False
     """Whether a SyncGroup was refused because the group rebalances again."""
 
@@ -76,7 +78,6 @@ class Generation:
         self.triggers = unfinished.triggers + self.triggers
         self.told = unfinished.told | self.told
         self.left = unfinished.left | self.left
-        self.join_times = unfinished.join_times + self.join_times
 
 
 def gives_up(join: Move, assignor: str, had: Assignment | None) -> bool:

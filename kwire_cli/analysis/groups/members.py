@@ -43,8 +43,8 @@ class Member:
     """When it lost its partitions, or joined; None while it has some."""
     rebalance_timeout_s: float | None = None
     session_timeout_s: float | None = None
-    interval: float | None = None
-    """Seconds between heartbeats, as the broker wants them."""
+    interval: float = 0.0
+    """Seconds between heartbeats, as the broker wants them; 0 if unknown."""
     first_time: float | None = None
     last_time: float | None = None
     has_called: bool = False
@@ -75,15 +75,20 @@ class Member:
         self.has_called |= is_call
         return silence if move.time >= UNTIMED else None
 
+    def describe(self, move: Move) -> None:
+        """Take what a record says of the member."""
+        self.client, self.host = move.client, move.host
+        self.learn(move)
+
     def see(self, time: float) -> None:
         """Extend the times of the member by one at which it was in the group."""
         self.first_time = time if self.first_time is None else min(self.first_time, time)
         self.last_time = time if self.last_time is None else max(self.last_time, time)
 
-    def learn(self, move: Move, interval: float | None) -> None:
+    def learn(self, move: Move) -> None:
         """Take settings of the member from a move. The largest of different values counts."""
         self.instance_id = max(self.instance_id or "", move.instance or "") or None
-        self.interval = max(self.interval or 0.0, interval or 0.0) or None
+        self.interval = max(self.interval, move.interval)
         self.rebalance_timeout_s = max(self.rebalance_timeout_s or 0.0, move.rebalance_timeout or 0.0) or None
         self.session_timeout_s = max(self.session_timeout_s or 0.0, move.session_timeout or 0.0) or None
 
@@ -123,18 +128,19 @@ def short(member: str, client: str = "") -> str:
     return rest[:8] if len(rest) > 8 else rest
 
 
-def most_at_once(members: Iterable[Member]) -> dict[str, int]:
-    """Return how many members of each client id there are at the same time, at most."""
-    points: dict[str, list[tuple[float, int]]] = {}
+def shared_labels(members: Iterable[Member]) -> set[str]:
+    """Return the labels that several members have at the same time."""
+    spans = []
     for member in members:
-        start = member.joined if member.joined is not None else member.first_time
-        end = member.ended if member.ended is not None else member.last_time
-        if start is not None and end is not None:
-            points.setdefault(member.label, []).extend(((start, 1), (max(end, start), -1)))
-    most: dict[str, int] = {}
-    for client, steps in points.items():
-        now = 0
-        for _, step in sorted(steps):
-            now += step
-            most[client] = max(most.get(client, 0), now)
-    return most
+        start = member.first_time if member.joined is None else member.joined
+        end = member.last_time if member.ended is None else member.ended
+        if start is not None and end is not None and start < end:
+            spans.append((start, end, member.label))
+    shared: set[str] = set()
+    ends: dict[str, float] = {}
+    for start, end, label in sorted(spans):
+        before = ends.get(label, start)
+        ends[label] = max(end, before)
+        if start < before:
+            shared.add(label)
+    return shared

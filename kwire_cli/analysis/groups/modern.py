@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.groups.causes import LEFT_IN_LOG, subscribes, why_left
 from kwire_cli.analysis.groups.moves import NOTHING, Assignment, lapse
 from kwire_cli.analysis.groups.protocol import ProtocolReplay
-from kwire_cli.analysis.groups.timeline import Rebalance, Timeline, Trigger, moved_between
+from kwire_cli.analysis.groups.timeline import Rebalance, Trigger
 from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
     from kwire_cli.analysis.groups.causes import Cause
     from kwire_cli.analysis.groups.moves import Move
+    from kwire_cli.analysis.groups.timeline import Timeline
 
 MISSED = 2.5
 """Heartbeats that a member may miss before it counts as silent."""
@@ -25,7 +26,7 @@ INTERVAL = 5.0
 class _State:
     epoch: int = -1
     assignment: Assignment | None = None
-    assigned_at: float = 0.0
+    assigned_at: float | None = None
     owned: Assignment | None = None
     topics: tuple[str, ...] | None = None
 
@@ -33,9 +34,8 @@ class _State:
 class ModernReplay(ProtocolReplay):
     """Replays the moves of a group into its timeline: heartbeats with news, or records of its coordinator."""
 
-    def __init__(self, timeline: Timeline, *, logged: bool) -> None:
+    def __init__(self, timeline: Timeline) -> None:
         super().__init__(timeline)
-        self._logged = logged
         self._members: dict[str, _State] = {}
         self._epoch: int | None = None
         self._open: Rebalance | None = None
@@ -48,7 +48,9 @@ class ModernReplay(ProtocolReplay):
     def _take(self, move: Move, back: float | None) -> None:
         match move.kind:
             case "share":
-                self._share(move)
+                times = f"delivered {move.times} times" if move.reason == "redelivery" else f"{move.times} records"
+                where = ", ".join(f"{topic}-{number}" for topic, number in move.owned or ())
+                self._event(move, move.reason, "", f"{where} {move.detail}: {times}", count=move.times)
             case "epoch":
                 self._reach(move)
             case "gone":
@@ -56,12 +58,13 @@ class ModernReplay(ProtocolReplay):
             case _ if move.error:
                 self._refuse(move, move.member)
             case "leave":
-                timeout = self.timeline.member(move.member).rebalance_timeout_s
                 state = self._members.get(move.member)
                 since = lapse(state.assigned_at, move.time) if state and state.assigned_at else None
-                self._leave(move, *why_left(move, back, since, timeout, by_admin=False))
-            case "join" | "member":
+                self._leave(move, *why_left(move, back, since, self.timeline.member(move.member)))
+            case "join" if move.until is not None:
                 self._join(move)
+            case "member":
+                self._describe(move)
             case "heartbeat" | "assigned":
                 self._heartbeat(move)
 
@@ -72,11 +75,6 @@ class ModernReplay(ProtocolReplay):
 
     def _number(self, move: Move) -> int | None:
         return move.reached if (move.reached or -1) >= 0 else self._epoch
-
-    def _share(self, move: Move) -> None:
-        times = f"delivered {move.times} times" if move.reason == "redelivery" else f"{move.times} records"
-        where = ", ".join(f"{topic}-{number}" for topic, number in move.owned or ())
-        self._event(move, move.reason, "", f"{where} {move.detail}: {times}", count=move.times)
 
     def _trigger(self, trigger: Trigger) -> None:
         """Begin a rebalance, or add to the one that nobody was told of yet."""
@@ -100,20 +98,21 @@ class ModernReplay(ProtocolReplay):
             return False
         return not (self._open and self._open.is_forming) or any(state.assignment for state in states)
 
-    def _join(self, move: Move) -> None:
-        if move.kind == "join" and move.until is None:
-            return
+    def _describe(self, move: Move) -> None:
+        """Take the record of a member, who is new or has changed."""
         member = self.timeline.member(move.member)
+        member.describe(move)
+        member.first_time = move.time if member.first_time is None else member.first_time
         state = self._members.get(move.member)
-        if move.kind == "member":
-            member.client, member.host, member.instance_id = move.client, move.host, move.instance
-            member.rebalance_timeout_s = move.rebalance_timeout
-            member.first_time = move.time if member.first_time is None else member.first_time
-            if state is not None:
-                self._subscribe(move, state)
-                return
+        if state is None:
+            self._join(move)
+        else:
+            self._subscribe(move, state)
+
+    def _join(self, move: Move) -> None:
+        member = self.timeline.member(move.member)
         coming = self._join_cause(move, move.time, move.member)
-        self._trigger(Trigger(move.time, coming.cause, coming.text, move.place, move.member, move.client))
+        self._trigger(Trigger.of(move, coming.cause, coming.text))
         self._event(move, "join", coming.text if coming.cause == "fenced" else "", coming.detail)
         if move.detail:
             self._event(move, "status", move.detail, move.reason)
@@ -126,7 +125,7 @@ class ModernReplay(ProtocolReplay):
 
     def _leave(self, move: Move, cause: Cause, text: str) -> None:
         client = move.client or self.timeline.member(move.member).client
-        self._trigger(self._leaves(move._replace(client=client, reached=None), cause, text))
+        self._trigger(self._end(move._replace(client=client, reached=None), cause, text))
         if state := self._members.pop(move.member, None):
             self._regain(move.member, state, move.time)
 
@@ -136,7 +135,7 @@ class ModernReplay(ProtocolReplay):
             return
         if state.topics is not None and move.topics != state.topics:
             text = subscribes(move.topics, state.topics)
-            self._trigger(Trigger(move.time, "subscription", text, move.place, move.member, move.client))
+            self._trigger(Trigger.of(move, "subscription", text))
             self._event(move, "subscription", text)
         state.topics = move.topics
 
@@ -156,19 +155,19 @@ class ModernReplay(ProtocolReplay):
             return
         before = self._epoch
         if before is None or epoch > before:
-            if before is not None and epoch - before > self._unseen + joins and not self._logged:
+            if before is not None and epoch - before > self._unseen + joins and move.is_call:
                 removed = self._remove_silent(move)
                 if not removed and not self._unseen and not joins and self._settled():
                     text = "is told of a new assignment: topics changed, or a member that is not seen here"
-                    self._trigger(Trigger(move.at, "unknown", text, move.place, move.member, move.client))
+                    self._trigger(Trigger.of(move, "unknown", text)._replace(time=move.at))
             self._epoch, self._unseen = epoch, 0
             self.timeline.reach(epoch)
         if move.kind == "epoch":
-            self._event(move, "epoch", is_minor=True)
+            self._event(move, "epoch")
         state = self._members.get(move.member)
         if state is not None and state.epoch != epoch:
             if state.epoch >= 0 and not joins:
-                self._event(move, "epoch", detail=f"member epoch {state.epoch} to {epoch}", is_minor=True)
+                self._event(move, "epoch", detail=f"member epoch {state.epoch} to {epoch}")
             state.epoch = epoch
         if self._open is not None:
             self._open.generation = self._epoch
@@ -180,15 +179,14 @@ class ModernReplay(ProtocolReplay):
         before = len(self._members)
         for name in [*self._members]:
             member = self.timeline.member(name)
-            least = MISSED * (member.interval or INTERVAL)
             heard = None if name == move.member else member.heard(move.at)
-            silence = None if heard is None else move.at - heard
-            if silence is None or silence < least:
+            silence = 0.0 if heard is None else move.at - heard
+            if silence < MISSED * (member.interval or INTERVAL):
                 continue
+            removed = move._replace(time=move.at, until=None, member=name, client=member.label)
             text = f"removed without leaving: silent for {duration(silence)}"
-            self._trigger(Trigger(move.at, "session", text, move.place, name, member.client))
+            self._trigger(self._end(removed, "session", text, "removed", silence))
             self._regain(name, self._members.pop(name), heard)
-            self._remove(name, move.at, "session", text, move.place, move.reached, silence)
         return len(self._members) < before
 
     def _give(self, move: Move, state: _State) -> None:
@@ -200,21 +198,18 @@ class ModernReplay(ProtocolReplay):
         assignment = move.assignment
         if assignment is None:
             return
-        had = state.assignment if state.assignment is not None else NOTHING
-        again = state.assignment == assignment and move.kind != "join"
+        had = state.assignment
         state.assignment, state.assigned_at = assignment, move.at
         if self._open is not None:
             self._open.end_time = max(self._open.end_time, move.at)
-            if move.kind != "join":
-                self._told = True
-        if again:
+            self._told |= move.kind != "join"
+        if had == assignment and move.kind != "join":
             return
-        member = self.timeline.member(move.member)
         if assignment:
             self._regain(move.member, state, move.at)
         else:
-            member.lose(move.at)
-        self._assign(move._replace(client=move.client or member.client), state.epoch, assignment, had)
+            self.timeline.member(move.member).lose(move.at)
+        self._assign(move, state.epoch, assignment, had or NOTHING)
 
     def _regain(self, name: str, state: _State, until: float | None) -> None:
         """Add up the time without partitions of a member that has some now, or ends."""
@@ -224,13 +219,7 @@ class ModernReplay(ProtocolReplay):
 
     def _close(self) -> None:
         """End the open rebalance: what it changed is known now."""
-        rebalance = self._open
-        if rebalance is None:
-            return
-        self._open = None
-        after = self._assignments()
-        rebalance.members = len(self._members)
-        rebalance.moved = moved_between(self._before, after, self._clients)
-        rebalance.is_unchanged = any(self._before.values()) and any(after.values()) and not rebalance.moved
-        if self._members:  # if the last one left, nobody was there to follow
-            self.timeline.rebalanced(rebalance)
+        rebalance, self._open = self._open, None
+        if rebalance is not None and self._members:  # if the last one left, nobody was there to follow
+            rebalance.members = len(self._members)
+            self._rebalanced(rebalance, self._before, self._assignments())

@@ -5,8 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.analysis.call import parts
+
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Callable, Hashable, Mapping
 
     from kwire_cli.analysis.call import Evidence
 
@@ -33,13 +35,14 @@ class Move(NamedTuple):
 
     `assignment` are the partitions that the member was given, `owned` those in its request, `revoked` those that it has
     to give up; all None if the message has no such field. With `revoked`, `assignment` is added to `owned`.
-    `everybody` are the members as the leader gets them, None for whoever is not the leader.
     """
 
     kind: str
     time: float
     until: float | None
     place: Evidence
+    group: str
+    protocol: str
     member: str = ""
     client: str = ""
     host: str = ""
@@ -53,15 +56,16 @@ class Move(NamedTuple):
     assignor: str = ""
     rebalance_timeout: float | None = None
     session_timeout: float | None = None
+    interval: float = 0.0
+    """The time between heartbeats that the answer sets."""
     topics: tuple[str, ...] | None = None
     assignment: Assignment | None = None
     owned: Assignment | None = None
     revoked: Assignment | None = None
-    everybody: tuple[str, ...] | None = None
+    everybody: tuple[tuple[str, Assignment | None], ...] | None = None
+    """The members with the partitions that they have, in the answer to the leader; None for other members."""
     has_id: bool = False
     """Whether a JoinGroup has a member id: the member was in the group before, or was given the id."""
-    everybody_owned: tuple[tuple[str, Assignment | None], ...] = ()
-    """The partitions that the members have, in the answer to the leader."""
     leader_assignments: tuple[tuple[str, Assignment, Assignment | None], ...] = ()
     """What the leader of a classic group sends: each member with its `assignment` and `revoked`."""
     listed: tuple[Move, ...] | None = None
@@ -77,6 +81,11 @@ class Move(NamedTuple):
         return self.time if self.until is None else self.until
 
     @property
+    def is_call(self) -> bool:
+        """Whether it is a call, and not a record."""
+        return self.connection is not None
+
+    @property
     def is_news(self) -> bool:
         """Whether it is more than a heartbeat by which a member stays in its generation."""
         has_parts = self.assignment is not None or self.owned is not None or self.topics is not None
@@ -86,6 +95,13 @@ class Move(NamedTuple):
     def real_reason(self) -> str:
         """The reason of a JoinGroup, empty if it does not tell the cause of a rebalance."""
         return "" if self.reason.startswith(UNSAID) else self.reason
+
+    def shared(self, reason: str, topic: str, partition: Any, row: Mapping[str, Any], times: int) -> Move:
+        """Return a move about records of a share group that are delivered again or given back."""
+        first, last = row.get("firstOffset"), row.get("lastOffset")
+        detail = f"offset {first}" if first == last else f"offsets {first} to {last}"
+        owned = frozenset({(topic, partition)}) if type(partition) is int else NOTHING
+        return self._replace(reason=reason, detail=detail, owned=owned, times=times)
 
 
 def lapse(first: float, last: float) -> float | None:
@@ -103,24 +119,28 @@ def number(value: Any) -> int | None:
     return value if type(value) is int else None
 
 
-def offsets_in(row: dict[str, Any]) -> str:
-    """Return the offsets of a row of a body as text."""
-    first, last = number(row.get("firstOffset")), number(row.get("lastOffset"))
-    return f"offset {first}" if first == last else f"offsets {first} to {last}"
-
-
 def span_of(milliseconds: Any) -> float | None:
     """Return a timeout of a body in seconds; None if it says none."""
     return milliseconds / 1000 if type(milliseconds) is int and milliseconds > 0 else None
 
 
-def partitions(rows: Iterable[tuple[str, Any]]) -> Assignment:
-    """Return an assignment of pairs of a topic and a list of partitions."""
-    pairs = (
-        (topic, partition)
-        for topic, numbers in rows
-        if isinstance(numbers, list)
-        for partition in numbers
-        if type(partition) is int
-    )
-    return frozenset(islice(pairs, MOST_PARTITIONS))
+def topics_in(names: Any) -> tuple[str, ...] | None:
+    """Return the topics of a subscription; None if it has no list of them."""
+    return tuple(sorted(map(text, names))) if isinstance(names, list) else None
+
+
+def name_in(row: Mapping[str, Any]) -> str:
+    """Return the topic, connector or subtopology of a row of an assignment."""
+    return text(row.get("topic") or row.get("connector") or row.get("topicId") or row.get("subtopologyId"))
+
+
+def partitions_in(
+    message: dict[str, Any] | None, *fields: str, name: Callable[[dict[str, Any]], str] = name_in
+) -> Assignment | None:
+    """Return the partitions or tasks in some fields of a message; None if it has none of the fields."""
+    if not message or all(message.get(field) is None for field in fields):
+        return None
+    rows = (row for field in fields for (row,) in parts(message, field))
+    lists = ((name(row), row.get("partitions", row.get("tasks"))) for row in rows)
+    pairs = ((topic, each) for topic, numbers in lists if isinstance(numbers, list) for each in numbers)
+    return frozenset(islice((pair for pair in pairs if type(pair[1]) is int), MOST_PARTITIONS))

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.groups.causes import FENCED, JoinCause, refusal
 from kwire_cli.analysis.groups.moves import lapse
-from kwire_cli.analysis.groups.timeline import Assigned, Event, Timeline, Trigger
+from kwire_cli.analysis.groups.timeline import Assigned, Event, Trigger, moved_between
 from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.call import Evidence
     from kwire_cli.analysis.groups.causes import Cause
     from kwire_cli.analysis.groups.moves import Assignment, Move
+    from kwire_cli.analysis.groups.timeline import Rebalance, Timeline
 
 
 class ProtocolReplay:
@@ -26,8 +26,6 @@ class ProtocolReplay:
 
     def __init__(self, timeline: Timeline) -> None:
         self.timeline = timeline
-        self._clients: dict[str, str] = {}
-        """Client ids by member."""
         self._left: dict[tuple[str, str], tuple[float, Cause]] = {}
         """When clients left, by client id and host, and why."""
         self._fenced: dict[Hashable, str] = {}
@@ -36,8 +34,6 @@ class ProtocolReplay:
     def run(self, moves: Sequence[Move]) -> None:
         """Replay moves, which are in the order of their times."""
         for move, back in in_effect(moves):
-            if move.client and move.member:
-                self._clients[move.member] = move.client
             self._take(move, back)
         self._finish()
 
@@ -59,27 +55,13 @@ class ProtocolReplay:
         kind: str,
         reason: str = "",
         detail: str = "",
-        *,
         seconds: float | None = None,
         count: int | None = None,
-        is_minor: bool = False,
     ) -> None:
         time = move.time if kind in {"join", "leave"} else move.at
-        self.timeline.events.append(
-            Event(
-                time,
-                kind,
-                move.place,
-                self._number(move),
-                move.member,
-                move.client,
-                reason,
-                detail,
-                seconds,
-                count,
-                is_minor,
-            )
-        )
+        number = self._number(move)
+        event = Event(time, kind, move.place, number, move.member, move.client, reason, detail, seconds, count)
+        self.timeline.events.append(event)
 
     def _refuse(self, move: Move, key: Hashable) -> None:
         """Take a call that was answered with an error. `key` identifies the client if it joins again."""
@@ -102,50 +84,46 @@ class ProtocolReplay:
             return JoinCause("restart", "joins again", detail)
         return JoinCause("join", "joins", detail)
 
-    def _leaves(self, move: Move, cause: Cause, text: str) -> Trigger:
+    def _end(self, move: Move, cause: Cause, text: str, kind: str = "leave", silence: float | None = None) -> Trigger:
         """End the member of a move, and return the trigger of a rebalance that this is."""
         member = self.timeline.member(move.member)
         member.ended = move.time
-        member.ending = text.partition(" (")[0]
+        member.ending = text.partition(" (")[0] if kind == "leave" else text
         self._left[move.client, member.host or move.host] = move.time, cause
-        self._event(move, "leave", text)
-        return Trigger(move.time, cause, text, move.place, move.member, move.client)
+        self._event(move, kind, text, seconds=silence)
+        return Trigger.of(move, cause, text)
 
-    def _remove(
+    def _rebalanced(
         self,
-        name: str,
-        time: float,
-        cause: Cause,
-        text: str,
-        place: Evidence,
-        number: int | None,
-        silence: float | None,
+        rebalance: Rebalance,
+        before: Mapping[str, Assignment],
+        after: Mapping[str, Assignment],
+        *,
+        is_whole: bool = True,
     ) -> None:
-        """End a member that the coordinator removed."""
-        member = self.timeline.member(name)
-        member.ended = time
-        member.ending = text
-        self._left[member.client, member.host] = time, cause
-        self.timeline.events.append(Event(time, "removed", place, number, name, member.label, text, seconds=silence))
+        """End a rebalance. All members are in the assignments before and after it if these are whole."""
+        if before or rebalance.is_forming:
+            rebalance.moved = moved_between(before, after, self.timeline.members)
+        rebalance.is_unchanged = is_whole and any(before.values()) and any(after.values()) and not rebalance.moved
+        self.timeline.rebalances.append(rebalance)
+        first = rebalance.first
+        who = (first.member, first.client, first.text) if first else ("", "", "")
+        moved = None if rebalance.moved is None else len(rebalance.moved)
+        event = Event(
+            rebalance.end_time, "rebalance", rebalance.place, rebalance.generation, *who, "", rebalance.seconds, moved
+        )
+        self.timeline.events.append(event)
 
     def _assign(self, move: Move, number: int | None, assignment: Assignment, had: Assignment) -> None:
         """Add the assignment of the member of a move."""
-        self.timeline.assigned.append(
-            Assigned(
-                move.at,
-                number,
-                move.member,
-                move.client,
-                assignment,
-                assignment - had,
-                had - assignment,
-                move.place,
-            )
-        )
         member = self.timeline.member(move.member)
+        move = move._replace(client=move.client or member.client)
+        gained, lost = assignment - had, had - assignment
+        assigned = Assigned(move.at, number, move.member, move.client, assignment, gained, lost, move.place)
+        self.timeline.assigned.append(assigned)
         member.partitions = assignment
         member.has_held = member.has_held or bool(assignment)
-        self._event(move, "assignment", count=len(assignment), is_minor=True)
+        self._event(move, "assignment", count=len(assignment))
 
 
 def in_effect(moves: Sequence[Move]) -> Iterator[tuple[Move, float | None]]:

@@ -15,14 +15,14 @@ from kwire_cli.analysis.groups.classic import ClassicReplay
 from kwire_cli.analysis.groups.logged import logged_moves, topic_names
 from kwire_cli.analysis.groups.members import Member
 from kwire_cli.analysis.groups.modern import ModernReplay
-from kwire_cli.analysis.groups.moves import UNTIMED, span_of, text
-from kwire_cli.analysis.groups.reading import HEARTBEATS, QUERY, SHARES, moves_of
+from kwire_cli.analysis.groups.moves import text
+from kwire_cli.analysis.groups.reading import QUERY, moves_of
 from kwire_cli.analysis.groups.rows import rows_of_groups
 from kwire_cli.analysis.groups.tables import TABLES
 from kwire_cli.analysis.groups.timeline import Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
     from typing import Any
 
     from kwire_cli.analysis.call import Call
@@ -35,8 +35,6 @@ MOST_MOVES = 1 << 17
 """Moves of all groups that are kept, some hundred bytes each: the first ones. Heartbeats without news do not count."""
 MOST_NAMES = 1 << 16
 """Topics whose names are kept."""
-LOGGED = frozenset({"generation", "member", "gone", "epoch", "assigned"})
-"""Moves that come from records."""
 MODERN = ("consumer", "share", "streams")
 MOST_MEMBERS = 1 << 14
 """Members of a group that are kept: a member that restarts is another one each time."""
@@ -55,11 +53,11 @@ class GroupMoves:
     refused_types: set[str] = field(default_factory=set)
     """Protocols of calls that were answered with errors. They count only if there are no other calls."""
 
-    def add_call(self, call: Call, protocol: str, move: Move) -> Move | None:
+    def hear(self, call: Call, move: Move) -> Move | None:
         """Note the member of a move in a call. Return the move with its member, or None if it has no news."""
         timeline = self.timeline
         if move.kind != "commit":
-            (self.refused_types if move.error else self.types).add(protocol)
+            (self.refused_types if move.error else self.types).add(move.protocol)
             timeline.meet(call.broker, call.node)
             timeline.protocol_type = text(call.request.get("protocolType")) or timeline.protocol_type
         if not move.member and move.kind != "join":
@@ -71,7 +69,7 @@ class GroupMoves:
         member = timeline.members.get(move.member) or Member(move.member, is_accepted=False, is_refused=True)
         if len(timeline.members) < MOST_MEMBERS:
             timeline.members[move.member] = member
-        member.learn(move, span_of((call.response or {}).get("heartbeatIntervalMs")))
+        member.learn(move)
         move = move._replace(silence=member.hear(move))
         number = move.reached if move.reached is not None else move.generation
         is_news = move.is_news or member.reached != (move.connection, number)
@@ -96,18 +94,17 @@ class GroupReplay:
 
     def call(self, call: Call) -> None:
         """Take one of the calls of QUERY, in the order of time."""
-        protocol = HEARTBEATS.get(call.api) or ("share" if call.api in SHARES else "classic")
-        for name, move in moves_of(call):
-            if (group := self._group(name)) and (news := group.add_call(call, protocol, move)):
+        for move in moves_of(call):
+            if (group := self._group(move.group)) and (news := group.hear(call, move)):
                 self._keep(group, news)
 
     def log_item(self, item: LogItem) -> None:
         """Take a batch of a coordinator's log, or of the metadata log, which has the names of topics."""
         if len(self.topics) < MOST_NAMES:
             self.topics.update(topic_names(item))
-        for name, protocol, move in logged_moves(item):
-            if group := self._group(name):
-                group.types.add(protocol)
+        for move in logged_moves(item):
+            if group := self._group(move.group):
+                group.types.add(move.protocol)
                 self._keep(group, move)
 
     def _group(self, name: str) -> GroupMoves | None:
@@ -120,6 +117,8 @@ class GroupReplay:
         if self.moves < MOST_MOVES:
             self.moves += 1
             group.moves.append(move)
+            if move.silence is not None and move.member in group.timeline.members:
+                group.timeline.members[move.member].gaps.append((move.time - move.silence, move.time))
         else:
             self.dropped += 1
 
@@ -139,50 +138,29 @@ def replay(group: GroupMoves, topics: Mapping[str, str]) -> Timeline:
     """Complete the timeline of a group by its moves, and return it; `topics` are names by topic id.
 
     If there are both calls and records, rebalances and assignments are those of calls, and so is the time without
-    partitions of members that are heard of in calls.
+    partitions of members that are heard of in calls. A member that is only known from requests to leave has no client.
     """
-    ordered = sorted((_named(move, topics) for move in group.moves), key=_order)
     timeline = group.timeline
-    heard = _begin(timeline, ordered)
-    calls = [move for move in ordered if move.kind not in LOGGED]
-    records = [move for move in ordered if move.kind in LOGGED]
-    types = group.types or group.refused_types
-    timeline.protocol = next((name for name in (*MODERN, "classic") if name in types), "")
-    for part, logged in ((records, True), (calls, False)):
-        if not part:
-            continue
-        if timeline.rebalances and not logged:
-            timeline.rebalances = []
-            timeline.assigned = []
-            timeline.events = [event for event in timeline.events if event.kind not in {"rebalance", "assignment"}]
-        if not logged:
-            for member in heard:
-                member.without_s = 0.0
-        if timeline.protocol in MODERN:
-            ModernReplay(timeline, logged=logged).run(part)
-        else:
-            ClassicReplay(timeline).run(part)
-    timeline.events.sort(key=lambda event: (event.time, event.kind == "rebalance", event.place.frame or 0))
-    for rebalance in timeline.rebalances:
-        rebalance.timed &= rebalance.start_time >= UNTIMED
-    return timeline
-
-
-def _begin(timeline: Timeline, ordered: Iterable[Move]) -> list[Member]:
-    """Prepare the members that were heard of in calls, and return them.
-
-    A member that is only known from requests to leave has no client. `ordered` are the moves in the order of their
-    times, with the silence before each.
-    """
     timeline.members = dict(sorted(timeline.members.items()))
-    heard = list(timeline.members.values())
+    heard = [*timeline.members.values()]
     for member in heard:
         if not member.has_called:
             member.client = member.host = ""
-    for move in ordered:
-        if move.silence is not None and move.member in timeline.members:
-            timeline.members[move.member].gaps.append((move.time - move.silence, move.time))
-    return heard
+    types = group.types or group.refused_types
+    timeline.protocol = next((name for name in (*MODERN, "classic") if name in types), "")
+    moves = sorted((_named(move, topics) for move in group.moves), key=_order)
+    for part in ([move for move in moves if not move.is_call], [move for move in moves if move.is_call]):
+        if part and part[0].is_call:
+            for member in heard:
+                member.without_s = 0.0
+            if timeline.rebalances:
+                timeline.rebalances = []
+                timeline.assigned = []
+                timeline.events = [event for event in timeline.events if event.kind not in {"rebalance", "assignment"}]
+        if part:
+            (ModernReplay if timeline.protocol in MODERN else ClassicReplay)(timeline).run(part)
+    timeline.events.sort(key=lambda event: (event.time, event.kind == "rebalance", event.place.frame or 0))
+    return timeline
 
 
 def _order(move: Move) -> tuple[float, int, int, int]:
@@ -192,10 +170,8 @@ def _order(move: Move) -> tuple[float, int, int, int]:
 
 def _named(move: Move, topics: Mapping[str, str]) -> Move:
     """Return a move with the names of topics in place of their ids, as far as they are known."""
-    if not topics or (move.assignment is None and move.owned is None):
-        return move
-    return move._replace(assignment=_renamed(move.assignment, topics), owned=_renamed(move.owned, topics))
 
+    def named(assignment: Assignment | None) -> Assignment | None:
+        return assignment and frozenset((topics.get(topic, topic), number) for topic, number in assignment)
 
-def _renamed(assignment: Assignment | None, topics: Mapping[str, str]) -> Assignment | None:
-    return assignment and frozenset((topics.get(topic, topic), number) for topic, number in assignment)
+    return move._replace(assignment=named(move.assignment), owned=named(move.owned)) if topics else move

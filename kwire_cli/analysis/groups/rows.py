@@ -72,8 +72,7 @@ def _rows(timeline: Timeline) -> Iterator[tuple[str, Any, dict[str, Any]]]:
     first, last = timeline.span
     yield "groups", timeline, {"first_time": first, "last_time": last}
     for number, event in enumerate(timeline.events):
-        untimed = {"seconds": None} if event.time < UNTIMED else {}
-        yield "group_events", event, {"number": number, "ordinal": _ordinal(event.time), **untimed}
+        yield "group_events", event, {"number": number, "ordinal": _ordinal(event.time)}
     for number, rebalance in enumerate(timeline.rebalances):
         yield "rebalances", rebalance, {"number": number, **_of_rebalance(timeline, rebalance)}
         for at, trigger in enumerate(rebalance.triggers):
@@ -87,15 +86,15 @@ def _rows(timeline: Timeline) -> Iterator[tuple[str, Any, dict[str, Any]]]:
 
 def _of_rebalance(timeline: Timeline, rebalance: Rebalance) -> dict[str, Any]:
     first = rebalance.first
-    gravest = rebalance.gravest
-    away, member = max(((seconds, member) for member, seconds in rebalance.away.items()), default=(None, None))
+    gravest = next((trigger for trigger in rebalance.triggers if trigger.is_grave), first)
+    away, member = max(((seconds, member) for member, seconds in rebalance.away.items()), default=(None, ""))
     return {
         "triggers": len(rebalance.triggers),
         "cause": gravest and gravest.cause,
         "client": gravest and (gravest.client or gravest.member),
         "reason": gravest and gravest.deed,
-        "is_grave": gravest is not None and gravest.is_grave,
+        "is_grave": bool(gravest and gravest.is_grave),
         "away_s": away,
-        "away_member": None if member is None else timeline.name(member),
+        "away_member": member and timeline.name(member),
         "trigger_place": first and first.place,
     }

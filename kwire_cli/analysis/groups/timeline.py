@@ -10,19 +10,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.groups.causes import GRAVE
-from kwire_cli.analysis.groups.members import Member, most_at_once, short
-from kwire_cli.analysis.groups.moves import CONNECT, Assignment
+from kwire_cli.analysis.groups.members import Member, shared_labels, short
+from kwire_cli.analysis.groups.moves import CONNECT, UNTIMED, Assignment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kwire_cli.analysis.call import Evidence
     from kwire_cli.analysis.groups.causes import Cause
-    from kwire_cli.analysis.groups.moves import Partition
+    from kwire_cli.analysis.groups.moves import Move, Partition
 
 
 class Event(NamedTuple):
-    """Something that happened in a group. Minor events are left to programs."""
+    """Something that happened in a group."""
 
     time: float
     kind: str
@@ -34,7 +34,11 @@ class Event(NamedTuple):
     detail: str = ""
     seconds: float | None = None
     partitions: int | None = None
-    is_minor: bool = False
+
+    @property
+    def is_minor(self) -> bool:
+        """Whether it is left to programs."""
+        return self.kind in {"assignment", "epoch", "rebalancing"} or (self.kind == "rejoin" and not self.reason)
 
 
 class Trigger(NamedTuple):
@@ -46,6 +50,11 @@ class Trigger(NamedTuple):
     place: Evidence
     member: str = ""
     client: str = ""
+
+    @classmethod
+    def of(cls, move: Move, cause: Cause, text: str) -> Trigger:
+        """Return the trigger that a move is."""
+        return cls(move.time, cause, text, move.place, move.member, move.client)
 
     @property
     def is_grave(self) -> bool:
@@ -100,18 +109,13 @@ class Rebalance:
 
     @property
     def seconds(self) -> float | None:
-        """How long it took; None if its beginning is not known."""
-        return max(self.end_time - self.start_time, 0.0) if self.timed else None
+        """How long it took; None if its beginning is not known, or only an order of calls."""
+        return max(self.end_time - self.start_time, 0.0) if self.timed and self.start_time >= UNTIMED else None
 
     @property
     def first(self) -> Trigger | None:
         """The first trigger."""
         return self.triggers[0] if self.triggers else None
-
-    @property
-    def gravest(self) -> Trigger | None:
-        """The first trigger with a grave cause, or else the first one."""
-        return next((trigger for trigger in self.triggers if trigger.is_grave), self.first)
 
 
 @dataclass
@@ -134,8 +138,7 @@ class Timeline:
 
     def meet(self, broker: str, node: int | None) -> None:
         """Note a coordinator, and its node id if that is known."""
-        known = [number for number in (self.nodes.get(broker), node) if number is not None]
-        self.nodes[broker] = max(known, default=None)
+        self.nodes[broker] = self.nodes.get(broker) if node is None else node
 
     def member(self, member: str) -> Member:
         """Return a member, which is new the first time."""
@@ -146,11 +149,11 @@ class Timeline:
         label = self.member(member).label
         if label == member:
             return short(member)
-        return label if self._clients.get(label, 1) <= 1 else f"{label} ({short(member, label)})"
+        return f"{label} ({short(member, label)})" if label in self._shared_labels else label
 
     @cached_property
-    def _clients(self) -> Mapping[str, int]:
-        return most_at_once(self.members.values())
+    def _shared_labels(self) -> set[str]:
+        return shared_labels(self.members.values())
 
     @property
     def unit(self) -> str:
@@ -167,27 +170,9 @@ class Timeline:
         """The coordinators as rows."""
         return [{"address": address, "broker": node} for address, node in sorted(self.nodes.items())]
 
-    def rebalanced(self, rebalance: Rebalance) -> None:
-        """Add a rebalance that has ended, and its event."""
-        self.rebalances.append(rebalance)
-        first = rebalance.first
-        self.events.append(
-            Event(
-                rebalance.end_time,
-                "rebalance",
-                rebalance.place,
-                rebalance.generation,
-                first.member if first else "",
-                first.client if first else "",
-                first.text if first else "",
-                seconds=rebalance.seconds,
-                partitions=None if rebalance.moved is None else len(rebalance.moved),
-            )
-        )
-
-    def reach(self, generation: int | None) -> None:
+    def reach(self, generation: int) -> None:
         """Note a generation."""
-        if generation is not None and generation >= 0:
+        if generation >= 0:
             self.first_generation = generation if self.first_generation is None else self.first_generation
             self.last_generation = generation
 
@@ -201,7 +186,7 @@ class Timeline:
 
 
 def moved_between(
-    before: Mapping[str, Assignment], after: Mapping[str, Assignment], clients: Mapping[str, str]
+    before: Mapping[str, Assignment], after: Mapping[str, Assignment], members: Mapping[str, Member]
 ) -> Assignment:
     """Return the partitions that went to another client, were taken on, or were given up.
 
@@ -209,9 +194,9 @@ def moved_between(
     """
     owners: dict[Partition, tuple[set[str], set[str]]] = {}
     for side, assignments in enumerate((before, after)):
-        for member, assignment in assignments.items():
-            stays = member in before and member in after
-            who = member if stays else f"client {clients.get(member) or member}"
+        for name, assignment in assignments.items():
+            client = members[name].client if name in members else ""
+            who = name if name in before and name in after else f"client {client or name}"
             for partition in assignment:
                 owners.setdefault(partition, (set(), set()))[side].add(who)
     return frozenset(partition for partition, (old, new) in owners.items() if old != new)

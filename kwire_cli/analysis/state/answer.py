@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.analysis.state.lag import add_lag
 from kwire_cli.analysis.state.tables import LISTINGS
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS
@@ -11,9 +12,10 @@ from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kwire_cli.analysis.state.lag import Logs
     from kwire_cli.analysis.state.topics import Folded
+    from kwire_cli.answer import Block
     from kwire_cli.records.batch import Hide
+    from kwire_cli.source.log_inputs import LogFile
 
     Row = dict[str, Any]
 
@@ -34,24 +36,25 @@ and `notes` on damage."""
 
 
 def state_answer(
-    topics: Iterable[tuple[str, Sequence[Folded]]], *, hide: Hide | None, beside: Logs | None = None
+    topics: Iterable[tuple[str, Sequence[Folded]]], *, hide: Hide | None, beside: Iterable[LogFile] | None = None
 ) -> Answer:
     """Return the states of partitions: the tables of each topic, then the logs that were read.
 
-    `hide` finds what to redact in a payload; None shows everything. `beside` has the logs of other topics, for lag.
+    `hide` finds what to redact in a payload; None shows everything. The log directories of the files `beside` have the
+    logs of other topics, for lag.
     """
+    further: list[Block] = []
     logs: list[tuple[Any, ...]] = []
     tables: list[Table] = []
     for topic, parts in topics:
         rows: dict[str, list[Row]] = {listing.name: [] for listing in LISTINGS[topic]}
         for part in parts:
-            for name, some in part.rows(hide=hide).items():
-                rows[name] += some
+            for name, row in part.rows(hide=hide):
+                rows[name].append(row)
             logs.append(_log(part))
-        if beside and topic == CONSUMER_OFFSETS:
-            beside.add_lag(rows)
+        if beside is not None and topic == CONSUMER_OFFSETS:
+            further = add_lag(rows, beside, max(part.passed.newest for part in parts))
         tables += (listing.table(rows[listing.name]) for listing in LISTINGS[topic])
-    further = beside.blocks() if beside else ()
     return Answer("State", [*tables, Table("logs", LOGS, logs, title="logs"), *further])
 
 

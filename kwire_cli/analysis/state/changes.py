@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from sys import maxsize
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.coordinators import Passed
@@ -14,7 +14,6 @@ from kwire_cli.analysis.state.tables import LISTINGS
 from kwire_cli.answer import Answer, Block, Column, Note, Table
 from kwire_cli.engine.values import instant
 from kwire_cli.errors import InputError
-from kwire_cli.records.batch import Batch
 from kwire_cli.spec.kafka import CLUSTER_METADATA
 
 if TYPE_CHECKING:
@@ -26,17 +25,13 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
     Cells = tuple[Any, ...]
+    Pair = tuple[Row, Row]
+    """A row, and the same row with its secrets redacted."""
 
 # The range: its ends are offsets or times.
 
-
-class Bound(NamedTuple):
-    """An end of a range: an offset, a time in milliseconds, or neither where the range is open."""
-
-    offset: int | None = None
-    time: int | None = None
-
-
+Bound = int | datetime | None
+"""An end of a range: an offset, a time, or None where the range is open."""
 Range = tuple[Bound, Bound]
 """What changed after the first bound, up to and including the second."""
 
@@ -44,38 +39,32 @@ Range = tuple[Bound, Bound]
 def range_of(text: str) -> Range:
     """Parse a range such as `20..60`, `20..` or `..2026-11-21T11:00:00Z`. Raise InputError for anything else."""
     parts = text.split("..")
-    if len(parts) != 2 or not any(parts):
-        raise _malformed(text)
-    after, upto = (_bound(part.strip(), text) for part in parts)
-    for first, last in zip(after, upto, strict=True):
-        if first is not None and last is not None and first > last:
-            raise InputError(f"a range goes from the lower to the higher end: {parts[1]}..{parts[0]}, not {text}")
+    try:
+        after, upto = (_bound(part.strip()) for part in parts)
+    except (ValueError, OverflowError):
+        after = upto = None
+    if after is None and upto is None:
+        forms = "N..M, N.. or ..M with offsets, or with times such as 2026-11-21T10:00:00Z"
+        raise InputError(f"ranges of a state are {forms}, not {text!r}")
+    is_backwards = isinstance(after, int) and isinstance(upto, int) and after > upto
+    if is_backwards or (isinstance(after, datetime) and isinstance(upto, datetime) and after > upto):
+        raise InputError(f"a range goes from the lower to the higher end: {parts[1]}..{parts[0]}, not {text}")
     return after, upto
 
 
-def _bound(part: str, text: str) -> Bound:
+def _bound(part: str) -> Bound:
     if not part:
-        return Bound()
+        return None
     if re.fullmatch("[0-9]{1,19}", part):
-        return Bound(offset=int(part))
-    try:
-        moment = datetime.fromisoformat(part)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return Bound(time=round(moment.timestamp() * 1000))
-    except (ValueError, OverflowError):
-        raise _malformed(text) from None
-
-
-def _malformed(text: str) -> InputError:
-    forms = "N..M, N.. or ..M with offsets, or with times such as 2026-11-21T10:00:00Z"
-    return InputError(f"ranges of a state are {forms}, not {text!r}")
+        return int(part)
+    moment = datetime.fromisoformat(part)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 # The states at both ends.
 
 
-@dataclass
-class Changed:
+class Changed(NamedTuple):
     """The states of a partition at both ends of a range, and the offsets of the ends.
 
     `before` is the state before the first record if nothing came before the range. `passed` counts the records of the
@@ -103,8 +92,8 @@ def changed(log: Log, between: Range) -> Changed:
     before = log.empty() if after is None or after < 0 else log.folded(after)
     now = log.folded(upto)
     passed = Passed()
-    first = None if after is None else after + 1
-    passed.records = sum(1 for _ in log.events(passed, first=first, last=upto))
+    for _ in log.events(passed, first=0 if after is None else after + 1, last=maxsize if upto is None else upto):
+        pass  # `passed` counts them
     read = before.passed
     if log.topic != CLUSTER_METADATA and read.last is not None and (gone := read.last + 1 - read.records) > 0:
         passed.notes.append(
@@ -116,30 +105,19 @@ def changed(log: Log, between: Range) -> Changed:
 
 def _offset_of(log: Log, bound: Bound) -> int | None:
     """Return the offset of the last record up to a bound, -1 before the first, None if the range is open."""
-    if bound.time is None:
-        return bound.offset
-    last = _last_before(log, bound.time)
+    if not isinstance(bound, datetime):
+        return bound
+    time = round(bound.timestamp() * 1000)
+    last = None
+    for event in log.events(Passed()):
+        if event.timestamp > time:
+            break
+        last = event.offset
     if last is not None:
         return last
     if log.segments and not log.begin:
         return -1
-    raise log.unreadable(f"all records are later than {instant(bound.time)}: there is no state of that time")
-
-
-def _last_before(log: Log, time: int) -> int | None:
-    """Return the offset of the record before the first that is later than a time; None if the first record is later."""
-    last = None
-    for file in log.segments:
-        for item in log.items(file):
-            if not isinstance(item, Batch) or not item.crc_valid:
-                continue
-            if item.head.max_timestamp > time:
-                for record in item.records():
-                    if record.timestamp > time:
-                        return last
-                    last = record.offset
-            last = item.head.last_offset
-    return last
+    raise log.unreadable(f"all records are later than {instant(time)}: there is no state of that time")
 
 
 # The changes.
@@ -194,6 +172,7 @@ _QUIET = frozenset(
 )
 """Fields of times, and fields that repeat other fields or rows: a change of these is not shown."""
 _QUIET_IN = {"groups": {"offsets"}, "transactions": {"offset"}, "sharePartitions": {"offset"}}
+_NO_ROW: Pair = ({}, {})
 ADDED = "added"
 REMOVED = "removed"
 CHANGED = "changed"
@@ -213,9 +192,10 @@ def changes_answer(topics: Iterable[tuple[str, Sequence[Changed]]], between: str
             for old, new in ends:
                 rows += _changes(listing, old[listing.name], new[listing.name])
         logs += (_log(topic, part) for part in parts)
-    counts = Counter((table, change) for table, _, change in {cells[:3] for cells in rows})
-    tables = dict.fromkeys(cells[0] for cells in rows)
-    totals = [(table, counts[table, ADDED], counts[table, REMOVED], counts[table, CHANGED]) for table in tables]
+    counts = {cells[0]: Counter[str]() for cells in rows}
+    for table, _, change in {cells[:3] for cells in rows}:
+        counts[table][change] += 1
+    totals = [(table, *(count[kind] for kind in (ADDED, REMOVED, CHANGED))) for table, count in counts.items()]
     blocks: list[Block] = [
         Table("changes", CHANGES, rows, title="changes"),
         Table("counts", COUNTS, totals, title="counts"),
@@ -235,48 +215,35 @@ def _log(topic: str, part: Changed) -> Cells:
     return topic, part.now.partition, part.after, upto, part.passed.records, notes
 
 
-class _Pair(NamedTuple):
-    """A row to compare, and the same row with its secrets redacted."""
-
-    plain: Row
-    shown: Row
-
-
-_NO_ROW = _Pair({}, {})
-
-
-def _by_key(part: Folded, hide: Hide | None) -> dict[str, dict[Key, _Pair]]:
+def _by_key(part: Folded, hide: Hide | None) -> dict[str, dict[Key, Pair]]:
     """Return the rows of each table by their keys."""
-    plain = part.rows(hide=None)
-    shown = part.rows(hide=hide) if hide else plain
-    return {
-        listing.name: {
-            listing.key(row): _Pair(row, seen)
-            for row, seen in zip(plain[listing.name], shown[listing.name], strict=True)
-        }
-        for listing in LISTINGS[part.topic]
-    }
+    found: dict[str, dict[Key, Pair]] = {listing.name: {} for listing in LISTINGS[part.topic]}
+    keys = {listing.name: listing.key for listing in LISTINGS[part.topic]}
+    plain = [*part.rows(hide=None)]
+    for (table, row), (_, shown) in zip(plain, part.rows(hide=hide) if hide else plain, strict=True):
+        found[table][keys[table](row)] = row, shown
+    return found
 
 
-def _changes(listing: Listing, old: Mapping[Key, _Pair], new: Mapping[Key, _Pair]) -> Iterator[Cells]:
+def _changes(listing: Listing, old: Mapping[Key, Pair], new: Mapping[Key, Pair]) -> Iterator[Cells]:
     """Yield the rows of one end alone, and the fields in which two rows of one key differ."""
     quiet = _QUIET | _QUIET_IN.get(listing.name, frozenset())
     for key in sorted({*old, *new}):
-        was = old.get(key, _NO_ROW)
-        now = new.get(key, _NO_ROW)
-        shown = was.shown or now.shown
+        was, was_shown = old.get(key, _NO_ROW)
+        now, now_shown = new.get(key, _NO_ROW)
+        shown = was_shown or now_shown
         text = _key_text(listing, shown)
-        if listing.keys and not (was.plain and now.plain):
+        if listing.keys and not (was and now):
             further = (column.name for column in listing.columns[listing.keys :] if column.name in shown)
             main = _MAIN.get(listing.name) or next(further, None)
             value = _whole(shown.get(main or ""))
             cells = {name: value for name, value in shown.items() if name != "logPartition"}
-            change = (REMOVED, main, value, None) if was.plain else (ADDED, main, None, value)
+            change = (REMOVED, main, value, None) if was else (ADDED, main, None, value)
             yield listing.name, text, *change, cells
             continue
-        before, after, before_shown, after_shown = map(_flat, (was.plain, now.plain, was.shown, now.shown))
+        before, after, before_shown, after_shown = map(_flat, (was, now, was_shown, now_shown))
         named = {name: shown.get(name) for name in listing.key_names}
-        for name in dict.fromkeys((*before, *after)):
+        for name in before | after:
             if name not in quiet and before.get(name) != after.get(name):
                 values = before_shown.get(name), after_shown.get(name)
                 yield listing.name, text, CHANGED, name, *values, named

@@ -17,9 +17,8 @@ from kwire_cli.stores import FileBytes
 from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kwire_cli.source.logs.files import File, Partition
+    from kwire_cli.records.batch import Source
+    from kwire_cli.source.logs.files import Partition
 
 _INDEX = fixed(OFFSET_INDEX_ENTRY)
 
@@ -55,42 +54,30 @@ def ends_of(part: Partition, *, start: int | None = None, high_watermark: int | 
     logs = [file for file in part.of(Kind.LOG) if file.name.base_offset is not None]
     if not logs:
         return None
-    first = logs[0].name.base_offset or 0
-    ends = Ends(first, logs[-1].name.base_offset or 0, high_watermark=high_watermark)
-    for batch in _last_batches(part, logs[-1], ends):
-        ends.end = batch.head.last_offset + 1
-        ends.newest = batch.head.max_timestamp
+    first, base = logs[0].name.base_offset or 0, logs[-1].name.base_offset or 0
+    ends = Ends(first, base, high_watermark=high_watermark)
+    source = source_of(logs[-1].path)
+    for item in read_items(source, _last_entry(part, base, source)):
+        if isinstance(item, Batch):
+            if item.crc_valid and item.head.last_offset >= ends.end:
+                ends.end = item.head.last_offset + 1
+                ends.newest = item.head.max_timestamp
+        elif item.code != PADDING:
+            ends.notes.append(f"{counted(item.size, 'byte')} behind offset {ends.end - 1} are no batch ({item.code})")
     ends.start = max(first, min(start or 0, ends.end))
     return ends
 
 
-def _last_batches(part: Partition, log: File, ends: Ends) -> Iterator[Batch]:
-    """Yield the batches at the end of the last segment. Note damage between them."""
-    source = source_of(log.path)
-    base = log.name.base_offset or 0
-    relative, at = _last_entry(part, base)
-    first = next(read_items(source, at), None)
-    if not isinstance(first, Batch) or not first.crc_valid or not base <= first.head.base_offset <= base + relative:
-        at = 0  # the index leads astray
-    last = base - 1
-    for item in read_items(source, at):
-        if isinstance(item, Batch):
-            if item.crc_valid and item.head.last_offset > last:
-                last = item.head.last_offset
-                yield item
-        elif item.code != PADDING:
-            ends.notes.append(f"{counted(item.size, 'byte')} behind offset {last} are no batch ({item.code})")
-
-
-def _last_entry(part: Partition, base: int) -> tuple[int, int]:
-    """Return the last entry of the index of a segment, zeros without one."""
+def _last_entry(part: Partition, base: int, source: Source) -> int:
+    """Return the position of the batch that the index of a segment has last; 0 if the index leads astray."""
     file = part.at(Kind.INDEX, base)
     try:
         # A broker allocates an index at its full size: zeros follow the entries.
         data = bytes(FileBytes(file.path).view()).rstrip(b"\0") if file else b""
     except InputError:
-        return 0, 0
-    size = _INDEX.size
-    entry = data[(len(data) - 1) // size * size :].ljust(size, b"\0") if data else bytes(size)
-    relative, position = _INDEX.unpack(entry, 0)
-    return relative, max(position, 0)
+        return 0
+    last = data[(len(data) - 1) // _INDEX.size * _INDEX.size :].ljust(_INDEX.size, b"\0")
+    relative, position = _INDEX.unpack(last, 0)
+    batch = next(read_items(source, max(position, 0)), None)
+    is_right = isinstance(batch, Batch) and batch.crc_valid and base <= batch.head.base_offset <= base + relative
+    return max(position, 0) if is_right else 0

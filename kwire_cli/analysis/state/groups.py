@@ -9,6 +9,7 @@ StreamsGroup.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from kwire_cli.records.kafka_topics import decode_control
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.analysis.coordinators import CoordinatorRecord, Event
     from kwire_cli.analysis.state.tables import Named
@@ -28,14 +29,12 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-MEMBER_STATES = {
-    "consumer": {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"},
-    "share": {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"},
-    "streams": {1: "STABLE", 2: "UNREVOKED_TASKS", 3: "UNRELEASED_TASKS"},
+_FURTHER_PARTS = {
+    "Topology": "topology",
+    "StatePartitionMetadata": "statePartitions",
+    "PartitionMetadata": "partitionMetadata",
 }
-"""MemberState of modern groups, and of streams groups."""
-_FURTHER_PARTS = ("topology", "statePartitions", "partitionMetadata")
-"""Parts of a group that are separate columns."""
+"""Parts of a group that are a column."""
 
 
 @dataclass
@@ -43,56 +42,49 @@ class Group:
     """The known parts of a group. Kafka makes a classic group for offsets without a group."""
 
     name: str
+    catalog: Catalog
     type: str = "classic"
     parts: dict[str, Row] = field(default_factory=dict)
-    members: dict[str, dict[str, Row]] = field(default_factory=dict)
+    members: defaultdict[str, dict[str, Row]] = field(default_factory=lambda: defaultdict(dict))
     expressions: list[Row] = field(default_factory=list)
     offsets: int = 0
     pending: int = 0
 
     def add(self, record: CoordinatorRecord) -> None:
         """Take in a record about a part of the group."""
-        if not record.part:
-            return
-        self.type, part, is_member = record.part
-        if is_member:
-            self.members.setdefault(record.key["memberId"], {})[part] = record.value
-        elif part == "regularExpressions":
+        self.type = record.group_type
+        if "memberId" in record.key:
+            self.members[record.key["memberId"]][record.part] = record.value
+        elif record.part == "RegularExpression":
             self.expressions.append({"regularExpression": record.key["regularExpression"], **record.value})
         else:
-            self.parts[part] = record.value
+            self.parts[record.part] = record.value
 
     def rows(self) -> Iterator[Named]:
         """Yield the rows of the group and its members, with the fields of Kafka's records."""
-        metadata = {**self.parts.get("metadata", {})}
+        metadata = {**self.parts.get("Metadata", {})}
         classic_members: list[Row] = metadata.pop("members", [])
         members = classic_members if self.type == "classic" else [*self._members()]
         row: Row = {"group": self.name, "type": self.type, "state": self._state(members)}
-        row |= metadata | self.parts.get("targetAssignment", {})
-        row |= {name: self.parts[name] for name in _FURTHER_PARTS if name in self.parts}
+        row |= metadata | self.parts.get("TargetAssignmentMetadata", {})
+        row |= {name: self.parts[part] for part, name in _FURTHER_PARTS.items() if part in self.parts}
         if self.expressions:
             row["regularExpressions"] = sorted(self.expressions, key=lambda each: str(each["regularExpression"]))
-        yield (
-            "groups",
-            row
-            | {
-                "members": len(members),
-                "offsets": self.offsets,
-                "pendingOffsets": self.pending or None,
-            },
-        )
+        row |= {"members": len(members), "offsets": self.offsets, "pendingOffsets": self.pending or None}
+        yield "groups", row
         for member in members:
             state = member.get("currentAssignment", {}).get("state")
             yield "members", {"group": self.name, "state": state, **member}
 
     def _members(self) -> Iterator[Row]:
-        names = MEMBER_STATES[self.type]
+        record = f"{self.type.title()}GroupCurrentMemberAssignmentValue"
         for member, parts in self.members.items():
-            row: Row = {"memberId": member, **parts.get("metadata", {})}
-            if current := parts.get("currentAssignment"):
-                row["currentAssignment"] = current | {"state": names.get(current["state"], "UNKNOWN")}
-            if "targetAssignment" in parts:
-                row["targetAssignment"] = parts["targetAssignment"]
+            row: Row = {"memberId": member, **parts.get("MemberMetadata", {})}
+            if current := parts.get("CurrentMemberAssignment"):
+                state = self.catalog.named_value(record, "state", current["state"]) or "UNKNOWN"
+                row["currentAssignment"] = current | {"state": state}
+            if target := parts.get("TargetAssignmentMember"):
+                row["targetAssignment"] = target
             yield row
 
     def _state(self, members: list[Row]) -> str:
@@ -100,25 +92,24 @@ class Group:
             return "Empty"
         if self.type in {"classic", "share"}:
             return "Stable"
-        metadata, target = self.parts.get("metadata", {}), self.parts.get("targetAssignment", {})
+        metadata = self.parts.get("Metadata", {})
         if self.type == "streams":
-            topology = self.parts.get("topology")
+            topology = self.parts.get("Topology")
             if topology is None or topology["epoch"] != metadata.get("validatedTopologyEpoch", -1):
                 return "NotReady"
-        assigned = target.get("assignmentEpoch", 0)
+        assigned = self.parts.get("TargetAssignmentMetadata", {}).get("assignmentEpoch", 0)
         if metadata.get("epoch", 0) > assigned:
             return "Assigning"
         current = [member.get("currentAssignment", {}) for member in members]
-        settled = all(
-            assignment.get("state") == "STABLE" and assignment.get("memberEpoch") == assigned for assignment in current
-        )
+        settled = all(each.get("state") == "STABLE" and each.get("memberEpoch") == assigned for each in current)
         return "Stable" if settled else "Reconciling"
 
 
 class Groups(CoordinatorState):
     """The newest records about groups, and their offsets: `commits` by the key without its type, which has two values.
 
-    `pending` are commits of transactions by producer id, and `waiting` the producer ids with one for a partition.
+    `pending` are commits of transactions by producer id. They are void if they are older than the last tombstone of
+    their partition, whose offset is in `removed`.
     """
 
     TOPIC = CONSUMER_OFFSETS
@@ -126,8 +117,8 @@ class Groups(CoordinatorState):
     def __init__(self, catalog: Catalog) -> None:
         super().__init__(catalog)
         self.commits: dict[bytes, Latest] = {}
-        self.pending: dict[int, dict[bytes, Latest]] = {}
-        self.waiting: dict[bytes, set[int]] = {}
+        self.pending: defaultdict[int, dict[bytes, Latest]] = defaultdict(dict)
+        self.removed: dict[bytes, int] = {}
 
     def add_record(self, number: int, key: bytes, event: Event) -> None:
         """Take in a record of a type that is known. A tombstone drops pending offsets of its partition too."""
@@ -136,41 +127,43 @@ class Groups(CoordinatorState):
             super().add_record(number, key, event)
         elif event.value is None:
             self.commits.pop(place, None)
-            for producer in self.waiting.pop(place, ()):
-                del self.pending[producer][place]
-        elif event.producer_id < 0:
-            self.commits[place] = Latest(key, event.value, event.offset)
+            self.removed[place] = event.offset
         else:
-            self.pending.setdefault(event.producer_id, {})[place] = Latest(key, event.value, event.offset)
-            self.waiting.setdefault(place, set()).add(event.producer_id)
+            commits = self.commits if event.producer_id < 0 else self.pending[event.producer_id]
+            commits[place] = Latest(key, event.value, event.offset)
 
     def end_transaction(self, event: Event, /) -> None:
         """Take in a transaction marker."""
         result = decode_control(self.catalog, event.key, event.value).type
         if result not in {"COMMIT", "ABORT"}:
             return
-        for place, kept in self.pending.pop(event.producer_id, {}).items():
-            self.waiting[place].discard(event.producer_id)
-            commit = self.commits.get(place)
-            if result == "COMMIT" and (commit is None or commit.offset < kept.offset):
+        for place, kept in self._open(self.pending.pop(event.producer_id, {})):
+            commit = self.commits.get(place, kept)
+            if result == "COMMIT" and commit.offset <= kept.offset:
                 self.commits[place] = kept
+
+    def _open(self, pending: dict[bytes, Latest]) -> list[tuple[bytes, Latest]]:
+        return [(place, kept) for place, kept in pending.items() if kept.offset > self.removed.get(place, -1)]
 
     def rows(self, *, hide: Hide | None) -> Iterator[Named]:
         """Yield the rows of offsets, groups and members."""
         self.undecoded = 0
         groups: dict[str, Group] = {}
-        for kept in self.live.values():
-            if record := self.decode(kept, hide):
-                groups.setdefault(record.name, Group(record.name)).add(record)
-        for kept in self.commits.values():
-            if record := self.decode(kept, hide):
-                groups.setdefault(record.name, Group(record.name)).offsets += 1
-                yield "offsets", _offset_row(record, kept)
+
+        def decoded(kept: Iterable[Latest]) -> Iterator[tuple[Group, CoordinatorRecord, Latest]]:
+            for each in kept:
+                if record := self.decode(each, hide):
+                    yield groups.setdefault(record.name, Group(record.name, self.catalog)), record, each
+
+        for group, record, _ in decoded(self.live.values()):
+            group.add(record)
+        for group, record, kept in decoded(self.commits.values()):
+            group.offsets += 1
+            yield "offsets", _offset_row(record, kept)
         for producer, commits in self.pending.items():
-            for kept in commits.values():
-                if record := self.decode(kept, hide):
-                    groups.setdefault(record.name, Group(record.name)).pending += 1
-                    yield "pendingOffsets", {"producerId": producer, **_offset_row(record, kept)}
+            for group, record, kept in decoded(kept for _, kept in self._open(commits)):
+                group.pending += 1
+                yield "pendingOffsets", {"producerId": producer, **_offset_row(record, kept)}
         for group in groups.values():
             yield from group.rows()
 

@@ -1,7 +1,7 @@
 """`__cluster_metadata`: the cluster, as MetadataDelta and MetadataImage make it from the records of a log or snapshot.
 
-Most records put a row into a table or remove one; `RECORDS` has what each type of record does. Records between
-BeginTransaction and EndTransaction (KIP-868) count once that came, and never if AbortTransaction does
+Most records put a row into a table (`PUT`) or remove one (`REMOVE`). The others have a function (`CHANGES`). Records
+between BeginTransaction and EndTransaction (KIP-868) count once that came, and never if AbortTransaction does
 (MetadataBatchLoader). The header of a snapshot resets the image. Control records have the voters and the kraft.version.
 Sources: the Delta classes of org.apache.kafka.image; PartitionRegistration; BrokerRegistration.
 """
@@ -36,6 +36,7 @@ MIGRATING = "AAAAAAAAAAAAAAAAAAAAAA"
 BEGIN = "BeginTransactionRecord"
 END = "EndTransactionRecord"
 ABORT = "AbortTransactionRecord"
+NOTHING = "NoOpRecord"
 _LISTS = (
     "replicas",
     "isr",
@@ -54,15 +55,16 @@ _CODES = {
     "scramUsers": ("UserScramCredentialRecord", ("mechanism",)),
 }
 """Columns of codes that are shown by name, by table, and the record that they are of."""
+_NODES = {"brokers": ("RegisterBrokerRecord", "broker"), "controllers": ("RegisterControllerRecord", "controller")}
+"""Tables of nodes with listeners, and the record that they are of."""
 
 
 class Image(State):
     """The cluster: rows by table and key.
 
-    Rows are the fields of a record in Kafka's JSON form, in which tagged fields at their default are absent. A record
-    that may hold a secret is kept as it was decoded, so that the secret can be redacted. `ids` are topic ids by name;
-    `elr` are, by topic id, partitions that may have eligible leader replicas, which one record can clear everywhere.
-    `held` are the records of a controller's transaction that has not ended, None without one.
+    A row has the fields of a record in Kafka's JSON form, in which tagged fields at their default are absent. Records
+    of `PUT` and configs are kept as they were decoded, so that their secrets can be redacted. `held` are the records of
+    a controller's transaction that has not ended, None without one.
     """
 
     def __init__(self, catalog: Catalog) -> None:
@@ -70,11 +72,9 @@ class Image(State):
         self._clear()
 
     def _clear(self) -> None:
-        self.tables: defaultdict[str, dict[Any, Any]] = defaultdict(dict)
+        self.tables: defaultdict[str, dict[Any, Row | RecordPayload]] = defaultdict(dict)
         self.topics: dict[str, Row] = {}
-        self.ids: dict[str, str] = {}
-        self.elr: dict[str, set[int]] = {}
-        self.configs: dict[tuple[int, str], dict[str, RecordPayload]] = {}
+        self.configs: defaultdict[tuple[int, str], dict[str, RecordPayload | None]] = defaultdict(dict)
         self.cluster: Row = {}
         self.held: list[RecordPayload] | None = None
 
@@ -118,11 +118,23 @@ class Image(State):
         value = payload.value
         if value is None:
             return
-        take = RECORDS.get(value.type)
-        if not take:
-            self.unknown[type_name(value.type)] += 1
-        elif take(self, payload, value.json_data()) is False:
-            self.unapplied[type_name(value.type)] += 1
+        name = value.type
+        data = value.json_data()
+        is_applied = True
+        if name in PUT:
+            table, *key = PUT[name]
+            self.tables[table][tuple(data[field] for field in key)] = payload
+        elif name in REMOVE:
+            table, *key = REMOVE[name]
+            is_applied = self.tables[table].pop(tuple(data[field] for field in key), None) is not None
+        elif name == "ConfigRecord":
+            configs = self.configs[data["resourceType"], data["resourceName"]]
+            configs[data["name"]] = payload if data["value"] is not None else None
+        elif change := CHANGES.get(name):
+            is_applied = change(self, data) is not False
+        elif name != NOTHING:
+            self.unknown[type_name(name)] += 1
+        self.unapplied.update([type_name(name)] * (not is_applied))
 
     def rows(self, *, hide: Hide | None) -> Iterator[Named]:
         """Yield the rows of the cluster, with codes by name."""
@@ -134,32 +146,25 @@ class Image(State):
         held = {} if self.held is None else {"openTransactionRecords": len(self.held)}
         if cluster := self.cluster | held:
             yield "cluster", cluster
-        for table in ("voters", "features", "acls", "quotas"):
-            yield from ((table, row) for row in self.tables[table].values())
-        for table in ("scramUsers", "delegationTokens"):
-            for payload in self.tables[table].values():
-                yield table, _hidden(payload, hide)
-        for node in ("broker", "controller"):
-            for row in self.tables[f"{node}s"].values():
-                yield from self._node(node, row)
+        for table, kept in self.tables.items():
+            for each in kept.values():
+                row = each if isinstance(each, dict) else _shown(each, hide)
+                yield from self._node(table, row) if table in _NODES else [(table, row)]
         for topic in self.topics.values():
             yield "topics", topic | {"partitions": len(topic["partitions"])}
             for partition in topic["partitions"].values():
                 yield "partitions", {"topic": topic["name"] or topic["topicId"], **partition}
-        for (kind, resource), configs in self.configs.items():
-            place = {"resourceType": kind, "resourceName": resource}
-            for payload in configs.values():
-                data = _hidden(payload, hide)
-                yield "configs", {**place, "name": data["name"], "value": data["value"]}
+        for configs in self.configs.values():
+            yield from (("configs", _shown(payload, hide)) for payload in configs.values() if payload)
 
-    def _node(self, kind: str, row: Row) -> Iterator[Named]:
+    def _node(self, table: str, row: Row) -> Iterator[Named]:
         """Yield the rows of a broker or controller. Kafka writes features and endpoints in no order."""
+        record, node = _NODES[table]
         shown = {name: value for name, value in row.items() if name != "endPoints"}
-        yield f"{kind}s", shown | {"features": sorted(row["features"], key=lambda each: str(each["name"]))}
-        record = f"Register{kind.title()}Record"
+        yield table, shown | {"features": sorted(row["features"], key=lambda each: str(each["name"]))}
         for end in row["endPoints"]:
             protocol = self._named(record, "endPoints.securityProtocol", end["securityProtocol"])
-            yield "listeners", {"node": kind, "nodeId": row[f"{kind}Id"], **end, "securityProtocol": protocol}
+            yield "listeners", {"node": node, "nodeId": row[f"{node}Id"], **end, "securityProtocol": protocol}
 
     def _named(self, record: str, path: str, code: Any) -> Any:
         if isinstance(code, list):
@@ -167,7 +172,7 @@ class Image(State):
         return self.catalog.named_value(record, path, code) or code
 
 
-def _hidden(payload: RecordPayload, hide: Hide | None) -> Row:
+def _shown(payload: RecordPayload, hide: Hide | None) -> Row:
     """Return the data of a record, with its secrets redacted."""
     if not payload.value:
         return {}
@@ -176,29 +181,11 @@ def _hidden(payload: RecordPayload, hide: Hide | None) -> Row:
     return data
 
 
-# What records do. A function takes the image, the record as it was decoded, and its data. It returns False if the
-# record changes a row that no record before has created: the log begins later.
+# What records do. A function takes the image and the data of the record. It returns False if the record changes a row
+# that no record before has created: the log begins later.
 
 
-def _store(table: str, *key: str, secret: bool = False) -> Callable[[Image, RecordPayload, Row], None]:
-    """Return the function of records that put a row into a table."""
-
-    def store(image: Image, payload: RecordPayload, data: Row) -> None:
-        image.tables[table][tuple(data[name] for name in key)] = payload if secret else data
-
-    return store
-
-
-def _remove(table: str, *key: str) -> Callable[[Image, RecordPayload, Row], bool]:
-    """Return the function of records that remove a row from a table."""
-
-    def remove(image: Image, _: RecordPayload, data: Row) -> bool:
-        return image.tables[table].pop(tuple(data[name] for name in key), None) is not None
-
-    return remove
-
-
-def _feature(image: Image, _: RecordPayload, data: Row) -> None:
+def _feature(image: Image, data: Row) -> None:
     name = data["name"]
     if not data["featureLevel"]:
         image.tables["features"].pop(name, None)
@@ -206,21 +193,16 @@ def _feature(image: Image, _: RecordPayload, data: Row) -> None:
         image.tables["features"][name] = {"name": name, "level": data["featureLevel"]}
 
 
-def _register_broker(image: Image, _: RecordPayload, data: Row) -> None:
-    key = (data["brokerId"],)
-    image.tables["brokers"][key] = _BROKER_DEFAULTS | data
+def _register_broker(image: Image, data: Row) -> None:
+    image.tables["brokers"][data["brokerId"],] = _BROKER_DEFAULTS | data
 
 
-def _fence(image: Image, payload: RecordPayload, data: Row, *, fenced: int) -> bool:
-    return _change_broker(image, payload, {"brokerId": data["id"], "fenced": fenced})
-
-
-def _change_broker(image: Image, _: RecordPayload, data: Row) -> bool:
-    broker = image.tables["brokers"].get((data["brokerId"],))
-    if broker is None:
+def _change_broker(image: Image, data: Row, fenced: int = 0) -> bool:
+    broker = image.tables["brokers"].get((data.get("brokerId", data.get("id")),))
+    if not isinstance(broker, dict):
         return False
-    if data.get("fenced"):  # 1 fences, -1 unfences
-        broker["fenced"] = data["fenced"] > 0
+    if fenced := data.get("fenced", fenced):  # 1 fences, -1 unfences
+        broker["fenced"] = fenced > 0
     if data.get("inControlledShutdown"):
         broker["inControlledShutdown"] = True
     if data.get("logDirs"):
@@ -230,12 +212,11 @@ def _change_broker(image: Image, _: RecordPayload, data: Row) -> bool:
     return True
 
 
-def _topic(image: Image, _: RecordPayload, data: Row) -> None:
+def _topic(image: Image, data: Row) -> None:
     image.topics[data["topicId"]] = {"name": data["name"], "topicId": data["topicId"], "partitions": {}}
-    image.ids[data["name"]] = data["topicId"]
 
 
-def _partition(image: Image, _: RecordPayload, data: Row) -> bool:
+def _partition(image: Image, data: Row) -> bool:
     topic = image.topics.setdefault(data["topicId"], {"name": None, "topicId": data["topicId"], "partitions": {}})
     lists = {name: data.get(name) or [] for name in _LISTS}
     topic["partitions"][data["partitionId"]] = {
@@ -247,21 +228,14 @@ def _partition(image: Image, _: RecordPayload, data: Row) -> bool:
         **lists,
         "directories": lists["directories"] or [MIGRATING] * len(data["replicas"]),
     }
-    _note_elr(image, data)
     return topic["name"] is not None
 
 
-def _note_elr(image: Image, data: Row) -> None:
-    if data.get("eligibleLeaderReplicas") or data.get("lastKnownElr"):
-        image.elr.setdefault(data["topicId"], set()).add(data["partitionId"])
-
-
-def _change_partition(image: Image, _: RecordPayload, data: Row) -> bool:
+def _change_partition(image: Image, data: Row) -> bool:
     partition = image.topics.get(data["topicId"], {"partitions": {}})["partitions"].get(data["partitionId"])
     if partition is None:
         return False
     _merge(partition, data)
-    _note_elr(image, data)
     return True
 
 
@@ -276,38 +250,25 @@ def _merge(partition: Row, change: Row) -> None:
     partition["partitionEpoch"] += 1
 
 
-def _clear_elr(image: Image, _: RecordPayload, data: Row) -> bool:
+def _clear_elr(image: Image, data: Row) -> bool:
     """Clear the eligible leader replicas of one topic, or of all topics if the record names none."""
-    one = image.ids.get(data["topicName"])
-    topic_ids = [one] if one else []
-    for topic_id in topic_ids if data["topicName"] else [*image.elr]:
-        by_number = image.topics.get(topic_id, {"partitions": {}})["partitions"]
-        for number in image.elr.pop(topic_id, ()):
-            partition = by_number.get(number)
-            if partition and (partition["eligibleLeaderReplicas"] or partition["lastKnownElr"]):
+    wanted = data["topicName"]
+    topics = [topic for topic in image.topics.values() if not wanted or topic["name"] == wanted]
+    for topic in topics:
+        for partition in topic["partitions"].values():
+            if partition["eligibleLeaderReplicas"] or partition["lastKnownElr"]:
                 _merge(partition, {"eligibleLeaderReplicas": [], "lastKnownElr": []})
-    return one is not None or not data["topicName"]
+    return bool(topics) or not wanted
 
 
-def _remove_topic(image: Image, _: RecordPayload, data: Row) -> bool:
+def _remove_topic(image: Image, data: Row) -> bool:
     topic = image.topics.pop(data["topicId"], None)
-    if topic and topic["name"] is not None:
+    if topic:
         image.configs.pop((TOPIC_RESOURCE, topic["name"]), None)
-        if image.ids.get(topic["name"]) == data["topicId"]:
-            del image.ids[topic["name"]]
-    image.elr.pop(data["topicId"], None)
     return topic is not None
 
 
-def _config(image: Image, payload: RecordPayload, data: Row) -> None:
-    configs = image.configs.setdefault((data["resourceType"], data["resourceName"]), {})
-    if data["value"] is None:
-        configs.pop(data["name"], None)
-    else:
-        configs[data["name"]] = payload
-
-
-def _quota(image: Image, _: RecordPayload, data: Row) -> bool:
+def _quota(image: Image, data: Row) -> bool:
     pairs = {part["entityType"]: part["entityName"] for part in data["entity"]}
     entity = tuple(sorted(pairs.items()))
     quotas = image.tables["quotas"]
@@ -317,44 +278,45 @@ def _quota(image: Image, _: RecordPayload, data: Row) -> bool:
     return True
 
 
-def _producer_ids(image: Image, _: RecordPayload, data: Row) -> None:
+def _producer_ids(image: Image, data: Row) -> None:
     image.cluster["nextProducerId"] = data["nextProducerId"]
 
 
-def _zk_migration(image: Image, _: RecordPayload, data: Row) -> None:
-    path = "zkMigrationState"
-    state = data[path]
-    image.cluster["zkMigration"] = image.catalog.named_value("ZkMigrationStateRecord", path, state) or state
+def _zk_migration(image: Image, data: Row) -> None:
+    state = data["zkMigrationState"]
+    image.cluster["zkMigration"] = (
+        image.catalog.named_value("ZkMigrationStateRecord", "zkMigrationState", state) or state
+    )
 
 
-def _nothing(_: Image, __: RecordPayload, ___: Row) -> None:
-    """NoOpRecord."""
-
-
-RECORDS: dict[str, Callable[[Image, RecordPayload, Row], bool | None]] = {
+PUT = {
+    "DelegationTokenRecord": ("delegationTokens", "tokenId"),
+    "UserScramCredentialRecord": ("scramUsers", "mechanism", "name"),
+    "AccessControlEntryRecord": ("acls", "id"),
+    "RegisterControllerRecord": ("controllers", "controllerId"),
+}
+"""Records that are a row: the table, and the fields of its key."""
+REMOVE = {
+    "UnregisterBrokerRecord": ("brokers", "brokerId"),
+    "RemoveAccessControlEntryRecord": ("acls", "id"),
+    "RemoveUserScramCredentialRecord": ("scramUsers", "mechanism", "name"),
+    "RemoveDelegationTokenRecord": ("delegationTokens", "tokenId"),
+    "UnregisterControllerRecord": ("controllers", "controllerId"),
+}
+"""Records that remove a row: the table, and the fields of its key."""
+CHANGES: dict[str, Callable[[Image, Row], bool | None]] = {
     "RegisterBrokerRecord": _register_broker,
-    "UnregisterBrokerRecord": _remove("brokers", "brokerId"),
     "TopicRecord": _topic,
     "PartitionRecord": _partition,
-    "ConfigRecord": _config,
     "PartitionChangeRecord": _change_partition,
-    "FenceBrokerRecord": partial(_fence, fenced=1),
-    "UnfenceBrokerRecord": partial(_fence, fenced=-1),
+    "FenceBrokerRecord": partial(_change_broker, fenced=1),
+    "UnfenceBrokerRecord": partial(_change_broker, fenced=-1),
     "RemoveTopicRecord": _remove_topic,
-    "DelegationTokenRecord": _store("delegationTokens", "tokenId", secret=True),
-    "UserScramCredentialRecord": _store("scramUsers", "mechanism", "name", secret=True),
     "FeatureLevelRecord": _feature,
     "ClientQuotaRecord": _quota,
     "ProducerIdsRecord": _producer_ids,
     "BrokerRegistrationChangeRecord": _change_broker,
-    "AccessControlEntryRecord": _store("acls", "id"),
-    "RemoveAccessControlEntryRecord": _remove("acls", "id"),
     "ZkMigrationStateRecord": _zk_migration,
-    "RemoveUserScramCredentialRecord": _remove("scramUsers", "mechanism", "name"),
-    "RemoveDelegationTokenRecord": _remove("delegationTokens", "tokenId"),
-    "RegisterControllerRecord": _store("controllers", "controllerId"),
     "ClearElrRecord": _clear_elr,
-    "UnregisterControllerRecord": _remove("controllers", "controllerId"),
-    "NoOpRecord": _nothing,
 }
-"""Functions by the name of the record's definition."""
+"""Functions of other records."""

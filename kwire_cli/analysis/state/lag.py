@@ -19,10 +19,9 @@ from kwire_cli.source.logs.model import Kind, folder_name
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from kwire_cli.analysis.state.tables import Row
-    from kwire_cli.analysis.state.topics import Folded
     from kwire_cli.answer import Block
     from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.stores import Place
@@ -40,74 +39,55 @@ _MOST_NOTES = 10
 _TOTALS = ("lag", "outOfRange", "lagUnknown")
 
 
-def find_logs(files: Iterable[LogFile], topics: Sequence[tuple[str, Sequence[Folded]]]) -> Logs | None:
-    """Return the logs in the log directories of files; None if `__consumer_offsets` is not among the topics."""
-    consumers = dict(topics).get(CONSUMER_OFFSETS)
-    if consumers is None:
-        return None
-    ends, notes = _read_ends(files)
-    return Logs(ends, notes, max((part.passed.newest for part in consumers), default=-1))
+def add_lag(rows: Mapping[str, list[Row]], files: Iterable[LogFile], newest: int) -> list[Block]:
+    """Add the ends of logs to rows of committed offsets, and totals to rows of groups. Return what to say about it.
 
-
-class Logs:
-    """The ends of the logs in the log directories of `__consumer_offsets`, and why some are `unreadable`.
-
-    `as_of` is the newest time, in milliseconds: of records of the coordinator, and of other logs if it is plausible.
+    If the log of no committed offset is in the log directories of `files`, rows stay as they are. Ages count up to the
+    newest time, in milliseconds: of records of the coordinator (`newest`), and of other logs if it is plausible.
     """
+    ends, unreadable = _read_ends(files)
+    as_of = max([newest, *(each.newest for each in ends.values() if each.newest <= newest + _PLAUSIBLE)])
+    places = {(row["topic"], row["partition"]) for row in rows["offsets"]}
+    used = {place: ends[place] for place in sorted(places & ends.keys())}
+    notes = []
+    if unknown := sorted(places - used.keys()):
+        what = "no lag of some offsets" if used else "no lag"
+        names = few([f"{topic}-{number}" for topic, number in unknown])
+        notes.append(f"{what}: the logs of {names} are not beside {CONSUMER_OFFSETS}")
+    for (topic, number), log in used.items():
+        notes += (f"{topic}-{number}: {note}" for note in log.notes)
+    notes += unreadable
+    blocks: list[Block] = []
+    if used:
+        _add(rows, used, as_of)
+        if as_of >= 0:
+            blocks.append(Facts([Fact("agesAsOf", instant(as_of), "instant", title="ages as of")]))
+    blocks += (Note(note, "warning") for note in notes[:_MOST_NOTES])
+    if len(notes) > _MOST_NOTES:
+        more = counted(len(notes) - _MOST_NOTES, "note")
+        blocks.append(Note(f"{more} more; kwire dump --verify names all faults", "warning"))
+    return blocks
 
-    def __init__(self, ends: dict[Named, Ends], unreadable: list[str], newest: int) -> None:
-        self._ends = ends
-        self._unreadable = unreadable
-        times = [each.newest for each in ends.values() if each.newest <= newest + _PLAUSIBLE]
-        self.as_of = max([newest, *times])
-        self._notes: list[str] = []
-        self._used: dict[Named, Ends] = {}
 
-    def add_lag(self, rows: Mapping[str, list[Row]]) -> None:
-        """Add the ends of logs to rows of committed offsets, and totals to rows of groups.
-
-        If the log of no committed offset is here, rows stay as they are.
-        """
-        offsets = rows["offsets"]
-        places = {(row["topic"], row["partition"]) for row in offsets}
-        self._used = {place: self._ends[place] for place in sorted(places & self._ends.keys())}
-        if unknown := sorted(places - self._used.keys()):
-            what = "no lag of some offsets" if self._used else "no lag"
-            names = few([f"{topic}-{number}" for topic, number in unknown])
-            self._notes.append(f"{what}: the logs of {names} are not beside {CONSUMER_OFFSETS}")
-        if not self._used:
-            return
-        totals: dict[tuple[str, int | None], Row] = {}
-        replicas: set[tuple[Any, ...]] = set()
-        for row in offsets:
-            place = row["topic"], row["partition"]
-            row.update(_of_offset(row, self._used.get(place), self.as_of))
-            of_group = row["group"], row.get("logPartition")
-            total = totals.setdefault(of_group, dict.fromkeys(_TOTALS, 0))
-            if (*of_group, *place) in replicas:
-                continue
+def _add(rows: Mapping[str, list[Row]], used: Mapping[Named, Ends], as_of: int) -> None:
+    """Add the columns of lag. Several replicas of a partition of the coordinator count once for a group."""
+    totals: dict[tuple[str, int | None], Row] = {}
+    replicas: set[tuple[Any, ...]] = set()
+    for row in rows["offsets"]:
+        place = row["topic"], row["partition"]
+        row.update(_of_offset(row, used.get(place), as_of))
+        of_group = row["group"], row.get("logPartition")
+        total = totals.setdefault(of_group, dict.fromkeys(_TOTALS, 0))
+        if (*of_group, *place) not in replicas:
             replicas.add((*of_group, *place))
             total["lag"] += row["lag"] or 0
             total["outOfRange"] += row["outOfRange"] is not None
             total["lagUnknown"] += row["lag"] is None
-        for group in rows["groups"]:
-            total = totals.get((group["group"], group.get("logPartition")), dict.fromkeys(_TOTALS))
-            if total["lagUnknown"] and total["lagUnknown"] == group["offsets"]:
-                total["lag"] = None
-            group.update(total)
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the time up to which ages count, and notes."""
-        if self._used and self.as_of >= 0:
-            yield Facts([Fact("agesAsOf", instant(self.as_of), "instant", title="ages as of")])
-        notes = list(self._notes)
-        for (topic, number), ends in self._used.items():
-            notes += (f"{topic}-{number}: {note}" for note in ends.notes)
-        notes += self._unreadable
-        yield from (Note(note, "warning") for note in notes[:_MOST_NOTES])
-        if len(notes) > _MOST_NOTES:
-            more = counted(len(notes) - _MOST_NOTES, "note")
-            yield Note(f"{more} more; kwire dump --verify names all faults", "warning")
+    for group in rows["groups"]:
+        total = totals.get((group["group"], group.get("logPartition")), dict.fromkeys(_TOTALS))
+        if total["lagUnknown"] and total["lagUnknown"] == group["offsets"]:
+            total["lag"] = None
+        group.update(total)
 
 
 def _of_offset(row: Row, log: Ends | None, as_of: int) -> Row:

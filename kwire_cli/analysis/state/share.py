@@ -7,7 +7,6 @@ offset are removed.
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +15,7 @@ from kwire_cli.analysis.state.model import CoordinatorState, Latest
 from kwire_cli.spec.kafka import SHARE_GROUP_STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from kwire_cli.analysis.coordinators import Event
     from kwire_cli.analysis.state.tables import Named
@@ -24,11 +23,10 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
     Row = dict[str, Any]
+    Layer = tuple[int, list["StateBatch"]]
 
 SNAPSHOT = 0
 UPDATE = 1
-DELIVERY_STATES = {0: "Available", 2: "Acknowledged", 4: "Archived"}
-"""RecordState of the share partition."""
 _WITHOUT_SNAPSHOT = {
     "snapshotEpoch": 0,
     "stateEpoch": 0,
@@ -48,38 +46,25 @@ class StateBatch(NamedTuple):
     deliveries: int
 
 
-@dataclass
-class SharePartition:
-    """The fields of a share partition, and its batches in layers: the snapshot, then each update.
-
-    A layer begins with the start offset from then on. The layers are combined only when shown: combining them at each
-    update would be more work than the log is long.
-    """
-
-    row: Row
-    layers: list[tuple[int, list[StateBatch]]]
-
-    def update(self, value: Row, batches: list[StateBatch], offset: int) -> None:
-        """Merge an update (ShareCoordinatorShard.merge). A start offset or leader epoch of -1 keeps the known value."""
-        for name in ("startOffset", "leaderEpoch"):
-            if value[name] != -1:
-                self.row[name] = value[name]
-        self.row["deliveryCompleteCount"] = value.get("deliveryCompleteCount", -1)
-        self.row["offset"] = offset
-        self.layers.append((self.row["startOffset"], batches))
-
-
 class ShareGroups(CoordinatorState):
-    """The newest snapshot of each share partition and the updates after it, by the key without its type."""
+    """The newest snapshot of each share partition and the updates after it, by the key without its type.
+
+    A partition has its fields, and its batches in layers: the snapshot, then each update. A layer begins with the start
+    offset from then on. The layers are combined only when shown: combining them at each update would be more work than
+    the log is long.
+    """
 
     TOPIC = SHARE_GROUP_STATE
 
     def __init__(self, catalog: Catalog) -> None:
         super().__init__(catalog)
-        self.partitions: dict[bytes, SharePartition] = {}
+        self.partitions: dict[bytes, tuple[Row, list[Layer]]] = {}
 
     def add_record(self, number: int, key: bytes, event: Event) -> None:
-        """Take in a snapshot or an update. A snapshot without a value removes its partition."""
+        """Take in a snapshot or an update (ShareCoordinatorShard.merge). A tombstone removes its partition.
+
+        A start offset or leader epoch of -1 in an update keeps the known value.
+        """
         place = key[TYPE_SIZE:]
         if event.value is None:
             if number == SNAPSHOT:
@@ -95,33 +80,34 @@ class ShareGroups(CoordinatorState):
         ]
         known = self.partitions.get(place)
         if number == UPDATE and known:
-            known.update(value, batches, event.offset)
+            row, layers = known
+            row |= {name: value[name] for name in ("startOffset", "leaderEpoch") if value[name] != -1}
+            row["deliveryCompleteCount"] = value.get("deliveryCompleteCount", -1)
+            row["offset"] = event.offset
+            layers.append((row["startOffset"], batches))
         else:
             row = {**record.key, **_WITHOUT_SNAPSHOT, **value, "offset": event.offset}
-            self.partitions[place] = SharePartition(row, [(-1, batches)])
+            self.partitions[place] = row, [(-1, batches)]
 
     def rows(self, *, hide: Hide | None) -> Iterator[Named]:  # noqa: ARG002 - as the other states; nothing here is secret
         """Yield the rows of share partitions and of their batches."""
-        for partition in self.partitions.values():
-            only = partition.layers[0][1]
-            batches = only if len(partition.layers) == 1 else flattened(partition.layers)
-            yield "sharePartitions", partition.row | {"batches": len(batches)}
-            place = {name: partition.row[name] for name in ("groupId", "topicId", "partition")}
+        for row, layers in self.partitions.values():
+            batches = layers[0][1] if len(layers) == 1 else flattened(layers)
+            yield "sharePartitions", row | {"batches": len(batches)}
+            place = {name: row[name] for name in ("groupId", "topicId", "partition")}
             for batch in batches:
-                yield (
-                    "shareBatches",
-                    {
-                        **place,
-                        "firstOffset": batch.first,
-                        "lastOffset": batch.last,
-                        "deliveryState": batch.state,
-                        "state": DELIVERY_STATES.get(batch.state, "Unknown"),
-                        "deliveryCount": batch.deliveries,
-                    },
-                )
+                state = self.catalog.named_value("ShareSnapshotValue", "stateBatches.deliveryState", batch.state)
+                shown = {
+                    "firstOffset": batch.first,
+                    "lastOffset": batch.last,
+                    "deliveryState": batch.state,
+                    "state": (state or "unknown").capitalize(),
+                    "deliveryCount": batch.deliveries,
+                }
+                yield "shareBatches", place | shown
 
 
-def flattened(layers: Sequence[tuple[int, Iterable[StateBatch]]]) -> list[StateBatch]:
+def flattened(layers: Sequence[Layer]) -> list[StateBatch]:
     """Combine the batches of all layers, each with the start offset from then on, -1 if unknown.
 
     The result equals combining the layers in order (PersisterStateBatchCombiner). If several batches cover an offset,

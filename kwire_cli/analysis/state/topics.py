@@ -6,16 +6,17 @@ no more than the offset.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, TypeVar
+from sys import maxsize
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kwire_cli.analysis.coordinators import Passed, events
 from kwire_cli.analysis.state.groups import Groups
 from kwire_cli.analysis.state.image import Image
 from kwire_cli.analysis.state.model import Transactions
 from kwire_cli.analysis.state.share import ShareGroups
-from kwire_cli.analysis.state.tables import LISTINGS
 from kwire_cli.errors import InputError, counted
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import items, source_of
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.coordinators import Event
     from kwire_cli.analysis.state.model import State
-    from kwire_cli.analysis.state.tables import Row
+    from kwire_cli.analysis.state.tables import Named
     from kwire_cli.records.batch import Hide
     from kwire_cli.records.codecs import Limits
     from kwire_cli.records.gaps import Gap
@@ -45,7 +46,6 @@ STATES: dict[str, Callable[[Catalog], State]] = {
     CLUSTER_METADATA: Image,
 }
 """Topics that have a state, and what makes an empty one."""
-TOPICS = tuple(STATES)
 T = TypeVar("T")
 
 
@@ -65,16 +65,13 @@ class Folded:
     passed: Passed = field(default_factory=Passed)
     snapshot: str | None = None
 
-    def rows(self, *, hide: Hide | None) -> dict[str, list[Row]]:
-        """Return the rows of each table that the state makes.
+    def rows(self, *, hide: Hide | None) -> Iterator[Named]:
+        """Yield the rows that the state makes, each with the name of its table.
 
         `hide` finds what to redact in a payload; None shows everything.
         """
-        rows: dict[str, list[Row]] = {listing.name: [] for listing in LISTINGS[self.topic]}
         label = {} if self.topic == CLUSTER_METADATA or self.partition is None else {"logPartition": self.partition}
-        for name, row in self.state.rows(hide=hide):
-            rows[name].append(row | label)
-        return rows
+        return ((table, row | label) for table, row in self.state.rows(hide=hide))
 
 
 @dataclass(frozen=True)
@@ -103,6 +100,11 @@ class Log:
         return min(map(_base, self.segments), default=0)
 
     @property
+    def is_bootstrap(self) -> bool:
+        """Whether it is nothing but snapshots without an offset."""
+        return all(_is_snapshot(file) and file.name.base_offset is None for file in self.files)
+
+    @property
     def has_any_batch(self) -> bool:
         """Whether there is a batch in any file."""
         return any(isinstance(item, Batch) for file in self.files for item in self.items(file))
@@ -111,12 +113,12 @@ class Log:
         """Yield the batches of a file, and the gaps between them."""
         return items(source_of(file.content, topic=self.topic, catalog=self.catalog, limits=self.limits))
 
-    def events(self, passed: Passed, *, first: int | None, last: int | None) -> Iterator[Event]:
-        """Yield the records of segments with offsets from `first` to `last`, None for no bound."""
+    def events(self, passed: Passed, *, first: int = 0, last: int = maxsize) -> Iterator[Event]:
+        """Yield the records of segments with offsets from `first` to `last`."""
         segments = self.segments
         for file, following in zip_longest(segments, segments[1:]):
-            is_before = first is not None and following and _base(file) < _base(following) <= first
-            if not is_before and (last is None or _base(file) <= last):
+            is_before = following and _base(file) < _base(following) <= first
+            if not is_before and _base(file) <= last:
                 yield from events(self.items(file), passed, first=first, last=last)
 
     def empty(self) -> Folded:
@@ -136,7 +138,7 @@ class Log:
             raise self.unreadable(f"{text}; the first offset that can be answered is {self.reachable}")
         out = self.empty()
         passed = out.passed
-        first = None
+        first = 0
         for newest in [file for file in self.snapshots if at is None or _base(file) <= at + 1][-1:]:
             inside = Passed()
             for event in events(self.items(newest), inside):
@@ -146,11 +148,11 @@ class Log:
             passed.last = first - 1 if first else None
             if inside.gap_bytes or inside.corrupt:
                 passed.notes.append(f"{out.snapshot}: the snapshot is damaged")
-        for event in self.events(passed, first=first, last=at):
+        for event in self.events(passed, first=first, last=maxsize if at is None else at):
             out.state.apply(event)
-        if self.topic == CLUSTER_METADATA and passed.first is not None and passed.first > (after := first or 0):
+        if self.topic == CLUSTER_METADATA and (passed.first or 0) > first:
             passed.notes.append(
-                f"the log begins at offset {passed.first}; what was said between {after} and there is not known"
+                f"the log begins at offset {passed.first}; what was said between {first} and there is not known"
             )
         if passed.corrupt:
             passed.notes.append(f"{passed.corrupt} batches with a wrong checksum were passed over")
@@ -205,24 +207,45 @@ def logs_of(
     Files without the name of a topic count as files of `as_topic`. `wanted` are the topics to read, empty for all.
     Raises InputError if no file belongs to a topic that has a state.
     """
-    partitions = partitions_of(files, as_topic, wanted)
-    for topic in TOPICS:
+    partitions: defaultdict[str, defaultdict[Place, list[LogFile]]] = defaultdict(lambda: defaultdict(list))
+    topic_names = set()
+    for file in files:
+        topic = as_topic or file.topic
+        topic_names.add(topic)
+        if topic in STATES and file.has_batches and (not wanted or topic in wanted):
+            folder = partition_of(file.path) if file.path else None
+            if not (folder and folder.state):
+                partitions[topic][str(file.path.parent) if file.path else "-", folder and folder.partition].append(file)
+    if not partitions:
+        named = ", ".join(sorted(str(topic) for topic in topic_names if topic))
+        here = named or "files whose folder names no topic (--as-topic says it)"
+        raise InputError(f"--state needs one of {', '.join(STATES)}; here are {here}")
+    for topic in STATES:
         logs = []
-        places = partitions.get(topic, {})
-        for folder, number in sorted(places, key=lambda place: (place[1] or 0, place[0])):
-            of_one = places[folder, number]
+        for (_, number), of_one in sorted(partitions[topic].items(), key=_order):
             # Files with a suffix such as .deleted are read if only such files were named.
             in_use = [file for file in of_one if not file.name.suffix] or of_one
             logs.append(Log(catalog, topic, number, in_use, limits))
-        if logs:
+        # The log of metadata begins with the records of bootstrap.checkpoint.
+        if logs := [log for log in logs if not log.is_bootstrap] or logs:
             yield topic, logs
 
 
-def read_logs(topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T]) -> Iterator[tuple[str, list[T]]]:
-    """Yield each topic with what `read` returns for its logs.
+def _order(partition: tuple[Place, Any]) -> tuple[int, str]:
+    (folder, number), _ = partition
+    return number or 0, folder
 
-    Raises InputError for a topic without a single batch, and at last the first one that `read` raised.
+
+def read_logs(
+    topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T]
+) -> tuple[list[tuple[str, list[T]]], InputError | None]:
+    """Return topics with what `read` returns for their logs, and the first error.
+
+    Raises:
+        InputError: No topic can be read. Topics without a single batch are an error too.
+
     """
+    found = []
     errors = []
     for topic, logs in topics:
         parts = []
@@ -231,43 +254,11 @@ def read_logs(topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T])
                 parts.append(read(log))
             except InputError as error:
                 errors.append(error)
-        if parts and not any(log.has_any_batch for log in logs):
+        if parts and any(log.has_any_batch for log in logs):
+            found.append((topic, parts))
+        elif parts:
             looked = counted(sum(len(log.files) for log in logs), "file")
-            raise InputError(f"0 batches in {looked} of {topic}: there is no state to show")
-        if parts:
-            yield topic, parts
-    if errors:
+            errors.append(InputError(f"0 batches in {looked} of {topic}: there is no state to show"))
+    if errors and not found:
         raise errors[0]
-
-
-def partitions_of(
-    files: Iterable[LogFile], as_topic: str | None = None, wanted: tuple[str, ...] = ()
-) -> dict[str, dict[Place, list[LogFile]]]:
-    """Return the files of each partition of each topic that has a state. Raises InputError if there is no such file."""
-    partitions: dict[str, dict[Place, list[LogFile]]] = {}
-    topic_names = set()
-    for file in files:
-        topic = as_topic or file.topic
-        topic_names.add(topic)
-        if topic in TOPICS and file.has_batches and (not wanted or topic in wanted):
-            folder = partition_of(file.path) if file.path else None
-            if not (folder and folder.state):
-                place = str(file.path.parent) if file.path else "-", folder.partition if folder else None
-                partitions.setdefault(topic, {}).setdefault(place, []).append(file)
-    if not partitions:
-        named = ", ".join(sorted(str(topic) for topic in topic_names if topic))
-        here = named or "files whose folder names no topic (--as-topic says it)"
-        raise InputError(f"--state needs one of {', '.join(TOPICS)}; here are {here}")
-    if CLUSTER_METADATA in partitions:
-        partitions[CLUSTER_METADATA] = _without_bootstrap(partitions[CLUSTER_METADATA])
-    return partitions
-
-
-def _without_bootstrap(places: dict[Place, list[LogFile]]) -> dict[Place, list[LogFile]]:
-    """Return the places of metadata without bootstrap.checkpoint if there are others: logs begin with its records."""
-    others = {
-        place: files
-        for place, files in places.items()
-        if any(file.name.kind is not Kind.CHECKPOINT or file.name.base_offset is not None for file in files)
-    }
-    return others or places
+    return found, errors[0] if errors else None

@@ -9,12 +9,7 @@ select
     [partition_name(p) for p in partitions] as partitions,
     [partition_name(p) for p in gained] as gained,
     [partition_name(p) for p in lost] as lost,
-    place.frame as frame,
-    place.stream as stream,
-    place.capture as capture,
-    place.file as file,
-    place.line as line,
-    place.position as offset
+    place.* exclude (ordinal, what, "time", packet) rename (position as "offset")
 from group_assignments
 where len($names) = 0 or group_id in $names
 order by group_id, number

@@ -381,6 +381,12 @@ def test_a_member_that_lost_its_epoch_joins_anew():
     assert timeline.rebalances[-1].triggers[0].cause == "fenced"
 
 
+def test_moves_are_not_known_if_the_assignments_before_are_not():
+    timeline = timeline_of(modern(1, "a", 5, 5), modern(2, "b", 0, 6, given=[0]), modern(3, "a", 5, 6))
+    (rebalance,) = timeline.rebalances
+    assert (rebalance.is_forming, rebalance.moved) == (False, None)
+
+
 def test_a_new_subscription_is_a_trigger():
     timeline = timeline_of(
         modern(1, "a", 0, 1, given=[0], request={"subscribedTopicNames": ["orders"]}),
@@ -515,8 +521,13 @@ def test_share_state_tells_records_that_are_delivered_again():
         "writeTimestamp": 0,
         "stateBatches": [{"firstOffset": 3, "lastOffset": 3, "deliveryState": 0, "deliveryCount": 2}],
     }
-    timeline = timeline_of(logged("__share_group_state", 1, 1, 0, "ShareSnapshot", key, value))
+    snapshot = logged("__share_group_state", 1, 1, 0, "ShareSnapshot", key, value)
+    timeline = timeline_of(snapshot)
     assert [(event.kind, event.partitions) for event in timeline.events] == [("redelivery", 2)]
+    about = {"rackId": None, "clientId": "c", "clientHost": "/10.0.0.1", "subscribedTopicNames": ["orders"]}
+    joined = logged(TOPIC, 0, 0, 10, "ShareGroupMemberMetadata", {"groupId": "g", "memberId": "a"}, about)
+    timeline = timeline_of(joined, snapshot)
+    assert kinds(timeline, "join", "rebalance", "redelivery") == [("join", "a"), ("rebalance", "a"), ("redelivery", "")]
 
 
 @pytest.mark.parametrize(

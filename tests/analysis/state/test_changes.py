@@ -1,12 +1,13 @@
 """Changes of a state between two offsets or times."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 from kit.commands import ROOT, json_of, kwire
 from kit.logs import ABORT, COMMIT, SEGMENTS, batch, catalog, framed, keyed, record
 
-from kwire_cli.analysis.state.changes import Bound, changed, changes_answer, range_of
+from kwire_cli.analysis.state.changes import changed, changes_answer, range_of
 from kwire_cli.analysis.state.topics import Log
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import RecordRedaction
@@ -80,10 +81,10 @@ def test_quotas_of_a_default_entity_and_of_a_name_stand_together():
 
 
 def test_ranges():
-    assert range_of("3..20") == (Bound(offset=3), Bound(offset=20))
-    assert range_of("3..") == (Bound(offset=3), Bound())
-    assert range_of("..20") == (Bound(), Bound(offset=20))
-    hour = (Bound(time=1_795_258_800_000), Bound(time=1_795_262_400_000))
+    assert range_of("3..20") == (3, 20)
+    assert range_of("3..") == (3, None)
+    assert range_of("..20") == (None, 20)
+    hour = (datetime(2026, 11, 21, 11, tzinfo=UTC), datetime(2026, 11, 21, 12, tzinfo=UTC))
     assert range_of("2026-11-21T11:00:00Z..2026-11-21T12:00:00Z") == hour
     assert range_of("2026-11-21T11:00:00..2026-11-21 13:00:00+01:00") == hour
     assert range_of("3..2026-11-21T12:00:00Z")[1] == hour[1]

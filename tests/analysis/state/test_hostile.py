@@ -8,8 +8,8 @@ from kit.commands import examples
 from kit.logs import batch, catalog, framed, keyed, record
 
 from kwire_cli.analysis.state.answer import state_answer
-from kwire_cli.analysis.state.changes import Bound, changed, changes_answer
-from kwire_cli.analysis.state.topics import TOPICS, Log
+from kwire_cli.analysis.state.changes import changed, changes_answer
+from kwire_cli.analysis.state.topics import STATES, Log
 from kwire_cli.message.redaction import RecordRedaction
 from kwire_cli.source.log_inputs import LogFile
 from kwire_cli.view.answers import answer_json
@@ -50,7 +50,7 @@ values = (
 records = st.lists(st.tuples(keys, values, st.integers(-1, 2), st.booleans()), max_size=12)
 
 
-@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.parametrize("topic", [*STATES])
 @examples(20)
 @given(given=records, at=st.integers(0, 9))
 def test_any_records_can_be_folded_and_shown(topic, given, at):
@@ -66,7 +66,7 @@ def test_any_records_can_be_folded_and_shown(topic, given, at):
     log = Log(catalog(), topic, 0, [LogFile.of(memoryview(data))])
     for hide in (None, RecordRedaction(catalog())):
         parts = [log.folded(), replace(log, partition=1).folded()]
-        changes = [changed(log, (Bound(offset=at), Bound()))]
+        changes = [changed(log, (at, None))]
         for answer in (
             state_answer([(topic, parts)], hide=hide),
             changes_answer([(topic, changes)], "", hide=hide),
