@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.header_forms import WITH_BATCHES, data_of, fitted
+from kwire_cli.analysis.costs.record_carrying import WITH_BATCHES, data_of, fitted
 from kwire_cli.errors import EncodeError
 from kwire_cli.records.compression import library
 from kwire_cli.records.layouts import LAYOUTS
@@ -16,7 +16,7 @@ from kwire_cli.structs.records.parts import COMPRESSION, LEGACY_COMPRESSION
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.costs.header_forms import Fitted
+    from kwire_cli.analysis.costs.record_carrying import Fitted
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.batch import Batch, Record
     from kwire_cli.records.registers import Register
@@ -153,6 +153,7 @@ class Price:
     form: str
     batch: int | str
     codec: Codec
+    gathering: Gathering
     records: int = 0
     batches: int = 0
     size: int = 0
@@ -167,12 +168,27 @@ class Price:
         """
         return self.size - self.data
 
+    def add(self, item: dict[str, Any]) -> None:
+        """Write a batch, and count its bytes."""
+        records = item["records"]
+        if not records and self.form not in WITH_BATCHES:
+            return
+        codec = item["compression"] if self.codec.name == AS_IS else self.codec.name
+        self.refused += codec == "zstd" and LEGACY_COMPRESSION in LAYOUTS[self.form].attributes
+        try:
+            data = write([item | {"compression": codec, "compressionLevel": self.codec.level}], form=self.form)
+        except EncodeError:
+            self.unwritable += 1
+            return
+        self.size += len(data)
+        self.data += sum(map(data_of, records))
+        self.records += len(records)
+        self.batches += 1
+
 
 # The same records in other record formats, batches and codecs: written by kwire's own writers, and counted.
 
 FORMS = tuple(LAYOUTS)
-
-
 _UNREADABLE = frozenset(
     {
         "COUNT_MISMATCH",
@@ -216,23 +232,11 @@ class RecordForms:
         self.written = Written()
         self.lost = {form: Counter[str]() for form in plan.forms}
         self.prices = [
-            Price(form, batch, codec) for batch in plan.batches for codec in plan.codecs for form in plan.forms
-        ]
-        self._ways: dict[str, list[tuple[Gathering, list[Price]]]] = {
-            form: [
-                (Gathering(batch, own_codec=own), prices)
-                for batch in plan.batches
-                for own in (True, False)
-                if (
-                    prices := [
-                        price
-                        for price in self.prices
-                        if (price.form, price.batch, price.codec.name == AS_IS) == (form, batch, own)
-                    ]
-                )
-            ]
+            Price(form, batch, codec, Gathering(batch, own_codec=codec.name == AS_IS))
+            for batch in plan.batches
+            for codec in plan.codecs
             for form in plan.forms
-        }
+        ]
 
     def add(self, partition: str, batch: Batch) -> list[Record] | None:
         """Price the records of a batch, and give them; None where it is passed over, since it cannot be read whole, or
@@ -244,28 +248,17 @@ class RecordForms:
             self.written.skipped_bytes += batch.size
             return None
         self.written.add(partition, batch, records)
-        for form, ways in self._ways.items():
-            form_batch = fitted(form, batch, records, self.plan.register, self.lost[form])
-            alone = (
-                _alone(form, form_batch)
-                if form_batch.rows
-                and any(_is_alone(price, batch.compression) for _, prices in ways for price in prices)
-                else 0
-            )
-            for gathering, prices in ways:
-                for price in prices:
-                    price.data += form_batch.data
-                    price.size += alone if _is_alone(price, batch.compression) else 0
-                for item in gathering.add(partition, form_batch):
-                    _write(item, prices)
+        carried = {form: fitted(form, batch, records, self.plan.register, self.lost[form]) for form in self.plan.forms}
+        for price in self.prices:
+            for item in price.gathering.add(partition, carried[price.form]):
+                price.add(item)
         return records
 
     def end(self) -> None:
         """Price what was waiting for more records; after this the prices are whole."""
-        for ways in self._ways.values():
-            for gathering, prices in ways:
-                for item in gathering.end():
-                    _write(item, prices)
+        for price in self.prices:
+            for item in price.gathering.end():
+                price.add(item)
 
     def reference(self, price: Price) -> int | None:
         """The size that a price's ratio is to: what was read; of generated records, v2 in the same batches, if that was
@@ -286,43 +279,3 @@ def _records(batch: Batch) -> list[Record] | None:
             return None
     whole = batch.crc_valid and not any(note.code in _UNREADABLE for note in (*batch.notes, *notes))
     return records if whole else None
-
-
-def _write(item: dict[str, Any], prices: list[Price]) -> None:
-    """Add a batch to prices; of one that is `_is_alone` the bytes are counted already."""
-    count = len(item["records"])
-    own = item.pop("compression")
-    for price in prices:
-        codec = _codec(price, own)
-        if not count and price.form not in WITH_BATCHES:
-            continue
-        price.refused += codec == "zstd" and LEGACY_COMPRESSION in LAYOUTS[price.form].attributes
-        if not _is_alone(price, own):
-            try:
-                price.size += len(
-                    write([item | {"compression": codec, "compressionLevel": price.codec.level}], form=price.form)
-                )
-            except EncodeError:
-                price.unwritable += 1
-                price.data -= sum(data_of(row) for row in item["records"])
-                continue
-        price.records += count
-        price.batches += 1
-
-
-def _codec(price: Price, own: str) -> str:
-    """Return the codec of a price's batches that came with their own codec."""
-    return own if price.codec.name == AS_IS else price.codec.name
-
-
-def _is_alone(price: Price, own: str) -> bool:
-    """Return whether each record is a message by itself: uncompressed, in a form without batches.
-
-    The bytes of these messages do not depend on what is sent along with them, so they are written only once.
-    """
-    return price.form not in WITH_BATCHES and _codec(price, own) == "none"
-
-
-def _alone(form: str, found: Fitted) -> int:
-    """Return the bytes of records as messages by themselves."""
-    return len(write([found.head | {"records": found.rows, "compression": "none"}], form=form))

@@ -1,17 +1,11 @@
-"""The forms of messages: versions, inflexible and flexible, tags, encodings of integers, overlays.
-
-A form is a definition at a version. All forms but versions come from a changed definition: `encoded` changes the
-encoding of integers, `with_tags` and `all_tagged` tag fields, `without_tags` makes tagged fields mandatory. `forms_of`
-returns the forms that a command asks for, `advice_forms` those that advice compares.
-"""
+"""Changed definitions, from which most forms come: other encodings of integers, and other tags."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.costs.forms import BEST, WORST, Form, integers_at
 from kwire_cli.errors import InputError, did_you_mean
 from kwire_cli.spec.model import MAX, NONE, Encoding, Versions, changed, fields_by_path
 from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH
@@ -20,68 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from kwire_cli.spec.model import FieldSpec, MessageSpec
-    from kwire_cli.spec.overlay import Overlay
-
-GIVEN, INFLEXIBLE, FLEXIBLE, TAGGED = "as given", "inflexible", "flexible", "all fields tagged"
-
-
-LOWEST, HIGHEST = "lowest version", "highest version"
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The forms that are asked for. `versions` are numbers, or `ends` stands for the lowest and the highest one of each
-    message.
-
-    `fields` are paths, or their last parts, of the fields that get the encodings; none stands for every integer.
-    `cases` adds best and worst.
-    """
-
-    versions: tuple[int, ...] = ()
-    ends: bool = False
-    both_ways: bool = False
-    tagged: bool = False
-    encodings: tuple[str, ...] = ()
-    fields: tuple[str, ...] = ()
-    cases: bool = False
-    overlays: tuple[tuple[str, Overlay], ...] = ()
-
-
-def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
-    """The forms of a message that is given at a version: none for a version that it does not have; the same where there
-    is nothing to change.
-    """
-    forms = [Form(f"version {other}", spec, other) for other in choice.versions if other in spec.valid_versions]
-    if choice.ends:
-        forms += [Form(LOWEST, spec, spec.valid_versions.low), Form(HIGHEST, spec, highest(spec))]
-    if choice.both_ways:
-        forms += [Form(INFLEXIBLE, spec, version, flexible=False), Form(FLEXIBLE, spec, version, flexible=True)]
-    if choice.tagged:
-        forms.append(Form(TAGGED, all_tagged(spec), version, flexible=True))
-    for name in choice.encodings:
-        forms.append(Form(name, encoded(spec, name, choice.fields), version))
-    forms += [form for name, overlay in choice.overlays for form in _overlaid(spec, version, name, overlay)]
-    return [variant for form in forms for variant in (form, *(_cases(form) if choice.cases else ()))]
-
-
-def _cases(form: Form) -> Iterator[Form]:
-    """Yield the best and the worst case of a form that has varints."""
-    if integers_at(form.layout, BEST):
-        yield from (replace(form, name=f"{form.name}, {case} case", case=case) for case in (BEST, WORST))
-
-
-def _overlaid(spec: MessageSpec, version: int, name: str, overlay: Overlay) -> Iterator[Form]:
-    """Yield the version under an overlay; where that adds versions to the message, those."""
-    laid = overlay.laid(spec)
-    added = [other for other in laid.valid_versions.each() if other not in spec.valid_versions]
-    if not added:
-        yield Form(f"overlay {name}", laid, version)
-    yield from (Form(f"overlay {name}, version {other}", laid, other) for other in added)
-
-
-def highest(spec: MessageSpec) -> int:
-    """Return the highest version that is not still being changed."""
-    return max(spec.valid_versions.high - spec.latest_version_unstable, spec.valid_versions.low)
 
 
 def all_tagged(spec: MessageSpec) -> MessageSpec:
@@ -166,6 +98,11 @@ def taggable(spec: MessageSpec) -> list[str]:
     return [path for path, field in fields_by_path(spec) if _can_be_tagged(spec, field)]
 
 
+def tagged_where_accepted(spec: MessageSpec) -> MessageSpec:
+    """Return the definition with all fields tagged that Kafka's generator accepts as tagged ones."""
+    return with_tags(spec, taggable(spec))
+
+
 def _can_be_tagged(spec: MessageSpec, field: FieldSpec) -> bool:
     if (
         field.tag is not None
@@ -179,32 +116,6 @@ def _can_be_tagged(spec: MessageSpec, field: FieldSpec) -> bool:
         return False
     tagged = field.versions & spec.flexible_versions
     return bool(tagged) and (field.nullable_versions & tagged or tagged) == tagged
-
-
-class Variant(NamedTuple):
-    """An encoding of a field, None for its own, and whether the field is tagged."""
-
-    encoding: str | None
-    tagged: bool
-
-
-VARIANTS = {
-    **{name: Variant(name, tagged=False) for name in OWN_WIDTH},
-    "tagged": Variant(None, tagged=True),
-    **{f"{name} and tagged": Variant(name, tagged=True) for name in OWN_WIDTH},
-}
-"""The variants that advice compares, by the names of their forms."""
-UNTAGGED = "untagged"
-
-
-def advice_forms(spec: MessageSpec, version: int) -> list[Form]:
-    """Return the forms that advice compares: every field in each of VARIANTS, and no field tagged."""
-    tagged = with_tags(spec, taggable(spec))
-    forms = [Form(UNTAGGED, without_tags(spec), version)]
-    for name, variant in VARIANTS.items():
-        base = tagged if variant.tagged else spec
-        forms.append(Form(name, encoded(base, variant.encoding) if variant.encoding else base, version))
-    return forms
 
 
 def integers(spec: MessageSpec) -> Iterator[tuple[str, FieldSpec]]:
@@ -222,11 +133,6 @@ def check_fields(specs: Sequence[MessageSpec], paths: Sequence[str]) -> None:
                 f"{name!a} is not an integer field of {' or '.join(spec.name for spec in specs[:3])}"
                 f"{did_you_mean(close)}"
             )
-
-
-def concerns(overlay: Overlay, spec: MessageSpec) -> bool:
-    """Return whether an overlay changes a message."""
-    return spec.name in overlay.messages or "*" in overlay.messages
 
 
 def _meant(path: str, name: str) -> bool:
