@@ -107,9 +107,7 @@ class HeaderForm(NamedTuple):
 
 @dataclass(slots=True)
 class HeaderPrice:
-    """All records in one form: their bytes with headers (`size`) and without (`bare`). A batch's header is in
-    neither.
-    """
+    """Records in one form: their bytes with headers (`size`) and without (`bare`), both without a batch's header."""
 
     form: str
     records: int = 0
@@ -123,29 +121,15 @@ class HeaderPrice:
         """Return the bytes that headers take."""
         return self.size - self.bare
 
-
-class HeaderForms:
-    """The prices of headers in these forms; the records of each batch are added as they are read, those without headers
-    only if `every` is.
-    """
-
-    def __init__(self, forms: Sequence[str], register: Register, *, every: bool) -> None:
-        self.register, self.every = register, every
-        self.prices = [HeaderPrice(form) for form in forms]
-
-    def add(self, records: Sequence[Record]) -> None:
-        """Price the records of one batch."""
-        wanted = records if self.every else [record for record in records if record.headers]
-        for price in self.prices:
-            form = HEADER_FORMS[price.form]
-            for record in wanted:
-                price.records += 1
-                price.headers += len(record.headers)
-                price.size += len(form.build(records[0], record, record.headers, self.register, price.lost))
-                if form.bare:
-                    price.bare += len(form.bare(record))
-                else:
-                    price.bare += len(form.build(records[0], record, (), self.register, Counter()))
+    def add(self, first: Record, records: Sequence[Record], register: Register) -> None:
+        """Write records of a batch that begins with `first`, with their headers and without."""
+        form = HEADER_FORMS[self.form]
+        for record in records:
+            self.records += 1
+            self.headers += len(record.headers)
+            self.size += len(form.build(first, record, record.headers, register, self.lost))
+            bare = form.bare(record) if form.bare else form.build(first, record, (), register, Counter())
+            self.bare += len(bare)
 
 
 def _shipped(first: Record, record: Record, headers: Headers, register: Register, lost: Counter[str]) -> bytes:  # noqa: ARG001 - the same for all forms

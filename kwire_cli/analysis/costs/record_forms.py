@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.analysis.costs.header_forms import HeaderPrice
 from kwire_cli.analysis.costs.record_carrying import WITH_BATCHES, data_of, fitted
 from kwire_cli.errors import EncodeError
 from kwire_cli.records.compression import library
@@ -211,15 +212,18 @@ as many."""
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Plan of what to write: each form with each batch size and each codec.
+    """The forms to write: each format with each batch size and each codec, and forms of headers.
 
-    A batch size is a number of records in a batch, or AS_IS or ALL.
+    A batch size is a number of records in a batch, or AS_IS or ALL. Records without headers are written in the forms
+    of headers if `bare` is set.
     """
 
     forms: tuple[str, ...]
     batches: tuple[int | str, ...]
     codecs: tuple[Codec, ...]
     register: Register
+    headers: tuple[str, ...] = ()
+    bare: bool = False
 
 
 class RecordForms:
@@ -231,6 +235,7 @@ class RecordForms:
         self.plan, self.generated = plan, generated
         self.written = Written()
         self.lost = {form: Counter[str]() for form in plan.forms}
+        self.headers = [HeaderPrice(form) for form in plan.headers]
         self.prices = [
             Price(form, batch, codec, Gathering(batch, own_codec=codec.name == AS_IS))
             for batch in plan.batches
@@ -238,21 +243,21 @@ class RecordForms:
             for form in plan.forms
         ]
 
-    def add(self, partition: str, batch: Batch) -> list[Record] | None:
-        """Price the records of a batch, and give them; None where it is passed over, since it cannot be read whole, or
-        has more than MOST_RECORDS.
-        """
+    def add(self, partition: str, batch: Batch) -> None:
+        """Price the records of a batch, unless it cannot be read whole, or has more than MOST_RECORDS."""
         records = _records(batch)
         if records is None:
             self.written.skipped += 1
             self.written.skipped_bytes += batch.size
-            return None
+            return
         self.written.add(partition, batch, records)
         carried = {form: fitted(form, batch, records, self.plan.register, self.lost[form]) for form in self.plan.forms}
         for price in self.prices:
             for item in price.gathering.add(partition, carried[price.form]):
                 price.add(item)
-        return records
+        with_headers = [record for record in records if record.headers or self.plan.bare]
+        for header_price in self.headers if with_headers else ():
+            header_price.add(records[0], with_headers, self.plan.register)
 
     def end(self) -> None:
         """Price what was waiting for more records; after this the prices are whole."""
