@@ -73,7 +73,7 @@ class Fitted(NamedTuple):
     records without offsets.
 
     `group` is what has to be the same in the records of one batch, the producer's id first, whether or not the format
-    can say it.
+    can say it. `data` has for each record the bytes of its key, value and headers' values that are left.
     """
 
     group: tuple[Any, ...]
@@ -82,6 +82,7 @@ class Fitted(NamedTuple):
     rows: list[dict[str, Any]]
     offsets: list[int]
     control: bool
+    data: list[int]
 
 
 def fitted(form: str, batch: Batch, records: list[Record], register: Register, lost: Counter[str]) -> Fitted:
@@ -124,7 +125,7 @@ def fitted(form: str, batch: Batch, records: list[Record], register: Register, l
         rows.append(_known(form, row))
     group = (head.producer_id, head.producer_epoch, head.transactional, batch.timestamp_type)
     offsets = [record.offset for record in records]
-    return Fitted(group, _known(form, said), _known(form, place), rows, offsets, is_control)
+    return Fitted(group, _known(form, said), _known(form, place), rows, offsets, is_control, [*map(_data_of, rows)])
 
 
 def _known(form: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -135,7 +136,7 @@ def _is_control(batch: Batch, records: list[Record]) -> bool:
     return batch.head.control or any(record.control is not None for record in records)
 
 
-def data_of(row: Mapping[str, Any]) -> int:
+def _data_of(row: Mapping[str, Any]) -> int:
     """Return the bytes of key, value and headers' values of a record for a writer."""
     return sum(
         len(base64.b64decode(part or ""))

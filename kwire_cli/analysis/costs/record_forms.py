@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.header_forms import HeaderPrice
-from kwire_cli.analysis.costs.record_carrying import WITH_BATCHES, data_of, fitted
+from kwire_cli.analysis.costs.record_carrying import WITH_BATCHES, fitted
 from kwire_cli.errors import EncodeError
 from kwire_cli.records.compression import library
 from kwire_cli.records.layouts import LAYOUTS
@@ -45,7 +45,7 @@ class Gathering:
         """Yield the batches that are full with these records."""
         if self.size == AS_IS:
             rows = [row | {"offset": offset} for row, offset in zip(found.rows, found.offsets, strict=True)]
-            yield found.head | found.place | {"records": rows}
+            yield found.head | found.place | {"records": rows, "data": sum(found.data)}
             return
         producer, key = (
             (partition, found.group[0]),
@@ -53,7 +53,7 @@ class Gathering:
         )
         if found.control:
             yield from self.waiting.pop(producer, {}).values()
-            yield found.head | {"records": found.rows}
+            yield found.head | {"records": found.rows, "data": sum(found.data)}
             return
         waiting = self.waiting.setdefault(producer, {})
         at = 0
@@ -61,9 +61,10 @@ class Gathering:
             first = {"baseOffset": found.offsets[at]} | (
                 {"baseSequence": found.rows[at]["sequence"]} if "baseSequence" in found.place else {}
             )
-            item = waiting.setdefault(key, found.head | first | {"records": []})
+            item = waiting.setdefault(key, found.head | first | {"records": [], "data": 0})
             room = len(found.rows) if self.size == ALL else int(self.size) - len(item["records"])
             item["records"] += found.rows[at : at + room]
+            item["data"] += sum(found.data[at : at + room])
             at += room
             if self.size != ALL and len(item["records"]) == self.size:
                 yield waiting.pop(key)
@@ -172,17 +173,18 @@ class Price:
     def add(self, item: dict[str, Any]) -> None:
         """Write a batch, and count its bytes."""
         records = item["records"]
+        data = item.pop("data")
         if not records and self.form not in WITH_BATCHES:
             return
         codec = item["compression"] if self.codec.name == AS_IS else self.codec.name
         self.refused += codec == "zstd" and LEGACY_COMPRESSION in LAYOUTS[self.form].attributes
         try:
-            data = write([item | {"compression": codec, "compressionLevel": self.codec.level}], form=self.form)
+            written = write([item | {"compression": codec, "compressionLevel": self.codec.level}], form=self.form)
         except EncodeError:
             self.unwritable += 1
             return
-        self.size += len(data)
-        self.data += sum(map(data_of, records))
+        self.size += len(written)
+        self.data += data
         self.records += len(records)
         self.batches += 1
 
