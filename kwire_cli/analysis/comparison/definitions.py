@@ -165,7 +165,7 @@ def _cost_rows(difference: Difference) -> Iterator[Row]:
 def _traffic_rows(difference: Difference) -> Iterator[Row]:
     for before, after in difference.traffic:
         share = after.difference / after.given if after.given else None
-        sizes = after.seen, after.given, after.size, after.difference, share
+        sizes = after.tried, after.given, after.size, after.difference, share
         yield difference.message, before.version, after.version, *sizes, after.lost_values, after.refused.total()
 
 
@@ -174,7 +174,7 @@ def _traffic_note(differences: Sequence[Difference], unchanged: int) -> str:
     others = f"{counted(unchanged, 'other message')} as before"
     if not traffic:
         return f"traffic: {others}"
-    messages = sum(after.seen for after in traffic)
+    messages = sum(after.tried for after in traffic)
     old, new = sum(after.given for after in traffic), sum(after.size for after in traffic)
     return f"traffic: {counted(messages, 'message')}, {_bytes_between(old, new)}; {others}"
 
@@ -265,7 +265,7 @@ def _traffic_items(traffic: Sequence[tuple[Total, Total]]) -> Iterator[Item]:
         versions = f"version {before.version}"
         if before.version != after.version:
             versions = f"{versions} -> {after.version}"
-        text = f"{counted(after.seen, 'message')}, {_bytes_between(after.given, after.size)}"
+        text = f"{counted(after.tried, 'message')}, {_bytes_between(after.given, after.size)}"
         yield Item(0, f"traffic, {versions}: {text}", level="warning" if after.difference > 0 else "")
         if refused := after.refused.total():
             yield Item(0, f"   {counted(refused, 'message')} cannot be written on one of the sides", level="error")

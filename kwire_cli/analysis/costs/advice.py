@@ -106,7 +106,7 @@ class Written:
         return [*by_layout.values()]
 
     def add(self, decoded: Decoded, times: int) -> None:
-        """Write a message that came so many times in every form."""
+        """Write a message that occurs `times` times in every form."""
         self.prices.add(decoded, times)
         spans = decoded.raw
         for node, value, end in zip(spans.node, spans.value, spans.end, strict=True):
@@ -122,7 +122,8 @@ class Written:
             first = next(iter(comparison.totals.values())).form
             if not first:
                 continue
-            spec, version = first.spec, first.version
+            spec = first.spec
+            version = first.version
             same = self._same[spec.name, version]
             by_path = {name: total.by_path for name, total in comparison.totals.items()}
             can_be_tagged = taggable(spec) if version in spec.flexible_versions else ()
@@ -259,7 +260,8 @@ class Advising:
         """Return the advice: the changes to fields that save at least `least` bytes each."""
         number = self.messages - self.irregular
         half = -(-number // 2)
-        earlier, later = self._written(1, half), self._written(half + 1, number)
+        earlier = self._written(1, half)
+        later = self._written(half + 1, number)
         first = choose(self._catalog, fields_of([earlier]), least=max(least // 2, 1))
         fields = fields_of([earlier, later])
         layers = choose(self._catalog, fields, least=least)

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 
 def all_tagged(spec: MessageSpec) -> MessageSpec:
-    """The definition with every field tagged in all its versions: its number is its place in its struct (an alternative
-    that KIP-482 rejects).
+    """Return the definition with every field tagged in all its versions, by the place of the field in its struct.
+
+    KIP-482 rejects this alternative.
     """
 
     def numbered(fields: Sequence[FieldSpec]) -> tuple[FieldSpec, ...]:
@@ -32,13 +33,12 @@ def all_tagged(spec: MessageSpec) -> MessageSpec:
 
 
 def encoded(spec: MessageSpec, encoding: str, paths: Sequence[str] = ()) -> MessageSpec:
-    """The definition with integers, those in arrays too, under an encoding: packed32, or packed at each one's own
-    width.
+    """Return the definition with integers, also in arrays, under an encoding: packed32, or packed at the field's width.
 
-    `paths` are those of the fields, or their last parts; none stands for all of them. Where none is a field of the
-    message, it is the same object.
+    `paths` are paths of fields, or their last parts; without any, all integers are meant. If the message has no such
+    field, the definition itself is returned.
     """
-    chosen = {path for path, field in integers(spec) if not paths or any(_meant(path, name) for name in paths)}
+    chosen = {path for path, _ in integers(spec) if _is_meant(path, paths)}
 
     def change(path: str, field: FieldSpec) -> FieldSpec:
         if path not in chosen:
@@ -51,7 +51,7 @@ def encoded(spec: MessageSpec, encoding: str, paths: Sequence[str] = ()) -> Mess
 
 
 def next_tags(spec: MessageSpec, paths: Collection[str]) -> dict[str, int]:
-    """Return a tag for each of these fields: the tags after those of its struct, in the order of the fields."""
+    """Return a tag for each of these fields: the tags after the last one of its struct, in the order of the fields."""
     free: dict[str, int] = {}
     fields = [*fields_by_path(spec)]
     for path, field in fields:
@@ -133,6 +133,10 @@ def check_fields(specs: Sequence[MessageSpec], paths: Sequence[str]) -> None:
                 f"{name!a} is not an integer field of {' or '.join(spec.name for spec in specs[:3])}"
                 f"{did_you_mean(close)}"
             )
+
+
+def _is_meant(path: str, names: Sequence[str]) -> bool:
+    return not names or any(_meant(path, name) for name in names)
 
 
 def _meant(path: str, name: str) -> bool:

@@ -70,7 +70,7 @@ _CARRIERS = {
     TAG_HEADER: "tag headers",
     "unknown-tag": "unknown tags",
 }
-"""Carriers of bytes that are no value, by the kind of their spans; all other spans hold values only."""
+"""Carriers of bytes outside values, by the kind of their spans. All other spans hold values only."""
 _WITHOUT_VALUE = frozenset({"count", "presence", "tag-count", TAG_HEADER})
 
 
@@ -98,9 +98,9 @@ def by_kind(total: Total) -> dict[str, tuple[int, int]]:
 class Compared:
     """Messages in other forms: a comparison for each message and version, or for each combination of `counts`.
 
-    `about` says what the messages are, `values` are those that were generated. `flexible_headers` are the bytes that
-    flexible headers have more than inflexible ones. `skipped` counts messages without a price, by reason. `times` are
-    those of the forms of a single message.
+    `about` names the messages, and `values` are the generated ones. `flexible_headers` are the bytes that flexible
+    headers have more than inflexible ones. `skipped` counts messages without a price, by reason. `times` belong to the
+    forms of a single message.
     """
 
     about: str
@@ -112,7 +112,7 @@ class Compared:
     times: Sequence[Times] = ()
 
     def answer(self, *, by_field: bool = False) -> Answer:
-        """Return what each form costs, what it can't carry, and with `by_field` the bytes of each field."""
+        """Return the cost and the losses of each form, and with `by_field` the bytes of each field."""
         several = len(self.comparisons) > 1
         whole = self.comparisons[0] if self.counts or not several else Comparison.of_all(self.comparisons)
         version = "" if whole.version is None else f" {whole.version}"
@@ -122,7 +122,7 @@ class Compared:
         else:
             if several:
                 blocks += [Table("total", _FORM, _form_rows(whole)), self._by_message()]
-            blocks += [*self._remarks(whole), *_both_ways(whole, self.flexible_headers)]
+            blocks += [*self._remarks(whole), *_flexible(whole, self.flexible_headers)]
             if by_field:
                 blocks.append(self._by_field())
             if self.times:
@@ -184,7 +184,7 @@ class Compared:
         return Table("byMessage", columns, rows, title, note=note)
 
     def _remarks(self, whole: Comparison) -> Iterator[Table]:
-        """Yield what forms can't carry, need beside the values, or refuse."""
+        """Yield the values that forms can't carry, the fields that forms add, and the reasons of refusals."""
         lost: dict[Row, list[str]] = defaultdict(list)
         filled: dict[Row, list[str]] = defaultdict(list)
         refused: dict[Row, list[str]] = defaultdict(list)
@@ -231,9 +231,10 @@ def _difference(sizes: Sequence[int | None], *, wanted: bool) -> list[int]:
     return [(sizes[1] or 0) - (sizes[0] or 0)] if wanted else []
 
 
-def _both_ways(whole: Comparison, headers: int) -> Iterator[Block]:
+def _flexible(whole: Comparison, headers: int) -> Iterator[Block]:
     """Yield what flexible versions save and cost of each kind of bytes (KIP-482)."""
-    plain, flexible = whole.totals.get(INFLEXIBLE), whole.totals.get(FLEXIBLE)
+    plain = whole.totals.get(INFLEXIBLE)
+    flexible = whole.totals.get(FLEXIBLE)
     if not plain or not flexible or plain.messages != flexible.messages or not plain.messages:
         return
     others = by_kind(flexible)
@@ -253,7 +254,7 @@ def _both_ways(whole: Comparison, headers: int) -> Iterator[Block]:
 
 
 def _form_columns(comparisons: Sequence[Comparison]) -> list[Column]:
-    """Return a column of bytes for each form. The lowest versions are the first to go on a narrow terminal."""
+    """Return a column of bytes for each form. A narrow terminal leaves out the lowest versions first."""
     first, *names = dict.fromkeys(name for comparison in comparisons for name in comparison.totals)
     versions = [name for name in names if name.startswith("version ")]
     goes = {name: number for number, name in enumerate(reversed(versions), 1)}
@@ -265,7 +266,7 @@ def _written(comparison: Comparison, name: str) -> bool:
 
 
 def _across(comparison: Comparison, forms: Sequence[Column], number: Callable[[Total], int]) -> list[int | None]:
-    """Return a number of each form; None where the messages cannot be written in it."""
+    """Return a number of each form, or None if the messages cannot be written in the form."""
     return [number(comparison.totals[form.name]) if _written(comparison, form.name) else None for form in forms]
 
 

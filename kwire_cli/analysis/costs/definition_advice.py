@@ -32,14 +32,14 @@ _SECTION = 1
 def definition_advice(paths: Sequence[str | os.PathLike[str]]) -> list[Finding]:
     """Return advice on files and on the *.json files of folders, in the order of each text.
 
-    There is none on files without a usable meaning.
+    Files without a usable meaning are left out.
     """
     findings = []
     for path in json_files(paths):
         try:
             findings += advise(read_text(path), str(path))
         except SpecError:
-            continue  # the rules say what is wrong with it
+            continue  # the rules report this
     return findings
 
 
@@ -53,15 +53,18 @@ def advise(text: str, file: str | None = None) -> list[Finding]:
 
 
 def _tag_advice(definition: Definition) -> list[Finding]:
-    """Return the tagged fields that pay only where they are mostly left out, at the latest version."""
+    """Return the tagged fields that pay only if most structures omit them, at the latest version."""
     spec = definition.spec
     version = spec.valid_versions.high
     if not spec.valid_versions or version not in spec.flexible_versions:
         return []
     of = definition.json.report
     report = Report(of.file, of.text, of.base)
-    items = [*definition.items, *(item for struct in definition.structs for item in struct.items)]
-    items += [item for parent in definition.walk() if parent.items for item in parent.items]
+    items = [*definition.items]
+    for struct in definition.structs:
+        items += struct.items
+    for parent in definition.walk():
+        items += parent.items or ()
     for item in items:
         field = item.spec
         if version not in field.versions or field.tag is None or version not in field.tagged_versions:
@@ -69,7 +72,8 @@ def _tag_advice(definition: Definition) -> list[Finding]:
         alone = replace(spec, fields=(field,))
         [tagged] = set_fields(Form("tagged", alone, version))
         plain = without_tags(alone, {field.json_name})
-        written, value = tagged.size, _size(plain, version, {field.json_name: tagged.value})
+        written = tagged.size
+        value = _size(plain, version, {field.json_name: tagged.value})
         default = _size(plain, version, {})
         if written is None or value is None or default is None or written - value <= default:
             continue

@@ -16,7 +16,8 @@ from kwire_cli.structs.numbers import Varint, encoded_int
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BEST, WORST = "best", "worst"
+BEST = "best"
+WORST = "worst"
 
 
 @cache
@@ -72,11 +73,14 @@ def integers_at(layout: Any, case: str) -> dict[str, int]:
     """Return the numbers that a case has, by the encodings that `layout` uses."""
     if isinstance(layout, Varint):
         return {_encoding(layout): extreme(layout, 0, case)}
-    return {name: number for part in _inner(layout).values() for name, number in integers_at(part, case).items()}
+    numbers: dict[str, int] = {}
+    for part in _inner(layout).values():
+        numbers |= integers_at(part, case)
+    return numbers
 
 
 def _inner(layout: Any) -> dict[str, Any]:
-    """Return the layouts of a struct's fields by name, or that of an array's elements."""
+    """Return the layouts of a struct's fields by name, or the layout of an array's elements."""
     if isinstance(layout, MessageStruct):
         return {part.name: part.subcon for part in (*layout.subcons, *(layout.tags.known if layout.tags else ()))}
     if isinstance(layout, ArrayOf | NullableStruct):

@@ -1,7 +1,7 @@
 """Forms of messages, and the registry of them.
 
-A form is one way to write a message: a definition at a version. FORMS names the forms that need nothing but a message
-and a version, and a new one is one entry there: `kwire compare --form` offers it. Most of them change the definition
+A form is one way to write a message: a definition at a version. FORMS names the forms of any message.
+A new form is one entry there, and `kwire compare --form` offers it. Most of them change the definition
 (`changed_definitions`). Versions and overlays are forms too, and so are the two sides of a changed definition.
 `forms_of` returns the forms that a command chooses.
 """
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Form:
-    """One way to write a message: a definition at a version; `flexible` overrules what the definition says of that.
+    """One way to write a message: a definition at a version; `flexible` overrules the definition.
 
-    `case` is best or worst where the integers are not those of the message, but those that this form writes in the
+    `case` is best or worst if the integers of the message are replaced by integers that this form writes in the
     fewest or the most bytes. Values may belong to another definition, `source`; `names` are the new names of its
     fields by their paths there.
     """
@@ -49,7 +49,7 @@ class Form:
 
     @property
     def is_flexible(self) -> bool:
-        """Tell whether structures end in a tag section."""
+        """Return whether structures end in a tag section."""
         return self.version in self.spec.flexible_versions if self.flexible is None else self.flexible
 
     @cached_property
@@ -78,7 +78,7 @@ class Form:
 
 
 def written_form(form: Form, value: Any) -> bytes:
-    """Return the bytes of values that fit a form; EncodeError with the path where one does not."""
+    """Return the bytes of values that fit a form; raise EncodeError with the path of a value that does not fit."""
     try:
         return bytes(form.layout.build(value))
     except construct.ConstructError as error:
@@ -94,8 +94,12 @@ def highest(spec: MessageSpec) -> int:
 
 # The registry.
 
-GIVEN, INFLEXIBLE, FLEXIBLE, ALL_TAGGED = "as given", "inflexible", "flexible", "all-tagged"
-LOWEST, HIGHEST = "lowest version", "highest version"
+GIVEN = "as given"
+LOWEST = "lowest version"
+HIGHEST = "highest version"
+INFLEXIBLE = "inflexible"
+FLEXIBLE = "flexible"
+ALL_TAGGED = "all-tagged"
 
 
 def _unchanged(spec: MessageSpec) -> MessageSpec:
@@ -158,7 +162,12 @@ def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
     forms += [form_of(name, spec, version, choice.fields) for name in choice.names]
     for name, overlay in choice.overlays:
         forms += _overlaid(spec, version, name, overlay)
-    return [variant for form in forms for variant in (form, *(_cases(form) if choice.cases else ()))]
+    if not choice.cases:
+        return forms
+    with_cases = []
+    for form in forms:
+        with_cases += [form, *_cases(form)]
+    return with_cases
 
 
 def _cases(form: Form) -> Iterator[Form]:

@@ -1,4 +1,4 @@
-"""Forms of record headers, and the registry of them: as shipped, as the KIP-82 draft has them, and what it rejects.
+"""Forms of record headers, and the registry of them: the shipped one, the KIP-82 draft, and its alternatives.
 
 HEADER_FORMS has an entry for each form. Each record is written with its headers and without them, so that what headers
 cost is the difference of two counted sizes.
@@ -94,10 +94,10 @@ LONG_NAMES = "headers left out: their names are longer than 32767 bytes"
 
 
 class HeaderForm(NamedTuple):
-    """A form: what it is, and what writes a record with these headers, and without any.
+    """A form: a description, and functions that write a record with headers, and without headers.
 
     The arguments of `build` are the first record of the batch, the record, its headers, the register of names, and
-    counts of what is lost.
+    counts of losses by name.
     """
 
     says: str

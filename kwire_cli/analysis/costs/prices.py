@@ -1,6 +1,6 @@
 """The price of a message's values in a form: the values are written, and the bytes are read again.
 
-Everything that kwire says of forms of messages comes from here. `price` fits values to a form, writes them and reads
+All bytes of messages in other forms are counted here. `price` fits values to a form, writes them and reads
 the bytes. `Prices` does so for many messages: each is written in the forms of its definition and version, and equal
 ones are written once. The forms of one message and version are a `Comparison`, which has a `Total` for each form.
 """
@@ -40,7 +40,7 @@ TAG_HEADER = "tag-header"
 class Price:
     """Price of a message's values in a form: the spans of the bytes.
 
-    `refusal` says why nothing could be written. There are no spans then.
+    `refusal` is the reason if the values could not be written; then `spans` is None.
     """
 
     form: Form
@@ -51,7 +51,7 @@ class Price:
 
     @property
     def size(self) -> int | None:
-        """Return the bytes; None where there are none."""
+        """Return the number of bytes, or None if the values could not be written."""
         return None if self.spans is None else self.spans.stop - self.spans.start
 
     @property
@@ -64,7 +64,7 @@ class Price:
 
     @property
     def overhead(self) -> int:
-        """Return the bytes that are no field's value."""
+        """Return the bytes outside the values of fields."""
         return sum(row.prefix_bytes for row in self.rows)
 
 
@@ -115,8 +115,8 @@ class Total:
         return None if self.form is None else self.form.version
 
     @property
-    def seen(self) -> int:
-        """Return the number of messages, also of those that could not be written."""
+    def tried(self) -> int:
+        """Return the number of messages, with those that could not be written."""
         return self.messages + self.refused.total()
 
     @property
@@ -131,12 +131,12 @@ class Total:
 
     @property
     def overhead(self) -> int:
-        """Return the bytes that are no field's value."""
+        """Return the bytes outside the values of fields."""
         return sum(row.prefix_bytes for row in self.ledger.rows())
 
     @property
     def by_path(self) -> dict[str, tuple[int, int, int]]:
-        """By field: how often it is there, bytes that are no value, and bytes of its values."""
+        """Return by field the number of values, the bytes outside the values, and the bytes of the values."""
         totals: dict[str, tuple[int, int, int]] = {}
         for row in self.ledger.rows():
             number, prefix, value = totals.get(row.path, (0, 0, 0))
@@ -145,7 +145,7 @@ class Total:
         return totals
 
     def add(self, price: Price, given: int, times: int = 1) -> None:
-        """Add a message, which had so many bytes before, and came so many times."""
+        """Add a message of `given` bytes that occurs `times` times."""
         if price.spans is None:
             self.refused[price.refusal or ""] += times
             return
@@ -159,7 +159,7 @@ class Total:
         count_misfits(self.filled, price.filled)
 
     def merge(self, other: Total, message: str) -> None:
-        """Add the messages of another kind: paths of what was lost begin with the message's name."""
+        """Add the messages of another kind. Paths of lost values begin with the name of the message."""
         self.messages += other.messages
         self.size += other.size
         self.given += other.given
@@ -178,7 +178,7 @@ def is_tag_header(row: Row) -> bool:
 
 @dataclass(slots=True)
 class Comparison:
-    """The messages of one name and version, or of all, in each form by its name; the first is what they were."""
+    """The messages of one name and version, or of all, in each form by its name. The first form is the original."""
 
     message: str | None
     version: int | None
@@ -186,7 +186,7 @@ class Comparison:
 
     @property
     def given(self) -> Total:
-        """Return the messages as they were."""
+        """Return the messages in the original form."""
         return next(iter(self.totals.values()))
 
     def add(self, prices: Sequence[Price], times: int = 1) -> None:
@@ -231,7 +231,7 @@ class Prices:
         return [*self.found.values()]
 
     def add(self, decoded: Decoded, times: int = 1) -> bool:
-        """Add a message that was decoded whole by the layout of its own version. Return False if it has no forms."""
+        """Add a message that was decoded whole by the layout of its version. Return False if it has no forms."""
         forms = self.forms(decoded.spec, decoded.version)
         if not forms:
             return False
@@ -270,16 +270,21 @@ def _priced(forms: Sequence[Form], value: Any, given: Spans | None = None) -> li
     spec = forms[0].spec
     if not can_hold_secrets(spec.name, raw_records=True):
         return prices
-    return [replace(one, lost=tuple(_without_secret(spec, loss) for loss in one.lost)) for one in prices]
+    return [_without_secrets(spec, one) for one in prices]
+
+
+def _without_secrets(spec: MessageSpec, one: Price) -> Price:
+    return replace(one, lost=tuple(_without_secret(spec, loss) for loss in one.lost))
 
 
 def _without_secret(spec: MessageSpec, loss: Misfit) -> Misfit:
-    """Redact a value that is a secret or has one in it; nobody knows what is in unknown tags."""
+    """Redact a value that is or contains a secret, and the contents of unknown tags."""
     secret = has_secret(spec, loss.path) or loss.path.endswith(UNKNOWN_KEY)
     return loss._replace(value=redacted_value(spec, loss.path, loss.value)) if secret else loss
 
 
-MOST_KEPT, LARGEST_KEPT = 2048, 1024
+MOST_KEPT = 2048
+LARGEST_KEPT = 1024
 
 
 class Once(Generic[T]):
@@ -300,7 +305,7 @@ class Once(Generic[T]):
         return found
 
 
-# What flexible versions cost beside the body: the tag section of their headers.
+# The cost of flexible versions in addition to the body: the tag section of their headers.
 
 _PLAIN_HEADERS = {"request": 1, "response": 0}
 _FLEXIBLE_HEADERS = {"request": 2, "response": 1}

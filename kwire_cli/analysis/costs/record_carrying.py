@@ -1,7 +1,7 @@
 """Records as a format can carry them, in the JSON that its writer takes; what a format can't carry is counted.
 
-Two tables say what formats differ in. `_FORMATS` has the formats of each key of the JSON. LOSSES has what gets lost
-with that: an entry names it, and counts it in a batch.
+Formats differ in two tables. `_FORMATS` has the formats of each key of the JSON. LOSSES has an entry for each loss: its
+name, the formats without the loss, and a function that counts the loss in a batch.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _KEY = fixed(v2.CONTROL_RECORD_KEY)
 
 
 class Loss(NamedTuple):
-    """What is lost in all other formats than these, and how much of it a batch has."""
+    """Something that only these formats can carry, and a function that counts it in a batch."""
 
     what: str
     formats: frozenset[str]
@@ -65,15 +65,15 @@ LOSSES = (
     Loss("timestamps", _TIMES, lambda _, records: sum(record.timestamp >= 0 for record in records)),
     Loss("headers", _HEADERS, lambda _, records: sum(len(record.headers) for record in records)),
 )
-NAMES, CONTROL_TYPES = "header names, as numbers instead", "control records of types that it has not"
+NAMES = "header names, as numbers instead"
+CONTROL_TYPES = "control records of types that it has not"
 
 
 class Fitted(NamedTuple):
-    """A batch as a format carries it: what each of its batches says (`head`), where it stands (`place`), and its
-    records without offsets.
+    """A batch as a format carries it: the head that all its batches share, its place, and its records without offsets.
 
-    `group` is what has to be the same in the records of one batch, the producer's id first, whether or not the format
-    can say it. `data` has for each record the bytes of its key, value and headers' values that are left.
+    Records of one batch have the same `group`, even if the format cannot carry it; the producer's id is the first in
+    it. `data` has for each record the bytes of its key, value and headers' values that are left.
     """
 
     group: tuple[Any, ...]
@@ -88,7 +88,7 @@ class Fitted(NamedTuple):
 def fitted(form: str, batch: Batch, records: list[Record], register: Register, lost: Counter[str]) -> Fitted:
     """Return the part of a batch and its records that the form can carry.
 
-    Everything else is counted in `lost`, by what it is.
+    Everything else is counted in `lost`, by its name.
     """
     for loss in LOSSES:
         if form not in loss.formats:

@@ -25,21 +25,23 @@ if TYPE_CHECKING:
 
 # Records gathered into other batches than those that they came in.
 
-AS_IS, ALL = "as-is", "all"
+AS_IS = "as-is"
+ALL = "all"
 
 
 class Gathering:
     """The records of one form in batches of `size`, by partition and producer, as a producer with other settings would
     have sent them.
 
-    AS_IS leaves batches as they are, ALL puts everything of a producer into one. A control batch stays alone, and ends
-    what its producer had in hand. With `own_codec` records that came compressed in different ways are kept apart.
+    AS_IS leaves batches as they are, ALL puts all records of a producer into one. A control batch is not joined with
+    others, and ends the batches of its producer. With `own_codec`, batches with different compression are not joined.
     """
 
     def __init__(self, size: int | str, *, own_codec: bool) -> None:
-        self.size, self.own_codec = size, own_codec
+        self.size = size
+        self.own_codec = own_codec
         self.waiting: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[str, Any]]] = {}
-        """By partition and producer id, then by whatever else has to be the same in a batch."""
+        """By partition and producer id, then by the other values that the records of a batch share."""
 
     def add(self, partition: str, found: Fitted) -> Iterator[dict[str, Any]]:
         """Yield the batches that are full with these records."""
@@ -47,10 +49,8 @@ class Gathering:
             rows = [row | {"offset": offset} for row, offset in zip(found.rows, found.offsets, strict=True)]
             yield found.head | found.place | {"records": rows, "data": sum(found.data)}
             return
-        producer, key = (
-            (partition, found.group[0]),
-            (*found.group[1:], found.head["compression"] if self.own_codec else None),
-        )
+        producer = (partition, found.group[0])
+        key = (*found.group[1:], found.head["compression"] if self.own_codec else None)
         if found.control:
             yield from self.waiting.pop(producer, {}).values()
             yield found.head | {"records": found.rows, "data": sum(found.data)}
@@ -234,7 +234,8 @@ class RecordForms:
     """
 
     def __init__(self, plan: Plan, *, generated: bool = False) -> None:
-        self.plan, self.generated = plan, generated
+        self.plan = plan
+        self.generated = generated
         self.written = Written()
         self.lost = {form: Counter[str]() for form in plan.forms}
         self.headers = [HeaderPrice(form) for form in plan.headers]
@@ -262,14 +263,14 @@ class RecordForms:
             header_price.add(records[0], with_headers, self.plan.register)
 
     def end(self) -> None:
-        """Price what was waiting for more records; after this the prices are whole."""
+        """Price the batches that waited for more records. Then the prices are complete."""
         for price in self.prices:
             for item in price.gathering.end():
                 price.add(item)
 
     def reference(self, price: Price) -> int | None:
-        """The size that a price's ratio is to: what was read; of generated records, v2 in the same batches, if that was
-        asked for.
+        """Return the size that a price is compared with: the bytes read, or the price of generated records as v2 in the
+        same batches, if the plan has v2.
         """
         if not self.generated:
             return self.written.size

@@ -32,7 +32,7 @@ class Change:
     """A changed message, and its traffic in the forms of before and after.
 
     A message of a version whose layout changed is priced at this version in both. Any other message is priced at the
-    highest versions of both definitions, which programs speak that know them, if these differ. `versions` are two
+    highest versions of both definitions, if these differ. `versions` are two
     versions of one definition to compare instead.
     """
 
@@ -43,7 +43,10 @@ class Change:
         renamed: Mapping[str, str] | None = None,
         versions: tuple[int, int] | None = None,
     ) -> None:
-        self._old, self._new, self._renamed, self._fixed = old, new, renamed, versions
+        self._old = old
+        self._new = new
+        self._renamed = renamed
+        self._fixed = versions
         self._prices = Prices(self._sides)
 
     def add(self, decoded: Decoded) -> bool:
@@ -54,14 +57,13 @@ class Change:
         versions = self._fixed or compared_versions(self._old, self._new, version)
         if versions is None:
             return ()
-        old, new = versions
-        return sides(Form("before", self._old, old), Form("after", self._new, new), self._renamed)
+        return sides(Form("before", self._old, versions[0]), Form("after", self._new, versions[1]), self._renamed)
 
     @property
     def traffic(self) -> list[tuple[Total, Total]]:
         """Return the messages before and after, by the versions in which they are compared, in their order."""
-        pairs = [tuple(self._prices.found[key].totals.values()) for key in sorted(self._prices.found)]
-        return [(before, after) for before, after in pairs]
+        found = self._prices.found
+        return [(found[key].totals["before"], found[key].totals["after"]) for key in sorted(found)]
 
 
 def price_traffic(changes: Mapping[str, Change], messages: Iterable[Decoded]) -> int:
