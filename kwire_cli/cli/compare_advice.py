@@ -11,7 +11,7 @@ import click
 
 from kwire_cli.analysis.costs.advice import Advising
 from kwire_cli.cli.capture_inputs import Choice
-from kwire_cli.cli.compare_messages import bodies
+from kwire_cli.cli.compare_inputs import bodies
 from kwire_cli.cli.inputs import Terminal, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, RecordSets
 from kwire_cli.cli.typed_options import Printing, option

@@ -30,7 +30,7 @@ from kwire_cli.analysis.costs.forms import (
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
 from kwire_cli.analysis.costs.prices import Comparison, Prices, header_difference
 from kwire_cli.analysis.costs.times import measure_times
-from kwire_cli.cli.capture_inputs import Choice as LineChoice
+from kwire_cli.cli.compare_inputs import whole_messages
 from kwire_cli.cli.completers import (
     complete_field_paths,
     complete_file,
@@ -53,19 +53,16 @@ from kwire_cli.cli.options import (
 )
 from kwire_cli.cli.typed_options import combinations, counts, flag, numbers, option, refuse
 from kwire_cli.errors import EncodeError, InputError
-from kwire_cli.source.kinds import Kind
 from kwire_cli.source.reading import Read, empty_inputs
 from kwire_cli.spec.model import NONE, Versions, check_version
 from kwire_cli.spec.overlay import load_overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from kwire_cli.analysis.costs.times import Times
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.message.decoded import Decoded
-    from kwire_cli.message.frames import Frame
     from kwire_cli.source.reading import Opened
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
@@ -78,6 +75,17 @@ MESSAGE_OPTIONS = (
     *("values", "brokers", "topics", "partitions", "replicas", "counts"),
 )
 """Fields of MessageForms that only messages have a use for."""
+
+
+def _number_of(name: str, what: str, *, rare: bool = False) -> Any:
+    return option(
+        f"--{name}",
+        section="Input",
+        rare=rare,
+        metavar="N|A..B",
+        callback=numbers,
+        help=f"Generate values with this many {what}.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -127,36 +135,10 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Verbose):
         shell_complete=complete_file,
         help="Read the message's values from JSON, as decode prints a body.",
     )
-    brokers: tuple[int, ...] | None = option(
-        "--brokers",
-        section="Input",
-        rare=True,
-        metavar="N|A..B",
-        callback=numbers,
-        help="Generate values with this many brokers.",
-    )
-    topics: tuple[int, ...] | None = option(
-        "--topics",
-        section="Input",
-        metavar="N|A..B",
-        callback=numbers,
-        help="Generate values with this many topics.",
-    )
-    partitions: tuple[int, ...] | None = option(
-        "--partitions",
-        section="Input",
-        metavar="N|A..B",
-        callback=numbers,
-        help="Generate values with this many partitions per topic.",
-    )
-    replicas: tuple[int, ...] | None = option(
-        "--replicas",
-        section="Input",
-        rare=True,
-        metavar="N|A..B",
-        callback=numbers,
-        help="Generate values with this many replicas per partition.",
-    )
+    brokers: tuple[int, ...] | None = _number_of("brokers", "brokers", rare=True)
+    topics: tuple[int, ...] | None = _number_of("topics", "topics")
+    partitions: tuple[int, ...] | None = _number_of("partitions", "partitions per topic")
+    replicas: tuple[int, ...] | None = _number_of("replicas", "replicas per partition", rare=True)
     counts: Mapping[str, tuple[int, ...]] | None = option(
         "--count",
         default=None,
@@ -378,7 +360,7 @@ def _of_inputs(
 ) -> Compared:
     skipped: Counter[str] = Counter()
     read: Read = []
-    remaining = _messages(options, inputs, skipped, read)
+    remaining = whole_messages(options, inputs, skipped, read)
     ahead = [*islice(remaining, 2)]
     if not ahead:
         unpriced = ", ".join(f"{number} {reason}" for reason, number in skipped.items())
@@ -402,41 +384,3 @@ def _of_inputs(
         label = f"{number} messages of {', '.join(sources) or 'the input'}"
     comparisons = prices.comparisons
     return Compared(label, comparisons, skipped=skipped, times=_times(options, comparisons[0], first.value))
-
-
-def _messages(
-    options: MessageForms, inputs: Iterable[Opened], skipped: Counter[str], read: Read
-) -> Iterator[tuple[str, Decoded]]:
-    """Yield the bodies that were decoded whole by their own version, with the names of their inputs.
-
-    The others count in `skipped`. Inputs are added to `read` at their ends.
-    """
-    choice = LineChoice(options, options.catalog)
-    for opened in inputs:
-        for decoded in bodies(opened, choice):
-            if (reason := _unpriced(decoded)) or not decoded:
-                skipped[reason] += 1
-            else:
-                yield opened.label, decoded
-        read.append((opened.label, opened.emptiness))
-
-
-def bodies(opened: Opened, choice: LineChoice) -> Iterator[Decoded | None]:
-    """Yield the bodies of an input; None for a line or frame that is not known as a request or response."""
-    if opened.kind is Kind.CAPTURE:
-        return (_body(line.frame) if line.frame else None for line in choice.among(opened.subjects()))
-    return opened.subjects() if opened.kind is Kind.BODY else map(_body, opened.subjects())
-
-
-def _body(frame: Frame) -> Decoded | None:
-    return None if frame.guess else frame.body
-
-
-def _unpriced(decoded: Decoded | None) -> str:
-    """Return why a message has no price, or an empty text."""
-    if not decoded:
-        return "not known as a request or response"
-    if not decoded.exact:
-        return "not decoded completely by their own version"
-    lossy = any(anomaly.code == "INVALID_UTF8" for anomaly in decoded.anomalies)
-    return "with text that is not UTF-8" if lossy else ""
