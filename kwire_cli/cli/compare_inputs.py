@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.source.kinds import Kind
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Iterator
 
-    from kwire_cli.cli.compare_messages import MessageForms
+    from kwire_cli.cli.capture_inputs import Choice
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.source.reading import Opened, Read
 
 
 def whole_messages(
-    options: MessageForms, inputs: Iterable[Opened], skipped: Counter[str], read: Read
+    choice: Choice, inputs: Iterable[Opened], skipped: Counter[str], read: Read
 ) -> Iterator[tuple[str, Decoded]]:
     """Yield the bodies that were decoded whole by their own version, with the names of their inputs.
 
-    The others count in `skipped`. Inputs are added to `read` at their ends.
+    Other messages count in `skipped`. Inputs are added to `read` at their ends.
     """
-    choice = Choice(options, options.catalog)
     for opened in inputs:
         for decoded in bodies(opened, choice):
             if (reason := _unpriced(decoded)) or not decoded:

@@ -30,6 +30,7 @@ from kwire_cli.analysis.costs.forms import (
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
 from kwire_cli.analysis.costs.prices import Comparison, Prices, header_difference
 from kwire_cli.analysis.costs.times import measure_times
+from kwire_cli.cli.capture_inputs import Choice as LineChoice
 from kwire_cli.cli.compare_inputs import whole_messages
 from kwire_cli.cli.completers import (
     complete_field_paths,
@@ -360,7 +361,7 @@ def _of_inputs(
 ) -> Compared:
     skipped: Counter[str] = Counter()
     read: Read = []
-    remaining = whole_messages(options, inputs, skipped, read)
+    remaining = whole_messages(LineChoice(options, options.catalog), inputs, skipped, read)
     ahead = [*islice(remaining, 2)]
     if not ahead:
         unpriced = ", ".join(f"{number} {reason}" for reason, number in skipped.items())
