@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from timing import Row, measure_in_turns, ratio, repeat
 
 import kwire_cli as kwire
+from kwire_cli.analysis.costs.forms import Choice, forms_of
 from kwire_cli.analysis.costs.generated import counts_for, generate
-from kwire_cli.analysis.costs.registry import Choice, forms_of
 from kwire_cli.analysis.costs.times import FIXED, encode_and_decode
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def rows_of_forms() -> list[Row]:
     spec = kwire.catalog().message(MESSAGE)
     value = generate(spec, VERSION, counts_for(spec, VERSION, COUNTS, {}))
     rows: list[Row] = []
-    for form in forms_of(spec, VERSION, Choice(encodings=ENCODINGS, cases=True)):
+    for form in forms_of(spec, VERSION, Choice(cases=True, names=ENCODINGS)):
         encode, decode = encode_and_decode(form, value)
         rows.append(Row("encode", form.name, _timed(encode)))
         rows.append(Row("decode, plain", form.name, _timed(decode)))

@@ -10,33 +10,30 @@ from typing import TYPE_CHECKING, ClassVar
 import click
 
 from kwire_cli.analysis.costs.advice import Advising
-from kwire_cli.analysis.costs.messages import Message, in_batches, in_body, in_exchanges, in_frame, in_lines
-from kwire_cli.cli.capture_inputs import Choice, tell_of_logs
+from kwire_cli.cli.capture_inputs import Choice
+from kwire_cli.cli.compare_inputs import bodies
 from kwire_cli.cli.inputs import Terminal, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, RecordSets
 from kwire_cli.cli.typed_options import Printing, option
 from kwire_cli.errors import InputError
-from kwire_cli.message.decoded import Decoded
-from kwire_cli.source.capture_inputs import CaptureInput
+from kwire_cli.records.batch import Batch, has_payloads, payload_of
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import READABLE, open_inputs
 from kwire_cli.source.reading import Read, empty_inputs
-from kwire_cli.source.request_log.exchange import Bodies, Exchange, LeftOut
-from kwire_cli.source.request_log_inputs import RequestLogInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.analysis.costs.advice import Advice
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.engine.values import Body
+    from kwire_cli.records.gaps import Gap
 
 
 ADVICE_OPTIONS = ("min_saving", "histograms", "write_overlay", "as_topic")
 """Fields of AdviceOptions that only advice has a use for."""
-APART = "only the captures are read; give request logs alone for advice on them"
-"""The note on request logs among captures, which may show the same exchanges."""
-_TAKES = READABLE - {Kind.LOG_FILE}
+_TAKES = READABLE - {Kind.LOG_FILE, Kind.REQUEST_LOG}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
@@ -85,8 +82,7 @@ def advice_on(environment: Environment, options: AdviceOptions, sources: tuple[s
     """
     if not sources and environment.stdin.isatty():
         raise InputError(
-            "no input: give captures, frames, segments, folders of a log directory, request logs, or - for "
-            "standard input"
+            "no input: give captures, frames, segments, folders of a log directory, or - for standard input"
         )
     read = Read()
     with closing(Advising(options.catalog)) as advising:
@@ -113,40 +109,28 @@ def _write(environment: Environment, file: Path, advice: Advice) -> None:
     )
 
 
-def _messages(
-    environment: Environment, options: AdviceOptions, sources: tuple[str, ...], read: Read
-) -> Iterator[Message]:
-    """Yield the messages of all inputs, of request logs only without captures."""
-    logs = list[RequestLogInput]()
-    has_captures = False
+def _messages(environment: Environment, options: AdviceOptions, sources: tuple[str, ...], read: Read) -> Iterator[Body]:
+    """Yield the bodies of frames that are certain, and Kafka's messages in records."""
     choice = Choice(options, options.catalog)
     for opened in open_inputs(sources, reading_of(options), Terminal(environment), takes=_TAKES):
         refuse_unfit(options, opened)
-        if isinstance(opened, RequestLogInput):
-            logs.append(opened)
-            continue
         if isinstance(opened, LogInput):
             for file in opened.files():
-                yield from in_batches(file.items(file.source(opened.how), opened.caller))
+                yield from _in_records(file.items(file.source(opened.how), opened.caller))
             opened.caller.done()
-        elif isinstance(opened, CaptureInput):
-            has_captures = True
-            yield from in_lines(choice.among(opened.subjects()))
         else:
-            for subject in opened.subjects():
-                yield from [in_body(subject)] if isinstance(subject, Decoded) else in_frame(subject)
+            for body in bodies(opened, choice):
+                if body:
+                    yield body
         read.append((opened.label, opened.emptiness))
-    if has_captures and logs:
-        tell_of_logs(environment, [log.label for log in logs], APART)
-        return
-    left_out = LeftOut()
-    for log in logs:
-        exchanges = (entry for entry in log.subjects() if isinstance(entry, Exchange))
-        for entry in in_exchanges(exchanges, Bodies(options.catalog)):
-            if isinstance(entry, Message):
-                yield entry
-            else:
-                left_out.add(f"{log.label}:{entry.line}", entry)
-        read.append((log.label, log.emptiness))
-    if left_out.text:
-        environment.note(f"kwire: {left_out.text}")
+
+
+def _in_records(found: Iterable[Batch | Gap]) -> Iterator[Body]:
+    """Yield the keys and values of the records of Kafka's topics, where definitions describe them."""
+    for item in found:
+        if not isinstance(item, Batch) or not has_payloads(item):
+            continue
+        for record in item.records():
+            payload = payload_of(item, record)
+            if payload and payload.record:
+                yield from (part.body for part in (payload.record.key, payload.record.value) if part and part.body)

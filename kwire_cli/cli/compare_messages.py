@@ -11,12 +11,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.analysis.costs.changed_definitions import check_fields
 from kwire_cli.analysis.costs.comparison_answer import Compared
-from kwire_cli.analysis.costs.form_comparison import Comparing, Comparison, header_difference
+from kwire_cli.analysis.costs.forms import (
+    ALL_TAGGED,
+    FLEXIBLE,
+    FORMS,
+    GIVEN,
+    HIGHEST,
+    INFLEXIBLE,
+    LOWEST,
+    Choice,
+    Form,
+    concerns,
+    forms_of,
+    highest,
+)
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
-from kwire_cli.analysis.costs.registry import FLEXIBLE, Choice, check_fields, concerns, highest
+from kwire_cli.analysis.costs.prices import Comparison, Prices, header_difference
 from kwire_cli.analysis.costs.times import measure_times
 from kwire_cli.cli.capture_inputs import Choice as LineChoice
+from kwire_cli.cli.compare_inputs import whole_messages
 from kwire_cli.cli.completers import (
     complete_field_paths,
     complete_file,
@@ -39,30 +54,39 @@ from kwire_cli.cli.options import (
 )
 from kwire_cli.cli.typed_options import combinations, counts, flag, numbers, option, refuse
 from kwire_cli.errors import EncodeError, InputError
-from kwire_cli.source.kinds import Kind
 from kwire_cli.source.reading import Read, empty_inputs
 from kwire_cli.spec.model import NONE, Versions, check_version
 from kwire_cli.spec.overlay import load_overlay
-from kwire_cli.spec.reading import ENCODING_NAMES, OWN_WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from kwire_cli.analysis.costs.times import Times
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.message.decoded import Decoded
-    from kwire_cli.message.frames import Frame
     from kwire_cli.source.reading import Opened
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
-EVERY_ENCODING = ("packed", "upacked")
+EDGES = (LOWEST, HIGHEST)
+TELLING = (INFLEXIBLE, FLEXIBLE, ALL_TAGGED, "packed", "upacked")
+"""The forms that are compared without an option."""
 MESSAGE_OPTIONS = (
-    *("versions", "flexible", "all_tagged", "encodings", "field_paths", "overlays", "cases", "by_field", "times"),
+    *("versions", "flexible", "forms", "encodings", "field_paths", "overlays", "cases", "by_field", "times"),
     *("values", "brokers", "topics", "partitions", "replicas", "counts"),
 )
 """Fields of MessageForms that only messages have a use for."""
+
+
+def _number_of(name: str, what: str, *, rare: bool = False) -> Any:
+    return option(
+        f"--{name}",
+        section="Input",
+        rare=rare,
+        metavar="N|A..B",
+        callback=numbers,
+        help=f"Generate values with this many {what}.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -71,11 +95,18 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Verbose):
 
     versions: str | None = option("--versions", metavar="A-B|all", help="Compare with these versions.")
     flexible: bool = flag("--flexible", help="Compare the version inflexible and flexible, as by KIP-482.")
-    all_tagged: bool = flag("--all-tagged", rare=True, help="Compare with all fields tagged, which KIP-482 rejects.")
+    forms: tuple[str, ...] = option(
+        "--form",
+        multiple=True,
+        rare=True,
+        type=click.Choice([name for name, recipe in FORMS.items() if not recipe.encoding]),
+        metavar="NAME",
+        help="Compare with this form, such as all-tagged, which KIP-482 rejects; repeatable.",
+    )
     encodings: tuple[str, ...] = option(
         "--encoding",
         multiple=True,
-        type=click.Choice((*OWN_WIDTH, *ENCODING_NAMES)),
+        type=click.Choice([name for name, recipe in FORMS.items() if name == recipe.encoding]),
         metavar="NAME",
         help="Compare with integers in this encoding, such as packed; repeatable.",
     )
@@ -105,36 +136,10 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Verbose):
         shell_complete=complete_file,
         help="Read the message's values from JSON, as decode prints a body.",
     )
-    brokers: tuple[int, ...] | None = option(
-        "--brokers",
-        section="Input",
-        rare=True,
-        metavar="N|A..B",
-        callback=numbers,
-        help="Generate values with this many brokers.",
-    )
-    topics: tuple[int, ...] | None = option(
-        "--topics",
-        section="Input",
-        metavar="N|A..B",
-        callback=numbers,
-        help="Generate values with this many topics.",
-    )
-    partitions: tuple[int, ...] | None = option(
-        "--partitions",
-        section="Input",
-        metavar="N|A..B",
-        callback=numbers,
-        help="Generate values with this many partitions per topic.",
-    )
-    replicas: tuple[int, ...] | None = option(
-        "--replicas",
-        section="Input",
-        rare=True,
-        metavar="N|A..B",
-        callback=numbers,
-        help="Generate values with this many replicas per partition.",
-    )
+    brokers: tuple[int, ...] | None = _number_of("brokers", "brokers", rare=True)
+    topics: tuple[int, ...] | None = _number_of("topics", "topics")
+    partitions: tuple[int, ...] | None = _number_of("partitions", "partitions per topic")
+    replicas: tuple[int, ...] | None = _number_of("replicas", "replicas per partition", rare=True)
     counts: Mapping[str, tuple[int, ...]] | None = option(
         "--count",
         default=None,
@@ -148,7 +153,13 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Verbose):
     @property
     def chooses(self) -> bool:
         """Return whether an option chooses forms; without any of them they are those that tell most."""
-        return bool(self.versions or self.flexible or self.all_tagged or self.encodings or self.overlays)
+        return bool(self.versions or self.names or self.overlays)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of FORMS that are chosen, in the order of the registry."""
+        chosen = {*self.forms, *self.encodings, *((INFLEXIBLE, FLEXIBLE) if self.flexible else ())}
+        return tuple(name for name in FORMS if name in chosen)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -172,19 +183,14 @@ def messages_compared(
 def _answer(environment: Environment, options: MessageForms, result: Compared) -> Answer:
     for reason, number in result.skipped.items():
         environment.note(f"kwire: skipped: {number} {reason}")
-    result.flexible_headers = _headers(options.catalog, result.comparisons)
+    if FLEXIBLE in result.comparisons[0].totals:
+        catalog = options.catalog
+        result.flexible_headers = sum(
+            comparison.given.messages * header_difference(catalog, catalog.message(comparison.message))
+            for comparison in result.comparisons
+            if comparison.message
+        )
     return result.answer(by_field=options.by_field)
-
-
-def _headers(catalog: Catalog, comparisons: list[Comparison]) -> int:
-    """Return the bytes of flexible headers beyond inflexible ones, for all messages."""
-    if FLEXIBLE not in comparisons[0].sums:
-        return 0
-    return sum(
-        comparison.given.messages * header_difference(catalog, catalog.message(comparison.message))
-        for comparison in comparisons
-        if comparison.message
-    )
 
 
 # The forms that the options choose.
@@ -200,8 +206,8 @@ def _note_held(environment: Environment, options: MessageForms, spec: MessageSpe
         environment.note(f"kwire: {spec.name} has versions {valid}: --versions {text} is held to these")
 
 
-def _comparing(options: MessageForms, specs: list[MessageSpec], version: int, *, several: bool) -> Comparing:
-    """Return the Comparing that prices messages in the requested forms, by default in the most telling ones."""
+def _choice(options: MessageForms, specs: list[MessageSpec], version: int, *, several: bool) -> Choice:
+    """Return the forms that the options choose, by default those that tell most."""
     if options.paths and not options.encodings:
         raise click.UsageError("--paths needs an --encoding")
     if options.cases and options.chooses and not (options.encodings or options.overlays):
@@ -209,23 +215,19 @@ def _comparing(options: MessageForms, specs: list[MessageSpec], version: int, *,
     if not several:
         check_fields(specs, options.paths)
     if not options.chooses:
-        valid = () if several else tuple(other for other in specs[0].valid_versions.each() if other != version)
-        most = Choice(valid, ends=several, both_ways=True, tagged=True, encodings=EVERY_ENCODING, cases=options.cases)
-        return Comparing(most)
+        others = () if several else tuple(other for other in specs[0].valid_versions.each() if other != version)
+        return Choice(others, (*(EDGES if several else ()), *TELLING), cases=options.cases)
     overlays = tuple((Path(name).stem, load_overlay(name)) for name in options.overlays)
     for name, overlay in overlays:
         if not several and not concerns(overlay, specs[0]):
             raise InputError(f"the overlay {name} does not change {specs[0].name}, but {', '.join(overlay.messages)}")
-    choice = Choice(
-        _versions(options.versions, None if several else specs[0]),
-        both_ways=options.flexible,
-        tagged=options.all_tagged,
-        encodings=options.encodings,
-        fields=options.paths,
-        cases=options.cases,
-        overlays=overlays,
-    )
-    return Comparing(choice)
+    versions = _versions(options.versions, None if several else specs[0])
+    return Choice(versions, options.names, options.paths, overlays, options.cases)
+
+
+def _prices(choice: Choice) -> Prices:
+    """Return the prices of messages as given and in chosen forms."""
+    return Prices(lambda spec, version: [Form(GIVEN, spec, version), *forms_of(spec, version, choice)])
 
 
 def _versions(text: str | None, spec: MessageSpec | None) -> tuple[int, ...]:
@@ -281,13 +283,13 @@ def _of_values(environment: Environment, options: MessageForms, argument: str) -
     values = read_values(environment, options.catalog, argument)
     version = values.version if options.version is None else options.version
     spec, version = _message(options.catalog, options.message or values.message, version)
-    prices = _comparing(options, [spec], version, several=False)
+    prices = _prices(_choice(options, [spec], version, several=False))
     _note_held(environment, options, spec)
     try:
         prices.add_values(spec, version, values.written(spec))
     except EncodeError as error:
         raise InputError(f"{spec.name} {version}: {error}", file=values.name) from None
-    comparisons = [*prices.found.values()]
+    comparisons = prices.comparisons
     times = _times(options, comparisons[0], values.written(spec))
     return Compared(f"values of {values.name or 'the argument'}", comparisons, times=times)
 
@@ -296,7 +298,7 @@ def _times(options: MessageForms, comparison: Comparison, value: Any) -> list[Ti
     """Return the times of the forms that hold the only message, if they are wanted."""
     if not options.times:
         return []
-    return measure_times([total.form for total in comparison.sums.values() if total.form and total.messages], value)
+    return measure_times([total.form for total in comparison.totals.values() if total.form and total.messages], value)
 
 
 def _of_generated(
@@ -306,7 +308,7 @@ def _of_generated(
     paths: dict[str, tuple[int, ...]],
 ) -> Compared:
     spec, version = _message(options.catalog, options.message, options.version)
-    choice = _comparing(options, [spec], version, several=False).choice
+    choice = _choice(options, [spec], version, several=False)
     _note_held(environment, options, spec)
     caller = Terminal(environment)
     messages = [  # first of all, so that what is too large is said at once
@@ -324,10 +326,10 @@ def _of_generated(
         caller.progress(spec.name, number, len(messages), "messages")
         if comparisons and caller.stopped:
             break
-        prices = Comparing(choice)
+        prices = _prices(choice)
         values = generate(spec, version, message_counts)
         prices.add_values(spec, version, values)
-        comparisons += prices.found.values()
+        comparisons += prices.comparisons
     caller.done()
     if len(messages) == 1:
         times = _times(options, comparisons[0], values)
@@ -359,7 +361,7 @@ def _of_inputs(
 ) -> Compared:
     skipped: Counter[str] = Counter()
     read: Read = []
-    remaining = _messages(options, inputs, skipped, read)
+    remaining = whole_messages(LineChoice(options, options.catalog), inputs, skipped, read)
     ahead = [*islice(remaining, 2)]
     if not ahead:
         unpriced = ", ".join(f"{number} {reason}" for reason, number in skipped.items())
@@ -370,51 +372,16 @@ def _of_inputs(
     if options.times and len(ahead) > 1:
         raise click.UsageError("--times needs a single message; --frames or --filter choose one of a capture")
     label, first = ahead[0]
-    prices = _comparing(options, [first.spec], first.version, several=len(ahead) > 1)
+    choice = _choice(options, [first.spec], first.version, several=len(ahead) > 1)
+    prices = _prices(choice)
     if len(ahead) == 1:
         _note_held(environment, options, first.spec)
     for _, decoded in chain(ahead, remaining):
         prices.add(decoded)
     if options.paths:
-        check_fields([*prices.specs.values()], prices.choice.fields)
+        check_fields([*prices.specs.values()], options.paths)
     if len(ahead) > 1:
-        label = f"{prices.messages} messages of {', '.join(sources) or 'the input'}"
-    comparisons = [*prices.found.values()]
+        number = sum(comparison.given.messages for comparison in prices.comparisons)
+        label = f"{number} messages of {', '.join(sources) or 'the input'}"
+    comparisons = prices.comparisons
     return Compared(label, comparisons, skipped=skipped, times=_times(options, comparisons[0], first.value))
-
-
-def _messages(
-    options: MessageForms, inputs: Iterable[Opened], skipped: Counter[str], read: Read
-) -> Iterator[tuple[str, Decoded]]:
-    """Yield the bodies that were decoded whole by their own version, with the names of their inputs.
-
-    The others count in `skipped`. Inputs are added to `read` at their ends.
-    """
-    choice = LineChoice(options, options.catalog)
-    for opened in inputs:
-        for decoded in _bodies(opened, choice):
-            if (reason := _unpriced(decoded)) or not decoded:
-                skipped[reason] += 1
-            else:
-                yield opened.label, decoded
-        read.append((opened.label, opened.emptiness))
-
-
-def _bodies(opened: Opened, choice: LineChoice) -> Iterator[Decoded | None]:
-    if opened.kind is Kind.CAPTURE:
-        return (_body(line.frame) if line.frame else None for line in choice.among(opened.subjects()))
-    return opened.subjects() if opened.kind is Kind.BODY else map(_body, opened.subjects())
-
-
-def _body(frame: Frame) -> Decoded | None:
-    return None if frame.guess else frame.body
-
-
-def _unpriced(decoded: Decoded | None) -> str:
-    """Return why a message has no price, or an empty text."""
-    if not decoded:
-        return "not known as a request or response"
-    if not decoded.exact:
-        return "not decoded completely by their own version"
-    lossy = any(anomaly.code == "INVALID_UTF8" for anomaly in decoded.anomalies)
-    return "with text that is not UTF-8" if lossy else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from kwire_cli.analysis.costs.generated import Wanted, generated
-from kwire_cli.analysis.costs.header_forms import HEADER_FORMS, HeaderForms
+from kwire_cli.analysis.costs.header_forms import HEADER_FORMS
 from kwire_cli.analysis.costs.record_forms import (
     ALL,
     AS_IS,
@@ -143,14 +143,10 @@ def records_compared(environment: Environment, options: RecordOptions, inputs: I
     wanted = _wanted(options)
     plan = _plan(options, wanted)
     forms = Forms(plan, generated=wanted is not None)
-    form_names = _names("--headers-as", options.headers_as or EVERY, (*HEADER_FORMS,))
-    headers = HeaderForms(form_names, plan.register, every=bool(options.headers_as))
     caller = Terminal(environment)
     batches = _generated(wanted, caller) if wanted else _batches(options, inputs)
     for partition, batch in batches:
-        records = forms.add(partition, batch)
-        if records is not None and form_names:
-            headers.add(records)
+        forms.add(partition, batch)
     forms.end()
     caller.done()
     written = forms.written
@@ -159,8 +155,7 @@ def records_compared(environment: Environment, options: RecordOptions, inputs: I
     if written.skipped:
         left_out = f"{counted(written.skipped, 'batch', 'batches')} of {counted(written.skipped_bytes, 'byte')}"
         caller.note(f"left out, since not all can be read, or there are more than {MOST_RECORDS} records: {left_out}")
-    shown = headers if form_names and (options.headers_as or written.headers) else None
-    return records_answer(forms, shown, wanted.says if wanted else None)
+    return records_answer(forms, wanted.says if wanted else None)
 
 
 # Where records come from: they are generated, or read from segments and record sets, from messages and captures with
@@ -285,7 +280,9 @@ def _plan(options: RecordOptions, wanted: Wanted | None) -> Plan:
     batches = tuple(dict.fromkeys(_batch(text, wanted) for text in sizes))
     if wanted and not options.batch:
         batches = tuple(batch for batch in batches if isinstance(batch, str) or batch < wanted.records)
-    return Plan(forms, batches, tuple(dict.fromkeys(codecs)), read_register(options.register))
+    headers = _names("--headers-as", options.headers_as or EVERY, (*HEADER_FORMS,))
+    register = read_register(options.register)
+    return Plan(forms, batches, tuple(dict.fromkeys(codecs)), register, headers, bare=bool(options.headers_as))
 
 
 def _names(option: str, text: str, known: tuple[str, ...]) -> tuple[str, ...]:

@@ -227,9 +227,6 @@ ADVICE: dict[str, str] = {
     "TAG_CHEAPER_AS_FIELD": "A tagged field whose tag and size are larger than an ordinary field's default: it pays "
     "only if it "
     "is mostly left out.",
-    "TAGS_OUTWEIGH_FIELDS": "A struct that spends more bytes on its tags than on what its fields hold, where all of "
-    "them are "
-    "written.",
 }
 """Advice that is no rule of any book, shown with `kwire lint --advice`."""
 

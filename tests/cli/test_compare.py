@@ -15,15 +15,11 @@ FRAMES = ROOT / "samples" / "frames"
 
 
 def forms(*arguments, **streams):
-    """The forms of the only comparison, by name, each with its kinds."""
+    """The forms of the only comparison, by name."""
     done = kwire("compare", *arguments, "-f", "json", **streams)
     assert (done.code, done.err) == (0, "")
     tables = json.loads(done.out)["tables"]
-    kinds = {form["form"]: {} for form in tables["forms"]}
-    assert len(kinds) == len(tables["forms"])
-    for row in tables["kinds"]:
-        kinds[row["form"]][row["kind"]] = {"number": row["number"], "bytes": row["bytes"]}
-    return {form["form"]: form | {"kinds": kinds[form["form"]]} for form in tables["forms"]}
+    return {form["form"]: form for form in tables["forms"]}
 
 
 def test_what_decode_prints_is_a_message_with_its_version():

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kwire_cli.analysis.costs.definition_costs import Cost
-    from kwire_cli.analysis.costs.forms import Form
-    from kwire_cli.analysis.costs.traffic_prices import PricedMessages
+    from kwire_cli.analysis.costs.prices import Total
     from kwire_cli.answer import Block, Row
     from kwire_cli.spec.evolution.changes import Change, Part
     from kwire_cli.spec.evolution.history import Meaning
@@ -83,7 +82,8 @@ _NOTES = {"becameTagged": "became tagged", "becameMandatory": "became mandatory"
 class Difference(NamedTuple):
     """Differences of a message between two sides. Each side has its name and, if it is a version, its number.
 
-    `meanings` are those of versions that have the layout of the version before, by version.
+    `traffic` are messages before and after. `meanings` are those of versions that have the layout of the version
+    before, by version.
     """
 
     message: str
@@ -92,7 +92,7 @@ class Difference(NamedTuple):
     changes: list[Change]
     costs: list[Cost]
     versions: tuple[int, int] | None = None
-    traffic: Sequence[PricedMessages] = ()
+    traffic: Sequence[tuple[Total, Total]] = ()
     meanings: Sequence[tuple[int, Meaning]] = ()
 
     @property
@@ -154,18 +154,19 @@ def _cost_rows(difference: Difference) -> Iterator[Row]:
 
 
 def _traffic_rows(difference: Difference) -> Iterator[Row]:
-    for each in difference.traffic:
-        sizes = each.messages, each.old_size, each.new_size, each.difference, each.share
-        yield difference.message, each.old.version, each.new.version, *sizes, each.lost, each.refused
+    for before, after in difference.traffic:
+        share = after.difference / after.given if after.given else None
+        sizes = after.tried, after.given, after.size, after.difference, share
+        yield difference.message, before.version, after.version, *sizes, after.lost_values, after.refused.total()
 
 
 def _traffic_note(differences: Sequence[Difference], unchanged: int) -> str:
-    traffic = [each for difference in differences for each in difference.traffic]
+    traffic = [after for difference in differences for _, after in difference.traffic]
     others = f"{counted(unchanged, 'other message')} as before"
     if not traffic:
         return f"traffic: {others}"
-    messages = sum(each.messages for each in traffic)
-    old, new = sum(each.old_size for each in traffic), sum(each.new_size for each in traffic)
+    messages = sum(after.tried for after in traffic)
+    old, new = sum(after.given for after in traffic), sum(after.size for after in traffic)
     return f"traffic: {counted(messages, 'message')}, {_bytes_between(old, new)}; {others}"
 
 
@@ -243,22 +244,18 @@ def _cost_items(costs: Sequence[Cost]) -> Iterator[Item]:
                 yield Item(0, f"   {price.form.name} cannot be written: {price.refusal}", level="error")
 
 
-def _traffic_items(traffic: Sequence[PricedMessages]) -> Iterator[Item]:
+def _traffic_items(traffic: Sequence[tuple[Total, Total]]) -> Iterator[Item]:
     """Yield what messages of traffic cost before and after, and what is lost of them."""
-    for each in traffic:
-        sizes = _bytes_between(each.old_size, each.new_size)
-        text = f"traffic, {_between(each.old, each.new)}: {counted(each.messages, 'message')}, {sizes}"
-        yield Item(0, text, level="warning" if each.difference > 0 else "")
-        if each.refused:
-            yield Item(0, f"   {counted(each.refused, 'message')} cannot be written on one of the sides", level="error")
-        if each.lost:
-            yield Item(0, f"   the new definition has no place for {counted(each.lost, 'value')}", level="error")
-
-
-def _between(old: Form, new: Form) -> str:
-    if old.version == new.version:
-        return f"version {old.version}"
-    return f"version {old.version} -> {new.version}"
+    for before, after in traffic:
+        versions = f"version {before.version}"
+        if before.version != after.version:
+            versions = f"{versions} -> {after.version}"
+        text = f"{counted(after.tried, 'message')}, {_bytes_between(after.given, after.size)}"
+        yield Item(0, f"traffic, {versions}: {text}", level="warning" if after.difference > 0 else "")
+        if refused := after.refused.total():
+            yield Item(0, f"   {counted(refused, 'message')} cannot be written on one of the sides", level="error")
+        if lost := after.lost_values:
+            yield Item(0, f"   the new definition has no place for {counted(lost, 'value')}", level="error")
 
 
 def _bytes_between(old: int, new: int) -> str:

@@ -1,42 +1,38 @@
 """Advice: the encodings and tags that would have saved bytes in real messages.
 
-The messages are written in the forms of `registry.advice_forms`: all integers in each encoding, all fields tagged that
-can be, both, and no field tagged. `fields_of` adds up the bytes of each field in each form, and `choose` selects the
-smallest form of each field. The choices are an overlay. A tag can lengthen the size of the struct around it, so the
-saving of the overlay is not the sum of these differences: the messages are written once more, under the overlay.
+The messages are written in forms of the registry: all integers in each encoding, all fields tagged that can be, and
+both. `fields_of` adds up the bytes of each field in each form, and `choose` selects the smallest form of each field.
+The choices are an overlay. A tag can lengthen the size of the struct around it, so the saving of the overlay is not
+the sum of these differences: the messages are written once more, under the overlay.
 
 Advice that fits its own input proves little. So the first half of the messages gets a plan too, which is tried on the
-other half. The messages are in a temporary file meanwhile, since they are written twice.
+other half. Messages are written several times: meanwhile they are in a temporary database, where equal ones are one.
 """
 
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections import Counter
 from dataclasses import dataclass, field as dataclass_field
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.forms import Form
-from kwire_cli.analysis.costs.message_file import MessageFile
-from kwire_cli.analysis.costs.messages import is_regular, values_of
-from kwire_cli.analysis.costs.prices import by_leaf, price
-from kwire_cli.analysis.costs.registry import GIVEN, UNTAGGED, VARIANTS, advice_forms, next_tags, taggable
-from kwire_cli.engine.spans import walk
-from kwire_cli.facts.costs.ledger import Ledger
+from kwire_cli.analysis.costs.changed_definitions import next_tags, taggable
+from kwire_cli.analysis.costs.forms import FORMS, GIVEN, Form, form_of
+from kwire_cli.analysis.costs.prices import Prices
+from kwire_cli.engine.values import anomalies
+from kwire_cli.message.decoded import decode_spec
 from kwire_cli.spec.evolution.layout import layout_at
 from kwire_cli.spec.model import fields_by_path
 from kwire_cli.spec.overlay import read_overlay
-from kwire_cli.spec.reading import ENCODABLE_TYPES
+from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH
 from kwire_cli.structs.numbers import Varint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.costs.messages import Message
-    from kwire_cli.analysis.costs.registry import Variant
-    from kwire_cli.engine.spans import Spans
-    from kwire_cli.facts.costs.ledger import Row
+    from kwire_cli.engine.values import Body
+    from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.evolution.layout import Wire
     from kwire_cli.spec.model import MessageSpec
@@ -45,83 +41,30 @@ Key = tuple[str, str]
 """The name of a message, and the path of a field as in a ledger: the elements of an array of integers end in []."""
 NEARLY_ALWAYS = 0.9
 """The share of values at their default from which on a tag is proposed."""
-MOST_TEXTS = 4096
-"""The largest number of different strings of a field that are counted separately."""
-
-
-# Messages in every form.
-
-
-Texts = Counter[tuple[bytes, int]]
-"""The strings of one field by hash and size; the hash is empty beyond the first MOST_TEXTS different ones."""
-
-
-@dataclass(slots=True)
-class Written:
-    """Messages in every form of advice: the bytes of fields by (message, version, form), strings by field, and by
-    (message, path, encoding) the widths of integers, each with whether they are negative.
-    """
-
-    ledger: Ledger = dataclass_field(default_factory=Ledger)
-    texts: dict[Key, Texts] = dataclass_field(default_factory=dict)
-    widths: dict[tuple[str, str, str], Counter[tuple[int, bool]]] = dataclass_field(default_factory=dict)
-
-    def add(self, message: str, form: Form, spans: Spans, times: int) -> None:
-        """Count a message in a form."""
-        self.ledger.add_spans((message, form.version, form.name), "", by_leaf, spans, times)
-        if form.name not in {GIVEN, "packed", "upacked"}:
-            return
-        data = spans.data
-        start = spans.start
-        for node, value, end in zip(spans.node, spans.value, spans.end, strict=True):
-            leaf = spans.program.leaves[node]
-            if form.name == GIVEN:
-                if leaf.kind == "string":
-                    texts = self.texts.setdefault((message, leaf.path), Texts())
-                    text = blake2b(data[value:end], digest_size=16).digest(), end - value
-                    texts[text if text in texts or len(texts) < MOST_TEXTS else (b"", end - value)] += times
-            elif isinstance(leaf.decl, Varint) and leaf.kind in ENCODABLE_TYPES:
-                cells = self.widths.setdefault((message, leaf.path, form.name), Counter())
-                cells[end - start, leaf.decl.read(data[start:end]) < 0] += times
-            start = end
-
-    def merge(self, other: Written) -> None:
-        """Count other messages too."""
-        self.ledger.merge(other.ledger)
-        for key, texts in other.texts.items():
-            self.texts.setdefault(key, Texts()).update(texts)
-        for place, cells in other.widths.items():
-            self.widths.setdefault(place, Counter()).update(cells)
-
-    def negative_share(self, keys: Sequence[Key]) -> float:
-        """Return the share of negative values among the integers of some fields."""
-        cells = Counter[bool]()
-        for message, path in keys:
-            for (_, negative), times in self.widths.get((message, path, "packed"), {}).items():
-                cells[negative] += times
-        return cells[True] / cells.total() if cells else 0.0
+TAGGED = "tagged"
+TRIED = (*OWN_WIDTH, TAGGED, *(f"{name} and {TAGGED}" for name in OWN_WIDTH))
+"""The names of the forms that advice compares."""
+Cells = dict[Key, Counter[int]]
+"""The integers of each field, each counted as the number of as many bits that is farthest from 0."""
 
 
 @dataclass(slots=True)
 class Field:
-    """A field of a message: its values, and its bytes by form, without and with the bytes of its tags.
+    """A field of a message: its values, and by form the bytes of its values, and those with lengths and tags.
 
-    `taggable` counts the values that could be tagged, `at_default` the values among them that a tag would omit. Of a
-    tagged field, `present` counts the structures that have it, of `structures`.
+    `taggable` counts the values that could be tagged, `at_default` the values among them that a tag would omit.
     """
 
     kind: str
     count: int = 0
-    sizes: Counter[str] = dataclass_field(default_factory=Counter)
-    with_tags: Counter[str] = dataclass_field(default_factory=Counter)
+    values: Counter[str] = dataclass_field(default_factory=Counter)
+    bytes: Counter[str] = dataclass_field(default_factory=Counter)
     taggable: int = 0
     at_default: int = 0
-    present: int = 0
-    structures: int = 0
 
     def saving(self, form: str) -> int:
         """Return the bytes that the field loses in a form."""
-        return self.with_tags[GIVEN] - self.with_tags[form]
+        return self.bytes[GIVEN] - self.bytes[form]
 
     @property
     def default_share(self) -> float:
@@ -133,63 +76,82 @@ class Field:
         """Return the form of the fewest bytes; of equal ones the one that changes less."""
         forms = [
             name
-            for name, variant in VARIANTS.items()
-            if (self.kind in ENCODABLE_TYPES or not variant.encoding)
-            and (self.default_share >= NEARLY_ALWAYS or not variant.tagged)
+            for name in TRIED
+            if (self.kind in ENCODABLE_TYPES or name == TAGGED)
+            and (self.default_share >= NEARLY_ALWAYS or not _is_tagged(name))
         ]
         return max((GIVEN, *forms), key=self.saving)
 
 
-def fields_of(catalog: Catalog, written: Written) -> dict[Key, Field]:
-    """Return the fields of all messages with their bytes in each form."""
-    by_layout: dict[tuple[str, int], dict[str, list[Row]]] = {}
-    for row in written.ledger.rows():
-        by_layout.setdefault(row.owner[:2], {}).setdefault(row.path, []).append(row)
-    fields: dict[Key, Field] = {}
-    for (message, version), rows in by_layout.items():
-        spec = catalog.message(message)
-        flexible = version in spec.flexible_versions
-        can_be_tagged = taggable(spec) if flexible else ()
-        for path, field in fields_by_path(spec):
-            if f"{path}[]" in rows and field.element_type in ENCODABLE_TYPES:
-                _add(fields, (message, f"{path}[]"), field.element_type, rows[f"{path}[]"])
-            if path not in rows:
+def _is_tagged(form: str) -> bool:
+    return form.endswith(TAGGED)
+
+
+class Written:
+    """Messages in every form of advice: their prices, and the integers in them.
+
+    Forms of one layout are written once: `_same` has the form that stands for each, by message and version.
+    """
+
+    def __init__(self) -> None:
+        self.prices = Prices(self._forms)
+        self.integers: Cells = {}
+        self._same: dict[tuple[str, int], dict[str, str]] = {}
+
+    def _forms(self, spec: MessageSpec, version: int) -> Sequence[Form]:
+        by_layout: dict[Wire, Form] = {}
+        same = self._same[spec.name, version] = {}
+        for form in (Form(GIVEN, spec, version), *(form_of(name, spec, version) for name in TRIED)):
+            same[form.name] = by_layout.setdefault(layout_at(form.spec, version).wire, form).name
+        return [*by_layout.values()]
+
+    def add(self, decoded: Decoded, times: int) -> None:
+        """Write a message that occurs `times` times in every form."""
+        self.prices.add(decoded, times)
+        spans = decoded.raw
+        for node, value, end in zip(spans.node, spans.value, spans.end, strict=True):
+            leaf = spans.program.leaves[node]
+            if leaf.kind in ENCODABLE_TYPES:
+                data = bytes(spans.data[value:end])
+                number = leaf.decl.read(data) if isinstance(leaf.decl, Varint) else int.from_bytes(data, signed=True)
+                self.integers.setdefault((decoded.message, leaf.path), Counter())[_farthest(number)] += times
+
+    def add_to(self, fields: dict[Key, Field]) -> None:
+        """Add the bytes of each field in each form to `fields`."""
+        for comparison in self.prices.comparisons:
+            first = next(iter(comparison.totals.values())).form
+            if not first:
                 continue
-            counts = _add(fields, (message, path), field.type, rows[path])
-            found = fields[message, path]
-            if path in can_be_tagged:
-                found.taggable += counts[GIVEN]
-                found.at_default += counts[GIVEN] - counts["tagged"]
-            elif flexible and field.tag is not None and version in field.tagged_versions:
-                found.present += sum(row.count for row in rows[path] if row.owner[2] == GIVEN and _is_tag(row))
-                found.structures += counts[UNTAGGED]
-                if (
-                    field.struct_name and not counts[UNTAGGED]
-                ):  # it cannot be null: all its bytes are those of its fields
-                    inner = [row for name, some in rows.items() if name.startswith(f"{path}.") for row in some]
-                    found.structures += next((row.count for row in inner if row.owner[2] == UNTAGGED), 0)
-                    for row in inner:
-                        found.with_tags[row.owner[2]] += row.prefix_bytes + row.value_bytes
+            spec = first.spec
+            version = first.version
+            same = self._same[spec.name, version]
+            by_path = {name: total.by_path for name, total in comparison.totals.items()}
+            can_be_tagged = taggable(spec) if version in spec.flexible_versions else ()
+            for path, field in fields_by_path(spec):
+                for where, kind in ((path, field.type), (f"{path}[]", field.element_type)):
+                    sizes = {name: by_path[other].get(where, (0, 0, 0)) for name, other in same.items()}
+                    if not any(map(any, sizes.values())) or (where != path and kind not in ENCODABLE_TYPES):
+                        continue
+                    found = fields.setdefault((spec.name, where), Field(kind))
+                    found.count += sizes[GIVEN][0]
+                    for name, (_, prefix, value) in sizes.items():
+                        found.values[name] += value
+                        found.bytes[name] += prefix + value
+                    if where in can_be_tagged:
+                        found.taggable += sizes[GIVEN][0]
+                        found.at_default += sizes[GIVEN][0] - sizes[TAGGED][0]
+
+
+def _farthest(number: int) -> int:
+    return (1 << number.bit_length()) - 1 if number >= 0 else -1 << (~number).bit_length()
+
+
+def fields_of(parts: Iterable[Written]) -> dict[Key, Field]:
+    """Return the fields of all messages with their bytes in each form."""
+    fields: dict[Key, Field] = {}
+    for written in parts:
+        written.add_to(fields)
     return fields
-
-
-def _add(fields: dict[Key, Field], key: Key, kind: str, rows: list[Row]) -> Counter[str]:
-    """Add the bytes of a field, and return how many values there are in each form."""
-    found = fields.setdefault(key, Field(kind))
-    counts = Counter[str]()
-    for row in rows:
-        size = row.prefix_bytes + row.value_bytes
-        form = row.owner[2]
-        found.with_tags[form] += size
-        if not _is_tag(row):
-            found.sizes[form] += size
-            counts[form] += row.count
-    found.count += counts[GIVEN]
-    return counts
-
-
-def _is_tag(row: Row) -> bool:
-    return row.kinds is not None and row.kinds[0] == "tag-header"
 
 
 # The changes that save bytes, and their overlay.
@@ -200,20 +162,20 @@ Layers = dict[str, dict[str, dict[str, Any]]]
 
 def choose(catalog: Catalog, fields: Mapping[Key, Field], *, least: int = 1) -> Layers:
     """Return the changes to fields that would each have saved at least `least` bytes."""
-    chosen: dict[str, dict[str, Variant]] = {}
+    chosen: dict[str, dict[str, str]] = {}
     for (message, path), field in fields.items():
         form = field.best
         if field.saving(form) >= least:
-            chosen.setdefault(message, {})[path] = VARIANTS[form]
+            chosen.setdefault(message, {})[path] = form
     return {message: {"fields": _changes(catalog.message(message), chosen[message])} for message in sorted(chosen)}
 
 
-def _changes(spec: MessageSpec, variants: Mapping[str, Variant]) -> dict[str, Any]:
-    tags = next_tags(spec, [path for path, variant in variants.items() if variant.tagged])
+def _changes(spec: MessageSpec, forms: Mapping[str, str]) -> dict[str, Any]:
+    tags = next_tags(spec, [path for path, form in forms.items() if _is_tagged(form)])
     changes: dict[str, Any] = {}
     for path, field in fields_by_path(spec):
         for name, key in ((path, "encoding"), (f"{path}[]", "elementEncoding")):
-            if name in variants and (encoding := variants[name].encoding):
+            if name in forms and (encoding := FORMS[forms[name]].encoding):
                 changes.setdefault(path, {})[key] = f"{encoding}{field.element_type.removeprefix('int')}"
         if path in tags:
             versions = str(field.versions & spec.flexible_versions)
@@ -235,28 +197,22 @@ def overlay_text(about: str, layers: Layers) -> str:
 
 
 class Split(NamedTuple):
-    """Advice from the first messages, tried on the others: their number and bytes, and the bytes saved of them.
-
-    The shares are the parts of negative values among the integers that the advice encodes, in the first messages and
-    in the others.
-    """
+    """Advice from the first messages, tried on the others: their number and bytes, and the bytes saved of them."""
 
     drawn_from: int
     messages: int
     bytes: int
     saved: int
-    negative_before: float
-    negative_after: float
 
 
 class Advice(NamedTuple):
-    """Advice on messages. They lose `saved` bytes under the overlay with these `layers`."""
+    """Advice on messages of `size` bytes. They lose `saved` bytes under the overlay with these `layers`."""
 
     messages: int
     size: int
     irregular: int
-    written: Written
     fields: Mapping[Key, Field]
+    integers: Cells
     layers: Layers
     saved: int
     split: Split | None
@@ -276,88 +232,66 @@ class Advice(NamedTuple):
 class Advising:
     """The messages from which advice is drawn.
 
-    Messages that were not read whole, and those with anomalies, stay as they are.
+    Messages that were not read whole, and those with anomalies, stay as they are. The database is a temporary file,
+    which SQLite removes.
     """
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._file = MessageFile()
-        self._forms: dict[tuple[str, int], list[tuple[Form, Wire]]] = {}
+        self._stored = sqlite3.connect("")
+        self._stored.execute("create table messages (number integer primary key, name, version, data)")
         self.messages = self.size = self.irregular = 0
 
     def close(self) -> None:
         """Remove the messages."""
-        self._file.close()
+        self._stored.close()
 
-    def add(self, message: Message) -> None:
+    def add(self, body: Body) -> None:
         """Add a message."""
         self.messages += 1
-        self.size += message.size
-        if message.guess or not is_regular(message.entry, message.spans):
+        self.size += body.stop - body.start
+        if body.guess or body.is_early or not body.exact or anomalies(body.tree):
             self.irregular += 1
         else:
-            self._file.add(message)
+            row = body.message, body.layout_version, bytes(body.data[body.start : body.stop])
+            self._stored.execute("insert into messages (name, version, data) values (?, ?, ?)", row)
 
     def advice(self, least: int = 1) -> Advice:
         """Return the advice: the changes to fields that save at least `least` bytes each."""
-        number = len(self._file)
+        number = self.messages - self.irregular
         half = -(-number // 2)
-        written = self._written(0, half)
-        later = self._written(half, number)
-        earlier = choose(self._catalog, fields_of(self._catalog, written), least=max(least // 2, 1))
-        encoded = [*_encoded(earlier)]
-        negative = written.negative_share(encoded), later.negative_share(encoded)
-        written.merge(later)
-        fields = fields_of(self._catalog, written)
+        earlier = self._written(1, half)
+        later = self._written(half + 1, number)
+        first = choose(self._catalog, fields_of([earlier]), least=max(least // 2, 1))
+        fields = fields_of([earlier, later])
         layers = choose(self._catalog, fields, least=least)
-        split = None
-        if number > half:
-            size = self._file.size(half, number)
-            split = Split(half, number - half, size, self._saved(earlier, half, number), *negative)
-        saved = self._saved(layers, 0, number)
-        return Advice(self.messages, self.size, self.irregular, written, fields, layers, saved, split)
+        integers = {key: earlier.integers.get(key, Counter()) + cells for key, cells in later.integers.items()}
+        split = Split(half, number - half, *self._saved(first, half + 1, number)) if number > half else None
+        _, saved = self._saved(layers, 1, number)
+        counts = self.messages, self.size, self.irregular
+        return Advice(*counts, fields, earlier.integers | integers, layers, saved, split)
+
+    def _read(self, first: int, last: int) -> Iterator[tuple[Decoded, int]]:
+        """Yield some messages with their number; equal ones once."""
+        query = "select name, version, data, count(*) from messages where number between ? and ? group by 1, 2, 3"
+        for name, version, data, times in self._stored.execute(query, (first, last)):
+            yield decode_spec(self._catalog.message(name), data, version), times
 
     def _written(self, first: int, last: int) -> Written:
-        """Write some messages in every form; forms of one layout are written once."""
         written = Written()
-        for name, version, data, times in self._file.read(first, last):
-            spec = self._catalog.message(name)
-            if (name, version) not in self._forms:
-                forms = [Form(GIVEN, spec, version), *advice_forms(spec, version)]
-                self._forms[name, version] = [(form, layout_at(form.spec, version).wire) for form in forms]
-            given, wire = self._forms[name, version][0]
-            spans = walk(given.entry, data)
-            value = values_of(given.entry, spans)
-            by_wire: dict[Wire, Spans | None] = {wire: spans}
-            for form, wire in self._forms[name, version]:
-                if wire not in by_wire:
-                    by_wire[wire] = price(form, value).spans
-                if found := by_wire[wire]:
-                    written.add(name, form, found, times)
+        for decoded, times in self._read(first, last):
+            written.add(decoded, times)
         return written
 
-    def _saved(self, layers: Layers, first: int, last: int) -> int:
-        """Return the bytes that some messages lose when they are written under an overlay."""
+    def _saved(self, layers: Layers, first: int, last: int) -> tuple[int, int]:
+        """Return the bytes of some messages, and those that they lose when they are written under an overlay."""
         overlay = read_overlay(overlay_text("", layers))
-        forms: dict[tuple[str, int], tuple[Form, Form]] = {}
-        saved = 0
-        for name, version, data, times in self._file.read(first, last):
-            if name not in layers:
-                continue
-            if (name, version) not in forms:
-                spec = self._catalog.message(name)
-                forms[name, version] = Form(GIVEN, spec, version), Form("overlay", overlay.laid(spec), version)
-            given, changed = forms[name, version]
-            size = price(changed, values_of(given.entry, walk(given.entry, data))).size
-            saved += times * (len(data) - (len(data) if size is None else size))
-        return saved
-
-
-def _encoded(layers: Layers) -> Iterator[Key]:
-    """Yield the fields, and the elements of arrays, whose encoding an overlay changes."""
-    for message, layer in layers.items():
-        for path, keys in layer["fields"].items():
-            if "encoding" in keys:
-                yield message, path
-            if "elementEncoding" in keys:
-                yield message, f"{path}[]"
+        prices = Prices(lambda spec, version: [Form(GIVEN, spec, version), Form("", overlay.laid(spec), version)])
+        size = saved = 0
+        for decoded, times in self._read(first, last):
+            size += times * decoded.size
+            if decoded.message in layers:
+                prices.add(decoded, times)
+        for comparison in prices.comparisons:
+            saved -= comparison.totals[""].difference
+        return size, saved

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.advice import NEARLY_ALWAYS, Field, Written
-from kwire_cli.analysis.costs.forms import widths
-from kwire_cli.analysis.costs.registry import GIVEN, UNTAGGED, VARIANTS
+from kwire_cli.analysis.costs.advice import NEARLY_ALWAYS, TAGGED
+from kwire_cli.analysis.costs.extremes import widths
+from kwire_cli.analysis.costs.forms import FORMS, GIVEN
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table
 from kwire_cli.errors import counted
 from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.costs.advice import Advice, Key, Layers, Split
+    from kwire_cli.analysis.costs.advice import Advice, Field, Key, Layers, Split
     from kwire_cli.answer import Block, Row
 
 SHOWN = 10
@@ -40,22 +41,24 @@ class Integers(NamedTuple):
     saving: int
 
 
-def integers(fields: Mapping[Key, Field], written: Written) -> list[Integers]:
+def integers(advice: Advice) -> list[Integers]:
     """Return all fields of integers, the largest saving first."""
     rows = []
-    for (message, path), field in fields.items():
+    for (message, path), field in advice.fields.items():
         if field.kind not in ENCODABLE_TYPES or not field.count:
             continue
         best = field.best
-        sizes = field.sizes
         name = "as it is"
         if best != GIVEN:
-            encoding, is_tagged = VARIANTS[best]
-            name = " ".join([f"{encoding}{field.kind[3:]}"] * bool(encoding) + ["tagged"] * is_tagged)
-        negative = round(written.negative_share([(message, path)]), 6)
-        under = (sizes["fixed"], sizes["packed"], sizes["upacked"])
-        numbers = (field.kind, field.count, negative, sizes[GIVEN], *under)
-        rows.append(Integers(message, path, *numbers, name, field.saving(best)))
+            encoding = FORMS[best].encoding
+            width = f"{encoding}{field.kind.removeprefix('int')}"
+            name = best.replace(encoding, width, 1).replace(" and ", " ") if encoding else best
+        cells = advice.integers[message, path]
+        negative = sum(times for number, times in cells.items() if number < 0) / field.count
+        fixed, packed, upacked = (field.values[encoding] for encoding in OWN_WIDTH)
+        sizes = (field.values[GIVEN], fixed, packed, upacked)
+        counts = (field.kind, field.count, round(negative, 6))
+        rows.append(Integers(message, path, *counts, *sizes, name, field.saving(best)))
     return _sorted(rows)
 
 
@@ -64,28 +67,8 @@ def taggable(fields: Mapping[Key, Field]) -> list[Row]:
     return _sorted(
         (*key, field.kind, field.taggable, round(field.default_share, 6), saving)
         for key, field in fields.items()
-        if field.default_share >= NEARLY_ALWAYS and (saving := field.saving("tagged")) > 0
+        if field.default_share >= NEARLY_ALWAYS and (saving := field.saving(TAGGED)) > 0
     )
-
-
-def tagged(fields: Mapping[Key, Field]) -> list[Row]:
-    """Return the tagged fields that would be cheaper as mandatory ones."""
-    return _sorted(
-        (*key, field.kind, field.structures, round(field.present / field.structures, 6), saving)
-        for key, field in fields.items()
-        if field.structures and (saving := field.saving(UNTAGGED)) > 0
-    )
-
-
-def strings(written: Written) -> list[Row]:
-    """Return the fields whose strings repeat: strings, different ones, bytes, and the bytes of repetitions."""
-    rows = []
-    for key, texts in written.texts.items():
-        different = [(size, times) for (digest, size), times in texts.items() if digest]
-        if repeated := sum((times - 1) * size for size, times in different):
-            size = sum(size * times for (_, size), times in texts.items())
-            rows.append((*key, texts.total(), len(different), size, repeated))
-    return _sorted(rows)
 
 
 def _sorted(rows: Any) -> list[Any]:
@@ -120,20 +103,6 @@ _DEFAULTS = (
     Column("defaultShare", "share", "at default"),
     Column("saving", "bytes", "saves"),
 )
-_TAGGED = (
-    *_FIELD,
-    Column("type", keep=2),
-    Column("count", "count", "structures", keep=1),
-    Column("presentShare", "share", "present"),
-    Column("saving", "bytes", "saves"),
-)
-_STRINGS = (
-    *_FIELD,
-    Column("count", "count", "strings", keep=1),
-    Column("different", "count"),
-    Column("bytes", "bytes", keep=2),
-    Column("repeated", "bytes", "bytes of repetitions"),
-)
 _OVERLAY = (*_FIELD, Column("encoding"), Column("elementEncoding"), Column("tag", "id"), Column("taggedVersions"))
 
 
@@ -147,10 +116,8 @@ def _blocks(advice: Advice, top: int | None, histograms: int) -> Iterator[Block]
         note = f"… and {len(rows) - top} more" if top is not None and len(rows) > top else ""
         return Table(name, columns, rows[:top], title, shown=SHOWN if top is None else None, note=note)
 
-    fields = advice.fields
-    written = advice.written
-    rows = integers(fields, written)
-    bins = [(row, [*_bins(row, written)]) for row in rows[:histograms]]
+    rows = integers(advice)
+    bins = [(row, [*_bins(row, advice.integers[row.message, row.path])]) for row in rows[:histograms]]
     yield _facts(advice)
     if advice.split:
         yield _split_facts(advice.split)
@@ -163,10 +130,7 @@ def _blocks(advice: Advice, top: int | None, histograms: int) -> Iterator[Block]
     width_rows = [(row.message, row.path, row.type, *cell, cell[-1]) for row, cells in bins for cell in cells]
     yield Table("widths", _WIDTHS, width_rows, "values of integers by the bytes that they take")
     title = "nearly always at their default: as tagged fields they would save"
-    yield table("defaults", _DEFAULTS, taggable(fields), title)
-    title = "nearly always there: as fields without a tag they would save"
-    yield table("tagged", _TAGGED, tagged(fields), title)
-    yield table("strings", _STRINGS, strings(written), "strings that repeat")
+    yield table("defaults", _DEFAULTS, taggable(advice.fields), title)
     yield table("overlay", _OVERLAY, [*_overlay(advice.layers)], "what pays: these fields in another form")
 
 
@@ -192,8 +156,6 @@ def _split_facts(split: Split) -> Facts:
             Fact("otherBytes", split.bytes, "bytes", "their bytes"),
             Fact("otherSaving", split.saved, "bytes", "saved of these"),
             Fact("otherSavingShare", _share(split.saved, split.bytes), "share", "of their bytes"),
-            Fact("negativeShareThere", round(split.negative_before, 6), "share", "negative integers in the first"),
-            Fact("negativeShareHere", round(split.negative_after, 6), "share", "negative integers in the others"),
         ]
     )
 
@@ -202,13 +164,12 @@ def _share(part: int, whole: int) -> float:
     return round(part / whole, 6) if whole else 0.0
 
 
-def _bins(row: Integers, written: Written) -> Iterator[tuple[str, int, int, int, int]]:
+def _bins(row: Integers, cells: Counter[int]) -> Iterator[tuple[str, int, int, int, int]]:
     """Yield the ranges of values that take the same bytes in an encoding, from the first to the last with values."""
     for encoding in ("packed", "upacked"):
-        cells = written.widths[row.message, row.path, encoding]
         bins = [
-            (encoding, low, high, size, cells[size, low < 0])
-            for low, high, size in widths(row.type, f"{encoding}{row.type[3:]}")
+            (encoding, low, high, size, sum(times for number, times in cells.items() if low <= number <= high))
+            for low, high, size in widths(row.type, f"{encoding}{row.type.removeprefix('int')}")
         ]
         filled = [at for at, (*_, count) in enumerate(bins) if count]
         yield from bins[filled[0] : filled[-1] + 1]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.errors import EncodeError
 from kwire_cli.message.decoded import LOSSLESS_KEY
-from kwire_cli.spec.model import default_value
+from kwire_cli.spec.model import default_value, fields_by_path
 from kwire_cli.structs.composites import SIZE_SUFFIX, UNKNOWN_KEY
 
 if TYPE_CHECKING:
@@ -60,6 +60,31 @@ def carried(form: Form, value: Any) -> Carried:
     walk = _Walk(form)
     body = walk.struct(form.spec.fields, value, "")
     return Carried(body, tuple(walk.lost.values()), tuple(walk.filled.values()))
+
+
+def values_of_source(form: Form, value: Any) -> tuple[Any, tuple[Misfit, ...]]:
+    """Return the values of another definition by the names that fields have in the form, and those without a field."""
+    if form.source is None:
+        return value, ()
+    here, there = ({path for path, _ in fields_by_path(spec)} for spec in (form.spec, form.source))
+    foreign = there - here - set(form.names)
+    lost: dict[str, Misfit] = {}
+
+    def renamed(value: Any, path: str) -> Any:
+        if isinstance(value, list):
+            return [renamed(item, f"{path}[]") for item in value]
+        if not isinstance(value, dict):
+            return value
+        out = {}
+        for key, part in value.items():
+            where = f"{path}.{key}" if path else key
+            if where in foreign:
+                count_misfits(lost, [Misfit(where, 1, part)])
+            else:
+                out[form.names.get(where, key)] = renamed(part, where)
+        return out
+
+    return renamed(value, ""), tuple(lost.values())
 
 
 def with_defaults(spec: MessageSpec, value: Any, version: int) -> Any:

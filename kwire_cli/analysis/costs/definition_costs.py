@@ -6,11 +6,10 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.carrying import Misfit, count_misfits
 from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.analysis.costs.prices import price
 from kwire_cli.spec.evolution.layout import Stretches, layout_at
-from kwire_cli.spec.model import ZERO_UUID, default_value, fields_by_path
+from kwire_cli.spec.model import ZERO_UUID, default_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -98,38 +97,17 @@ def set_fields(
         yield SetField(path, former, smallest, priced, size)
 
 
-def given_cost(old: Form, new: Form, given: Any, renamed: Mapping[str, str] | None) -> Cost:
-    """Return the prices of given values in two forms; `given` are in JSON form, and may belong to either
-    definition; `renamed` is as in `costs`.
-    """
+def given_cost(old: Form, new: Form, given: Any, renamed: Mapping[str, str] | None = None) -> Cost:
+    """Return the prices of given values in two forms; `given` and `renamed` are as in `costs`."""
+    before, after = sides(old, new, renamed)
+    return Cost("given", price(before, given), price(after, given))
+
+
+def sides(old: Form, new: Form, renamed: Mapping[str, str] | None = None) -> tuple[Form, Form]:
+    """Return two forms that take values of either definition. `renamed` is as in `costs`."""
     names = {path: new_path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
     back = {new_path: path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
-    return Cost("given", priced_values(old, new.spec, given, back), priced_values(new, old.spec, given, names))
-
-
-def priced_values(form: Form, other: MessageSpec, given: Any, names: Mapping[str, str]) -> Price:
-    """Return the price of values that may be those of another definition. Values that only that one has a field for
-    can't be carried. `names` are the new names of fields by their path.
-    """
-    here, there = ({path for path, _ in fields_by_path(spec)} for spec in (form.spec, other))
-    lost: dict[str, Misfit] = {}
-
-    def fitted(value: Any, path: str) -> Any:
-        if isinstance(value, list):
-            return [fitted(item, f"{path}[]") for item in value]
-        if not isinstance(value, dict):
-            return value
-        out = {}
-        for key, part in value.items():
-            where = f"{path}.{key}" if path else key
-            if where in there and where not in here and where not in names:
-                count_misfits(lost, [Misfit(where, 1, part)])
-            else:
-                out[names.get(where, key)] = fitted(part, where)
-        return out
-
-    priced = price(form, fitted(given, ""))
-    return replace(priced, lost=(*lost.values(), *priced.lost))
+    return replace(old, source=new.spec, names=back), replace(new, source=old.spec, names=names)
 
 
 def _one_each(struct: StructAt, chain: Sequence[FieldAt] = (), value: Any = None) -> dict[str, Any]:

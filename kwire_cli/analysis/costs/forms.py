@@ -1,118 +1,42 @@
-"""Forms of a message: a definition at a version, and the best and worst case of its integers."""
+"""Forms of messages, and the registry of them.
+
+A form is one way to write a message: a definition at a version. FORMS names the forms of any message.
+A new form is one entry there, and `kwire compare --form` offers it. Most of them change the definition
+(`changed_definitions`). Versions and overlays are forms too, and so are the two sides of a changed definition.
+`forms_of` returns the forms that a command chooses.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
+from kwire_cli.analysis.costs.changed_definitions import all_tagged, encoded, tagged_where_accepted
+from kwire_cli.analysis.costs.extremes import BEST, WORST, integers_at
 from kwire_cli.engine.lower import lower
 from kwire_cli.errors import EncodeError
-from kwire_cli.structs.composites import MessageStruct
-from kwire_cli.structs.lengths import ArrayOf, NullableStruct
+from kwire_cli.spec.reading import ENCODING_NAMES, OWN_WIDTH
 from kwire_cli.structs.messages import declare
-from kwire_cli.structs.numbers import Varint, encoded_int
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kwire_cli.engine.program import Entry
     from kwire_cli.spec.model import FieldSpec, MessageSpec
-
-
-# How many bytes an integer takes under an encoding of KAFKA-9927: the ranges of numbers of each width, found
-# by writing numbers.
-
-
-@cache
-def widths(kind: str, encoding: str) -> tuple[tuple[int, int, int], ...]:
-    """Return the ranges of numbers that are written in the same number of bytes: lowest, highest, bytes.
-
-    They ascend, and no range has numbers on both sides of 0.
-    """
-    layout = encoded_int(kind, encoding)
-    return *_ranges(layout, layout.low, -1), *_ranges(layout, max(layout.low, 0), layout.high)
-
-
-def _ranges(layout: Any, low: int, high: int) -> Iterator[tuple[int, int, int]]:
-    while low <= high:
-        size = len(layout.build(low))
-        first = low
-        last = high
-        while first < last:
-            middle = (first + last + 1) // 2
-            if len(layout.build(middle)) == size:
-                first = middle
-            else:
-                last = middle - 1
-        yield low, last, size
-        low = last + 1
-
-
-# The best and the worst case of a form: the same message with each integer at a number that takes the fewest,
-# or the most, bytes in its encoding.
-
-BEST, WORST = "best", "worst"
-
-
-def extreme(layout: Any, value: Any, case: str) -> Any:
-    """Return the value with the integers that have a varint's encoding in `layout` at their best or worst; what does
-    not fit the layout stays as it is.
-    """
-    if isinstance(layout, Varint):
-        return 0 if case == BEST else dearest(layout.kind, encoding_name(layout))
-    inner = _inner(layout)
-    if isinstance(layout, MessageStruct) and isinstance(value, dict):
-        return {key: extreme(inner[key], part, case) if key in inner else part for key, part in value.items()}
-    if isinstance(layout, ArrayOf) and isinstance(value, list | tuple):
-        return [extreme(layout.element, item, case) for item in value]
-    return extreme(layout.subcon, value, case) if isinstance(layout, NullableStruct) and value is not None else value
-
-
-def integers_at(layout: Any, case: str) -> dict[str, int]:
-    """Return the numbers that a case has, by the encodings that `layout` uses."""
-    if isinstance(layout, Varint):
-        return {encoding_name(layout): extreme(layout, 0, case)}
-    return {name: number for part in _inner(layout).values() for name, number in integers_at(part, case).items()}
-
-
-def _inner(layout: Any) -> dict[str, Any]:
-    """Return the layouts of a struct's fields by name, or that of an array's elements."""
-    if isinstance(layout, MessageStruct):
-        return {part.name: part.subcon for part in (*layout.subcons, *(layout.tags.known if layout.tags else ()))}
-    if isinstance(layout, ArrayOf | NullableStruct):
-        return {"": layout.element if isinstance(layout, ArrayOf) else layout.subcon}
-    return {}
-
-
-def encoding_name(layout: Varint) -> str:
-    """Return the encoding of KAFKA-9927 that a varint is."""
-    return f"{'' if layout.zigzag else 'u'}packed{layout.bits}"
-
-
-@cache
-def dearest(kind: str, encoding: str) -> int:
-    """Return the number nearest to 0 that a field of type `kind` writes in the most bytes; of two the positive one."""
-    rows = widths(kind, encoding)
-    longest = max(size for _, _, size in rows)
-    return min(
-        (low if low >= 0 else high for low, high, size in rows if size == longest),
-        key=lambda number: (abs(number), number < 0),
-    )
-
-
-# A form of a message, and what the values of one message cost in it: counted from the spans of bytes that
-# were really written.
+    from kwire_cli.spec.overlay import Overlay
+    from kwire_cli.structs.composites import MessageStruct
 
 
 @dataclass(frozen=True)
 class Form:
-    """One way to write a message: a definition at a version; `flexible` overrules what the definition says of that.
+    """One way to write a message: a definition at a version; `flexible` overrules the definition.
 
-    `case` is best or worst where the integers are not those of the message, but those that this form writes in the
-    fewest or the most bytes.
+    `case` is best or worst if the integers of the message are replaced by integers that this form writes in the
+    fewest or the most bytes. Values may belong to another definition, `source`; `names` are the new names of its
+    fields by their paths there.
     """
 
     name: str
@@ -120,10 +44,12 @@ class Form:
     version: int
     flexible: bool | None = None
     case: str | None = None
+    source: MessageSpec | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_flexible(self) -> bool:
-        """Tell whether structures end in a tag section."""
+        """Return whether structures end in a tag section."""
         return self.version in self.spec.flexible_versions if self.flexible is None else self.flexible
 
     @cached_property
@@ -152,10 +78,113 @@ class Form:
 
 
 def written_form(form: Form, value: Any) -> bytes:
-    """Return the bytes of values that fit a form; EncodeError with the path where one does not."""
+    """Return the bytes of values that fit a form; raise EncodeError with the path of a value that does not fit."""
     try:
         return bytes(form.layout.build(value))
     except construct.ConstructError as error:
         raise EncodeError(str(error), value=value) from error
     except RecursionError:
         raise EncodeError("the value nests too deeply") from None
+
+
+def highest(spec: MessageSpec) -> int:
+    """Return the highest version that is not still being changed."""
+    return max(spec.valid_versions.high - spec.latest_version_unstable, spec.valid_versions.low)
+
+
+# The registry.
+
+GIVEN = "as given"
+LOWEST = "lowest version"
+HIGHEST = "highest version"
+INFLEXIBLE = "inflexible"
+FLEXIBLE = "flexible"
+ALL_TAGGED = "all-tagged"
+
+
+def _unchanged(spec: MessageSpec) -> MessageSpec:
+    return spec
+
+
+def _lowest(spec: MessageSpec) -> int:
+    return spec.valid_versions.low
+
+
+class Recipe(NamedTuple):
+    """What makes a form of a message at a version: a changed definition, an encoding of integers, another version."""
+
+    change: Callable[[MessageSpec], MessageSpec] = _unchanged
+    encoding: str | None = None
+    flexible: bool | None = None
+    version: Callable[[MessageSpec], int] | None = None
+
+
+FORMS: Mapping[str, Recipe] = {
+    LOWEST: Recipe(version=_lowest),
+    HIGHEST: Recipe(version=highest),
+    INFLEXIBLE: Recipe(flexible=False),
+    FLEXIBLE: Recipe(flexible=True),
+    ALL_TAGGED: Recipe(all_tagged, flexible=True),
+    "tagged": Recipe(tagged_where_accepted),
+    **{name: Recipe(encoding=name) for name in (*OWN_WIDTH, *ENCODING_NAMES)},
+    **{f"{name} and tagged": Recipe(tagged_where_accepted, encoding=name) for name in OWN_WIDTH},
+}
+"""The forms by name. KIP-482 rejects `all-tagged`. The form `tagged` tags the fields that Kafka's generator accepts."""
+
+
+def form_of(name: str, spec: MessageSpec, version: int, paths: Sequence[str] = ()) -> Form:
+    """Return a form of FORMS of a message that is given at a version. An encoding is for the fields at these paths."""
+    recipe = FORMS[name]
+    changed = recipe.change(spec)
+    if recipe.encoding:
+        changed = encoded(changed, recipe.encoding, paths)
+    return Form(name, changed, recipe.version(spec) if recipe.version else version, recipe.flexible)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The forms that are chosen: versions, names of FORMS, and overlays.
+
+    `fields` are paths, or their last parts, of the fields that get the encodings; without any, every integer gets them.
+    `cases` adds the best and the worst case.
+    """
+
+    versions: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    overlays: tuple[tuple[str, Overlay], ...] = ()
+    cases: bool = False
+
+
+def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
+    """Return the chosen forms of a message that is given at a version, without versions that the message lacks."""
+    forms = [Form(f"version {other}", spec, other) for other in choice.versions if other in spec.valid_versions]
+    forms += [form_of(name, spec, version, choice.fields) for name in choice.names]
+    for name, overlay in choice.overlays:
+        forms += _overlaid(spec, version, name, overlay)
+    if not choice.cases:
+        return forms
+    with_cases = []
+    for form in forms:
+        with_cases += [form, *_cases(form)]
+    return with_cases
+
+
+def _cases(form: Form) -> Iterator[Form]:
+    """Yield the best and the worst case of a form that has varints."""
+    if integers_at(form.layout, BEST):
+        yield from (replace(form, name=f"{form.name}, {case} case", case=case) for case in (BEST, WORST))
+
+
+def _overlaid(spec: MessageSpec, version: int, name: str, overlay: Overlay) -> Iterator[Form]:
+    """Yield the version under an overlay, or the versions that the overlay adds to the message."""
+    laid = overlay.laid(spec)
+    added = [other for other in laid.valid_versions.each() if other not in spec.valid_versions]
+    if not added:
+        yield Form(f"overlay {name}", laid, version)
+    yield from (Form(f"overlay {name}, version {other}", laid, other) for other in added)
+
+
+def concerns(overlay: Overlay, spec: MessageSpec) -> bool:
+    """Return whether an overlay changes a message."""
+    return spec.name in overlay.messages or "*" in overlay.messages

@@ -1,20 +1,22 @@
-"""Forms of record headers and their keys, and records fitted into batches."""
+"""Forms of record headers, and the registry of them: the shipped one, the KIP-82 draft, and its alternatives.
+
+HEADER_FORMS has an entry for each form. Each record is written with its headers and without them, so that what headers
+cost is the difference of two counted sizes.
+"""
 
 from __future__ import annotations
 
-import base64
 import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote_from_bytes
 
-from kwire_cli.engine.fixed import fixed
-from kwire_cli.records.batch import NO_TIMESTAMP_TYPE, base64_text, int64
+from kwire_cli.records.batch import base64_text, int64
 from kwire_cli.records.building import sealed
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.structs.lengths import MAX_STRING
-from kwire_cli.structs.records import kip82, kip98, v1, v2
+from kwire_cli.structs.records import kip82, v1, v2
 from kwire_cli.structs.records.kip82 import (
     AVRO_MAP,
     MAP_MESSAGE,
@@ -27,7 +29,7 @@ from kwire_cli.structs.records.kip82 import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from kwire_cli.records.batch import Batch, Record
+    from kwire_cli.records.batch import Record
     from kwire_cli.records.registers import Register
 
     Headers = tuple[tuple[str | int, bytes | None], ...]
@@ -78,11 +80,7 @@ def _without_nulls(pairs: Iterable[tuple[Key, bytes | None]], lost: Counter[str]
     return {key: value or b"" for key, value in by_key.items()}
 
 
-# The same headers in other forms: as shipped, as the KIP-82 draft has them, as what it rejects, and with the
-# size reductions that it leaves out.
-#
-# Each record is written with its headers and without them, so that what headers cost is the difference of two
-# counted sizes.
+# The forms.
 
 BATCH_HEADER = v2.HEADER.sizeof()
 """Bytes of the header of a batch, which no record is charged for here."""
@@ -96,17 +94,20 @@ LONG_NAMES = "headers left out: their names are longer than 32767 bytes"
 
 
 class HeaderForm(NamedTuple):
-    """A form: what it is, and what writes a record with these headers; `first` is the first record of its batch."""
+    """A form: a description, and functions that write a record with headers, and without headers.
+
+    The arguments of `build` are the first record of the batch, the record, its headers, the register of names, and
+    counts of losses by name.
+    """
 
     says: str
     build: Build
+    bare: Callable[[Record], bytes] | None = None
 
 
 @dataclass(slots=True)
 class HeaderPrice:
-    """All records in one form: their bytes with headers (`size`) and without (`bare`). A batch's header is in
-    neither.
-    """
+    """Records in one form: their bytes with headers (`size`) and without (`bare`), both without a batch's header."""
 
     form: str
     records: int = 0
@@ -120,32 +121,15 @@ class HeaderPrice:
         """Return the bytes that headers take."""
         return self.size - self.bare
 
-
-class HeaderForms:
-    """The prices of headers in these forms; the records of each batch are added as they are read, those without headers
-    only if `every` is.
-    """
-
-    def __init__(self, forms: Sequence[str], register: Register, *, every: bool) -> None:
-        self.register, self.every = register, every
-        self.prices = [HeaderPrice(form) for form in forms]
-
-    def add(self, records: Sequence[Record]) -> None:
-        """Price the records of one batch."""
-        wanted = records if self.every else [record for record in records if record.headers]
-        for price in self.prices:
-            build = HEADER_FORMS[price.form].build
-            for record in wanted:
-                price.records += 1
-                price.headers += len(record.headers)
-                whole = len(build(records[0], record, record.headers, self.register, price.lost))
-                price.size += whole
-                if price.form == _WRAPPED:  # a value is wrapped, if at all, with headers or without
-                    price.bare += len(_plain(record))
-                else:
-                    price.bare += (
-                        len(build(records[0], record, (), self.register, Counter())) if record.headers else whole
-                    )
+    def add(self, first: Record, records: Sequence[Record], register: Register) -> None:
+        """Write records of a batch that begins with `first`, with their headers and without."""
+        form = HEADER_FORMS[self.form]
+        for record in records:
+            self.records += 1
+            self.headers += len(record.headers)
+            self.size += len(form.build(first, record, record.headers, register, self.lost))
+            bare = form.bare(record) if form.bare else form.build(first, record, (), register, Counter())
+            self.bare += len(bare)
 
 
 def _shipped(first: Record, record: Record, headers: Headers, register: Register, lost: Counter[str]) -> bytes:  # noqa: ARG001 - the same for all forms
@@ -227,7 +211,6 @@ def _avro(found: Mapping[str, str]) -> bytes:
     return bytes(AVRO_MAP.build({"pairs": [{"key": key, "value": value} for key, value in found.items()], "end": 0}))
 
 
-_WRAPPED = "wrapper"
 _REDUCTIONS = {
     "no-key-length": "no KeyLength for a null key",
     "varint-key-length": "KeyLength as a varint",
@@ -240,156 +223,10 @@ HEADER_FORMS: Mapping[str, HeaderForm] = {
     "map-pairs": HeaderForm("rejected: a map of strings, as a=b&c=d", _map(_pairs)),
     "map-json": HeaderForm("rejected: a map of strings, as JSON", _map(_json)),
     "map-avro": HeaderForm("rejected: a map of strings, as Avro", _map(_avro)),
-    _WRAPPED: HeaderForm("rejected: headers wrapped into the value, v1", _wrapped),
+    "wrapper": HeaderForm("rejected: headers wrapped into the value, v1", _wrapped, _plain),
     **{
         name: HeaderForm(f"out of scope: {says}", _draft(REDUCED[name], null_key=name in WITHOUT_KEY))
         for name, says in _REDUCTIONS.items()
     },
 }
 """The forms by name, in the order in which they are shown."""
-
-
-# Records as a format can carry them, as the JSON that its writer takes; what it can't carry is counted.
-
-WITH_BATCHES = frozenset({"v2", "kip98-draft"})
-"""Formats with a header for a batch, in which there may be batches without records."""
-
-
-_WITH_HEADERS = frozenset({"v2", "kip82-draft"})
-_KEY = fixed(v2.CONTROL_RECORD_KEY)
-_APPENDED = "LogAppendTime"
-
-HEADERS, TIMESTAMPS, APPENDED = "headers", "timestamps", "batches whose timestamps are LogAppendTime"
-PRODUCERS, TRANSACTIONS, CONTROLS = "batches with a producer id", "transactional batches", "control marks of records"
-EPOCHS, HORIZONS = "batches with a leader epoch", "delete horizons"
-TAILS, EMPTY = "batches that say offsets after their last record", "batches without records"
-NAMES, CONTROL_TYPES = "header names, as numbers instead", "control records of types that it has not"
-
-
-class Fitted(NamedTuple):
-    """A batch as a format carries it: what each of its batches says (`head`), where it stands (`place`), and its
-    records without offsets.
-
-    `group` is what has to be the same in the records of one batch, the producer's id first, whether or not the format
-    can say it. `data` are the bytes of keys, values and headers' values that are left.
-    """
-
-    group: tuple[Any, ...]
-    head: dict[str, Any]
-    place: dict[str, Any]
-    rows: list[dict[str, Any]]
-    offsets: list[int]
-    control: bool
-    data: int
-
-
-def fitted(form: str, batch: Batch, records: list[Record], register: Register, lost: Counter[str]) -> Fitted:
-    """Return the part of a batch and its records that the form can carry.
-
-    Everything else is counted in `lost`, by what it is.
-    """
-    head = batch.head
-    said: dict[str, Any] = {}
-    place: dict[str, Any] = {"baseOffset": head.base_offset}
-    control = head.control or any(record.control is not None for record in records)
-    timestamped = batch.timestamp_type != NO_TIMESTAMP_TYPE
-    if form in WITH_BATCHES:
-        said |= {
-            "producerId": head.producer_id,
-            "producerEpoch": head.producer_epoch,
-            "isTransactional": head.transactional,
-        }
-        place |= {
-            "lastOffset": head.last_offset,
-            "baseSequence": head.base_sequence,
-            "maxTimestamp": head.max_timestamp,
-        }
-    else:
-        lost[PRODUCERS] += head.producer_id >= 0
-        lost[TRANSACTIONS] += head.transactional
-        lost[CONTROLS] += len(records) if control else 0
-        lost[EMPTY] += not records
-        lost[TAILS] += bool(records) and head.last_offset > records[-1].offset
-    if form == "v2":
-        said["isControl"] = control
-        place |= {"partitionLeaderEpoch": head.leader_epoch, "deleteHorizonMs": head.delete_horizon}
-    else:
-        lost[EPOCHS] += head.leader_epoch >= 0
-        lost[HORIZONS] += head.delete_horizon is not None
-    if form != "v0":
-        said["timestampType"] = batch.timestamp_type if timestamped else None
-    else:
-        lost[APPENDED] += batch.timestamp_type == _APPENDED
-        lost[TIMESTAMPS] += sum(record.timestamp >= 0 for record in records)
-    rows, data = [], 0
-    for record in records:
-        row: dict[str, Any] = {
-            "sequence": record.sequence,
-            "key": base64_text(record.key),
-            "value": base64_text(record.value),
-            "headers": _headers(form, record.headers, register, lost),
-        }
-        if form != "v0":
-            row["timestamp"] = record.timestamp
-        if control and form in WITH_BATCHES:
-            row |= _control(form, record, lost)
-        rows.append(row)
-        data += data_of(row)
-    group = (head.producer_id, head.producer_epoch, head.transactional, batch.timestamp_type)
-    return Fitted(
-        group,
-        said | {"compression": batch.compression},
-        place,
-        rows,
-        [record.offset for record in records],
-        control,
-        data,
-    )
-
-
-def data_of(row: Mapping[str, Any]) -> int:
-    """Return the bytes of key, value and headers' values of a record for a writer."""
-    return sum(
-        len(base64.b64decode(part or ""))
-        for part in (row["key"], row["value"], *(header["value"] for header in row["headers"]))
-    )
-
-
-def _headers(form: str, headers: Headers, register: Register, lost: Counter[str]) -> list[dict[str, Any]]:
-    """Return the headers that the form can carry."""
-    if not headers:
-        return []
-    if form not in _WITH_HEADERS:
-        lost[HEADERS] += len(headers)
-        return []
-    pairs: list[tuple[Any, bytes | None]]
-    if form == "v2":
-        pairs = [*named(headers, register)]
-    else:
-        lost[NAMES] += sum(isinstance(key, str) for key, _ in headers)
-        pairs = [*numbered(headers, register, lost).items()]
-    return [{"key": key, "value": base64_text(value)} for key, value in pairs]
-
-
-def _control(form: str, record: Record, lost: Counter[str]) -> dict[str, Any]:
-    """Return a control record as the form marks it: COMMIT and ABORT have each other's number in the KIP-98 draft."""
-    number = record.control
-    if number is None and record.key is not None and len(record.key) >= _KEY.size:
-        number = _KEY.unpack(record.key)[1]
-        name = v2.CONTROL_TYPES.get(number)
-    else:
-        name = kip98.CONTROL_TYPES.get(-1 if number is None else number)
-    if form == "v2":
-        fields = {"version": 0, "type": _SHIPPED[name]} if record.control is not None and name else None
-        return {"key": base64_text(v2.CONTROL_RECORD_KEY.build(fields))} if fields else {}
-    if name not in _DRAFT:
-        lost[CONTROL_TYPES] += 1
-        return {"control": {"type": name}}
-    return {
-        "control": {"type": name},
-        "key": base64_text(kip98.CONTROL_MESSAGE_KEY.build({"version": 0, "controlMessageType": _DRAFT[name]})),
-    }
-
-
-_SHIPPED = {name: number for number, name in v2.CONTROL_TYPES.items()}
-_DRAFT = {name: number for number, name in kip98.CONTROL_TYPES.items()}

@@ -1,32 +1,46 @@
-"""The price of a message's values in a form: they are written, and the bytes are read again, for the bytes by field."""
+"""The price of a message's values in a form: the values are written, and the bytes are read again.
+
+All bytes of messages in other forms are counted here. `price` fits values to a form, writes them and reads
+the bytes. `Prices` does so for many messages: each is written in the forms of its definition and version, and equal
+ones are written once. The forms of one message and version are a `Comparison`, which has a `Total` for each form.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from kwire_cli.analysis.costs.carrying import Misfit, carried
-from kwire_cli.analysis.costs.forms import Form, extreme, written_form
+from kwire_cli.analysis.costs.carrying import carried, count_misfits, values_of_source
+from kwire_cli.analysis.costs.extremes import extreme
+from kwire_cli.analysis.costs.forms import GIVEN, Form, written_form
 from kwire_cli.engine.spans import walk
 from kwire_cli.errors import EncodeError
 from kwire_cli.facts.costs.ledger import Ledger
+from kwire_cli.message.encode import header_spec, header_version
+from kwire_cli.message.roles import can_hold_secrets, has_secret, redacted_value
+from kwire_cli.structs.composites import UNKNOWN_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
+    from kwire_cli.analysis.costs.carrying import Misfit
     from kwire_cli.engine.program import Leaf
     from kwire_cli.engine.spans import Spans
     from kwire_cli.facts.costs.ledger import Kinds, Row
     from kwire_cli.message.decoded import Decoded
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import MessageSpec
 
 T = TypeVar("T")
+TAG_HEADER = "tag-header"
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
     """Price of a message's values in a form: the spans of the bytes.
 
-    `refusal` says why nothing could be written. There are no spans then.
+    `refusal` is the reason if the values could not be written; then `spans` is None.
     """
 
     form: Form
@@ -37,7 +51,7 @@ class Price:
 
     @property
     def size(self) -> int | None:
-        """Return the bytes; None where there are none."""
+        """Return the number of bytes, or None if the values could not be written."""
         return None if self.spans is None else self.spans.stop - self.spans.start
 
     @property
@@ -50,7 +64,7 @@ class Price:
 
     @property
     def overhead(self) -> int:
-        """Return the bytes that are no field's value."""
+        """Return the bytes outside the values of fields."""
         return sum(row.prefix_bytes for row in self.rows)
 
 
@@ -64,23 +78,213 @@ def price(form: Form, value: Any) -> Price:
 
     The values are in JSON form, records as base64 text.
     """
-    fit = carried(form, value)
+    own, foreign = values_of_source(form, value)
+    fit = carried(form, own)
+    lost = (*foreign, *fit.lost)
     try:
         data = written_form(form, extreme(form.layout, fit.value, form.case) if form.case else fit.value)
     except EncodeError as error:
-        return Price(form, lost=fit.lost, filled=fit.filled, refusal=str(error))
-    return Price(form, walk(form.entry, data), fit.lost, fit.filled)
+        return Price(form, lost=lost, filled=fit.filled, refusal=str(error))
+    return Price(form, walk(form.entry, data), lost, fit.filled)
 
 
-def price_as_given(form: Form, decoded: Decoded) -> Price:
-    """Return the price of a decoded message's bytes as they came.
+@dataclass(slots=True)
+class Total:
+    """Messages in one form, added up. `given` are the bytes that the very messages that could be written had before.
 
-    Another encoder may write the same values in fewer bytes.
+    `form` is None if the messages are of several definitions or versions. `cut` of them lost some of their values;
+    `refused` counts by reason those that could not be written. `ledger` are the bytes of all of them by kind of leaf.
+    `integers` are by encoding what all of them are in a best or worst case.
     """
-    return Price(form, decoded.raw)
+
+    name: str
+    form: Form | None = None
+    messages: int = 0
+    size: int = 0
+    given: int = 0
+    cut: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    lost: dict[str, Misfit] = field(default_factory=dict)
+    filled: dict[str, Misfit] = field(default_factory=dict)
+    ledger: Ledger = field(default_factory=Ledger)
+    integers: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def version(self) -> int | None:
+        """Return the version of the form."""
+        return None if self.form is None else self.form.version
+
+    @property
+    def tried(self) -> int:
+        """Return the number of messages, with those that could not be written."""
+        return self.messages + self.refused.total()
+
+    @property
+    def lost_values(self) -> int:
+        """Return the number of values that the form has no place for."""
+        return sum(loss.number for loss in self.lost.values())
+
+    @property
+    def difference(self) -> int:
+        """Return how many bytes more there are than before, below 0 if there are fewer."""
+        return self.size - self.given
+
+    @property
+    def overhead(self) -> int:
+        """Return the bytes outside the values of fields."""
+        return sum(row.prefix_bytes for row in self.ledger.rows())
+
+    @property
+    def by_path(self) -> dict[str, tuple[int, int, int]]:
+        """Return by field the number of values, the bytes outside the values, and the bytes of the values."""
+        totals: dict[str, tuple[int, int, int]] = {}
+        for row in self.ledger.rows():
+            number, prefix, value = totals.get(row.path, (0, 0, 0))
+            number += 0 if is_tag_header(row) else row.count
+            totals[row.path] = number, prefix + row.prefix_bytes, value + row.value_bytes
+        return totals
+
+    def add(self, price: Price, given: int, times: int = 1) -> None:
+        """Add a message of `given` bytes that occurs `times` times."""
+        if price.spans is None:
+            self.refused[price.refusal or ""] += times
+            return
+        self.messages += times
+        self.size += times * (price.size or 0)
+        self.given += times * given
+        self.cut += times * bool(price.lost)
+        self.integers |= price.form.integers
+        self.ledger.add_spans(None, "", by_leaf, price.spans, times)
+        count_misfits(self.lost, price.lost)
+        count_misfits(self.filled, price.filled)
+
+    def merge(self, other: Total, message: str) -> None:
+        """Add the messages of another kind. Paths of lost values begin with the name of the message."""
+        self.messages += other.messages
+        self.size += other.size
+        self.given += other.given
+        self.cut += other.cut
+        self.refused += other.refused
+        self.integers |= other.integers
+        self.ledger.merge(other.ledger)
+        for misfits, others in ((self.lost, other.lost), (self.filled, other.filled)):
+            count_misfits(misfits, (one._replace(path=f"{message}.{one.path}") for one in others.values()))
 
 
-MOST_KEPT, LARGEST_KEPT = 2048, 1024
+def is_tag_header(row: Row) -> bool:
+    """Return whether a row is the tag and size before a tagged field."""
+    return row.kinds is not None and row.kinds[0] == TAG_HEADER
+
+
+@dataclass(slots=True)
+class Comparison:
+    """The messages of one name and version, or of all, in each form by its name. The first form is the original."""
+
+    message: str | None
+    version: int | None
+    totals: dict[str, Total] = field(default_factory=dict)
+
+    @property
+    def given(self) -> Total:
+        """Return the messages in the original form."""
+        return next(iter(self.totals.values()))
+
+    def add(self, prices: Sequence[Price], times: int = 1) -> None:
+        """Add a message by its prices: the first is that with which the others are compared."""
+        given = prices[0]
+        for one in prices:
+            counted = replace(one, spans=None, refusal=given.refusal) if given.spans is None else one
+            self._total(one.form.name, one.form).add(counted, given.size or 0, times)
+
+    def _total(self, name: str, form: Form | None = None) -> Total:
+        if name not in self.totals:
+            self.totals[name] = Total(name, form)
+        return self.totals[name]
+
+    @classmethod
+    def of_all(cls, comparisons: Iterable[Comparison]) -> Comparison:
+        """Add up comparisons of several kinds of messages. A form counts the messages that it has been tried on."""
+        total = cls(None, None)
+        for comparison in comparisons:
+            for one in comparison.totals.values():
+                total._total(one.name).merge(one, comparison.message or "")
+        return total
+
+
+class Prices:
+    """Messages in the forms that `forms_of` returns for their definition and version, with a comparison for each.
+
+    The first form is that with which the others are compared. A form named GIVEN is the message's bytes as they came.
+    Messages for which there are no forms are not counted. `specs` are the definitions of the others.
+    """
+
+    def __init__(self, forms_of: Callable[[MessageSpec, int], Sequence[Form]]) -> None:
+        self.found: dict[tuple[str, tuple[int, ...]], Comparison] = {}
+        self.specs: dict[str, MessageSpec] = {}
+        self._forms_of = forms_of
+        self._forms: dict[tuple[str, int], Sequence[Form]] = {}
+        self._known: Once[list[Price]] = Once()
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        """Return the comparisons in the order of their first messages."""
+        return [*self.found.values()]
+
+    def add(self, decoded: Decoded, times: int = 1) -> bool:
+        """Add a message that was decoded whole by the layout of its version. Return False if it has no forms."""
+        forms = self.forms(decoded.spec, decoded.version)
+        if not forms:
+            return False
+        data = bytes(decoded.data[decoded.start : decoded.stop])
+        key = decoded.message, decoded.version
+        self._add(forms, self._known.get(key, data, lambda: _priced(forms, decoded.value, decoded.raw)), times)
+        return True
+
+    def add_values(self, spec: MessageSpec, version: int, value: Any) -> None:
+        """Add a message given as values. Raises EncodeError if the values cannot be written at this version."""
+        forms = self.forms(spec, version)
+        prices = _priced(forms, value)
+        if prices[0].refusal:
+            raise EncodeError(prices[0].refusal)
+        self._add(forms, prices)
+
+    def forms(self, spec: MessageSpec, version: int) -> Sequence[Form]:
+        """Return the forms of a message."""
+        key = spec.name, version
+        if key not in self._forms:
+            self._forms[key] = self._forms_of(spec, version)
+            self.specs[spec.name] = spec
+        return self._forms[key]
+
+    def _add(self, forms: Sequence[Form], prices: Sequence[Price], times: int = 1) -> None:
+        message = forms[0].spec.name
+        versions = tuple(form.version for form in forms)
+        if (message, versions) not in self.found:
+            self.found[message, versions] = Comparison(message, forms[0].version)
+        self.found[message, versions].add(prices, times)
+
+
+def _priced(forms: Sequence[Form], value: Any, given: Spans | None = None) -> list[Price]:
+    """Return the prices of values, without secrets among those that a form can't carry."""
+    prices = [Price(form, given) if given and form.name == GIVEN else price(form, value) for form in forms]
+    spec = forms[0].spec
+    if not can_hold_secrets(spec.name, raw_records=True):
+        return prices
+    return [_without_secrets(spec, one) for one in prices]
+
+
+def _without_secrets(spec: MessageSpec, one: Price) -> Price:
+    return replace(one, lost=tuple(_without_secret(spec, loss) for loss in one.lost))
+
+
+def _without_secret(spec: MessageSpec, loss: Misfit) -> Misfit:
+    """Redact a value that is or contains a secret, and the contents of unknown tags."""
+    secret = has_secret(spec, loss.path) or loss.path.endswith(UNKNOWN_KEY)
+    return loss._replace(value=redacted_value(spec, loss.path, loss.value)) if secret else loss
+
+
+MOST_KEPT = 2048
+LARGEST_KEPT = 1024
 
 
 class Once(Generic[T]):
@@ -99,3 +303,23 @@ class Once(Generic[T]):
                     self._known.clear()
                 self._known[key, data] = found
         return found
+
+
+# The cost of flexible versions in addition to the body: the tag section of their headers.
+
+_PLAIN_HEADERS = {"request": 1, "response": 0}
+_FLEXIBLE_HEADERS = {"request": 2, "response": 1}
+"""The versions of headers. The catalogue knows which one a response to ApiVersions has."""
+
+
+def header_difference(catalog: Catalog, spec: MessageSpec) -> int:
+    """Return how many bytes more the header of a flexible version of a message has; 0 if it has no header."""
+    if spec.type not in _PLAIN_HEADERS or spec.api_key is None:
+        return 0
+    flexible = spec.flexible_versions & spec.valid_versions
+    version = _FLEXIBLE_HEADERS[spec.type]
+    if flexible:
+        version = header_version(catalog, spec.type, spec.api_key, flexible.low)
+    header = header_spec(catalog, spec.type)
+    sizes = [price(Form("header", header, number), {}).size or 0 for number in (_PLAIN_HEADERS[spec.type], version)]
+    return sizes[1] - sizes[0]

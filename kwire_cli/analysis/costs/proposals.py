@@ -17,10 +17,9 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.definition_costs import priced_values
+from kwire_cli.analysis.costs.changed_definitions import with_tags, without_tags
 from kwire_cli.analysis.costs.forms import Form
-from kwire_cli.analysis.costs.prices import Once
-from kwire_cli.analysis.costs.registry import with_tags, without_tags
+from kwire_cli.analysis.costs.prices import Once, price
 from kwire_cli.analysis.costs.traffic_prices import compared_versions
 from kwire_cli.errors import EncodeError, InputError, close_to, did_you_mean
 from kwire_cli.message.encode import header_spec, header_version
@@ -157,13 +156,12 @@ class Priced(NamedTuple):
 class Change(NamedTuple):
     """A header or body at a version: its form as it is, and its forms under a proposal, if the proposal changes it.
 
-    `added` are the new fields by the paths of assumptions, `names` the new names of fields.
+    `added` are the new fields by the paths of assumptions.
     """
 
     before: Form
-    after: Mapping[str, Form]
+    after: Sequence[Form]
     added: Mapping[str, FieldSpec]
-    names: Mapping[str, str]
 
 
 class Pricing:
@@ -207,8 +205,9 @@ class Pricing:
             self.refused[str(error)] += 1
             return None
         prefix = frame.size - (header.stop - header.start) - (body.stop - body.start)
+        names = dict.fromkeys(form.name for form in (*of_header.after, *of_body.after))
         forms = {}
-        for name in (*of_header.after, *of_body.after):
+        for name in names:
             halves = [sizes.get(name, Sizes(size, size, size)) for size, sizes in parts]
             forms[name] = Sizes(*(prefix + sum(sizes) for sizes in zip(*halves, strict=True)))
         return Priced(body.message, prefix + sum(size for size, _ in parts), forms)
@@ -219,15 +218,13 @@ class Pricing:
         if key not in self._changes:
             found = self._proposals.of(spec)
             versions = compared_versions(spec, next(iter(found.forms.values())), version) if found else None
-            change = Change(Form(AS_IS, spec, version), {}, {}, {})
+            change = Change(Form(AS_IS, spec, version), [], {})
             if found and versions:
                 old, new = versions
-                change = Change(
-                    Form(AS_IS, spec, old),
-                    {name: Form(name, proposed, new) for name, proposed in found.forms.items()},
-                    {above + path: field for path, field in found.added.items()},
-                    {path: name.rpartition(".")[2] for path, name in found.renamed.items()},
-                )
+                names = {path: name.rpartition(".")[2] for path, name in found.renamed.items()}
+                after = [Form(name, proposed, new, source=spec, names=names) for name, proposed in found.forms.items()]
+                added = {above + path: field for path, field in found.added.items()}
+                change = Change(Form(AS_IS, spec, old), after, added)
             self._changes[key] = change
         return self._changes[key]
 
@@ -241,24 +238,23 @@ class Pricing:
         """Return the bytes of a header or body as it is, and in each form. Raises EncodeError if one is impossible."""
 
         def sizes() -> tuple[int, dict[str, Sizes]]:
-            filled = [one for one in self._assumptions if one.path in change.added]
-            some = [one for one in filled if one.path in carried]
+            assumed = [one for one in self._assumptions if one.path in change.added]
+            some = [one for one in assumed if one.path in carried]
             found = {}
-            for name, form in change.after.items():
-                chosen = {0: [], len(some): some, len(filled): filled}
-                by_number = {number: _size(change, form, decoded.value, ones) for number, ones in chosen.items()}
-                found[name] = Sizes(by_number[len(some)], by_number[0], by_number[len(filled)])
-            return _size(change._replace(names={}), change.before, decoded.value, []), found
+            for form in change.after:
+                by_number = {len(ones): _size(form, change.added, decoded.value, ones) for ones in ([], some, assumed)}
+                found[form.name] = Sizes(by_number[len(some)], by_number[0], by_number[len(assumed)])
+            return _size(change.before, {}, decoded.value, []), found
 
         key = change.before.spec.name, change.before.version, decoded.version, carried
         return self._known.get(key, bytes(decoded.data[decoded.start : decoded.stop]), sizes)
 
 
-def _size(change: Change, form: Form, value: Any, assumptions: Sequence[Assumption]) -> int:
+def _size(form: Form, added: Mapping[str, FieldSpec], value: Any, assumptions: Sequence[Assumption]) -> int:
     """Return the bytes of a header or body in a form, with the assumed values of some new fields."""
     for one in assumptions:
-        value = with_value(value, one.path.removeprefix(HEADER).split("."), one.value_of(change.added[one.path]))
-    found = priced_values(form, change.before.spec, value, change.names)
+        value = with_value(value, one.path.removeprefix(HEADER).split("."), one.value_of(added[one.path]))
+    found = price(form, value)
     if found.size is None:
         raise EncodeError(found.refusal or "")
     return found.size

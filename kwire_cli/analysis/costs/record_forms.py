@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.header_forms import WITH_BATCHES, data_of, fitted
+from kwire_cli.analysis.costs.header_forms import HeaderPrice
+from kwire_cli.analysis.costs.record_carrying import WITH_BATCHES, fitted
 from kwire_cli.errors import EncodeError
 from kwire_cli.records.compression import library
 from kwire_cli.records.layouts import LAYOUTS
@@ -16,7 +17,7 @@ from kwire_cli.structs.records.parts import COMPRESSION, LEGACY_COMPRESSION
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.costs.header_forms import Fitted
+    from kwire_cli.analysis.costs.record_carrying import Fitted
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.batch import Batch, Record
     from kwire_cli.records.registers import Register
@@ -24,35 +25,35 @@ if TYPE_CHECKING:
 
 # Records gathered into other batches than those that they came in.
 
-AS_IS, ALL = "as-is", "all"
+AS_IS = "as-is"
+ALL = "all"
 
 
 class Gathering:
     """The records of one form in batches of `size`, by partition and producer, as a producer with other settings would
     have sent them.
 
-    AS_IS leaves batches as they are, ALL puts everything of a producer into one. A control batch stays alone, and ends
-    what its producer had in hand. With `own_codec` records that came compressed in different ways are kept apart.
+    AS_IS leaves batches as they are, ALL puts all records of a producer into one. A control batch is not joined with
+    others, and ends the batches of its producer. With `own_codec`, batches with different compression are not joined.
     """
 
     def __init__(self, size: int | str, *, own_codec: bool) -> None:
-        self.size, self.own_codec = size, own_codec
+        self.size = size
+        self.own_codec = own_codec
         self.waiting: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[str, Any]]] = {}
-        """By partition and producer id, then by whatever else has to be the same in a batch."""
+        """By partition and producer id, then by the other values that the records of a batch share."""
 
     def add(self, partition: str, found: Fitted) -> Iterator[dict[str, Any]]:
         """Yield the batches that are full with these records."""
         if self.size == AS_IS:
             rows = [row | {"offset": offset} for row, offset in zip(found.rows, found.offsets, strict=True)]
-            yield found.head | found.place | {"records": rows}
+            yield found.head | found.place | {"records": rows, "data": sum(found.data)}
             return
-        producer, key = (
-            (partition, found.group[0]),
-            (*found.group[1:], found.head["compression"] if self.own_codec else None),
-        )
+        producer = (partition, found.group[0])
+        key = (*found.group[1:], found.head["compression"] if self.own_codec else None)
         if found.control:
             yield from self.waiting.pop(producer, {}).values()
-            yield found.head | {"records": found.rows}
+            yield found.head | {"records": found.rows, "data": sum(found.data)}
             return
         waiting = self.waiting.setdefault(producer, {})
         at = 0
@@ -60,9 +61,10 @@ class Gathering:
             first = {"baseOffset": found.offsets[at]} | (
                 {"baseSequence": found.rows[at]["sequence"]} if "baseSequence" in found.place else {}
             )
-            item = waiting.setdefault(key, found.head | first | {"records": []})
+            item = waiting.setdefault(key, found.head | first | {"records": [], "data": 0})
             room = len(found.rows) if self.size == ALL else int(self.size) - len(item["records"])
             item["records"] += found.rows[at : at + room]
+            item["data"] += sum(found.data[at : at + room])
             at += room
             if self.size != ALL and len(item["records"]) == self.size:
                 yield waiting.pop(key)
@@ -153,6 +155,7 @@ class Price:
     form: str
     batch: int | str
     codec: Codec
+    gathering: Gathering
     records: int = 0
     batches: int = 0
     size: int = 0
@@ -167,12 +170,28 @@ class Price:
         """
         return self.size - self.data
 
+    def add(self, item: dict[str, Any]) -> None:
+        """Write a batch, and count its bytes."""
+        records = item["records"]
+        data = item.pop("data")
+        if not records and self.form not in WITH_BATCHES:
+            return
+        codec = item["compression"] if self.codec.name == AS_IS else self.codec.name
+        self.refused += codec == "zstd" and LEGACY_COMPRESSION in LAYOUTS[self.form].attributes
+        try:
+            written = write([item | {"compression": codec, "compressionLevel": self.codec.level}], form=self.form)
+        except EncodeError:
+            self.unwritable += 1
+            return
+        self.size += len(written)
+        self.data += data
+        self.records += len(records)
+        self.batches += 1
+
 
 # The same records in other record formats, batches and codecs: written by kwire's own writers, and counted.
 
 FORMS = tuple(LAYOUTS)
-
-
 _UNREADABLE = frozenset(
     {
         "COUNT_MISMATCH",
@@ -195,15 +214,18 @@ as many."""
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Plan of what to write: each form with each batch size and each codec.
+    """The forms to write: each format with each batch size and each codec, and forms of headers.
 
-    A batch size is a number of records in a batch, or AS_IS or ALL.
+    A batch size is a number of records in a batch, or AS_IS or ALL. Records without headers are written in the forms
+    of headers if `bare` is set.
     """
 
     forms: tuple[str, ...]
     batches: tuple[int | str, ...]
     codecs: tuple[Codec, ...]
     register: Register
+    headers: tuple[str, ...] = ()
+    bare: bool = False
 
 
 class RecordForms:
@@ -212,64 +234,43 @@ class RecordForms:
     """
 
     def __init__(self, plan: Plan, *, generated: bool = False) -> None:
-        self.plan, self.generated = plan, generated
+        self.plan = plan
+        self.generated = generated
         self.written = Written()
         self.lost = {form: Counter[str]() for form in plan.forms}
+        self.headers = [HeaderPrice(form) for form in plan.headers]
         self.prices = [
-            Price(form, batch, codec) for batch in plan.batches for codec in plan.codecs for form in plan.forms
-        ]
-        self._ways: dict[str, list[tuple[Gathering, list[Price]]]] = {
-            form: [
-                (Gathering(batch, own_codec=own), prices)
-                for batch in plan.batches
-                for own in (True, False)
-                if (
-                    prices := [
-                        price
-                        for price in self.prices
-                        if (price.form, price.batch, price.codec.name == AS_IS) == (form, batch, own)
-                    ]
-                )
-            ]
+            Price(form, batch, codec, Gathering(batch, own_codec=codec.name == AS_IS))
+            for batch in plan.batches
+            for codec in plan.codecs
             for form in plan.forms
-        }
+        ]
 
-    def add(self, partition: str, batch: Batch) -> list[Record] | None:
-        """Price the records of a batch, and give them; None where it is passed over, since it cannot be read whole, or
-        has more than MOST_RECORDS.
-        """
+    def add(self, partition: str, batch: Batch) -> None:
+        """Price the records of a batch, unless it cannot be read whole, or has more than MOST_RECORDS."""
         records = _records(batch)
         if records is None:
             self.written.skipped += 1
             self.written.skipped_bytes += batch.size
-            return None
+            return
         self.written.add(partition, batch, records)
-        for form, ways in self._ways.items():
-            form_batch = fitted(form, batch, records, self.plan.register, self.lost[form])
-            alone = (
-                _alone(form, form_batch)
-                if form_batch.rows
-                and any(_is_alone(price, batch.compression) for _, prices in ways for price in prices)
-                else 0
-            )
-            for gathering, prices in ways:
-                for price in prices:
-                    price.data += form_batch.data
-                    price.size += alone if _is_alone(price, batch.compression) else 0
-                for item in gathering.add(partition, form_batch):
-                    _write(item, prices)
-        return records
+        carried = {form: fitted(form, batch, records, self.plan.register, self.lost[form]) for form in self.plan.forms}
+        for price in self.prices:
+            for item in price.gathering.add(partition, carried[price.form]):
+                price.add(item)
+        with_headers = [record for record in records if record.headers or self.plan.bare]
+        for header_price in self.headers if with_headers else ():
+            header_price.add(records[0], with_headers, self.plan.register)
 
     def end(self) -> None:
-        """Price what was waiting for more records; after this the prices are whole."""
-        for ways in self._ways.values():
-            for gathering, prices in ways:
-                for item in gathering.end():
-                    _write(item, prices)
+        """Price the batches that waited for more records. Then the prices are complete."""
+        for price in self.prices:
+            for item in price.gathering.end():
+                price.add(item)
 
     def reference(self, price: Price) -> int | None:
-        """The size that a price's ratio is to: what was read; of generated records, v2 in the same batches, if that was
-        asked for.
+        """Return the size that a price is compared with: the bytes read, or the price of generated records as v2 in the
+        same batches, if the plan has v2.
         """
         if not self.generated:
             return self.written.size
@@ -286,43 +287,3 @@ def _records(batch: Batch) -> list[Record] | None:
             return None
     whole = batch.crc_valid and not any(note.code in _UNREADABLE for note in (*batch.notes, *notes))
     return records if whole else None
-
-
-def _write(item: dict[str, Any], prices: list[Price]) -> None:
-    """Add a batch to prices; of one that is `_is_alone` the bytes are counted already."""
-    count = len(item["records"])
-    own = item.pop("compression")
-    for price in prices:
-        codec = _codec(price, own)
-        if not count and price.form not in WITH_BATCHES:
-            continue
-        price.refused += codec == "zstd" and LEGACY_COMPRESSION in LAYOUTS[price.form].attributes
-        if not _is_alone(price, own):
-            try:
-                price.size += len(
-                    write([item | {"compression": codec, "compressionLevel": price.codec.level}], form=price.form)
-                )
-            except EncodeError:
-                price.unwritable += 1
-                price.data -= sum(data_of(row) for row in item["records"])
-                continue
-        price.records += count
-        price.batches += 1
-
-
-def _codec(price: Price, own: str) -> str:
-    """Return the codec of a price's batches that came with their own codec."""
-    return own if price.codec.name == AS_IS else price.codec.name
-
-
-def _is_alone(price: Price, own: str) -> bool:
-    """Return whether each record is a message by itself: uncompressed, in a form without batches.
-
-    The bytes of these messages do not depend on what is sent along with them, so they are written only once.
-    """
-    return price.form not in WITH_BATCHES and _codec(price, own) == "none"
-
-
-def _alone(form: str, found: Fitted) -> int:
-    """Return the bytes of records as messages by themselves."""
-    return len(write([found.head | {"records": found.rows, "compression": "none"}], form=form))

@@ -10,9 +10,9 @@ from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from kwire_cli.analysis.costs.header_forms import HeaderForms
+    from kwire_cli.analysis.costs.header_forms import HeaderPrice
     from kwire_cli.analysis.costs.record_forms import Price, RecordForms, Written
     from kwire_cli.answer import Block, Row
 
@@ -48,12 +48,13 @@ _HEADERS = (
 _LOST_RECORDS = (Column("form"), Column("count", "count"), Column("what"))
 
 
-def records_answer(forms: RecordForms, headers: HeaderForms | None = None, made: str | None = None) -> Answer:
+def records_answer(forms: RecordForms, made: str | None = None) -> Answer:
     """Return what records cost in each form, what a form can't carry, and the same of headers.
 
     `made` says what generated records are.
     """
-    return Answer("Records in other forms", [*_records(forms, made), *(_headers(headers) if headers else ())])
+    has_headers = forms.headers and (forms.plan.bare or forms.written.headers)
+    return Answer("Records in other forms", [*_records(forms, made), *(_headers(forms.headers) if has_headers else ())])
 
 
 def _records(forms: RecordForms, made: str | None) -> Iterator[Block]:
@@ -133,8 +134,8 @@ def _notes(forms: RecordForms) -> Iterator[Note]:
         yield Note(f"zstd in {', '.join(old)}: {refuses}", "warning")
 
 
-def _headers(headers: HeaderForms) -> Iterator[Block]:
-    shipped = next((price.cost for price in headers.prices if price.form == "v2"), None)
+def _headers(prices: Sequence[HeaderPrice]) -> Iterator[Block]:
+    shipped = next((price.cost for price in prices if price.form == "v2"), None)
     rows = [
         (
             price.form,
@@ -148,12 +149,12 @@ def _headers(headers: HeaderForms) -> Iterator[Block]:
             price.cost,
             HEADER_FORMS[price.form].says,
         )
-        for price in headers.prices
+        for price in prices
     ]
-    total = headers.prices[0]
+    total = prices[0]
     of = f"{total.headers} of {counted(total.records, 'record')}"
     title = f"headers: {of}; without the header of a batch, v2's of {BATCH_HEADER} bytes"
     note = "ratio: of the bytes of headers to those as shipped (v2)" if shipped else ""
     yield Table("headers", _HEADERS, rows, title, note=note)
-    lost = [(price.form, count, what) for price in headers.prices for what, count in price.lost.items() if count]
+    lost = [(price.form, count, what) for price in prices for what, count in price.lost.items() if count]
     yield Table("headersCannotCarry", _LOST_RECORDS, lost, "what a form of headers can't carry", shown=MOST_ROWS)

@@ -11,7 +11,8 @@ from timeit import Timer
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.carrying import carried
-from kwire_cli.analysis.costs.forms import extreme, written_form
+from kwire_cli.analysis.costs.extremes import extreme
+from kwire_cli.analysis.costs.forms import written_form
 from kwire_cli.answer import Column, Table
 from kwire_cli.engine.spans import walk
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections import Counter
 from contextlib import closing
 from types import SimpleNamespace
 
@@ -11,14 +12,10 @@ from kit.captures import SAMPLES
 from kit.commands import examples
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs import message_file
-from kwire_cli.analysis.costs.advice import MOST_TEXTS, Advising, Written, choose, fields_of
-from kwire_cli.analysis.costs.advice_answer import strings, tagged
-from kwire_cli.analysis.costs.forms import Form
-from kwire_cli.analysis.costs.message_file import MessageFile
-from kwire_cli.analysis.costs.messages import in_body, in_lines, values_of
+from kwire_cli.analysis.costs.advice import Advising, choose
+from kwire_cli.analysis.costs.advice_answer import advice_answer
+from kwire_cli.analysis.costs.forms import GIVEN, Form
 from kwire_cli.analysis.costs.prices import price
-from kwire_cli.analysis.costs.registry import GIVEN
 from kwire_cli.errors import InputError
 from kwire_cli.message.decoded import build, decode_spec
 from kwire_cli.message.encode import encode_spec
@@ -30,7 +27,7 @@ CATALOG = kwire.catalog()
 
 
 def message(name, version, **values):
-    return in_body(kwire.decode(kwire.encode(values, message=name, version=version), message=name, version=version))
+    return kwire.decode(kwire.encode(values, message=name, version=version), message=name, version=version)
 
 
 def advice_on(messages, catalog=CATALOG):
@@ -52,10 +49,9 @@ def rewritten(advice, messages):
     """Bytes that the messages lose when they are encoded under the overlay of advice."""
     overlay, lost = read_overlay(advice.overlay), 0
     for each in messages:
-        value = values_of(each.entry, each.spans)
-        if value is not None and not each.guess:
-            spec = overlay.laid(CATALOG.message(each.name))
-            lost += each.size - len(encode_spec(spec, value, each.version))
+        if each.exact and not each.is_early and not each.anomalies:
+            spec = overlay.laid(CATALOG.message(each.message))
+            lost += each.size - len(encode_spec(spec, each.value, each.version))
     return lost
 
 
@@ -75,17 +71,22 @@ def test_integers_are_counted_by_the_bytes_that_they_are_written_in():
     partitions = [partition(number) for number in (0, 63, 64, 127, 128, 8191, 8192)]
     responses = [{"topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "partitions": partitions}]
     fetch = message("FetchResponse", 16, throttleTimeMs=0, errorCode=0, sessionId=0, responses=responses)
-    found = advice_on([fetch]).written
+    advice = advice_on([fetch])
+    [table] = [block for block in advice_answer(advice, None, 9).blocks if getattr(block, "name", "") == "widths"]
     index = "responses[].partitions[].partitionIndex"
-    assert found.widths["FetchResponse", index, "packed"] == {(1, False): 2, (2, False): 4, (3, False): 1}
-    assert found.widths["FetchResponse", index, "upacked"] == {(1, False): 4, (2, False): 3}
+    bins = [row[3:7] for row in table.rows if row[1] == index]
+    assert bins == [
+        *(("packed", 0, 63, 1), ("packed", 64, 8191, 2), ("packed", 8192, 1048575, 3)),
+        *(("upacked", 0, 127, 1), ("upacked", 128, 16383, 2)),
+    ]
+    assert [row[7] for row in table.rows if row[1] == index] == [2, 4, 1, 4, 3]
     offset = "FetchResponse", "responses[].partitions[].logStartOffset"
-    assert found.negative_share([offset]) == 1
-    field = fields_of(CATALOG, found)[offset]
-    assert {name: field.sizes[name] for name in (GIVEN, "fixed", "packed", "upacked")} == {
+    assert advice.integers[offset] == {-1: 7}
+    field = advice.fields[offset]
+    assert {name: field.values[name] for name in (GIVEN, "fixed", "packed", "upacked")} == {
         GIVEN: 56, "fixed": 56, "packed": 7, "upacked": 70,
     }  # fmt: skip
-    assert (field.default_share, field.with_tags["packed and tagged"], field.best) == (1, 0, "tagged")
+    assert (field.default_share, field.bytes["packed and tagged"], field.best) == (1, 0, "tagged")
 
 
 def test_the_best_form_of_each_field_is_the_smallest_price_of_the_field_alone():
@@ -100,15 +101,10 @@ def test_the_best_form_of_each_field_is_the_smallest_price_of_the_field_alone():
             keys = {path: {"encoding": f"{name}32"}}
             overlay = read_overlay(json.dumps({"messages": {"MetadataResponse": {"fields": keys}}}))
             form = Form(name, overlay.laid(spec), 9)
-            sizes = [price(form, decoded.value).size for decoded in map(decoded_of, messages)]
+            sizes = [price(form, decoded.value).size for decoded in messages]
             assert sum(each.size for each in messages) - sum(sizes) == field.saving(name)
     assert found["MetadataResponse", "throttleTimeMs"].best == "upacked"
     assert found["MetadataResponse", "controllerId"].best == "packed"
-
-
-def decoded_of(each):
-    data = each.spans.data[each.spans.start : each.spans.stop]
-    return kwire.decode(data, message=each.name, version=each.version)
 
 
 def test_the_advice_for_the_other_half_is_drawn_from_the_first_half():
@@ -121,37 +117,16 @@ def test_the_advice_for_the_other_half_is_drawn_from_the_first_half():
     assert keys(first)["generationId"] == {"encoding": "packed32"}
     assert (split.drawn_from, split.messages, split.bytes) == (700, 700, sum(each.size for each in late))
     assert split.saved == rewritten(first, late)
-    assert split.negative_before == 0 < split.negative_after
 
 
-def test_only_so_many_different_strings_are_told_apart():
-    found = Written()
-    spec = CATALOG.message("OffsetCommitValue")
-    form = Form(GIVEN, spec, 3)
-    for number in range(MOST_TEXTS + 900):
-        value = {"offset": 1, "leaderEpoch": -1, "metadata": f"{number:05}", "commitTimestamp": 1}
-        found.add("OffsetCommitValue", form, price(form, value).spans, 3)
-    [row] = strings(found)
-    count = 3 * (MOST_TEXTS + 900)
-    assert row == ("OffsetCommitValue", "metadata", count, MOST_TEXTS, 5 * count, 2 * 5 * MOST_TEXTS)
-
-
-@pytest.mark.parametrize("limits", [(1 << 20, 1 << 20), (0, 1 << 20), (1 << 20, 0), (100, 100)], ids=str)
-def test_kept_messages_are_read_again_in_any_part(limits, monkeypatch):
-    monkeypatch.setattr(message_file, "IN_MEMORY", limits[0])
-    monkeypatch.setattr(message_file, "AT_ONCE", limits[1])
-    found = MessageFile()
+def test_equal_messages_are_read_once_in_any_part():
     messages = [message("OffsetCommitKey", 0, group=f"g{n // 3}", topic="t", partition=n // 5) for n in range(40)]
-    for each in messages:
-        found.add(each)
-    assert len(found) == 40
-    for first, last in ((0, 40), (7, 40), (0, 20), (20, 20)):
-        expected = [bytes(each.spans.data[each.spans.start : each.spans.stop]) for each in messages[first:last]]
-        rows = [*found.read(first, last)]
-        assert [data for *_, data, times in rows for _ in range(times)] == expected
-        assert found.size(first, last) == sum(map(len, expected))
-        assert {row[:2] for row in rows} <= {("OffsetCommitKey", 0)}
-    found.close()
+    with closing(Advising(CATALOG)) as advising:
+        for each in messages:
+            advising.add(each)
+        for first, last in ((0, 40), (7, 40), (0, 20), (20, 20)):
+            rows = {bytes(decoded.data): times for decoded, times in advising._read(first + 1, last)}
+            assert rows == Counter(bytes(each.data) for each in messages[first:last])
 
 
 @pytest.mark.parametrize(("value", "best_encoding"), [(-1, "packed32"), (1 << 30, "fixed32"), (5, None)])
@@ -160,7 +135,7 @@ def test_a_field_that_is_encoded_already_can_get_another_encoding(value, best_en
     text = {"name": "OneData", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": [field]}
     spec = load_text(json.dumps(text))
     catalog = SimpleNamespace(message=lambda _: spec)
-    messages = [in_body(decode_spec(spec, build(spec, {"number": value}, 0), 0))] * 3
+    messages = [decode_spec(spec, build(spec, {"number": value}, 0), 0)] * 3
     layers = choose(catalog, fields(messages, catalog))
     expected = {"OneData": {"fields": {"number": {"encoding": best_encoding}}}} if best_encoding else {}
     assert layers == expected
@@ -185,21 +160,9 @@ def test_tags_are_proposed_only_where_they_pay_and_follow_those_that_there_are()
     assert keys(rarely)["errorCode"] == {"encoding": "packed16"}
 
 
-def test_a_tagged_struct_that_cannot_be_null_would_cost_its_defaults_everywhere():
-    """Without tags, each partition of a FetchResponse would have an epoch, a leader and a snapshot."""
-    set_one = partition(1) | {"currentLeader": {"leaderId": 3, "leaderEpoch": 4}}
-    responses = [{"topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "partitions": [partition(0), set_one]}]
-    fetch = message("FetchResponse", 16, throttleTimeMs=0, errorCode=0, sessionId=0, responses=responses)
-    assert tagged(fields([fetch])) == []
-    everywhere = [{"topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "partitions": [set_one] * 9}]
-    fetch = message("FetchResponse", 16, throttleTimeMs=0, errorCode=0, sessionId=0, responses=everywhere)
-    leader = "responses[].partitions[].currentLeader"
-    assert tagged(fields([fetch])) == [("FetchResponse", leader, "LeaderIdAndEpoch", 9, 1.0, 9 * 2)]
-
-
 def test_a_message_that_is_not_regular_stays_as_it_is():
     decoded = kwire.decode(b"\0\0\0", message="HeartbeatRequest", version=4)
-    advice = advice_on([in_body(decoded)])
+    advice = advice_on([decoded])
     assert (advice.messages, advice.irregular, advice.layers, advice.saved, advice.split) == (1, 1, {}, 0, None)
 
 
@@ -213,8 +176,9 @@ def test_damaged_captures_are_advised_on_and_confirmed(name, data):
     ):
         raw[at] = byte
     try:
-        messages = list(in_lines(traffic(CATALOG, Capture(io.BytesIO(raw)))))
+        frames = [line.frame for line in traffic(CATALOG, Capture(io.BytesIO(raw)))]
     except InputError:
         return
+    messages = [frame.body for frame in frames if frame and frame.body and not frame.guess]
     advice = advice_on(messages)
     assert advice.saved == rewritten(advice, messages)

@@ -4,10 +4,8 @@ import pytest
 from kit.messages import definition
 
 from kwire_cli.analysis.costs.comparison_answer import SHOWN, Compared, example, names_text
-from kwire_cli.analysis.costs.form_comparison import Comparison
-from kwire_cli.analysis.costs.forms import Form
-from kwire_cli.analysis.costs.prices import price
-from kwire_cli.analysis.costs.registry import FLEXIBLE, INFLEXIBLE, Choice, forms_of
+from kwire_cli.analysis.costs.forms import FLEXIBLE, INFLEXIBLE, Choice, Form, forms_of
+from kwire_cli.analysis.costs.prices import Comparison, price
 from kwire_cli.answer import MOST_ROWS
 from kwire_cli.view.answers import answer_document
 from kwire_cli.view.terminal import answer_text
@@ -36,7 +34,7 @@ def test_an_example_is_short_and_moves_no_cursor(value):
 
 def compared(spec, value, choice):
     comparison = Comparison(spec.name, 1)
-    comparison.add(price(Form("as given", spec, 1), value), [price(form, value) for form in forms_of(spec, 1, choice)])
+    comparison.add([price(form, value) for form in (Form("as given", spec, 1), *forms_of(spec, 1, choice))])
     return comparison
 
 
@@ -50,7 +48,7 @@ def test_the_answer_says_what_is_lost_filled_and_refused():
         {"name": "B", "type": "string", "versions": "1+", "ignorable": True},
         {"name": "C", "type": "int8", "versions": "0"},
     )
-    comparison = compared(spec, {"a": 70_000, "b": "text"}, Choice(versions=(0,), encodings=("packed16",)))
+    comparison = compared(spec, {"a": 70_000, "b": "text"}, Choice(versions=(0,), names=("packed16",)))
     tables = tables_of(comparison)
     assert [row["remark"] for row in tables["forms"]] == [
         "",
@@ -66,30 +64,10 @@ def test_the_answer_says_what_is_lost_filled_and_refused():
     assert '"text"' in shown
 
 
-def test_the_answer_says_what_tagged_fields_cost_when_they_are_set():
-    about = {"versions": "1+", "taggedVersions": "1+"}
-    spec = definition(
-        {"name": "A", "type": "int32"},
-        {"name": "B", "type": "string", "tag": 0, "nullableVersions": "1+", "default": "null", **about},
-        {"name": "C", "type": "int64", "tag": 1, **about},
-        validVersions="0-2",
-    )
-    choice = Choice(versions=(0, 2), both_ways=True, tagged=True, encodings=("packed",), cases=True)
-    comparison = compared(spec, {"a": 1}, choice)
-    assert [(row["path"], row["whenSet"], row["formNames"]) for row in tables_of(comparison)["tagged"]] == [
-        ("b", 3, ["as given", "version 2", "flexible", "packed"]),  # tag, size, the length of an empty text
-        ("c", 10, ["as given", "version 2", "flexible"]),
-        ("c", 3, ["packed"]),
-    ]
-    others = Compared("", [comparison, Comparison("Other", 1, comparison.sums)]).answer()
-    paths = [row["path"] for row in answer_document(others)["tables"]["tagged"]]
-    assert paths == ["Test.b", "Test.c", "Test.c", "Other.b", "Other.c", "Other.c"]
-
-
 def test_the_differences_of_kinds_add_up_to_that_of_all():
     spec = definition({"name": "A", "type": "[]string"}, {"name": "B", "type": "bytes"})
-    comparison = compared(spec, {"a": ["x", "y"], "b": "AAAA"}, Choice(both_ways=True))
-    sums = comparison.sums
+    comparison = compared(spec, {"a": ["x", "y"], "b": "AAAA"}, Choice(names=(INFLEXIBLE, FLEXIBLE)))
+    sums = comparison.totals
     difference = sum(row["difference"] for row in tables_of(comparison)["flexible"])
     assert difference == sums[FLEXIBLE].size - sums[INFLEXIBLE].size
     assert "flexible" not in tables_of(compared(spec, {"a": [], "b": ""}, Choice()))
@@ -97,9 +75,9 @@ def test_the_differences_of_kinds_add_up_to_that_of_all():
 
 def test_bytes_by_field_add_up_to_each_form():
     spec = definition({"name": "A", "type": "[]string"}, {"name": "B", "type": "bytes"})
-    comparison = compared(spec, {"a": ["x", "y"], "b": "AAAA"}, Choice(both_ways=True))
+    comparison = compared(spec, {"a": ["x", "y"], "b": "AAAA"}, Choice(names=(INFLEXIBLE, FLEXIBLE)))
     rows = tables_of(comparison, by_field=True)["byField"]
-    for name, total in comparison.sums.items():
+    for name, total in comparison.totals.items():
         assert sum(row[name] or 0 for row in rows) == total.size
 
 

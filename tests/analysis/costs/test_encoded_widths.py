@@ -1,6 +1,6 @@
 import pytest
 
-from kwire_cli.analysis.costs.forms import dearest, widths
+from kwire_cli.analysis.costs.extremes import dearest, widths
 from kwire_cli.structs.numbers import RANGES, encoded_int
 
 

@@ -6,7 +6,9 @@ from urllib.parse import parse_qsl
 import pytest
 from hypothesis import given, strategies as st
 
-from kwire_cli.analysis.costs.header_forms import HEADER_FORMS, HeaderForms
+import kwire_cli as kwire
+from kwire_cli.analysis.costs.header_forms import HEADER_FORMS, HeaderPrice
+from kwire_cli.analysis.costs.record_forms import Plan, RecordForms
 from kwire_cli.records.batch import Record
 from kwire_cli.records.codecs import crc32
 from kwire_cli.records.reading import items, source_of
@@ -30,10 +32,12 @@ def built(form, headers=(), lost=None, register=None, **parts):
     )
 
 
-def prices(*records, forms=tuple(HEADER_FORMS), every=True):
-    found = HeaderForms(forms, Register(), every=every)
-    found.add(list(records))
-    return {price.form: price for price in found.prices}
+def prices(*records, forms=tuple(HEADER_FORMS)):
+    found = {form: HeaderPrice(form) for form in forms}
+    register = Register()
+    for price in found.values():
+        price.add(records[0], records, register)
+    return found
 
 
 def test_what_headers_cost_counted_by_hand():
@@ -141,11 +145,17 @@ def test_headers_of_a_draft_have_names_elsewhere():
     assert built("v2", [(77, b"x")]) == built("v2", [("77", b"x")])
 
 
-def test_records_without_headers_count_only_if_all_do():
-    found = prices(record(TWO), record(), forms=("v2",), every=False)["v2"]
-    assert (found.records, found.headers) == (1, 2)
+@pytest.mark.parametrize(("bare", "counts"), [(False, (1, 2)), (True, (2, 2))])
+def test_records_without_headers_count_only_if_the_plan_says_so(bare, counts):
+    rows = [{"value": {"text": "v"}, "headers": [{"key": key, "value": None} for key in keys]} for keys in ("ab", "")]
+    [batch] = items(source_of(kwire.write_records([{"records": rows}])))
+    found = RecordForms(Plan((), (), (), Register(), ("v2",), bare))
+    found.add("p", batch)
+    assert (found.headers[0].records, found.headers[0].headers) == counts
+
+
+def test_a_wrapper_is_priced_against_the_plain_value():
     found = prices(record(TWO), record(), forms=("v2", "wrapper"))
-    assert [found[form].records for form in found] == [2, 2]
     assert found["wrapper"].size - found["wrapper"].bare == prices(record(TWO), forms=("wrapper",))["wrapper"].cost + 8
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.form_comparison import header_difference
+from kwire_cli.analysis.costs.prices import header_difference
 
 
 @pytest.mark.parametrize(

@@ -5,28 +5,29 @@ from kit.messages import definition, sample, shared, values
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.carrying import carried
+from kwire_cli.analysis.costs.changed_definitions import all_tagged, check_fields, encoded
+from kwire_cli.analysis.costs.comparison_answer import by_kind
 from kwire_cli.analysis.costs.definition_costs import costs
-from kwire_cli.analysis.costs.form_comparison import Comparison, difference_by_kind
-from kwire_cli.analysis.costs.forms import Form, written_form
-from kwire_cli.analysis.costs.generated import counts_for, generate
-from kwire_cli.analysis.costs.prices import price, price_as_given
-from kwire_cli.analysis.costs.registry import (
+from kwire_cli.analysis.costs.forms import (
+    ALL_TAGGED,
     FLEXIBLE,
+    HIGHEST,
     INFLEXIBLE,
-    TAGGED,
+    LOWEST,
     Choice,
-    all_tagged,
-    check_fields,
-    encoded,
+    Form,
     forms_of,
     highest,
+    written_form,
 )
+from kwire_cli.analysis.costs.generated import counts_for, generate
+from kwire_cli.analysis.costs.prices import Comparison, Price, Prices, price
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.encode import encode_spec
 from kwire_cli.structs.messages import declare
 
-EVERYTHING = Choice(ends=True, both_ways=True, tagged=True, encodings=("fixed", "packed", "upacked"), cases=True)
+EVERYTHING = Choice(cases=True, names=(LOWEST, HIGHEST, INFLEXIBLE, FLEXIBLE, ALL_TAGGED, "fixed", "packed", "upacked"))
 
 
 def prices(spec, version, value, choice=EVERYTHING):
@@ -36,13 +37,14 @@ def prices(spec, version, value, choice=EVERYTHING):
 @pytest.mark.parametrize("row", sample(), ids=str)
 def test_the_parts_of_every_form_are_its_bytes(row):
     decoded = decode(row.catalog, row.body, row.message, row.version)
-    given = price_as_given(Form("as given", decoded.spec, row.version), decoded)
-    assert given.size == len(row.body)
+    given = Prices(lambda spec, version: [Form("as given", spec, version)])
+    given.add(decoded)
+    assert given.comparisons[0].given.size == len(row.body)
     for name, found in prices(decoded.spec, row.version, decoded.value).items():
         if found.refusal:  # random values: an unknown tag that some version knows, a null in another place
             continue
         assert sum(row.prefix_bytes + row.value_bytes for row in found.rows) == found.size
-        assert name != "fixed" or found.size == given.size
+        assert name != "fixed" or found.size == len(row.body)
 
 
 @pytest.mark.parametrize("row", sample()[::5], ids=str)
@@ -66,10 +68,9 @@ def test_the_own_way_is_the_size_as_given_and_kinds_explain_the_other(row):
     own, other = (FLEXIBLE, INFLEXIBLE) if row.version in decoded.spec.flexible_versions else (INFLEXIBLE, FLEXIBLE)
     assert found[own].size == len(row.body)
     comparison = Comparison(row.message, row.version)
-    comparison.add(price_as_given(Form("as given", decoded.spec, row.version), decoded), found.values())
-    rows = difference_by_kind(comparison.sums[own], comparison.sums[other])
-    assert sum(a for _, _, a, _ in rows) == found[own].size
-    assert sum(b for _, _, _, b in rows) == (found[other].size or 0)
+    comparison.add([Price(Form("as given", decoded.spec, row.version), decoded.raw), *found.values()])
+    for name in (own, other):
+        assert sum(size for _, size in by_kind(comparison.totals[name]).values()) == (found[name].size or 0)
 
 
 def test_every_version_of_every_message_is_written_from_the_values_of_its_highest():
@@ -149,7 +150,7 @@ def test_all_fields_tagged_pays_for_headers_counts_and_lengths_and_leaves_out_de
     spec = all_tagged(
         definition({"name": "A", "type": "int32"}, {"name": "B", "type": "string"}, {"name": "C", "type": "int8"})
     )
-    form = Form(TAGGED, spec, 0, flexible=True)
+    form = Form(ALL_TAGGED, spec, 0, flexible=True)
     # count 2; tag 0, size 4, 4 bytes; tag 1, size 3, length + 1 and 2 bytes
     assert written_form(form, {"a": 1, "b": "hi", "c": 0}).hex(" ") == "02 00 04 00 00 00 01 01 03 03 68 69"
     assert written_form(form, {"a": 0, "b": "", "c": 0}) == b"\0"
@@ -160,7 +161,7 @@ def test_all_fields_tagged_goes_into_structs_and_common_structs():
     spec = all_tagged(definition({"name": "Rows", "type": "[]Row"}, common=(row,)))
     # one tag: number 0, size 7: count + 1, per row a tag section
     assert (
-        written_form(Form(TAGGED, spec, 1, flexible=True), {"rows": [{"x": 258}, {"x": 0}]}).hex(" ")
+        written_form(Form(ALL_TAGGED, spec, 1, flexible=True), {"rows": [{"x": 258}, {"x": 0}]}).hex(" ")
         == "01 00 07 03 01 00 02 01 02 00"
     )
 
@@ -213,11 +214,15 @@ def test_sums_compare_like_with_like():
     comparison = Comparison("Test", 0)
     for number in (1, 2, 70_000):
         value = {"a": number}
-        comparison.add(price(Form("as given", plain, 0), value), [price(Form("packed16", spec, 0), value)])
-    found = comparison.sums["packed16"]
+        comparison.add([price(Form("as given", plain, 0), value), price(Form("packed16", spec, 0), value)])
+    found = comparison.totals["packed16"]
     assert (found.messages, found.size, found.given, found.difference, found.refused.total()) == (2, 2, 8, -6, 1)
     total = Comparison.of_all([comparison, comparison])
-    assert (total.given.size, total.sums["packed16"].difference, total.sums["packed16"].refused.total()) == (24, -12, 2)
+    assert (total.given.size, total.totals["packed16"].difference, total.totals["packed16"].refused.total()) == (
+        24,
+        -12,
+        2,
+    )
 
 
 @pytest.mark.parametrize(
@@ -243,7 +248,7 @@ def test_every_golden_body_is_priced_in_every_form_and_its_own_way_is_its_size()
     for row in shared()[::3]:
         decoded = decode(row.catalog, row.body, row.message, row.version)
         own = FLEXIBLE if row.version in decoded.spec.flexible_versions else INFLEXIBLE
-        for form in forms_of(decoded.spec, row.version, Choice(both_ways=True, tagged=True, encodings=("upacked",))):
+        for form in forms_of(decoded.spec, row.version, Choice(names=(INFLEXIBLE, FLEXIBLE, ALL_TAGGED, "upacked"))):
             found = price(form, decoded.value)
             refused += found.refusal is not None
             assert found.refusal or sum(row.prefix_bytes + row.value_bytes for row in found.rows) == found.size

@@ -2,15 +2,14 @@ import pytest
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs import times
-from kwire_cli.analysis.costs.forms import Form
+from kwire_cli.analysis.costs.forms import Choice, Form, forms_of
 from kwire_cli.analysis.costs.generated import counts_for, generate
 from kwire_cli.analysis.costs.prices import price
-from kwire_cli.analysis.costs.registry import Choice, forms_of
 from kwire_cli.analysis.costs.times import Times, encode_and_decode, measure_times, times_table
 
 SPEC = kwire.catalog().message("MetadataResponse")
 VALUE = generate(SPEC, 9, counts_for(SPEC, 9, {"partitions": 3}, {}))
-FORMS = [Form("as given", SPEC, 9), *forms_of(SPEC, 9, Choice(encodings=("fixed", "packed"), cases=True))]
+FORMS = [Form("as given", SPEC, 9), *forms_of(SPEC, 9, Choice(cases=True, names=("fixed", "packed")))]
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
