@@ -45,7 +45,9 @@ def shown_columns(table: Table) -> list[ShownColumn]:
         texts = column_texts(values, column)
         if column.kind == "instant":
             texts = times_of_day(texts)
-        style = "number" if column.kind in NUMBERS else "" if found else "name"
+        style = "" if found else "name"
+        if column.kind in NUMBERS:
+            style = "number"
         cells = [styled([(text, style)]) for text in texts]
         heading = styled([(heading_text(column, values), "dim")])
         if lines_up(values, column):
@@ -56,7 +58,7 @@ def shown_columns(table: Table) -> list[ShownColumn]:
 
 
 def tables_of(answer: Answer) -> list[Table]:
-    """Return the tables with rows; those of a ladder are its arrows."""
+    """Return the tables with rows; the rows of a ladder are its arrows."""
     for block in answer.blocks:
         if isinstance(block, Chart) and block.kind == "ladder":
             rows = [(each.time, each.number, each.source, each.target, each.label, each.level) for each in block.arrows]
@@ -85,7 +87,7 @@ def is_error(table: Table, row: Sequence[Any]) -> bool:
 
 
 def frames_of(table: Table, row: Sequence[Any]) -> list[int]:
-    """Return the numbers of the frames that a row names: those of its evidence, or of its column `frame`."""
+    """Return the numbers of the frames that a row names in its evidence, or in its column `frame`."""
     frames: list[int] = []
     for column, value in zip(table.columns, row, strict=True):
         if column.name == "frame" and isinstance(value, int):

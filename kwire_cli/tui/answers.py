@@ -1,7 +1,7 @@
 """The views of answers: one of their tables, and below it all columns of the row under the cursor.
 
 A thread answers a question when its view is first shown; later the same answer is shown. While a file is followed, the
-question is asked again each time.
+question is repeated each time.
 """
 
 from __future__ import annotations

@@ -47,11 +47,15 @@ MIN_NAME = 16
 """Cells of the input's name that are always shown; of a longer name the end."""
 SETTLED = 0.03
 """Seconds until the entry under the cursor is shown, so that a key that is held down is not delayed."""
-LIST_ROWS, ALL_ROWS = 4, 12
-"""Parts of the screen that the list has at first, and parts of list and panes together."""
+LIST_ROWS = 4
+"""Parts of the screen that the list has at first."""
+ALL_ROWS = 12
+"""Parts of the screen for the list and the panes together."""
 REFRESH = 0.1
 """Seconds between two looks at the progress."""
-READING, LOOKING, WRITING = "reading", "looking", "writing"
+READING = "reading"
+LOOKING = "looking"
+WRITING = "writing"
 
 
 class Browser(Screen[None]):
@@ -301,25 +305,26 @@ class Browser(Screen[None]):
 
     def action_filter(self) -> None:
         self.action_view(0)
-
-        def answered(text: str | None) -> None:
-            if text is not None:
-                self.apply_filter(text)
-
         example = "api == Fetch and latency > 100ms"
-        self.app.push_screen(Prompt("Filter: Enter applies, Escape leaves", example, self.filter_text), answered)
+        self._prompt("Filter: Enter applies, Escape leaves", example, self.apply_filter, self.filter_text)
 
     def action_number(self) -> None:
         self.action_view(0)
+        self._prompt("Go to", self.listing.number_is, self._go_to_text)
 
-        def answered(text: str | None) -> None:
-            number = None if text is None else self.listing.numbered(text)
-            if number is not None:
-                self.go_to(number)
-            elif text is not None:
-                self._say(f"there is no {text!r} here", severity="warning")
+    def _prompt(self, title: str, placeholder: str, use: Callable[[str], None], value: str = "") -> None:
+        def on_close(text: str | None) -> None:
+            if text is not None:
+                use(text)
 
-        self.app.push_screen(Prompt("Go to", self.listing.number_is), answered)
+        self.app.push_screen(Prompt(title, placeholder, value), on_close)
+
+    def _go_to_text(self, text: str) -> None:
+        number = self.listing.numbered(text)
+        if number is None:
+            self._say(f"there is no {text!r} here", severity="warning")
+        else:
+            self.go_to(number)
 
     def action_leave(self) -> None:
         """Leave an answer, else the filter, else the file if it was opened from a folder."""
@@ -371,7 +376,7 @@ class Browser(Screen[None]):
             self._move_to("errors", way, self.listing.is_error)
 
     def action_anomaly(self, way: int) -> None:
-        """Go to the next anomaly of the entry under the cursor, then to those of the entries that follow."""
+        """Go to the next anomaly of the entry under the cursor, then to the next entry with anomalies."""
         anomalies = self.seen.outline.anomalies if self.seen and self.seen_number == self.rows.number else []
         if way > 0 and self.seen and self._anomaly + 1 < len(anomalies):
             self._anomaly += 1
@@ -463,17 +468,16 @@ class Browser(Screen[None]):
             self._say("mark frames with m, or choose frames with /, first", severity="warning")
             return
 
-        def answered(text: str | None) -> None:
+        def write(text: str) -> None:
             name = text or "marked.pcapng"
 
-            def written(count: int) -> None:
-                said = f"{counted(count, 'packet')} written as captured, secrets included"
-                self.app.call_from_thread(self._say, said, name)
+            def on_written(count: int) -> None:
+                message = f"{counted(count, 'packet')} written as captured, secrets included"
+                self.app.call_from_thread(self._say, message, name)
 
-            if text is not None:
-                self._start(WRITING, self.listing.write_packets(numbers, name, written), self.update_state)
+            self._start(WRITING, self.listing.write_packets(numbers, name, on_written), self.update_state)
 
-        self.app.push_screen(Prompt("Write packets to a capture", "marked.pcapng"), answered)
+        self._prompt("Write packets to a capture", "marked.pcapng", write)
 
     def _copy(self, text: str | None, what: str) -> None:
         if not text:

@@ -1,7 +1,7 @@
 """The lines of a capture, which is read once from start to end, or followed while it grows.
 
-The bytes of a line and what is known of it are written to a temporary file, and a line is made again from them when
-somebody looks at it. Only its position there stays in memory, and the numbers by which lines are searched and sorted.
+The bytes of a line and its other facts are written to a temporary file. A line is made again from them when it is
+shown. Only its position there stays in memory, and the numbers by which lines are searched and sorted.
 """
 
 from __future__ import annotations

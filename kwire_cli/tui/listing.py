@@ -1,6 +1,6 @@
 """What a list in the terminal shows: frames or batches by number, from 0.
 
-One thread reads the file and another one finds the entries that match a filter, as far as the file was read. The screen
+One thread reads the file, and another one finds the entries that match a filter, among those that were read. The screen
 asks for the rows that it shows and for the entry under the cursor.
 """
 
@@ -70,7 +70,7 @@ class Listing:
         raise NotImplementedError
 
     def matcher(self, text: str) -> Callable[[int], bool]:
-        """Return a function that tells whether an entry matches a filter. FilterError if the text is not a filter."""
+        """Return a function that reports whether an entry matches a filter. FilterError if the text is not a filter."""
         matches = self.filter_of(text).matches
         return lambda number: matches(FrameRow(self.line(number), self.redaction))
 
@@ -165,7 +165,7 @@ class Frames(Listing):
 
 
 class Search:
-    """The numbers of the entries that match a filter, found as far as the listing was read."""
+    """The numbers of the entries that match a filter, among those that were read."""
 
     def __init__(self, listing: Listing, text: str) -> None:
         self.text = text

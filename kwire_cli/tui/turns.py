@@ -1,4 +1,4 @@
-"""Turns for work in threads beside the screen.
+"""Turns for work in threads while the screen is in use.
 
 Reading, filters and copies of packets are generators. A thread takes one step after the other, with a lock, so the
 screen never decodes bytes at the same time. Between two steps the thread sleeps, longer while the user presses keys.
@@ -17,8 +17,10 @@ T = TypeVar("T")
 
 TURN = 0.01
 """Seconds of work in a step: too short to be noticed."""
-PAUSE, LONG_PAUSE = 0.0005, 0.02
-"""Seconds between two steps; the longer one while keys are pressed."""
+PAUSE = 0.0005
+"""Seconds between two steps."""
+LONG_PAUSE = 0.02
+"""Seconds between two steps while keys are pressed."""
 ACTIVE = 0.3
 """Seconds after a key during which the long pause is used."""
 SWITCH = 0.0005

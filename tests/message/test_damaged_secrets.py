@@ -122,6 +122,7 @@ def of_terminal(path):
         look = listing.look(number, full=True)
         yield from ((row.name, row.line, row.json_path) for row in look.rows)
         yield [bytes(buffer.data) for buffer in look.buffers], look.document(), listing.cells(number)
+    listing.close()
 
 
 def views_of_segment(path, commands=OF_BATCHES):

@@ -276,6 +276,7 @@ def test_the_terminal_interface_shows_no_secret(message, path, version, tmp_path
             assert not shows(repr([listing.cells(number), listing.title(number)]))
             assert not shows(repr([rows, look.buffers, look.document()]))
             assert not any(SECRET.encode() in buffer.data for buffer in look.buffers)
+        listing.close()
 
 
 @pytest.mark.parametrize(("message", "path", "version"), ENTRIES, ids=str)
