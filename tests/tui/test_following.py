@@ -17,6 +17,7 @@ async def grown(pilot, count):
     """Wait until a file that grows has so many entries, and all of them were looked at."""
     while len(browser(pilot.app).listing) < count:
         await pilot.pause(0.02)
+    await settled(pilot)  # which shows the new entries
     await settled(pilot)
 
 
