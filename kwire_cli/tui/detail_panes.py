@@ -175,6 +175,7 @@ class FieldsPane(Tree[int]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("k", "cursor_up", "up", show=False),
         Binding("j", "cursor_down", "down", show=False),
+        Binding("enter", "toggle_node", "open or close", show=False),
         Binding("left", "close", "close", show=False),
         Binding("right", "open", "open", show=False),
         Binding("less_than_sign", "scroll_left", "move left", show=False),
@@ -184,6 +185,7 @@ class FieldsPane(Tree[int]):
     def __init__(self) -> None:
         super().__init__("", data=TOP, id="fields")
         self.show_root = False
+        self.auto_expand = False
         self.show_guides = False
         self.guide_depth = 2
         self.seen: Look | None = None

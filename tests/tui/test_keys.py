@@ -302,8 +302,11 @@ async def test_help_and_the_mouse(pilot):
     assert browsed.fields.row.name == "size"
     await pilot.click("#bytes", offset=(1 + 6 + 3 * 16 + 1 + 5, 1))
     assert browsed.fields.row.name == "correlationId"
-    await pilot.click("#fields", offset=(1, 3))
+    await pilot.click("#fields", offset=(6, 3))
     assert browsed.fields.row.name == "header"
+    before = browsed.fields.last_line
+    await pilot.click("#fields", offset=(1, 3))
+    assert browsed.fields.last_line < before
 
 
 @on_screen(CAPTURE)
