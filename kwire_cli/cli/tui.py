@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import dataclass, replace
 from functools import partial
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +21,7 @@ from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, FITS, reading_of, refuse_unfit
 from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets, topic_option, version_option
 from kwire_cli.cli.payloads import Payloads
-from kwire_cli.cli.typed_options import argument, option, takes
+from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError
 from kwire_cli.facts.costs.columns import owners_of
 from kwire_cli.facts.costs.counting import Costs
@@ -31,20 +30,27 @@ from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
+from kwire_cli.source.logs.files import files_in, nothing_in
+from kwire_cli.source.logs.model import BATCH_KINDS, Kind as LogKind, file_name
 from kwire_cli.source.opening import open_input, open_inputs
+from kwire_cli.source.packets.files import captures_in
 from kwire_cli.source.reading import Caller
-from kwire_cli.stores import exists, location, path_of
+from kwire_cli.stores import exists, path_of
+from kwire_cli.stores.opening import tree
 from kwire_cli.tui.captures import Captures
-from kwire_cli.tui.frames import Frames as FrameListing, Segments
-from kwire_cli.tui.look import View
+from kwire_cli.tui.listing import FolderFile, Frames as FrameListing, OpenedFile, View
+from kwire_cli.tui.segments import Segments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from kwire_cli.answer import Answer
-    from kwire_cli.tui.look import Listing
+    from kwire_cli.source.reading import Follow
+    from kwire_cli.tui.app import Folder
+    from kwire_cli.tui.browser import Browser
 
 _TAKES = frozenset({Kind.CAPTURE, Kind.BATCHES, Kind.FRAMES})
+_KINDS = {LogKind.LOG: "segment", LogKind.CHECKPOINT: "snapshot"}
 _COSTS = ("api", "kind", "field")
 """What the bytes of a capture are grouped by."""
 _FITS = {name: fit for name, fit in FITS.items() if name != "filter"} | {"topic": BATCHES}
@@ -54,6 +60,8 @@ EXAMPLES = (
     ("kwire tui incident.pcap", "frames, fields, bytes and costs side by side"),
     ("kwire tui incident.pcap --filter error", "only what failed"),
     ("kwire tui orders-0/00000000000000000000.log", "the batches of a segment"),
+    ("kwire tui live.pcap --follow", "a capture that tcpdump is writing"),
+    ("kwire tui /var/lib/kafka/data", "the segments of a folder, of which Enter opens one"),
 )
 
 
@@ -61,7 +69,7 @@ EXAMPLES = (
 class Options(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
     """Options of `kwire tui`."""
 
-    source: str = argument(metavar="FILE", shell_complete=complete_file)
+    source: str = argument(metavar="SOURCE", shell_complete=complete_file)
     filter: str = option(
         "--filter",
         section="Choose",
@@ -70,6 +78,7 @@ class Options(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
         shell_complete=complete_filter,
         help="Show only frames or batches that match at first; see docs/filter.md.",
     )
+    follow: bool = flag("--follow", section="Input", help="Keep reading a capture or a segment that grows.")
     version: int | None = version_option("Set the version of a response's api.")
     topic: str | None = topic_option("Name the topic of a segment.  [default: taken from the folder's name]")
 
@@ -84,56 +93,81 @@ class Options(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
 def command(environment: Environment, options: Options) -> int:
     """Browse a capture, a segment or frames in the terminal.
 
-    FILE is a packet capture, a log segment or snapshot, or frames in any form that kwire decode reads. Frames
-    or batches, their fields, their bytes and their costs are shown side by side and follow each other; ? lists
-    the keys. A large file is shown while it is still being read.
+    SOURCE is a packet capture, a log segment or snapshot, frames in any form that kwire decode reads, or a folder
+    of captures or segments. Frames or batches, their fields, their bytes and their costs are shown side by side and
+    follow each other; ? lists the keys. A large file is shown while it is still being read.
     """
     if importlib.util.find_spec("textual") is None:
         raise InputError("the terminal interface needs the package textual: pip install 'kwire[tui]'")
-    listing = listing_of(options)
-    if options.filter:
-        listing.select(options.filter)  # what is wrong with it is said at once
+    screen = screen_of(options)
     if not (environment.to_terminal and environment.stdin.isatty()):
         raise click.UsageError("this is for a terminal; kwire decode and kwire dump print the same")
     from kwire_cli.tui.app import Inspector  # textual is optional
 
-    try:
-        app = Inspector(listing, location(options.source), options.filter, views_of(options, listing))
-        app.run()
-    finally:
-        listing.close()
+    app = Inspector(screen)
+    app.run()
     return Exit.FAILED if app.return_code else Exit.DONE
 
 
-def listing_of(options: Options) -> Listing:
-    """Return the content of a file as a listing. InputError if the file cannot be read."""
-    source, catalog = options.source, options.catalog
+def screen_of(options: Options) -> Browser | Folder:
+    """Return the first screen. InputError if the source cannot be read, FilterError if the filter is wrong."""
+    from kwire_cli.tui.app import Folder  # textual is optional
+    from kwire_cli.tui.browser import Browser
+
+    source = options.source
     if source == "-":
         raise InputError("standard input is the keyboard here: write what comes from a pipe to a file first")
     if not exists(source):
         raise InputError("there is no such file", file=source)
-    if not (path_of(source).is_dir() or path_of(source).is_file()):
+    if path_of(source).is_dir():
+        files = files_of(source)
+        return Folder(source, files, partial(opened_file, options), options.filter, follows=options.follow)
+    if not path_of(source).is_file():
         raise InputError(
             "this is a pipe or a device, which can be read only once: write what comes from it to a file first",
             file=source,
         )
-    if path_of(source).is_dir():
-        text = f"this is a folder; give one of the files in it (kwire {quote(source)} says what they hold)"
-        raise InputError(text, file=source)
+    return Browser(source, partial(opened_file, options), options.filter, follows=options.follow)
+
+
+def files_of(folder: str) -> list[FolderFile]:
+    """Return the segments, snapshots and captures below a folder. InputError if it has none."""
+    root = path_of(folder)
+    logs = [(file.path, _KINDS[file.kind]) for file in files_in(root, BATCH_KINDS)]
+    captures = [(path_of(path), "capture") for path in captures_in(tree(root))]
+    if not logs and not captures:
+        raise nothing_in(root, "capture, segment or snapshot")
+    return [
+        FolderFile(str(path), str(path).removeprefix(f"{root}/"), kind, path.stat().st_size)
+        for path, kind in (*logs, *captures)
+    ]
+
+
+def opened_file(options: Options, source: str, follow: Follow | None = None) -> OpenedFile:
+    """Open a file for the terminal interface. InputError if it cannot be read, or cannot be followed."""
+    catalog = options.catalog
     how = replace(reading_of(options), version=options.version, topic=options.topic)
-    opened = open_input(source, how, takes=_TAKES)
+    is_log = file_name(path_of(source).name).kind in BATCH_KINDS
+    is_new = follow is not None and not is_log and not path_of(source).stat().st_size
+    opened = open_input(source, replace(how, follow=follow) if is_new else how, takes=_TAKES)
     refuse_unfit(options, opened, _FITS)
     redaction = Redaction(catalog, show_secrets=options.show_secrets)
     if isinstance(opened, CaptureInput):
-        return Captures(redaction, opened, partial(filter_of, catalog))
+        capture = CaptureInput(opened.recognised, replace(how, follow=follow), opened.caller)
+        return OpenedFile(
+            Captures(redaction, partial(filter_of, catalog), capture), _views(options, source, _OF_CAPTURES)
+        )
     if not isinstance(opened, LogInput):
-        return FrameListing(redaction, opened, partial(filter_of, catalog))
+        if follow:
+            raise InputError("only captures and segments can be followed", file=source)
+        return OpenedFile(FrameListing(redaction, partial(filter_of, catalog), opened))
     file, *others = opened.files()
     if others:
         raise InputError(
             "there are several record sets in this file: give one of them in a file of its own", file=opened.name
         )
-    return Segments(redaction, file.source(how), partial(filter_of, catalog, rows="batches"))
+    listing = Segments(redaction, partial(filter_of, catalog, rows="batches"), partial(file.source, how), follow)
+    return OpenedFile(listing, _views(options, source, _OF_LOGS))
 
 
 class _Stopped(Caller):
@@ -148,31 +182,42 @@ class _Stopped(Caller):
         return self._stopped()
 
 
-def views_of(options: Options, listing: Listing) -> list[View]:
-    """Return the questions that can be asked about a file: those of captures, or those of logs."""
+_OF_LOGS: tuple[tuple[str, Callable[[Redaction], Any], bool], ...] = (
+    ("Findings", Diagnosis, True),
+    ("Groups", Groups, True),
+)
+"""The questions about a log: their views, and whether they need the connections of a capture."""
+_OF_CAPTURES = (
+    *_OF_LOGS,
+    ("Stats", Stats, False),
+    ("Sequence", Ladder, False),
+    (
+        "Costs",
+        lambda redaction: Overhead([(name,) for name in _COSTS], Costs(redaction.catalog, owners_of(_COSTS))),
+        False,
+    ),
+)
+
+
+def _views(
+    options: Options, source: str, questions: Iterable[tuple[str, Callable[[Redaction], Any], bool]]
+) -> list[View]:
     redaction = Redaction(options.catalog, show_secrets=options.show_secrets)
-
-    def view(name: str, question: Callable[[], Any], *, connections: bool = False) -> View:
-        def ask(stopped: Callable[[], bool]) -> Answer:
-            fold = question()
-            how = replace(reading_of(options), connections=connections, topic=options.topic)
-            add_all(open_inputs([options.source], how, _Stopped(stopped)), fold, connections=connections)
-            answer: Answer = fold.answer()
-            return answer.read()
-
-        return View(name, ask)
-
-    shared = [
-        view("Findings", partial(Diagnosis, redaction), connections=True),
-        view("Groups", partial(Groups, redaction), connections=True),
-    ]
-    if isinstance(listing, Segments):
-        return shared
-    if not isinstance(listing, Captures):
-        return []
     return [
-        *shared,
-        view("Stats", partial(Stats, redaction)),
-        view("Sequence", partial(Ladder, redaction)),
-        view("Costs", lambda: Overhead([(name,) for name in _COSTS], Costs(options.catalog, owners_of(_COSTS)))),
+        View(name, partial(_ask, options, source, question, redaction, needs)) for name, question, needs in questions
     ]
+
+
+def _ask(
+    options: Options,
+    source: str,
+    question: Callable[[Redaction], Any],
+    redaction: Redaction,
+    connections: bool,  # noqa: FBT001 - of a row of the questions
+    stopped: Callable[[], bool],
+) -> Answer:
+    fold = question(redaction)
+    how = replace(reading_of(options), connections=connections, topic=options.topic)
+    add_all(open_inputs([source], how, _Stopped(stopped)), fold, connections=connections)
+    answer: Answer = fold.answer()
+    return answer.read()

@@ -59,7 +59,9 @@ class CaptureInput(Opened):
         if follow is None:
             capture = CarriedCapture if how.packets else Capture
             return capture(self.source, key_logs=how.key_logs)
-        packets = GrowingPackets(self.source, wait=self.caller.idle, stop=follow.stop, opening=follow.opening)
+        packets = GrowingPackets(
+            self.source, wait=self.caller.idle, stop=follow.stop, opening=follow.opening, sleep=follow.sleep
+        )
         return Capture(packets, follow.limits, key_logs=how.key_logs)
 
     @property

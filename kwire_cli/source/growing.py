@@ -33,7 +33,8 @@ class GrowingPackets:
     """The packets of a file that grows, or of a pipe; iterate once over `batches`.
 
     Reading ends if the writers of a pipe have closed it, if the order of the file is lost, or if `stop` returns true.
-    `wait` is called before each wait for more bytes. `opening` are the first bytes of a pipe, if they were read before.
+    `wait` is called before each wait for more bytes, and `sleep` waits if the source is a file. `opening` are the first
+    bytes of a pipe, if they were read before.
 
     Raises:
         InputError: The source cannot be opened or read.
@@ -44,11 +45,18 @@ class GrowingPackets:
     """The progress of a capture that grows is unknown."""
 
     def __init__(
-        self, source: Any, *, wait: Callable[[], None], stop: Callable[[], bool], opening: bytes = b""
+        self,
+        source: Any,
+        *,
+        wait: Callable[[], None],
+        stop: Callable[[], bool],
+        opening: bytes = b"",
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.name = source_name(source)
         self._wait = wait
         self._stop = stop
+        self._sleep_for = sleep
         self._opening = opening
         self._reader = CaptureReader(self.name)
         self._ended = False
@@ -133,7 +141,7 @@ class GrowingPackets:
         if self._pipe and self._descriptor is not None:
             select.select([self._descriptor], [], [], POLL)
         else:
-            time.sleep(POLL)
+            self._sleep_for(POLL)
 
 
 def _descriptor(file: IO[bytes]) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
@@ -21,11 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Follow:
-    """Settings for following a capture as it grows, until `stop` is true. `opening` was read from a pipe before."""
+    """Settings for following a capture as it grows, until `stop` is true. `opening` was read from a pipe before.
+
+    `sleep` waits while a file does not grow.
+    """
 
     stop: Callable[[], bool]
     limits: tcp.Limits | None = None
     opening: bytes = b""
+    sleep: Callable[[float], None] = time.sleep
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -1,186 +1,21 @@
-"""An answer as one list: each of its tables is a title, a heading and rows; facts and notes are lines.
-
-Cells are made once, in the thread that asks the question. The columns that fit are chosen for each width; the detail of
-a row has all columns. A row that names frames leads to them.
-"""
+"""The rows of a table of an answer: their cells, all of their values as text, and the frames that they name."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.answer import NUMBERS, Chart, Column, Facts, Note, Outline, Table, words
-from kwire_cli.view.terminal import (
-    cell_text,
-    column_texts,
-    fact_text,
-    heading_text,
-    is_blank,
-    lines_up,
-    shown_facts,
-    times_of_day,
-    unit_of,
-)
-from kwire_cli.view.widths import HELD, Column as Cells, layout, wrapped
+from kwire_cli.answer import NUMBERS, Answer, Chart, Column, Fact, Facts, Table
+from kwire_cli.tui.panes import styled
+from kwire_cli.view.terminal import answer_text, column_texts, heading_text, is_blank, lines_up, times_of_day
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
-    from kwire_cli.answer import Answer, Arrow, Block, Row
-    from kwire_cli.view.lines import Line
-    from kwire_cli.view.widths import Layout
+    from rich.text import Text
 
-ALWAYS, MIN_CELLS = 4, 10
-"""Columns of a table that are always shown, and cells that a column of texts has at least."""
 MAX_FRAMES = 100
-"""Frames of one row that a filter names."""
-
-
-@dataclass
-class Listed:
-    """A table of an answer with the texts of its cells, and the order in which its rows are listed."""
-
-    table: Table
-    rows: list[Row]
-    columns: list[tuple[int, Column]]
-    heads: list[Cells]
-    texts: list[list[str]]
-    order: list[int]
-    sorted_by: int | None = None
-
-    def layout(self, width: int) -> Layout:
-        """Return the columns that fit, and their widths."""
-        some = [self.cells(number) for number in range(min(len(self.rows), HELD))]
-        return layout(self.heads, some, width, whole=True)
-
-    def cells(self, number: int) -> list[str]:
-        """Return the texts of a row."""
-        return [texts[number] for texts in self.texts]
-
-    def is_error(self, number: int) -> bool:
-        """Return whether a row is a finding of severity error, or has a value in a column of errors."""
-        row = self.rows[number]
-        return any(
-            (column.name == "severity" and row[at] == "error")
-            or (column.level == "error" and not is_blank(row[at], column))
-            for at, column in enumerate(self.table.columns)
-        )
-
-    def sort(self) -> str:
-        """Sort by the next column, largest numbers and first names first; return its heading.
-
-        After the last column, rows are in the order of the answer again.
-        """
-        place = 0 if self.sorted_by is None else self.sorted_by + 1
-        self.order = list(range(len(self.rows)))
-        if place >= len(self.columns):
-            self.sorted_by = None
-            return ""
-        self.sorted_by = place
-        at, column = self.columns[place]
-        if column.kind in NUMBERS:
-            self.order.sort(key=lambda number: -(self.rows[number][at] or 0))
-        else:
-            self.order.sort(key=lambda number: self.texts[place][number])
-        return column.heading
-
-
-def listed(table: Table) -> Listed:
-    """Return a table whose cells are texts; columns without a value are left out."""
-    rows = list(table.rows)
-    columns: list[tuple[int, Column]] = []
-    heads: list[Cells] = []
-    texts: list[list[str]] = []
-    for at, column in enumerate(table.columns):
-        values = [row[at] for row in rows]
-        if column.wide or any(map(_has_objects, values[:HELD])) or all(is_blank(value, column) for value in values):
-            continue
-        columns.append((at, column))
-        heads.append(_head(column, values, len(heads)))
-        cells = column_texts(values, column)
-        texts.append(times_of_day(cells) if column.kind == "instant" else cells)
-    return Listed(table, rows, columns, heads, texts, list(range(len(rows))))
-
-
-def _head(column: Column, values: list[Any], place: int) -> Cells:
-    is_right = lines_up(values, column)
-    return Cells(
-        column.name,
-        heading_text(column, values),
-        keep=max(column.keep, place + 1 - ALWAYS),
-        width=1,
-        least=0 if is_right or column.kind == "instant" else MIN_CELLS,
-        cut="list" if column.kind in {"list", "map"} else "end",
-        right=is_right,
-        style="number" if is_right else "name" if place == 0 else "",
-    )
-
-
-def _has_objects(value: Any) -> bool:
-    """Return whether a value is a list of objects, such as evidence."""
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
-
-
-class Entry(NamedTuple):
-    """A line of the list: text, the title or the heading of a table, or a row of it."""
-
-    text: Line
-    table: Listed | None = None
-    row: int | None = None
-
-
-@dataclass
-class Shown:
-    """An answer as lines of a list."""
-
-    entries: list[Entry] = field(default_factory=list)
-
-    @classmethod
-    def text(cls, text: str) -> Shown:
-        """Return one line of text."""
-        return cls([Entry([(text, "")])])
-
-    @classmethod
-    def of(cls, answer: Answer) -> Shown:
-        """Return the lines of an answer."""
-        shown = cls()
-        has_rows = any(table.rows for table in answer.tables)
-        has_ladder = any(isinstance(block, Chart) and block.kind == "ladder" for block in answer.blocks)
-        for block in answer.blocks:
-            if isinstance(block, Outline) and not block.name and has_rows:
-                continue  # its lines say in words what the rows contain
-            if isinstance(block, Table) and has_ladder:
-                continue  # its rows are the arrows of the ladder
-            lines = list(_lines_of(block))
-            if lines and shown.entries:
-                shown.entries.append(Entry([]))
-            shown.entries += lines
-        return shown
-
-
-def _lines_of(block: Block) -> Iterator[Entry]:
-    match block:
-        case Note():
-            yield Entry([(block.text, "warning" if block.level == "error" else "")])
-        case Facts():
-            for fact in shown_facts(block):
-                yield Entry([(f"{fact.heading}  ", "dim"), (fact_text(fact), "number")])
-        case Outline():
-            for item in block.items:
-                yield Entry([("  " * item.depth, ""), (item.text, ""), (f"  {item.detail}", "dim")])
-        case Table():
-            table = listed(block)
-            if table.rows:
-                yield Entry([(block.title or words(block.name), "title")])
-                yield Entry([], table)
-                yield from (Entry([], table, row) for row in range(len(table.rows)))
-            if block.note:
-                yield Entry([(block.note, "dim")])
-        case Chart(kind="ladder"):
-            yield from _lines_of(Table("arrows", _ARROW, [_arrow_row(arrow) for arrow in block.arrows], block.title))
-
-
-_ARROW = (
+"""Maximum number of frames of a row that a filter names."""
+ARROW = (
     Column("time", "instant"),
     Column("frame", "id"),
     Column("from"),
@@ -188,45 +23,92 @@ _ARROW = (
     Column("message"),
     Column("severity", wide=True),
 )
+"""The columns of the arrows of a ladder."""
 
 
-def _arrow_row(arrow: Arrow) -> Row:
-    return arrow.time, arrow.number, arrow.source, arrow.target, arrow.label, arrow.level
+class ShownColumn(NamedTuple):
+    """A column with its place in the rows, its heading and its cells."""
+
+    column: Column
+    place: int
+    heading: Text
+    cells: list[Text]
 
 
-def detail_lines(table: Listed, number: int, width: int) -> Iterator[Line]:
-    """Yield all values of a row: a heading each, and the text beside it, folded. Lists of objects are last."""
-    row = table.rows[number]
-    shown = [
-        (column, row[at])
-        for at, column in enumerate(table.table.columns)
-        if column.kind != "bar" and not is_blank(row[at], column)
-    ]
-    shown.sort(key=lambda each: _has_objects(each[1]))
-    indent = min(max((len(column.heading) for column, _ in shown), default=0) + 2, width // 3)
-    for column, value in shown:
-        heading = column.heading
-        for text in _texts(value, column):
-            for piece in wrapped(text, max(width - indent, 8)):
-                yield [(f"{heading[: indent - 1]:<{indent}}", "dim"), (piece, "")]
-                heading = ""
+def shown_columns(table: Table) -> list[ShownColumn]:
+    """Return the columns of a table that have a value."""
+    found: list[ShownColumn] = []
+    for place, column in enumerate(table.columns):
+        values = [row[place] for row in table.rows]
+        if column.wide or any(map(has_objects, values)) or all(is_blank(value, column) for value in values):
+            continue
+        texts = column_texts(values, column)
+        if column.kind == "instant":
+            texts = times_of_day(texts)
+        style = "" if found else "name"
+        if column.kind in NUMBERS:
+            style = "number"
+        cells = [styled([(text, style)]) for text in texts]
+        heading = styled([(heading_text(column, values), "dim")])
+        if lines_up(values, column):
+            for text in (heading, *cells):
+                text.justify = "right"
+        found.append(ShownColumn(column, place, heading, cells))
+    return found
 
 
-def _texts(value: Any, column: Column) -> Iterator[str]:
-    if _has_objects(value):
-        for each in value:
-            parts = ((name, part) for name, part in each.items() if part is not None)
-            yield ", ".join(str(part) if isinstance(part, str) else f"{name} {part}" for name, part in parts)
-    else:
-        yield cell_text(value, column, unit_of([value]))
+def tables_of(answer: Answer) -> list[Table]:
+    """Return the tables with rows; the rows of a ladder are its arrows."""
+    for block in answer.blocks:
+        if isinstance(block, Chart) and block.kind == "ladder":
+            rows = [(each.time, each.number, each.source, each.target, each.label, each.level) for each in block.arrows]
+            return [Table("arrows", ARROW, rows, block.title)]
+    return [table for table in answer.tables if table.rows]
 
 
-def frames_of(table: Listed, number: int) -> list[int]:
-    """Return the numbers of the frames that a row names: those of its evidence, or of its column `frame`."""
+def has_objects(value: Any) -> bool:
+    """Return whether a value is a list of objects, such as evidence."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def sorted_rows(rows: Sequence[Any], by: ShownColumn) -> list[int]:
+    """Return the numbers of the rows, largest numbers and first names first."""
+    if by.column.kind in NUMBERS:
+        return sorted(range(len(rows)), key=lambda number: -(rows[number][by.place] or 0))
+    return sorted(range(len(rows)), key=lambda number: by.cells[number].plain)
+
+
+def is_error(table: Table, row: Sequence[Any]) -> bool:
+    """Return whether a row has the severity error, or a value in a column of errors."""
+    return any(
+        (column.name == "severity" and value == "error") or (column.level == "error" and not is_blank(value, column))
+        for column, value in zip(table.columns, row, strict=True)
+    )
+
+
+def frames_of(table: Table, row: Sequence[Any]) -> list[int]:
+    """Return the numbers of the frames that a row names in its evidence, or in its column `frame`."""
     frames: list[int] = []
-    for column, value in zip(table.table.columns, table.rows[number], strict=True):
+    for column, value in zip(table.columns, row, strict=True):
         if column.name == "frame" and isinstance(value, int):
             frames.append(value)
         elif column.name == "evidence" and isinstance(value, list):
             frames += [each["frame"] for each in value if isinstance(each, dict) and each.get("frame")]
     return sorted(set(frames))[:MAX_FRAMES]
+
+
+def detail_of(table: Table, row: Sequence[Any], width: int) -> str:
+    """Return all values of a row as text. Lists of objects are last, one object after the other."""
+    facts: list[Fact] = []
+    objects: list[Fact] = []
+    for column, value in zip(table.columns, row, strict=True):
+        if has_objects(value):
+            heading = column.heading
+            for each in value:
+                parts = ((name, part) for name, part in each.items() if part is not None)
+                text = ", ".join(part if isinstance(part, str) else f"{name} {part}" for name, part in parts)
+                objects.append(Fact(column.name, text, title=heading))
+                heading = " "
+        elif column.kind != "bar":
+            facts.append(Fact(column.name, value, column.kind, column.heading))
+    return answer_text(Answer("", [Facts([*facts, *objects])]), width)

@@ -16,7 +16,9 @@ HEX = ROOT / "samples/frames/fetch-v18-response.hex"
     [
         ([CAPTURE], "this is for a terminal; kwire decode and kwire dump print the same"),
         (["-"], "standard input is the keyboard here: write what comes from a pipe to a file first"),
-        ([ROOT], f"this is a folder; give one of the files in it (kwire {ROOT} says what they hold)"),
+        ([ROOT / "tests/tui/golden"], "there is no capture, segment or snapshot in this folder"),
+        ([ROOT / "samples/segments"], "this is for a terminal"),
+        ([HEX, "--follow"], "only captures and segments can be followed"),
         (["/no/such/file"], "/no/such/file: there is no such file"),
         (["x" * 5000], "there is no such file"),
         ([CAPTURE, "--filter", "api =="], "filter, column 7: expected a value, found the end"),
@@ -50,7 +52,7 @@ def test_a_screen(monkeypatch):
 
     shown = []
     monkeypatch.setattr(
-        Inspector, "run", lambda app: shown.append((app.source_name, app.filter_text, app.listing.what))
+        Inspector, "run", lambda app: shown.append((app.first.source, app.first.filter_text, app.first.listing.what))
     )
     assert kwire("tui", CAPTURE, "--filter", "api == Fetch", stdin=None, terminal=True).code == 0
     assert kwire("tui", SEGMENT, stdin=None, terminal=True).code == 0
@@ -64,12 +66,12 @@ def test_a_screen(monkeypatch):
 
 def test_the_page(updating, monkeypatch):
     from kwire_cli.tui.captures import PIECE
-    from kwire_cli.tui.panes import KEYS
+    from kwire_cli.tui.keys import key_rows
     from kwire_cli.view.bounded_outline import MOST_BYTES, MOST_NODES
 
     def with_keys(text):
-        rows = [f"| {title} | `{keys}` | {meaning} |\n" for title, lines in KEYS for keys, meaning in lines]
-        table = f"| where | key | what it does |\n|---|---|---|\n{''.join(rows)}"
+        rows = [f"| `{key}` | {name} | {meaning} |\n" for key, name, meaning in key_rows()]
+        table = f"| key | name | what it does |\n|---|---|---|\n{''.join(rows)}"
         return re.sub(r"(?<=<!-- keys -->\n).*(?=<!-- end of keys -->)", lambda _: table, text, flags=re.DOTALL)
 
     assert (MOST_NODES, MOST_BYTES, PIECE) == (20_000, 256 << 10, 1 << 20)  # as the page says

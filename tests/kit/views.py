@@ -5,6 +5,7 @@ import base64
 import json
 import zlib
 from contextlib import asynccontextmanager
+from functools import partial
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -12,11 +13,14 @@ from jsonschema import Draft202012Validator
 
 import kwire_cli
 from kit.commands import ROOT, kwire
-from kwire_cli.cli.tui import Options, listing_of, views_of
+from kwire_cli.cli.tui import Options, opened_file
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.reading import read_items, source_of
 from kwire_cli.source.logs.files import topic_at
 from kwire_cli.tui.app import Inspector
+from kwire_cli.tui.browser import Browser
+from kwire_cli.tui.keys import Prompt
+from kwire_cli.tui.listing import Search
 from kwire_cli.view.answers import answer_document
 from kwire_cli.view.bounded_outline import of_frame, of_item
 from kwire_cli.view.page.details import entry
@@ -190,12 +194,12 @@ HANDLED = 4
 ROWS = {"80x24": (80, 24), "200x60": (200, 60)}
 
 
+def opener(options):
+    return partial(opened_file, Options(**options))
+
+
 def listing(file, **options):
-    return listing_of(Options(source=str(file), **options))
-
-
-def views(file, found, **options):
-    return views_of(Options(source=str(file), **options), found)
+    return opener(options)(str(file), None).listing
 
 
 def read(file, **options):
@@ -204,6 +208,14 @@ def read(file, **options):
     for _ in found.read():
         pass
     return found
+
+
+def matching(found, text):
+    """Return the numbers of the entries that match a filter."""
+    search = Search(found, text)
+    for _ in search.steps():
+        pass
+    return [*search.numbers]
 
 
 def strips(app):
@@ -215,37 +227,52 @@ def screen(app):
     return "".join(f"{strip.text.rstrip()}\n" for strip in strips(app))
 
 
+def browser(app):
+    """The screen with the file, which may be below others."""
+    return next(found for found in reversed(app.screen_stack) if isinstance(found, Browser))
+
+
+def is_settled(app):
+    """Return whether nothing is read or looked at, other than a file that grows."""
+    for each in app.screen_stack:
+        if isinstance(each, Browser):
+            if set(each.shares) - ({"reading"} if each.follows else set()) or each._settling is not None:
+                return False
+            if each.search and each.search.is_behind and "looking" not in each._failed:
+                return False
+    return all(worker.is_finished for worker in app.workers if worker.group != "reading" or not worker.node.follows)
+
+
 async def settled(pilot):
     """When nothing is being read or looked at any more. A pause of no time lets all messages be handled that are there;
     one without a time would also sleep until the process is idle.
     """
-    app = pilot.app
     for _ in range(HANDLED):
         await pilot.pause(0)
-    while (
-        app.share is not None
-        or app.filter_share is not None
-        or app._settling is not None
-        or not all(worker.is_finished for worker in app.workers)
-    ):
+    while not is_settled(pilot.app):
         await pilot.pause(0.005)
-    app._tell()
+    for found in pilot.app.screen_stack:
+        if isinstance(found, Browser):
+            found.update_state()
     await pilot.pause(0)
 
 
 @asynccontextmanager
-async def opened(file, size=(100, 30), filter_text="", **options):
-    """A pilot of the application that shows a file, once all of it was read."""
-    found = listing(file, **options)
-    app = Inspector(found, str(file), filter_text, views(file, found, **options))
+async def running(first, size=(100, 30)):
+    """A pilot of the application with a first screen, once all of its file was read."""
+    app = Inspector(first)
     app.animation_level = "none"
     app.NOTIFICATION_TIMEOUT = 3600  # no message goes before it was looked at
-    try:
-        async with app.run_test(size=size) as pilot:
-            await settled(pilot)
-            yield pilot
-    finally:
-        found.close()
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        yield pilot
+
+
+@asynccontextmanager
+async def opened(file, size=(100, 30), filter_text="", *, follows=False, **options):
+    """A pilot of the application that shows a file, once all of it was read."""
+    async with running(Browser(str(file), opener(options), filter_text, follows=follows), size) as pilot:
+        yield pilot
 
 
 async def press(pilot, *keys):
@@ -257,7 +284,8 @@ async def press(pilot, *keys):
 async def say(pilot, key, text):
     """Open the prompt by its key and answer."""
     await press(pilot, key)
-    pilot.app.prompt.value = text
+    assert isinstance(pilot.app.screen, Prompt)
+    pilot.app.screen.input.value = text
     await press(pilot, "enter")
 
 

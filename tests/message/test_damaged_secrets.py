@@ -29,7 +29,7 @@ from kit.secrets import (
 from kit.traffic import Wire
 
 import kwire_cli
-from kwire_cli.cli.tui import Options, listing_of
+from kwire_cli.cli.tui import Options, opened_file
 from kwire_cli.message.redaction import RecordRedaction
 from kwire_cli.records.columns import record_columns
 from kwire_cli.records.reading import source_of
@@ -115,13 +115,14 @@ def misplaced(batch):
 
 def of_terminal(path):
     """All that the terminal interface has of a file."""
-    listing = listing_of(Options(source=str(path)))
+    listing = opened_file(Options(), str(path)).listing
     for _ in listing.read():
         pass
     for number in range(len(listing)):
         look = listing.look(number, full=True)
         yield from ((row.name, row.line, row.json_path) for row in look.rows)
-        yield [bytes(buffer.data) for buffer in look.buffers], look.document(), listing.row(number, 200)
+        yield [bytes(buffer.data) for buffer in look.buffers], look.document(), listing.cells(number)
+    listing.close()
 
 
 def views_of_segment(path, commands=OF_BATCHES):

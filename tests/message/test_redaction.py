@@ -29,7 +29,7 @@ from kit.traffic import Wire
 
 import kwire_cli
 from kwire_cli.cli.main import COMMANDS, HIDDEN, cli
-from kwire_cli.cli.tui import Options, listing_of
+from kwire_cli.cli.tui import Options, opened_file
 from kwire_cli.message.roles import redacted_value
 
 FRAMES = [row for row in NEWEST if row[0].endswith(("Request", "Response"))]
@@ -271,15 +271,16 @@ def test_the_terminal_interface_shows_no_secret(message, path, version, tmp_path
     ):
         file = tmp_path / name
         file.write_bytes(data)
-        listing = listing_of(Options(source=str(file)))
+        listing = opened_file(Options(), str(file)).listing
         for _ in listing.read():
             pass
         for number in range(len(listing)):
             look = listing.look(number, full=True)
             rows = [(row.name, row.line, row.json_path) for row in look.rows]
-            assert not shows(repr([listing.row(number, 160), listing.title(number)]))
+            assert not shows(repr([listing.cells(number), listing.title(number)]))
             assert not shows(repr([rows, look.buffers, look.document()]))
             assert not any(SECRET.encode() in buffer.data for buffer in look.buffers)
+        listing.close()
 
 
 @pytest.mark.parametrize(("message", "path", "version"), ENTRIES, ids=str)

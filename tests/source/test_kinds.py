@@ -16,7 +16,7 @@ from kit.commands import examples, kwire
 from kit.logs import SEGMENTS, batch, message, record
 
 import kwire_cli
-from kwire_cli.cli.tui import Options, listing_of
+from kwire_cli.cli.tui import Options, opened_file
 from kwire_cli.records.reading import Reader, source_of
 from kwire_cli.source.kinds import LEAST_BATCH, Kind, recognise, why_batches
 
@@ -209,7 +209,7 @@ def test_five_surfaces_show_a_batch_as_one_in_every_form(tmp_path, size):
             for command in (("decode", "--records", "size"), ("dump",)):
                 shown.add(kwire(*command, "--format", "jsonl", *given_, stdin=stdin).out)
             assert "record batches" in kwire("explain", *given_, stdin=stdin).out
-        assert type(listing_of(Options(source=str(file)))).__name__ == "Segments"
+        assert type(opened_file(Options(), str(file)).listing).__name__ == "Segments"
         assert [item.position for item in kwire_cli.read_records(str(file))][:1] == [0]
         with pytest.raises(kwire_cli.InputError, match="read_records reads"):
             kwire_cli.read_frames(str(file))

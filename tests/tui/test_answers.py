@@ -4,13 +4,13 @@ import pytest
 from kit import traffic as make
 from kit.captures import write_hostile_capture
 from kit.commands import ROOT, kwire, slow
-from kit.views import on_screen, opened, press, run, say, screen, strips
+from kit.views import browser, on_screen, opened, press, run, say, screen, strips
 
 import kwire_cli
-from kwire_cli.answer import Answer, Column, Table
-from kwire_cli.tui.answer_rows import Shown, detail_lines, frames_of, listed
-from kwire_cli.view.lines import plain
+from kwire_cli.answer import Column, Table
+from kwire_cli.tui.answer_rows import detail_of, frames_of, shown_columns
 
+REBALANCING = ROOT / "samples/incidents/rebalancing.pcap"
 PERMISSIONS = ROOT / "samples/incidents/permissions.pcap"
 LOG = ROOT / "samples/segments/__consumer_offsets-0/00000000000000000000.log"
 
@@ -18,54 +18,74 @@ LOG = ROOT / "samples/segments/__consumer_offsets-0/00000000000000000000.log"
 def evidence(file):
     """The frames of each finding."""
     (table,) = kwire_cli.diagnose(file).tables
-    return [frames_of(listed(table), number) for number in range(len(list(table.rows)))]
+    return [frames_of(table, row) for row in table.rows]
+
+
+def row_of(browsed):
+    return browsed.answers.tables[browsed.answers.table], browsed.answers.row
 
 
 @pytest.mark.slow
 @on_screen(PERMISSIONS)
 async def test_a_finding_leads_to_its_frames(pilot):
     app = pilot.app
+    browsed = browser(app)
     await press(pilot, "2")
     assert "AUTHORIZATION_FAILED" in screen(app)
     assert "meaning" in screen(app)
-    (table, number), found = app.answers.pane.row, evidence(PERMISSIONS)
-    assert frames_of(table, number) in found
+    (table, row), found = row_of(browsed), evidence(PERMISSIONS)
+    assert frames_of(table, row) in found
     await press(pilot, "enter")
-    assert app.view == 0
-    assert [at + 1 for at in app.rows.chosen] == frames_of(table, number)
+    assert browsed.view == 0
+    assert [at + 1 for at in browsed.rows.chosen] == frames_of(table, row)
     await press(pilot, "2", "escape")
-    assert app.view == 0
-    assert app.filter_text
+    assert browsed.view == 0
+    assert browsed.filter_text
 
 
 @on_screen(PERMISSIONS)
 async def test_errors_one_after_another(pilot):
     app = pilot.app
-    failed = [at for at in range(len(app.listing)) if app.listing._index.line(at).errors]
+    browsed = browser(app)
+    failed = [at for at in range(len(browsed.listing)) if browsed.listing.line(at).errors]
     found = []
     for _ in failed:
         await press(pilot, "e")
-        found.append(app.rows.number)
+        found.append(browsed.rows.number)
     assert found == failed
     await press(pilot, "E")
-    assert app.rows.number == failed[-2]
+    assert browsed.rows.number == failed[-2]
     await press(pilot, "5", "home", "e")
-    table, number = app.answers.pane.row
-    assert frames_of(table, number) == [failed[0] + 1]
+    table, row = row_of(browsed)
+    assert frames_of(table, row) == [failed[0] + 1]
     await press(pilot, "enter")
-    assert (app.view, app.rows.number) == (0, failed[0])
+    assert (browsed.view, browsed.rows.number) == (0, failed[0])
 
 
 @on_screen(PERMISSIONS)
 async def test_rows_are_sorted_and_the_cursor_stays(pilot):
     app = pilot.app
+    browsed = browser(app)
     await press(pilot, "4", *["s"] * 2)
-    table, _ = app.answers.pane.row
-    counts = [table.rows[number][1] for number in table.order]
+    answers = browsed.answers
+    table, _ = row_of(browsed)
+    counts = [table.rows[number][1] for number in answers.order]
     assert counts == sorted(counts, reverse=True)
-    for _ in table.columns[1:]:
+    for _ in shown_columns(table)[1:]:
         await press(pilot, "s")
-    assert table.order == [*range(len(table.rows))]
+    assert answers.order == [*range(len(table.rows))]
+
+
+@on_screen(REBALANCING)
+async def test_an_answer_has_several_tables(pilot):
+    await press(pilot, "3")
+    answers = browser(pilot.app).answers
+    names = [table.name for table in answers.tables]
+    assert names == ["groups", "events", "members", "assignments"]
+    for name in (*names[1:], names[0]):
+        await press(pilot, "t")
+        assert answers.tables[answers.table].name == name
+        assert answers.row == next(iter(answers.tables[answers.table].rows))
 
 
 @on_screen(PERMISSIONS)
@@ -110,7 +130,7 @@ def test_packets_of_marked_frames_are_those_that_decode_copies(tmp_path, suffix)
             notes = [f"{note.title}: {note.message}" for note in pilot.app._notifications]
             assert "packets written as captured" in notes[0]
             assert "this file exists" in notes[1]
-            return sorted(number + 1 for number in pilot.app.rows.marked)
+            return sorted(number + 1 for number in browser(pilot.app).rows.marked)
 
     marked = run(steps())
     assert marked == [5, 6, 8]
@@ -133,7 +153,7 @@ def test_only_captures_have_packets(tmp_path):
 @on_screen(PERMISSIONS)
 async def test_the_palette_has_all_views(pilot):
     await press(pilot, "colon", *"seque", "enter")
-    assert pilot.app.view == 4
+    assert browser(pilot.app).view == 4
     commands = [command.title for command in pilot.app.get_system_commands(pilot.app.screen)]
     assert [title for title in commands if title.startswith("View ")] == [
         f"View {name}" for name in ("Frames", "Findings", "Groups", "Stats", "Sequence", "Costs")
@@ -160,11 +180,9 @@ def test_a_row_has_all_columns_below_the_list():
     table = Table(
         "rows", columns, [("a", 0.0042, "a long text " * 9, [{"what": "request", "frame": 7}]), ("b", None, "", [])]
     )
-    shown = listed(table)
-    assert [column.name for _, column in shown.columns] == ["name", "took"]
-    text = [plain(line).rstrip() for line in detail_lines(shown, 0, 40)]
+    assert [column.column.name for column in shown_columns(table)] == ["name", "took"]
+    text = detail_of(table, table.rows[0], 40).splitlines()
     assert text[:2] == ["name      a", "took      4.20 ms"]
     assert text[-1] == "evidence  request, frame 7"
     assert all(len(line) <= 40 for line in text)
-    assert [plain(line) for line in detail_lines(shown, 1, 40)] == ["name  b"]
-    assert Shown.of(Answer("", [table])).entries[0].text == [("rows", "title")]
+    assert detail_of(table, table.rows[1], 40) == "name  b"

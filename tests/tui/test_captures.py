@@ -11,14 +11,15 @@ from kit.captures import packet_of, write_hostile_capture
 from kit.commands import ROOT
 from kit.logs import batch, record
 from kit.traffic import Wire
-from kit.views import read
+from kit.views import listing, matching, read
 
 import kwire_cli
 from kwire_cli.facts.columns import COLUMNS
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.tui.captures import PIECE, MessageFile
+from kwire_cli.tui.captures import NO_LINE
+from kwire_cli.tui.listing import Search
 
 CAPTURES = sorted(ROOT.glob("samples/captures/*.pcap*"))
 LATER = "broker"
@@ -31,19 +32,24 @@ def lines(file, key_logs=()):
     return list(traffic(kwire_cli.catalog(), capture, waiting_since=capture.waiting_since, again=again, names=Names()))
 
 
+def response_of(found, number):
+    response = found._responses[number]
+    return None if response == NO_LINE else response
+
+
 def same(file, *key_logs):
     found = read(file, tls_keylog=key_logs)
     expected = lines(file, key_logs)
     assert len(found) == len(expected)
     for number, line in enumerate(expected):
-        again = found._index.line(number)
+        again = found.line(number)
         assert again.to_json(records="decoded") == line.to_json(records="decoded")
         columns = [column for column in COLUMNS if column.name != LATER]
         assert {column.name: column.of_line(again) for column in columns} == {
             column.name: column.of_line(line) for column in columns
         }
         assert found.is_odd(number) == bool(line.anomalies)
-        assert found.partner(number) == (line.request.number - 1 if line.request else found._index.response_of(number))
+        assert found.partner(number) == (line.request.number - 1 if line.request else response_of(found, number))
         assert not line.request or found.partner(line.request.number - 1) == number
     found.close()
 
@@ -79,25 +85,6 @@ def capture_of(path, said):
     return path
 
 
-@pytest.mark.slow
-def test_rows_of_large_frames_are_those_of_others(monkeypatch):
-    from kwire_cli.tui import captures
-
-    for file in CAPTURES:
-        found = read(file)
-        monkeypatch.setattr(captures, "LARGE", 1)
-        monkeypatch.setattr(captures, "MOST_TOPICS", 1000)
-        kept = read(file)
-        assert len(kept._known) == len(found)
-        for width in (80, 130, 200):
-            assert [kept.row(number, width) for number in range(len(kept))] == [
-                found.row(number, width) for number in range(len(found))
-            ]
-        monkeypatch.undo()
-        found.close()
-        kept.close()
-
-
 def test_lost_bytes(tmp_path):
     fetch = Wire.request(
         "Fetch",
@@ -121,31 +108,22 @@ def test_a_filter_finds_what_decode_finds():
     for file in CAPTURES:
         found = read(file)
         expected = [line.number - 1 for line in lines(file) if line.kind == "response" and line.seen.size > 60]
-        assert [number for _, some in found.select("kind == response and size > 60")() for number in some] == expected
+        assert matching(found, "kind == response and size > 60") == expected
         found.close()
 
 
-def test_a_filter_is_not_ahead_of_the_list():
-    from kit.views import listing
-
+def test_a_filter_goes_as_far_as_the_list():
     found = listing(CAPTURES[1])
-    steps = found.select("size > 0")()
+    search = Search(found, "size > 0")
+    steps = found.read()
+    next(steps)
     for _ in range(3):
-        _, some = next(steps)
-        assert some == []
-    for _ in found.read():
-        pass
-    assert len([number for _, some in steps for number in some]) == len(found)
+        for _ in search.steps():
+            pass
+        assert [*search.numbers] == [*range(len(found))]
+        assert not search.is_behind
+        next(steps, None)
     found.close()
-
-
-def test_kept_bytes():
-    kept = MessageFile()
-    pieces = [bytes([i]) * (PIECE // 3 + i) for i in range(8)]
-    places = [kept.add(piece) for piece in pieces]
-    assert [kept.read(at, len(piece)) for at, piece in zip(places, pieces, strict=True)] == pieces
-    assert len(kept._waiting) < PIECE
-    kept.close()
 
 
 @pytest.mark.slow

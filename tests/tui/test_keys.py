@@ -7,7 +7,7 @@ from kit.captures import write_hostile_capture
 from kit.commands import ROOT
 from kit.logs import committed
 from kit.traffic import Wire
-from kit.views import on_screen, opened, press, read, run, say, screen, settled
+from kit.views import browser, matching, on_screen, opened, press, read, run, say, screen, settled
 
 from kwire_cli.tui.look import cost_path_of
 
@@ -18,10 +18,10 @@ FILES = ("captures/*", "segments/*/*", "frames/*.hex", "text/frame.bin")
 ALL = sorted(file for pattern in FILES for file in ROOT.glob(f"samples/{pattern}"))
 
 
-def lit(app):
+def lit(browsed):
     """The bytes that are lit up, in hex."""
-    start, _, end = app.bytes.lit
-    return "".join(app.seen.buffers[app.bytes.buffer].cells(start, end))
+    start, _, end = browsed.bytes.lit
+    return "".join(browsed.seen.buffers[browsed.bytes.buffer].cells(start, end))
 
 
 def messages(app):
@@ -32,18 +32,19 @@ def messages(app):
 @on_screen(CAPTURE)
 async def test_fields_bytes_and_costs_follow_one_another(pilot):
     app = pilot.app
+    browsed = browser(app)
     await press(pilot, "tab", *["down"] * 6)
-    assert app.fields.row.name == "clientId"
-    assert bytes.fromhex(lit(app)) == b"\0\x08kp-admin"
-    assert app.costs.path == "header.clientId"
+    assert browsed.fields.row.name == "clientId"
+    assert bytes.fromhex(lit(browsed)) == b"\0\x08kp-admin"
+    assert browsed.costs.path == "header.clientId"
     await press(pilot, "tab", "end", *["left"] * 3)
-    assert app.fields.row.name == "clientSoftwareVersion"
-    assert bytes.fromhex(lit(app))[1:] == b"3.0.12"
+    assert browsed.fields.row.name == "clientSoftwareVersion"
+    assert bytes.fromhex(lit(browsed))[1:] == b"3.0.12"
     await press(pilot, "c")
-    app.costs.put(next(i for i, row in enumerate(app.costs.rows) if row.path == "clientSoftwareName"))
+    browsed.costs.highlighted = next(i for i, row in enumerate(browsed.costs.rows) if row.path == "clientSoftwareName")
     await press(pilot, "enter")
-    assert app.fields.row.name == "clientSoftwareName"
-    assert bytes.fromhex(lit(app))[1:] == b"kafka-python"
+    assert browsed.fields.row.name == "clientSoftwareName"
+    assert bytes.fromhex(lit(browsed))[1:] == b"kafka-python"
 
 
 @pytest.mark.parametrize("file", ALL, ids=lambda file: f"{file.parent.name}/{file.name}")
@@ -61,7 +62,7 @@ def test_each_byte_leads_to_its_field_and_back(file):
         if not look.outline.left_out:
             assert paths <= {cost_path_of(row) for row in look.rows}
         assert found.title(number)
-        assert found.row(number, 80)
+        assert len(found.cells(number)) == len(found.columns)
     found.close()
 
 
@@ -69,44 +70,46 @@ def test_each_byte_leads_to_its_field_and_back(file):
 @on_screen(CAPTURE)
 async def test_the_tree_opens_and_closes(pilot):
     app = pilot.app
+    browsed = browser(app)
     await press(pilot, "down", "tab")
-    before = app.fields.count
+    before = browsed.fields.last_line
     await press(pilot, "down", "down", "left")
-    assert app.fields.row.name == "header"
-    assert app.fields.count == before - 1
+    assert browsed.fields.row.name == "header"
+    assert browsed.fields.last_line == before - 1
     await press(pilot, "left", "space", "right")
-    assert app.fields.row.name == "correlationId"
+    assert browsed.fields.row.name == "correlationId"
     await press(pilot, "left")
-    assert app.fields.row.name == "header"
+    assert browsed.fields.row.name == "header"
     await press(pilot, "end", "home", "pagedown", "pageup")
-    assert app.fields.cursor == 0
+    assert browsed.fields.cursor_line == 0
 
 
 @pytest.mark.slow
 @on_screen(CAPTURE)
 async def test_a_filter_and_none(pilot):
     app = pilot.app
+    browsed = browser(app)
     await say(pilot, "slash", "api == Produce and kind == request")
-    assert {app.listing.title(number).split(", ")[0].split(": ")[1] for number in app.rows.chosen} == {
+    assert {browsed.listing.title(number).split(", ")[0].split(": ")[1] for number in browsed.rows.chosen} == {
         "Produce request version 9"
     }
     assert "1 match api == Produce" in screen(app)
     await press(pilot, "escape")
-    assert app.rows.count == 52
+    assert browsed.rows.count == 52
     await say(pilot, "slash", "api ==")
     assert messages(app) == ["No filter filter, column 7: expected a value, found the end"]
     await press(pilot, "slash", "q", "a", "escape")
-    assert not app.prompt.has_class("open")
-    assert (app.rows.has_focus, app.filter_text) == (True, "")
-    assert app.rows.count == 52
+    assert app.screen is browsed
+    assert (browsed.rows.has_focus, browsed.filter_text) == (True, "")
+    assert browsed.rows.count == 52
     await say(pilot, "slash", "has topicId")
-    assert 0 < app.rows.count < 52
+    assert 0 < browsed.rows.count < 52
 
 
 @on_screen(CAPTURE, filter_text="size > 800")
 async def test_a_filter_from_the_start_waits_for_what_is_still_read(pilot):
-    assert [*pilot.app.rows.chosen] == [
-        number for number in range(52) if pilot.app.listing.look(number, full=False).buffers[0].size > 800
+    assert [*browser(pilot.app).rows.chosen] == [
+        number for number in range(52) if browser(pilot.app).listing.look(number, full=False).buffers[0].size > 800
     ]
 
 
@@ -126,22 +129,23 @@ async def test_a_filter_from_the_start_waits_for_what_is_still_read(pilot):
 )
 def test_filters_of_batches_and_frames(file, text, many):
     found = read(file)
-    assert sum(len(some) for _, some in found.select(text)()) == many
+    assert len(matching(found, text)) == many
 
 
 @pytest.mark.slow
 @on_screen(CAPTURE)
 async def test_pairs_and_numbers(pilot):
     app = pilot.app
+    browsed = browser(app)
     await say(pilot, "g", "10")
-    assert app.fields.border_title.startswith("frame 10: CreateTopics response")
+    assert browsed.fields.border_title.startswith("frame 10: CreateTopics response")
     await press(pilot, "r")
-    assert app.seen_number == 8
+    assert browsed.seen_number == 8
     await press(pilot, "r")
-    assert app.seen_number == 9
+    assert browsed.seen_number == 9
     await say(pilot, "slash", "kind == request")
     await say(pilot, "g", "10")
-    assert (app.seen_number, app.rows.count, app.filter_text) == (9, 52, "")
+    assert (browsed.seen_number, browsed.rows.count, browsed.filter_text) == (9, 52, "")
     await say(pilot, "g", "53")
     assert "there is no '53' here" in messages(app)
 
@@ -157,14 +161,15 @@ def test_batches_are_found_by_offset_and_position():
 @on_screen(BITFLIP)
 async def test_anomalies(pilot):
     app = pilot.app
+    browsed = browser(app)
     await press(pilot, "a")
-    assert app.fields.row.name == "crc"
+    assert browsed.fields.row.name == "crc"
     assert messages(app)[-1].startswith("CRC_MISMATCH crc the batch says")
     await press(pilot, *["a"] * 20)
     assert messages(app)[-1] == "no more anomalies below"
-    last = app.rows.cursor
+    last = browsed.rows.cursor
     await press(pilot, "end", "A")
-    assert app.rows.cursor == last
+    assert browsed.rows.cursor == last
 
 
 @pytest.mark.parametrize("codec", [0, 1])
@@ -175,17 +180,18 @@ def test_anomalies_of_records_in_messages(tmp_path, codec):
     async def steps():
         async with opened(file, size=(120, 30)) as pilot:
             app = pilot.app
+            browsed = browser(app)
             assert "TRAILING_BYTES" in screen(app)
-            assert "1 anomaly" in app.fields.border_subtitle
-            before = app.fields.row
+            assert "1 anomaly" in browsed.fields.border_subtitle
+            before = browsed.fields.row
             await press(pilot, "a")
             path = "topicData[0].partitionData[0].records[0].records[1].value"
             assert messages(app)[-1].startswith(f"TRAILING_BYTES {path} 2 bytes")
             if codec:
-                assert app.fields.row is before
+                assert browsed.fields.row is before
             else:
-                assert app.fields.row.name == "value"
-                assert lit(app).endswith("eeee")
+                assert browsed.fields.row.name == "value"
+                assert lit(browsed).endswith("eeee")
 
     run(steps())
 
@@ -193,6 +199,7 @@ def test_anomalies_of_records_in_messages(tmp_path, codec):
 @on_screen(CAPTURE)
 async def test_copies(pilot):
     app = pilot.app
+    browsed = browser(app)
     await say(pilot, "g", "9")
     await press(pilot, "J")
     document = json.loads(app.clipboard)
@@ -201,22 +208,22 @@ async def test_copies(pilot):
     await press(pilot, "y")  # in the list
     assert json.loads(app.clipboard) == document
     await press(pilot, "tab")
-    app.fields.select(next(i for i, row in enumerate(app.seen.rows) if row.json_path == "topics[0].name"))
+    browsed.fields.select(next(i for i, row in enumerate(browsed.seen.rows) if row.json_path == "topics[0].name"))
     await press(pilot, "x")
     assert bytes.fromhex(app.clipboard)[1:] == b"t-kafka-python"
     await press(pilot, "y")
     assert app.clipboard == '"t-kafka-python"'
-    app.fields.select(next(i for i, row in enumerate(app.seen.rows) if row.json_path == "topics[0]"))
+    browsed.fields.select(next(i for i, row in enumerate(browsed.seen.rows) if row.json_path == "topics[0]"))
     await press(pilot, "y")
     assert json.loads(app.clipboard) == document["body"]["topics"][0]
-    app.fields.select(next(i for i, row in enumerate(app.seen.rows) if row.json_path == "header.clientId"))
+    browsed.fields.select(next(i for i, row in enumerate(browsed.seen.rows) if row.json_path == "header.clientId"))
     await press(pilot, "y")
     assert app.clipboard == '"kp-admin"'
-    app.fields.select(0)  # the size has no value of its own in the JSON
+    browsed.fields.select(0)  # the size has no value of its own in the JSON
     await press(pilot, "y")
     assert json.loads(app.clipboard) == document
     await press(pilot, "X")
-    assert bytes.fromhex(app.clipboard) == app.seen.buffers[0].data
+    assert bytes.fromhex(app.clipboard) == browsed.seen.buffers[0].data
     assert len(app.clipboard) == 2 * document["size"]
 
 
@@ -225,12 +232,13 @@ def test_secrets_are_not_shown_and_not_copied_unless_asked_for(shown):
     async def steps():
         async with opened(SECRET, show_secrets=shown) as pilot:
             app = pilot.app
+            browsed = browser(app)
             seen = []
             for key in ("tab", "end", "up", "x", "X", "y", "J"):
                 await press(pilot, key)
                 seen += [screen(app), app.clipboard]
             await press(pilot, "X")
-            assert (app.clipboard == app.seen.buffers[0].data.hex()) == shown
+            assert (app.clipboard == browsed.seen.buffers[0].data.hex()) == shown
             assert any("**" in text for text in seen) != shown
             assert any("<redacted 22 bytes>" in text for text in seen) != shown
 
@@ -246,18 +254,19 @@ def test_all_of_a_large_batch(monkeypatch):
     async def steps():
         async with opened(CAPTURE) as pilot:
             app = pilot.app
+            browsed = browser(app)
             await press(pilot, "down")
-            assert len(app.seen.rows) == 10
-            cut = len(app.seen.buffers[0].data)
-            assert f"the first {cut} of 899" in app.bytes.border_title
+            assert len(browsed.seen.rows) == 10
+            cut = len(browsed.seen.buffers[0].data)
+            assert f"the first {cut} of 899" in browsed.bytes.border_title
             assert cut <= 32
-            assert "f shows them" in app.fields.border_subtitle
+            assert "f shows them" in browsed.fields.border_subtitle
             await press(pilot, "f")
-            assert len(app.seen.rows) > 400
-            assert len(app.seen.buffers[0].data) == 899
+            assert len(browsed.seen.rows) > 400
+            assert len(browsed.seen.buffers[0].data) == 899
             await press(pilot, "f", "X")
             assert messages(app)[-1].startswith(f"hex of the first {cut} of 899 bytes: ")
-            assert len(app.seen.rows) == 10
+            assert len(browsed.seen.rows) == 10
             assert len(app.clipboard) == 2 * cut
 
     run(steps())
@@ -281,21 +290,25 @@ def test_the_screen_can_become_larger_and_smaller(tmp_path):
 @on_screen(CAPTURE, size=(120, 40))
 async def test_help_and_the_mouse(pilot):
     app = pilot.app
+    browsed = browser(app)
     await press(pilot, "question_mark")
-    assert "Everywhere" in screen(app)
+    assert "Help: Escape closes it" in screen(app)
     await press(pilot, "end", "escape")
-    assert "Everywhere" not in screen(app)
+    assert app.screen is browsed
     await pilot.click("#list", offset=(10, 4))
     await settled(pilot)
-    assert app.seen_number == 3
+    assert browsed.seen_number == 3
     await pilot.click("#fields", offset=(10, 5))
-    assert app.fields.row.name == "(tagged fields)"
+    assert browsed.fields.row.name == "(tagged fields)"
     await pilot.click("#bytes", offset=(1 + 6, 1))
-    assert app.fields.row.name == "size"
+    assert browsed.fields.row.name == "size"
     await pilot.click("#bytes", offset=(1 + 6 + 3 * 16 + 1 + 5, 1))
-    assert app.fields.row.name == "correlationId"
+    assert browsed.fields.row.name == "correlationId"
+    await pilot.click("#fields", offset=(6, 3))
+    assert browsed.fields.row.name == "header"
+    before = browsed.fields.last_line
     await pilot.click("#fields", offset=(1, 3))
-    assert app.fields.row.name == "header"
+    assert browsed.fields.last_line < before
 
 
 @on_screen(CAPTURE)
@@ -314,7 +327,7 @@ def test_what_goes_wrong_in_a_thread_is_said(monkeypatch):
     def unreadable(*_, **__):
         raise InputError("\x1b[2J cannot be read")
 
-    monkeypatch.setattr("kwire_cli.tui.captures.Index.add", full_disk)
+    monkeypatch.setattr("kwire_cli.tui.captures.Captures._add", full_disk)
     monkeypatch.setattr(Captures, "look", unreadable)
 
     async def steps():
