@@ -48,14 +48,16 @@ class CaptureInput(Opened):
             self.files = () if source.live else point.files
         elif isinstance(source, str) and is_file(source):
             self.files = (source,)
-        self.source, self._noted = source, False
+        self.source = source
+        self._noted = False
         self.notices: list[tuple[str | None, Notice]] | None = None
         """What ended the reading of files early, with their names, if others than `subjects` read the capture."""
 
     @cached_property
     def capture(self) -> Capture:
         """The packets and streams of the capture. Opening a pipe waits for the program that writes it."""
-        how, follow = self.how, self.how.follow
+        how = self.how
+        follow = self.how.follow
         if follow is None:
             capture = CarriedCapture if how.packets else Capture
             return capture(self.source, key_logs=how.key_logs)
@@ -105,7 +107,9 @@ class CaptureInput(Opened):
 
         Tell the caller in the end what ended the reading of files early.
         """
-        size, lines, capture = self.size, self.lines(), self.capture
+        size = self.size
+        lines = self.lines()
+        capture = self.capture
         if self.how.connections:
             lines = self._with_connections()
         try:
@@ -137,7 +141,8 @@ class CaptureInput(Opened):
 
         `names` are those of topics that are known beforehand; `ended` is told of each TCP connection as it ends.
         """
-        capture, how = self.capture, self.how
+        capture = self.capture
+        how = self.how
         again = partial(Capture, capture.again, key_logs=how.key_logs) if capture.again else None
         since = _nothing_waits if how.follow else capture.waiting_since
         lines = traffic(how.catalog, capture, port=how.port, waiting_since=since, again=again, names=names, ended=ended)
@@ -147,7 +152,8 @@ class CaptureInput(Opened):
         """Tell the caller, once, what ended the reading of files early, and what should be known of all packets."""
         if self._noted:
             return
-        self._noted, capture = True, self.capture
+        self._noted = True
+        capture = self.capture
         for remark in capture.remarks if self.notices is None else ():
             self._note(remark)
         several = capture.origin.several
@@ -177,8 +183,10 @@ class CapturePoints:
     def __init__(self, arguments: Sequence[str], how: Reading, caller: Caller) -> None:
         self.sources: dict[str, PointFiles] = {}
         self._taken: set[str] = set()
-        self._live = self.together = 0
-        self.labelled, self._count = False, 0
+        self._live = 0
+        self.together = 0
+        self.labelled = False
+        self._count = 0
         names = dict.fromkeys(arguments)
         files = [name for name in names if is_file(name)]
         paths = [path for path in files if begins_as(path) is Kind.CAPTURE]
@@ -187,7 +195,9 @@ class CapturePoints:
         if not paths or len(paths) + live < 2:
             return
         points = points_of(paths, how.naming)
-        self._count, self.together, self.labelled = len(points), len(paths) - len(points), True
+        self._count = len(points)
+        self.together = len(paths) - len(points)
+        self.labelled = True
         for note in apart_notes(point.name for point in points if point.apart):
             caller.note(note)
         for index, point in enumerate(points):

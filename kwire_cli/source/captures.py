@@ -72,7 +72,9 @@ class PointPackets:
     """
 
     def __init__(self, files: PointFiles) -> None:
-        self.files, self.origin, self.name = files, files.origin, files.point.name
+        self.files = files
+        self.origin = files.origin
+        self.name = files.point.name
         self._readers: list[Packets] = []
 
     @property
@@ -135,7 +137,8 @@ class PointPackets:
                 time = packet.time
                 heappush(held, (moment if time is None or time < moment else time, number, packet))
 
-        count, out = 0, list[tuple[int, Packet]]()
+        count = 0
+        out = list[tuple[int, Packet]]()
         while held or chains:
             while chains and (not held or chains[0][0] <= held[0][0]):
                 _, number = chains.pop(0)

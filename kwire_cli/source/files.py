@@ -122,7 +122,8 @@ _SLICE = 1 << 14
 """Packed bytes that are unpacked at once."""
 OPENING = 1 << 16
 """Bytes of a file, packed or not, that tell a request log or printed packets: other lines may come first."""
-GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+GZIP = b"\x1f\x8b"
+ZSTD = b"\x28\xb5\x2f\xfd"
 MAGIC_SIZE = max(len(GZIP), len(ZSTD))
 
 
@@ -190,7 +191,8 @@ class Pieces:
                     data = next(pieces, b"")
                     continue
                 unpacker = zlib.decompressobj(wbits=31)
-            before, part = unpacker.copy(), data[:_SLICE]
+            before = unpacker.copy()
+            part = data[:_SLICE]
             try:
                 out = unpacker.decompress(part, PIECE)
             except zlib.error as error:
@@ -242,7 +244,8 @@ class _Readable:
     """Pieces as a file object, for zstandard."""
 
     def __init__(self, first: bytes, pieces: Iterator[bytes]) -> None:
-        self._rest, self._pieces = first, pieces
+        self._rest = first
+        self._pieces = pieces
 
     def read(self, size: int) -> bytes:
         data = self._rest or next(self._pieces, b"")
@@ -341,7 +344,8 @@ class Live:
     """A pipe: a read gives what has come so far, and before it waits for more, `idle` is called."""
 
     def __init__(self, file: IO[bytes], idle: Callable[[], None]) -> None:
-        self._file, self._idle = file, idle
+        self._file = file
+        self._idle = idle
         self._some: Callable[[int], bytes] = getattr(file, "read1", file.read)
         self._peeked = b""
 

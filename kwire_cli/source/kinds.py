@@ -43,7 +43,8 @@ MAGIC = 16
 SHORT_ID = 2
 """Characters of a client id that may be there by chance."""
 AS_SAID = "as said"
-LOOK, LOOK_AHEAD = 4 << 10, 1 << 10
+LOOK = 4 << 10
+LOOK_AHEAD = 1 << 10
 """Bytes that tell text from others, and those of a pipe that are looked at first."""
 _MAGIC_AT = offset_of(v0.MESSAGE, "magic")
 LEAST_BATCH = _MAGIC_AT + 1
@@ -51,7 +52,8 @@ LEAST_BATCH = _MAGIC_AT + 1
 WHOLE_HEADER = 61
 """Bytes of a whole header of the newest format."""
 _NEWEST_MAGIC = max(RECORD_FORMATS[name].magic for name in BY_MAGIC)
-EVIDENCE, LONGEST_BY_CHANCE = 3.7, 40
+EVIDENCE = 3.7
+LONGEST_BY_CHANCE = 40
 """A response that fits to the last byte is taken for one if it beats random bytes by this many bits a byte, or has more
 bytes: what fits by chance is short."""
 

@@ -62,7 +62,8 @@ READABLE = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG, Kind.BATCHES, Kind.LOG_FIL
 STANDARD_INPUT = "standard input"
 BYTES = "the bytes themselves, such as 0000002b0012..."
 """An argument that is no file, in the error for a command line without inputs."""
-LONGEST_NAME, LONGEST_PATH = 255, 4096
+LONGEST_NAME = 255
+LONGEST_PATH = 4096
 """Characters of an argument that may be a misspelt name of a file: a longer one is bytes."""
 _PATHS = (".bin", ".hex", ".txt", ".json", ".jsonl", ".pcap", ".pcapng", ".cap", ".gz", ".zst", ".log")
 
@@ -189,7 +190,9 @@ class Inputs:
         caller: Caller,
         takes: Collection[Kind],
     ) -> None:
-        self._how, self._caller, self._takes = how, caller, takes
+        self._how = how
+        self._caller = caller
+        self._takes = takes
         self._listed: set[str] = set()
         if Kind.CAPTURE in takes and any(map(is_folder, arguments)):
             arguments = self._with_captures(arguments)
@@ -222,7 +225,8 @@ class Inputs:
 
     def _capture_points(self) -> CapturePoints | None:
         """Return the capture points among the inputs, if there may be several captures."""
-        how, arguments = self._how, dict.fromkeys(self._arguments)
+        how = self._how
+        arguments = dict.fromkeys(self._arguments)
         named = how.naming.template is not None or how.naming.merged
         if not how.groups_captures or (len(arguments) < 2 and not named):
             return None
@@ -245,7 +249,9 @@ class Inputs:
             yield _opened(recognised, self._how, self._caller, self._takes, source)
 
     def _recognised(self) -> Iterator[Recognised]:
-        how, arguments, caller = self._how, self._arguments, self._caller
+        how = self._how
+        arguments = self._arguments
+        caller = self._caller
         if how.unknown_version:
             caller.note(how.unknown_version)
         if "" in arguments and how.says is not Kind.BODY:  # as a path it is the folder that one is in

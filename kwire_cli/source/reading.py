@@ -170,7 +170,9 @@ class Opened:
     """An input that was opened: what it is, and its subjects. Subclasses are the kinds of inputs."""
 
     def __init__(self, recognised: Recognised, how: Reading, caller: Caller) -> None:
-        self.recognised, self.how, self.caller = recognised, how, caller
+        self.recognised = recognised
+        self.how = how
+        self.caller = caller
 
     @property
     def kind(self) -> Kind:

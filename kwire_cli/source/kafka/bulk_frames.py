@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 _HEADS = {"request": numpy_type(REQUEST_HEAD), "response": numpy_type(RESPONSE_HEAD)}
 FEWEST = 48
 """Segments for which columns pay."""
-_STEP, _LONGEST_STEP = 32, 4096
+_STEP = 32
+_LONGEST_STEP = 4096
 """Segments that are taken one by one before columns are tried again: more each time that they are tried in vain."""
 
 
@@ -127,7 +128,10 @@ class EndsReader:
         ended: Callable[[TcpConnection], None] | None = None,
         after: int = 0,
     ) -> None:
-        self.ends, self.layouts, self.tls, self.origin = ends, layouts, tls, origin
+        self.ends = ends
+        self.layouts = layouts
+        self.tls = tls
+        self.origin = origin
         self._fewest = FEWEST if stretches else sys.maxsize
         self.streams = Streams()
         self.starts: dict[int, int] = {}
@@ -194,7 +198,8 @@ class EndsReader:
 
     def take(self, run: Run) -> Iterator[Stretch | Captured]:
         """The frames that these segments complete."""
-        rows, at = run.rows, 0
+        rows = run.rows
+        at = 0
         watch = self._lines.watch
         while at < len(rows):
             half = self.streams.calm(self.ends) if len(rows) - at >= self._fewest and not self._lines.held else None
@@ -340,7 +345,8 @@ def _frames(
     rests = connection.rests
     sides = [_side(run, direction, rests[stream.direction]) for direction, stream in enumerate((half, half.peer))]
     client = 0 if half.direction == connection.client else 1
-    requests, answered = sides[client], sides[1 - client]
+    requests = sides[client]
+    answered = sides[1 - client]
     heads = _request_heads(requests)
 
     def both(name: str, field: str) -> Ints:
@@ -360,7 +366,8 @@ def _frames(
     left = len(requests.data) - int(requests.start[answered_here]) if answered_here < len(requests.start) else 0
     if left + sum(len(request.data) for request in pending[count:]) > MAX_BYTES_UNHEARD:
         raise _OddError
-    keys, versions = both("requestApiKey", "api_key"), both("requestApiVersion", "version")
+    keys = both("requestApiKey", "api_key")
+    versions = both("requestApiVersion", "version")
     first = len(pending)
     asked = [*_groups("request", keys[first:], versions[first:], ids[first:], requests, run, layouts)]
     told = [*_groups("response", keys[:count], versions[:count], ids[:count], answered, run, layouts)]
@@ -406,12 +413,14 @@ def _groups(
     head = _HEADS[kind].itemsize
     both = keys << 16 | versions & 0xFFFF
     for pair in np.unique(both).tolist():
-        key, version = pair >> 16, pair & 0xFFFF
+        key = pair >> 16
+        version = pair & 0xFFFF
         layout = layouts.get(kind, key, version)
         if layout is None or key in {SASL_HANDSHAKE, SASL_AUTHENTICATE} or (kind == "request" and key == API_VERSIONS):
             raise _OddError  # the connection follows authentication; a client states its software in ApiVersions
         which = np.flatnonzero(both == pair)
-        start, stop = side.start[which], side.stop[which]
+        start = side.start[which]
+        stop = side.stop[which]
         first = side.data[start[0] : stop[0]].tobytes()
         header = decode_header(layouts.catalog, kind, layout.header_version, first, start=SIZE_BYTES, stop=len(first))
         if not header.complete or header.anomalies:

@@ -104,7 +104,8 @@ class Framer:
 
     def __init__(self, owner: Searches, side: int, *, synchronised: bool) -> None:
         self.buffer = _NO_BYTES
-        self._owner, self._side = owner, side
+        self._owner = owner
+        self._side = side
         self._found_by: Search | None = None  # most connections need none
         self.synchronised = synchronised
         self._sure = synchronised  # framing was never lost
@@ -132,7 +133,9 @@ class Framer:
     def resume(self, rest: bytes, packet: int, time: int | None) -> None:
         """Others have cut the bytes since; `rest` is the beginning of a frame."""
         self.buffer = bytearray(rest)
-        self._wanted, self._packet, self._time = 0, packet, time
+        self._wanted = 0
+        self._packet = packet
+        self._time = time
 
     def feed(self, data: bytes | memoryview, packet: int, time: int | None) -> Sequence[Cut]:
         """The cuts that are complete with these bytes."""
@@ -144,13 +147,16 @@ class Framer:
             and says_size(data, 0, len(data)) == len(data) - SIZE_BYTES
         ):
             return (tuple.__new__(Cut, ("frame", bytes(data), packet, time, 0)),)  # most segments are one frame
-        self._packet, self._time = packet, time
+        self._packet = packet
+        self._time = time
         if buffer and len(buffer) + len(data) < self._wanted:  # more of a frame that is longer still
             buffer += data
             return ()
         cuts = list(self._feed(data, packet, time))
         if not self.buffer:
-            self.buffer, self._packet, self._time = _NO_BYTES, 0, None
+            self.buffer = _NO_BYTES
+            self._packet = 0
+            self._time = None
         return cuts
 
     def _feed(self, data: bytes | memoryview, packet: int, time: int | None) -> Iterator[Cut]:
@@ -177,7 +183,8 @@ class Framer:
                 return
 
     def _frames(self) -> Iterator[Cut]:
-        buffer, at = self.buffer, 0
+        buffer = self.buffer
+        at = 0
         while len(buffer) - at >= SIZE_BYTES:
             size = says_size(buffer, at, len(buffer)) or 0
             if not 0 <= size <= MAX_SIZE:
@@ -217,7 +224,8 @@ class Framer:
 
     def _lose_framing(self, at: int) -> None:
         """Frames begin at `at` in the buffer or later, nobody knows where."""
-        self.synchronised = self._sure = False
+        self.synchronised = False
+        self._sure = False
         self._wanted = 0
         self._search.restart(at)
 
@@ -240,7 +248,8 @@ class Framer:
         """The cuts that end with the loss of the next `count` bytes."""
         if not self.synchronised and self.buffer:
             yield from self._go_on(last=True)
-        self._packet, self._time = packet, time
+        self._packet = packet
+        self._time = time
         self._wanted = 0
         if self._rest:
             lost_of_rest = min(self._rest, count)
@@ -296,15 +305,20 @@ class Sides:
     __slots__ = ("_against", "_asked", "_catalog", "_for", "_from_start", "_opener", "_surely", "sure")
 
     def __init__(self, catalog: Catalog, opener: int | None, *, from_start: bool) -> None:
-        self._catalog, self._opener, self._from_start = catalog, opener, from_start
-        self._for, self._against = [0, 0], [0, 0]
+        self._catalog = catalog
+        self._opener = opener
+        self._from_start = from_start
+        self._for = [0, 0]
+        self._against = [0, 0]
         self._surely = [False, False]
         self._asked: set[tuple[int, int | None]] = set()
         self.sure = False
 
     def hear(self, side: int, cut: Cut) -> int | None:
         """The client, if this frame of a side decides it."""
-        data, other, opener = cut.data, 1 - side, self._opener
+        data = cut.data
+        other = 1 - side
+        opener = self._opener
         if is_first_token(cut) and (side == opener if opener is not None else self._from_start):
             return side
         reads = reads_as_request(self._catalog, data)
@@ -383,7 +397,8 @@ def may_be_token(catalog: Catalog, cut: Cut) -> bool:
     if cut.missing or not frame.sure or frame.anomalies:
         return True
     layout = heads()[0]
-    head, rest = RequestHead(*layout.unpack(cut.data, SIZE_BYTES)), cut.data[SIZE_BYTES + layout.size :]
+    head = RequestHead(*layout.unpack(cut.data, SIZE_BYTES))
+    rest = cut.data[SIZE_BYTES + layout.size :]
     heads_to_try = (head._replace(api_key=SASL_AUTHENTICATE, version=each) for each in _authenticate_versions(catalog))
     return any(
         _holds_token(_request(catalog, cut.data[:SIZE_BYTES] + layout.pack(*each) + rest)) for each in heads_to_try

@@ -37,7 +37,8 @@ IN_ARRAYS = frozenset(
     }
 )
 """Apis whose requests name groups elsewhere than in `groupId`."""
-_GROUP_KEY, _TRANSACTION_KEY = 0, 1
+_GROUP_KEY = 0
+_TRANSACTION_KEY = 1
 """The types of a coordinator's key that say what the key is."""
 
 

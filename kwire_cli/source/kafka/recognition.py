@@ -46,7 +46,8 @@ BELIEVABLE = 1 << 10
 LINKS = 16
 """Frames by which a row of them is confirmed, wherever it ends."""
 
-_SMALL_NUMBER, _ANY_ID = rb"\0[\0-\xff]", rb"[\0-\xff]{4}"
+_SMALL_NUMBER = rb"\0[\0-\xff]"
+_ANY_ID = rb"[\0-\xff]{4}"
 
 
 def _pattern(decl: MessageStruct, **fields: bytes) -> re.Pattern[bytes]:
@@ -63,7 +64,8 @@ _REQUEST = _pattern(
     clientIdLength=rb"(?:[\0-\x04][\0-\xff]|\xff\xff)",
 )
 _RESPONSE = _pattern(RESPONSE_START, size=rb"(?!\0\0\0[\0-\x03])[\0-\x06][\0-\xff]{3}", correlationId=_ANY_ID)
-_REQUEST_BYTES, _RESPONSE_BYTES = fixed(REQUEST_START).size, fixed(RESPONSE_START).size
+_REQUEST_BYTES = fixed(REQUEST_START).size
+_RESPONSE_BYTES = fixed(RESPONSE_START).size
 
 
 class Asked(Protocol):

@@ -213,7 +213,8 @@ class Stream:
     __slots__ = ("connection", "places", "texts")
 
     def __init__(self, connection: Connection, texts: tuple[str, str]) -> None:
-        self.connection, self.texts = connection, texts
+        self.connection = connection
+        self.texts = texts
         self.places = [0, 0]
 
 
@@ -223,7 +224,10 @@ class Watch:
     def __init__(
         self, layouts: Layouts, port: int | None, names: Names, *, names_alone: bool = False, origin: Origin = ALONE
     ) -> None:
-        self.layouts, self.port, self.names, self.origin = layouts, port, names, origin
+        self.layouts = layouts
+        self.port = port
+        self.names = names
+        self.origin = origin
         self.connections: dict[int, Stream] = {}
         self.ended: list[TcpConnection] | None = None
         """The connections that ended, if anybody asks for them."""
@@ -232,7 +236,8 @@ class Watch:
     def take(self, events: list[Event]) -> list[Captured]:
         """The lines that these events complete."""
         lines: list[Captured] = []
-        connections, captured = self.connections, self._captured
+        connections = self.connections
+        captured = self._captured
         for event in events:
             if type(event) is Data:
                 number, direction, data, time, packet = event
@@ -269,7 +274,9 @@ class Watch:
         return lines
 
     def _tcp_connection(self, life: Life, reason: EndReason, number: int, stream: Stream) -> TcpConnection:
-        side, texts, opened = stream.connection.client, stream.texts, stream.connection.from_start
+        side = stream.connection.client
+        texts = stream.texts
+        opened = stream.connection.from_start
         client = side if side is not None else 0 if opened else None
         at = client or 0
         file, packet = self.origin.place(life.packet)
@@ -300,7 +307,9 @@ class Watch:
         return [line for number in list(self.connections) for line in self._end(number)]
 
     def _captured(self, seen: Seen, number: int, stream: Stream) -> Captured:
-        connection, texts, places = stream.connection, stream.texts, stream.places
+        connection = stream.connection
+        texts = stream.texts
+        places = stream.places
         side = seen.side
         line = Captured(seen, number, texts[side], texts[1 - side], connection, self.names, self.origin)
         if line.place < places[side]:
@@ -318,5 +327,7 @@ class Watch:
 
 def _foreign(event: Foreign) -> Seen:
     piece = Seen("not-kafka", event.direction, Cut("frame", b"", event.packet, event.time), protocol=event.protocol)
-    piece.size, piece.content, piece.reason = event.size, event.content, event.reason
+    piece.size = event.size
+    piece.content = event.content
+    piece.reason = event.reason
     return piece

@@ -80,7 +80,8 @@ class Line(NamedTuple):
 
 def lines(data: bytes) -> list[Line]:
     """The lines as Java's BufferedReader parts them; what is no UTF-8 reads U+FFFD, as there."""
-    out, at = [], 0
+    out = []
+    at = 0
     for raw in data.splitlines(keepends=True):
         out.append(Line(at, len(raw), raw.decode("utf-8", "replace").rstrip("\r\n")))
         at += len(raw)
@@ -225,7 +226,9 @@ def meta_properties(data: bytes) -> Contents[Property]:
     """The properties of a `meta.properties`, as Java reads them: ISO 8859-1, comments, escapes, continued lines. Never
     raises.
     """
-    entries, pieces, notes = [], [], []
+    entries = []
+    pieces = []
+    notes = []
     for at, size, text in _logical_lines(data):
         if not text or text[0] in "#!":
             pieces.append(Piece(COMMENT, at, size))
@@ -259,7 +262,9 @@ def meta_properties(data: bytes) -> Contents[Property]:
 
 def partition_metadata(data: bytes) -> Contents[Property]:
     """The version and the topic id of a `partition.metadata`. Never raises."""
-    entries, pieces, notes = [], [], []
+    entries = []
+    pieces = []
+    notes = []
     for number, line in enumerate(lines(data), 1):
         match = _METADATA_PAIR.fullmatch(line.text)
         if match:

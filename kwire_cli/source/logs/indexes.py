@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 # offset for the end; a whole entry of zeros is the same. Sources are
 # org.apache.kafka.storage.internals.log.OffsetIndex, TimeIndex, TransactionIndex, AbstractIndex.
 
-_OFFSET, _TIME = fixed(OFFSET_INDEX_ENTRY), fixed(TIME_INDEX_ENTRY)
+_OFFSET = fixed(OFFSET_INDEX_ENTRY)
+_TIME = fixed(TIME_INDEX_ENTRY)
 
 
 _MOST = 100
@@ -162,7 +163,8 @@ def _offset_faults(table: Table[OffsetEntry], base: int) -> Iterator[Anomaly]:
     last = place = -1
     for i, (offset, position) in enumerate(table.rows()):  # relative offsets
         if offset > last and position > place:
-            last, place = offset, position
+            last = offset
+            place = position
             continue
         at = i * _OFFSET.size
         if offset < 0 or position < 0:
@@ -176,11 +178,13 @@ def _offset_faults(table: Table[OffsetEntry], base: int) -> Iterator[Anomaly]:
 
 
 def _time_faults(table: Table[TimeEntry], base: int) -> Iterator[Anomaly]:
-    last, time = 0, -1
+    last = 0
+    time = -1
     for i, (timestamp, offset) in enumerate(table.rows()):  # relative offsets
         # An entry may repeat an offset; TimeIndex.maybeAppend asks for a later time only.
         if offset >= last and timestamp > time:
-            last, time = offset, timestamp
+            last = offset
+            time = timestamp
             continue
         at = i * _TIME.size
         if offset < 0 or timestamp < 0:

@@ -72,7 +72,8 @@ _FOLDER = re.compile(
 _FOLDER_ID = re.compile(r"[0-9a-f]{32}")
 """Of folders that are to be deleted, or are of another directory's: a random UUID without its dashes."""
 
-_LAST_OFFSET, _LAST_PARTITION = (1 << 63) - 1, (1 << 31) - 1
+_LAST_OFFSET = (1 << 63) - 1
+_LAST_PARTITION = (1 << 31) - 1
 
 
 class FileName(NamedTuple):
@@ -142,7 +143,8 @@ def folder_name(name: str) -> FolderName | None:
 def other_file_name(name: str, other: Callable[[str], str]) -> str:
     """The name of a file with `other` of all that is not what Kafka itself names files."""
     if match := _SEGMENT.fullmatch(name):
-        before, start = name[: match.start("base")], match.start("base")
+        before = name[: match.start("base")]
+        start = match.start("base")
         if match["id"]:
             name = name.replace(match["id"], other(match["id"]))
         return (f"{other(before[:-1])}-" if before else "") + name[start:]
@@ -164,7 +166,11 @@ def other_folder_name(name: str, other: Callable[[str], str]) -> str:
 
 # What a reader makes of a file: entries with their positions, what is odd, and what each byte is for.
 
-HEAD, ENTRIES, COMMENT, PADDING, GAP = "head", "entries", "comment", "padding", "gap"
+HEAD = "head"
+ENTRIES = "entries"
+COMMENT = "comment"
+PADDING = "padding"
+GAP = "gap"
 """Kinds of pieces: what stands before the entries, the entries, comments, zeros of a preallocated file, and what has no
 meaning."""
 
@@ -198,7 +204,10 @@ class Table(Sequence[E_co]):
     def __init__(
         self, data: memoryview, layout: Fixed, make: Callable[[int, tuple[Any, ...]], E_co], start: int = 0
     ) -> None:
-        self._data, self._layout, self._make, self._start = data, layout, make, start
+        self._data = data
+        self._layout = layout
+        self._make = make
+        self._start = start
 
     def __len__(self) -> int:
         return len(self._data) // self._layout.size
@@ -218,7 +227,9 @@ class Table(Sequence[E_co]):
         return self._layout.iter_unpack(self._data)
 
     def __iter__(self) -> Iterator[E_co]:
-        at, size, make = self._start, self._layout.size, self._make
+        at = self._start
+        size = self._layout.size
+        make = self._make
         for row in self._layout.iter_unpack(self._data):
             yield make(at, row)
             at += size

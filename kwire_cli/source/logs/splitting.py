@@ -54,7 +54,8 @@ def split_file(path: str | os.PathLike[str], size: int = SPLIT_SIZE, end: int | 
         InputError: The segment cannot be read.
 
     """
-    file, content = path_of(path), FileBytes(path)
+    file = path_of(path)
+    content = FileBytes(path)
     end = content.size if end is None else min(end, content.size)
     if 0 < size < end:
         size = -(-end // round(end / size))
@@ -121,7 +122,8 @@ def _hopped(reader: Reader, start: int, target: int) -> int | None:
 
     Return None if the hops reach no batch there.
     """
-    at, stop = start, reader.stop
+    at = start
+    stop = reader.stop
     while True:
         at, before = _hop(reader, at, target)
         if at >= stop:
@@ -145,12 +147,14 @@ def _hop(reader: Reader, start: int, target: int) -> tuple[int, int]:
     for magic, layout in reader.layouts.items():
         least[magic] = layout.least
     hop = compiled(numba_loops.hop)
-    at, before = start, -1
+    at = start
+    before = -1
     while at < min(target, reader.stop):
         reader.load(at, min(at + OVERHEAD + MAGIC_AT, reader.stop))
         until = min(target, max(reader.last - MAGIC_AT, at + 1))
         end, last = hop(octets(reader.view), at, reader.stop, until, SIZE_AT, MAGIC_AT, OVERHEAD, least)
         if end == at:
             break
-        at, before = int(end), int(last)
+        at = int(end)
+        before = int(last)
     return at, before

@@ -147,7 +147,8 @@ class CaptureReader:
                 file=self._file,
             )
         if is_text:
-            self.format, self._text = "text", TextReader()
+            self.format = "text"
+            self._text = TextReader()
         return self._text
 
 
@@ -198,7 +199,8 @@ class Packets:
             InputError: The file cannot be read, or is no capture file.
 
         """
-        packets = position = 0
+        packets = 0
+        position = 0
         for piece in self._pieces:
             position += len(piece)
             batch = self._reader.feed(piece)

@@ -36,21 +36,18 @@ FRAGMENT = "ip fragment"
 #
 # struct.error leaves these functions where the packet ends inside a header.
 
-_ETHERNET, _VLAN = fixed(network.ETHERNET, ("protocol",)), fixed(network.VLAN, ("protocol",))
+_ETHERNET = fixed(network.ETHERNET, ("protocol",))
+_VLAN = fixed(network.VLAN, ("protocol",))
 _MPLS = fixed(network.MPLS)
 
 
-_SLL, _SLL2, _SLL2_SIZE = (
-    fixed(network.SLL, ("protocol",)),
-    fixed(network.SLL2, ("protocol",)),
-    fixed(network.SLL2).size,
-)
-_NULL, _LOOP, _PPP, _PPP_ADDRESS = (
-    fixed(network.NULL),
-    fixed(network.LOOP),
-    fixed(network.PPP),
-    fixed(network.PPP_ADDRESS),
-)
+_SLL = fixed(network.SLL, ("protocol",))
+_SLL2 = fixed(network.SLL2, ("protocol",))
+_SLL2_SIZE = fixed(network.SLL2).size
+_NULL = fixed(network.NULL)
+_LOOP = fixed(network.LOOP)
+_PPP = fixed(network.PPP)
+_PPP_ADDRESS = fixed(network.PPP_ADDRESS)
 _VERSION = fixed(network.IPV4, ("version_and_header_length",))
 
 Carried = tuple[int, int]
@@ -169,7 +166,8 @@ _IPV4 = fixed(
 
 
 _IPV6 = fixed(network.IPV6, ("version_and_flow", "payload_length", "next_header", ("source", "destination")))
-_EXTENSION, _FRAGMENT = fixed(network.EXTENSION), fixed(network.FRAGMENT)
+_EXTENSION = fixed(network.EXTENSION)
+_FRAGMENT = fixed(network.FRAGMENT)
 
 
 class Fragment(NamedTuple):
@@ -207,7 +205,8 @@ def ipv4(data: bytes, at: int, end: int) -> Datagram:
     stop = min(at + total, end) if total else end
     if first >> 4 != 4 or start < at + fixed_size(4) or start > stop:
         raise OtherError(f"{MALFORMED} ip")
-    offset, more = (flags & network.IPV4_OFFSET) * 8, bool(flags & network.IPV4_MORE_FRAGMENTS)
+    offset = (flags & network.IPV4_OFFSET) * 8
+    more = bool(flags & network.IPV4_MORE_FRAGMENTS)
     if offset or more:
         return Datagram(protocol, start, stop, addresses, Fragment((addresses, protocol, identification), offset, more))
     return upper(protocol, data, start, stop, addresses)
@@ -234,7 +233,8 @@ def upper(protocol: int, data: bytes, start: int, end: int, addresses: bytes) ->
         elif protocol == network.IPV6_FRAGMENT and len(addresses) == 32:
             protocol, _, flags, identification = _FRAGMENT.unpack(data, start)
             start += _FRAGMENT.size
-            offset, more = flags & network.IPV6_OFFSET, bool(flags & network.IPV6_MORE_FRAGMENTS)
+            offset = flags & network.IPV6_OFFSET
+            more = bool(flags & network.IPV6_MORE_FRAGMENTS)
             if (offset or more) and start <= end:
                 return Datagram(protocol, start, end, addresses, Fragment((addresses, 0, identification), offset, more))
         else:
@@ -261,11 +261,17 @@ def protocol_name(protocol: int) -> str:
 #
 # struct.error leaves these functions where the bytes end inside a header.
 
-_UDP, _VXLAN, _GENEVE, _GRE = fixed(network.UDP), fixed(network.VXLAN), fixed(network.GENEVE), fixed(network.GRE)
+_UDP = fixed(network.UDP)
+_VXLAN = fixed(network.VXLAN)
+_GENEVE = fixed(network.GENEVE)
+_GRE = fixed(network.GRE)
 
 
-_OPTIONAL, _ERSPAN2, _ERSPAN3 = fixed(network.GRE_OPTIONAL).size, fixed(network.ERSPAN2).size, fixed(network.ERSPAN3)
-_VXLAN_NETWORK, _GENEVE_NETWORK = offset_of(network.VXLAN, "network"), offset_of(network.GENEVE, "network")
+_OPTIONAL = fixed(network.GRE_OPTIONAL).size
+_ERSPAN2 = fixed(network.ERSPAN2).size
+_ERSPAN3 = fixed(network.ERSPAN3)
+_VXLAN_NETWORK = offset_of(network.VXLAN, "network")
+_GENEVE_NETWORK = offset_of(network.GENEVE, "network")
 _NETWORK = network.VXLAN.network.sizeof()
 _PLATFORM = fixed(network.ERSPAN3_PLATFORM).size
 

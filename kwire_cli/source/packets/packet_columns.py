@@ -50,7 +50,10 @@ def hop_records(
     count = 0
     while count < len(out) and at + header <= stop:
         k = at + captured_at
-        one, two, three, four = data[k] & 255, data[k + 1] & 255, data[k + 2] & 255, data[k + 3] & 255
+        one = data[k] & 255
+        two = data[k + 1] & 255
+        three = data[k + 2] & 255
+        four = data[k + 3] & 255
         size = one | two << 8 | three << 16 | four << 24 if little else four | three << 8 | two << 16 | one << 24
         if size > longest or at + header + size > stop:
             break
@@ -79,10 +82,16 @@ def hop_blocks(
     count = 0
     while count < len(out) and at + least <= stop:
         k = at
-        one, two, three, four = data[k] & 255, data[k + 1] & 255, data[k + 2] & 255, data[k + 3] & 255
+        one = data[k] & 255
+        two = data[k + 1] & 255
+        three = data[k + 2] & 255
+        four = data[k + 3] & 255
         block_kind = one | two << 8 | three << 16 | four << 24 if little else four | three << 8 | two << 16 | one << 24
         k = at + length_at
-        one, two, three, four = data[k] & 255, data[k + 1] & 255, data[k + 2] & 255, data[k + 3] & 255
+        one = data[k] & 255
+        two = data[k + 1] & 255
+        three = data[k + 2] & 255
+        four = data[k + 3] & 255
         size = one | two << 8 | three << 16 | four << 24 if little else four | three << 8 | two << 16 | one << 24
         if block_kind != kind or size % 4 or size < least or size > longest or at + size > stop:
             break
@@ -193,7 +202,8 @@ def group_rows(rows: Any, table: Any, first: Any, group: Any) -> int:
 _SECOND = 1_000_000_000
 
 
-_LARGEST, _MOST = 1 << 62, (1 << 63) - 1
+_LARGEST = 1 << 62
+_MOST = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +265,8 @@ class PcapColumns:
 
     def read(self, data: Octets, at: int, stop: int, most: int) -> tuple[PacketColumns, int]:
         """The whole packets from `at` on, `most` of them; and where the next begins."""
-        layout, file = numpy_type(self._record), self._file
+        layout = numpy_type(self._record)
+        file = self._file
         out = _room(most)
         captured_at = offset_of(self._record, "captured_length")
         count, at = compiled(hop_records)(
@@ -266,7 +277,8 @@ class PcapColumns:
         number = np.arange(self.number + 1, self.number + count + 1)
         self.number += count
         time = rows["seconds"].astype(np.int64) * _SECOND + rows["fraction"].astype(np.int64) * file.scale
-        size, wire = rows["captured_length"].astype(np.int64), rows["original_length"].astype(np.int64)
+        size = rows["captured_length"].astype(np.int64)
+        wire = rows["original_length"].astype(np.int64)
         return PacketColumns(number, time, np.full(count, file.link), where + layout.itemsize, size, wire), at
 
     def close(self, data: Octets, at: int, stop: int) -> None:
@@ -338,7 +350,8 @@ class PcapngColumns:
             self._plain = _Plain(interfaces)
         plain = self._plain
         out = _room(most)
-        trailer, begin = order.trailer.size, at
+        trailer = order.trailer.size
+        begin = at
         count, at = compiled(hop_blocks)(
             data, at, stop, layout.itemsize + trailer, offset_of(PCAPNG[name].block, "total_length"), trailer,
             network.ENHANCED_PACKET_BLOCK, name == "<", MAX_BLOCK, out,
@@ -403,7 +416,8 @@ class PcapngColumns:
         if self.stopped:
             return _NONE, at
         if kind == network.SECTION_BLOCK:
-            self.lead, self._plain = [(at, end)], _Plain([])
+            self.lead = [(at, end)]
+            self._plain = _Plain([])
         elif kind == network.INTERFACE_BLOCK:
             if self.lead and self.lead[-1][1] == at:
                 at = self.lead.pop()[0]
@@ -445,10 +459,8 @@ class _Plain:
             _SECOND // interface.units if interface.units <= _SECOND and _SECOND % interface.units == 0 else 0
             for interface in interfaces
         ]
-        self.scale, self.link = (
-            np.array(scales, np.int64),
-            np.array([interface.link for interface in interfaces], np.int64),
-        )
+        self.scale = np.array(scales, np.int64)
+        self.link = np.array([interface.link for interface in interfaces], np.int64)
         offsets = [interface.offset if abs(interface.offset) < _LARGEST >> 1 else 0 for interface in interfaces]
         self.offset = np.array(offsets, np.int64)
         fits = [

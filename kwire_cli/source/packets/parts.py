@@ -85,10 +85,13 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
 
     Raises InputError if the file cannot be read, or is no capture.
     """
-    whole, file = FileBytes(path), str(path)
+    whole = FileBytes(path)
+    file = str(path)
     data = octets(whole.read(0, HEADER_SIZE))
     if not _hops(data):
-        inside, first, latest = PartReader(Part(file)), NO_TIME, NO_TIME
+        inside = PartReader(Part(file))
+        first = NO_TIME
+        latest = NO_TIME
         for _, packets in inside.chunks():
             first = int(packets.time[0]) if first == NO_TIME else first
             latest = max(latest, int(packets.time.max()))
@@ -97,7 +100,11 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
     reader, at = begin(data, file, ())
     parts: list[Part] = []
     first = latest = moment = NO_TIME
-    start, stop, lead, before, times = at, min(at + size, whole.size), tuple(reader.lead), 0, NO_TIMES
+    start = at
+    stop = min(at + size, whole.size)
+    lead = tuple(reader.lead)
+    before = 0
+    times = NO_TIMES
     upto = at
     while True:
         upto = min(max(upto, at + BUFFER), stop)
@@ -116,14 +123,12 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
             stop = min(stop + MAX_BLOCK, whole.size)
         else:
             parts.append(Part(file, start, at, lead, before, moment, times))
-            start, stop, lead, before, moment, times = (
-                at,
-                min(at + size, whole.size),
-                tuple(reader.lead),
-                reader.number,
-                latest,
-                NO_TIMES,
-            )
+            start = at
+            stop = min(at + size, whole.size)
+            lead = tuple(reader.lead)
+            before = reader.number
+            moment = latest
+            times = NO_TIMES
     return Outline(
         (*parts, Part(file, start, whole.size, lead, before, moment, times)),
         reader.number,
@@ -143,16 +148,20 @@ class PartReader:
     """
 
     def __init__(self, part: Part, most: int = CHUNK) -> None:
-        self.part, self.most = part, most
+        self.part = part
+        self.most = most
         self.notices: list[Notice] = []
-        self.packed, self.is_near, self.size = False, True, 0
+        self.packed = False
+        self.is_near = True
+        self.size = 0
         self.secrets: list[Secrets] = []
 
     def chunks(self) -> Iterator[tuple[Octets, PacketColumns]]:
         """Iterate once. InputError where the file cannot be read, or is no capture."""
         file = FileBytes(self.part.file)
         data = octets(file.read(0, HEADER_SIZE))
-        self.packed, self.size = not _hops(data), file.size
+        self.packed = not _hops(data)
+        self.size = file.size
         self.is_near = file.is_local and not self.packed
         try:
             if not self.packed:
@@ -190,7 +199,8 @@ class PartReader:
         """As `_plain`, of what a packed file holds: a buffer of it at a time."""
         pieces = Pieces(self.part.file)
         reader: Columns | None = None
-        rest, gone = b"", 0
+        rest = b""
+        gone = 0
         for buffer in _buffers(pieces):
             data = octets(rest + buffer)
             at = 0
@@ -249,7 +259,8 @@ def _buffers(pieces: Pieces) -> Iterator[bytes]:
         size += len(piece)
         if size >= BUFFER:
             yield b"".join(held)
-            held, size = [], 0
+            held = []
+            size = 0
     if held:
         yield b"".join(held)
 

@@ -73,7 +73,9 @@ class PcapReader:
         self._position = 0  # in the file, of the first byte not yet read
         self._number = number
         self._layout: Fixed | None = None  # of records; the rest is known with it
-        self._link = self._scale = self._longest = 0
+        self._link = 0
+        self._scale = 0
+        self._longest = 0
 
     def feed(self, data: bytes) -> list[Packet]:
         """The packets that these bytes complete."""
@@ -111,9 +113,16 @@ class PcapReader:
 
     def _packets(self, layout: Fixed, data: bytes, at: int) -> tuple[list[Packet], int]:
         """The whole packets in `data` from `at`, and where the first that is not whole begins."""
-        link, scale, longest, unpack, size = self._link, self._scale, self._longest, layout.unpack, layout.size
+        link = self._link
+        scale = self._scale
+        longest = self._longest
+        unpack = layout.unpack
+        size = layout.size
         packets: list[Packet] = []
-        add, new, number, stop = packets.append, tuple.__new__, self._number, len(data)
+        add = packets.append
+        new = tuple.__new__
+        number = self._number
+        stop = len(data)
         last = stop - size
         self._needed = size
         while at <= last:
@@ -171,14 +180,17 @@ class Order:
     """The lowered layouts of one byte order."""
 
     def __init__(self, layout: PcapngLayout) -> None:
-        self.block, self.trailer, self.section = fixed(layout.block), fixed(layout.trailer), fixed(layout.section)
-        self.interface, self.enhanced, self.simple = (
-            fixed(layout.interface),
-            fixed(layout.enhanced),
-            fixed(layout.simple),
-        )
-        self.obsolete, self.secrets, self.option = fixed(layout.obsolete), fixed(layout.secrets), fixed(layout.option)
-        self.offset, self.resolution = fixed(layout.offset), fixed(network.TSRESOL)
+        self.block = fixed(layout.block)
+        self.trailer = fixed(layout.trailer)
+        self.section = fixed(layout.section)
+        self.interface = fixed(layout.interface)
+        self.enhanced = fixed(layout.enhanced)
+        self.simple = fixed(layout.simple)
+        self.obsolete = fixed(layout.obsolete)
+        self.secrets = fixed(layout.secrets)
+        self.option = fixed(layout.option)
+        self.offset = fixed(layout.offset)
+        self.resolution = fixed(network.TSRESOL)
         self.least = self.block.size + self.trailer.size
 
 
@@ -257,7 +269,8 @@ class PcapngReader:
 
     def _blocks(self, data: bytes, packets: list[Packet]) -> int:
         """Read the whole blocks of `data`; where the first that is not whole begins."""
-        at, stop = 0, len(data)
+        at = 0
+        stop = len(data)
         least = ORDERS["<"].block
         while True:
             self._needed = least.size
@@ -275,7 +288,8 @@ class PcapngReader:
             end = at + length
             if kind not in _READ:
                 if end > stop:
-                    self._skip, self._needed = end - stop, 0
+                    self._skip = end - stop
+                    self._needed = 0
                     return stop
             else:
                 if end > stop:
@@ -302,7 +316,8 @@ class PcapngReader:
     def _block(self, order: Order, kind: int, body: bytes, packets: list[Packet], at: int) -> None:
         try:
             if kind == network.SECTION_BLOCK:
-                self._order, self._interfaces = order, []
+                self._order = order
+                self._interfaces = []
             elif kind == network.INTERFACE_BLOCK:
                 self._interfaces.append(_interface(order, body))
             elif kind == network.SECRETS_BLOCK:
@@ -326,7 +341,8 @@ class PcapngReader:
             start = order.obsolete.size
         else:
             (length,) = order.simple.unpack(body)
-            interface, start = self._interfaces[0], order.simple.size
+            interface = self._interfaces[0]
+            start = order.simple.size
             captured = min(length, interface.snap_length or length, len(body) - start)
             return Packet(self._number, None, interface.link, body[start : start + captured], length)
         interface = self._interfaces[number]
@@ -348,7 +364,8 @@ _SECTION_TYPE = network.SECTION_BLOCK.to_bytes(4)
 
 def _interface(order: Order, body: bytes) -> Interface:
     link, _, snap_length = order.interface.unpack(body)
-    units, offset = 1_000_000, 0
+    units = 1_000_000
+    offset = 0
     for code, value in _options(order, body, order.interface.size):
         if code == network.OPTION_TSRESOL:
             (resolution,) = order.resolution.unpack(value)

@@ -72,7 +72,8 @@ class Stretch:
         """Take a segment in."""
         self.until = max(self.until, time)
         low = self.place(sequence)
-        high, pieces = low + size, self.pieces
+        high = low + size
+        pieces = self.pieces
         at = len(pieces)
         while at and pieces[at - 1][1] >= low:
             at -= 1
@@ -101,7 +102,8 @@ Sketch = dict[bytes, list[Stretch]]
 def sketch(path: str) -> Sketch:
     """Return the sketch of a file; that of what can be read of it."""
     by_ends: Sketch = {}
-    segments, now = Segments(), NO_TIME
+    segments = Segments()
+    now = NO_TIME
     with contextlib.suppress(InputError):  # reading it says why
         for batch in packets(path).batches():
             for _, time, ends, sequence, _, flags, payload, missing in segments(batch):
@@ -178,7 +180,9 @@ def _twice(one: Stretch, other: Stretch) -> int:
     """Return how many bytes are in both, about: of pieces with holes as many as would not fit into them."""
     if not one.pieces or not other.pieces:
         return 0
-    ahead, count, at = _ahead(one, other), 0, 0
+    ahead = _ahead(one, other)
+    count = 0
+    at = 0
     for low, high, size in other.pieces:
         low, high = low + ahead, high + ahead  # noqa: PLW2901 - as `one` counts
         while at < len(one.pieces) and one.pieces[at][1] <= low:
@@ -249,7 +253,8 @@ def points_of_group(
     group: Sequence[Timed], naming: Naming, sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None = None
 ) -> list[Point]:
     """Return the capture points of files that have the same key: one, or one for each chain if these contradict."""
-    name, together = naming.name(group[0].path), _chains(group)
+    name = naming.name(group[0].path)
+    together = _chains(group)
     strict = [] if naming.merged else _chains(group, strict=True)
     if len(strict) > 1 and _hold_the_same(strict, sketched or _one_by_one):
         return [Point(location(chain[0].path), (chain,), apart=True) for chain in strict]

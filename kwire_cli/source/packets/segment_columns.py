@@ -130,7 +130,8 @@ def _usual(data: Octets, packets: PacketColumns, common: _Common) -> tuple[Ints,
     layout = numpy_type(common.decl)
     headers = read_rows(data, packets.position, layout)
     first = "ip.version_and_header_length" if common.version == 4 else "ip.version_and_flow"
-    ip_at, tcp_at = offset_of(common.decl, first), offset_of(common.decl, "tcp.source_port")
+    ip_at = offset_of(common.decl, first)
+    tcp_at = offset_of(common.decl, "tcp.source_port")
     tcp_size = layout.itemsize - tcp_at
     right = np.ones(len(packets), bool) if common.protocol is None else headers["link.protocol"] == common.protocol
     if common.version == 4:
@@ -150,16 +151,12 @@ def _usual(data: Octets, packets: PacketColumns, common: _Common) -> tuple[Ints,
     headers, start, end = headers[taken], start[taken], end[taken]
     size = np.maximum(np.minimum(end, packets.size[taken]) - start, 0)
     rows = np.zeros(len(taken), DESCRIPTOR)
-    rows["packet"], rows["time"], rows["position"] = (
-        packets.number[taken],
-        packets.time[taken],
-        packets.position[taken] + start,
-    )
-    rows["sequence"], rows["acknowledgment"], rows["flags"] = (
-        headers["tcp.sequence"],
-        headers["tcp.acknowledgment"],
-        headers["tcp.flags"],
-    )
+    rows["packet"] = packets.number[taken]
+    rows["time"] = packets.time[taken]
+    rows["position"] = packets.position[taken] + start
+    rows["sequence"] = headers["tcp.sequence"]
+    rows["acknowledgment"] = headers["tcp.acknowledgment"]
+    rows["flags"] = headers["tcp.flags"]
     shut = (headers["tcp.window"] == 0) & (headers["tcp.flags"] & WINDOW_COUNTS == network.ACK)
     rows["flags"] |= np.where(shut, np.uint16(network.ZERO_WINDOW), np.uint16(0))
     rows["size"], rows["missing"] = size, end - start - size
@@ -171,9 +168,11 @@ def _canonical(headers: Octets, common: _Common, rows: npt.NDArray[Any]) -> Octe
     """The ends of each segment, as `Segment.ends` has them, of the two ways round the lower one; and in `rows` whether
     that is the other's.
     """
-    source, destination = offset_of(common.decl, "ip.source"), offset_of(common.decl, "ip.destination")
+    source = offset_of(common.decl, "ip.source")
+    destination = offset_of(common.decl, "ip.destination")
     ports = [offset_of(common.decl, name) for name in ("tcp.source_port", "tcp.destination_port")]
-    width, port = destination - source, ports[1] - ports[0]
+    width = destination - source
+    port = ports[1] - ports[0]
     ends = np.concatenate([headers[:, source : destination + width], headers[:, ports[0] : ports[1] + port]], axis=1)
     compiled(turn_ends)(ends, width, port, rows["direction"])
     return ends
@@ -252,7 +251,8 @@ def payloads(data: Octets, rows: npt.NDArray[Any], kept: bytes) -> tuple[Octets,
         data = np.concatenate([data[first:last], octets(kept)])
         start[own] -= first
         start[there] = len(data) - len(kept) - 1 - start[there]
-    offsets, out = np.zeros(len(rows) + 1, np.int64), np.empty(int(size.sum()), np.uint8)
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    out = np.empty(int(size.sum()), np.uint8)
     compiled(numba_loops.copy_bytes)(data, start, start + size, out, offsets)
     return out, offsets
 
@@ -263,7 +263,8 @@ def _grouped(parts: list[tuple[Ints, npt.NDArray[Any], Octets]], moments: Ints, 
     numbers: dict[bytes, int] = {}
     groups = []
     for _, _, ends in parts:
-        group, firsts = np.empty(len(ends), np.int64), np.empty(len(ends), np.int64)
+        group = np.empty(len(ends), np.int64)
+        firsts = np.empty(len(ends), np.int64)
         count = compiled(packet_columns.group_rows)(
             ends, np.full(1 << (2 * len(ends)).bit_length(), -1, np.int64), firsts, group
         )
@@ -277,11 +278,9 @@ def _grouped(parts: list[tuple[Ints, npt.NDArray[Any], Octets]], moments: Ints, 
         groups.append(own[group])
     if not parts:
         return SegmentColumns(np.zeros(0, DESCRIPTOR), np.zeros(0, np.int64), [], kept)
-    which, rows, group = (
-        np.concatenate([part[0] for part in parts]),
-        np.concatenate([part[1] for part in parts]),
-        np.concatenate(groups),
-    )
+    which = np.concatenate([part[0] for part in parts])
+    rows = np.concatenate([part[1] for part in parts])
+    group = np.concatenate(groups)
     rows["moment"] = moments[which]
     order = np.argsort(which, kind="stable") if len(parts) > 1 else slice(None)
     return SegmentColumns(rows[order], group[order], keys, kept)

@@ -60,7 +60,8 @@ class _Parts:
     def __init__(self) -> None:
         self.chunks = Chunks()
         self.total: int | None = None
-        self.protocol = self.waiting = 0
+        self.protocol = 0
+        self.waiting = 0
 
 
 class Fragments:
@@ -69,7 +70,10 @@ class Fragments:
     """
 
     def __init__(self) -> None:
-        self.incomplete = self.differing = self.joined = self._held = 0
+        self.incomplete = 0
+        self.differing = 0
+        self.joined = 0
+        self._held = 0
         self._parts: dict[tuple[bytes, int, int], _Parts] = {}
 
     def add(self, fragment: Fragment, protocol: int, data: bytes) -> tuple[int, bytes] | None:
@@ -166,7 +170,10 @@ class Segments:
 
     def __call__(self, packets: Iterable[Packet]) -> Iterator[Segment]:
         """The segments in these packets, in their order; call it again with those that follow."""
-        unpack, size, new, slow = _COMMON.unpack, _COMMON.size, tuple.__new__, self.segment
+        unpack = _COMMON.unpack
+        size = _COMMON.size
+        new = tuple.__new__
+        slow = self.segment
         for packet in packets:
             number, time, kind, data, _ = packet
             if kind == 1 and len(data) >= size:
@@ -189,7 +196,8 @@ class Segments:
                     and upper_protocol == PROTOCOL_TCP
                     and not fragment & _FRAGMENT_BITS
                 ):
-                    start, end = _TCP_AT + (offset >> 4) * 4, _ETHERNET_SIZE + total
+                    start = _TCP_AT + (offset >> 4) * 4
+                    end = _ETHERNET_SIZE + total
                     if size <= start <= end <= len(data):
                         if not window and flags & WINDOW_COUNTS == ACK:
                             flags |= ZERO_WINDOW

@@ -48,7 +48,8 @@ class Connections:
 
     def __init__(self, keep: int, first: int = 0) -> None:
         self.halves: dict[bytes, Half] = {}
-        self.open, self.count = 0, first
+        self.open = 0
+        self.count = first
         self._keep = keep
         self._closed: deque[Connection] = deque()
 
@@ -59,7 +60,8 @@ class Connections:
         connection = Connection(self.count, ends)
         self.count += 1
         self.open += 1
-        self.halves[turned(ends)], self.halves[ends] = connection.halves[1], connection.halves[0]
+        self.halves[turned(ends)] = connection.halves[1]
+        self.halves[ends] = connection.halves[0]
         return connection.halves[answer]
 
     def turn(self, connection: Connection) -> None:
@@ -194,14 +196,17 @@ class Streams:
             # The common case: nothing waits, the segment is next, and it acknowledges nothing that is yet to come.
             if half is not None and half.calm and sequence == half.next and flags & DECIDING == ACK and not missing:
                 if not payload:
-                    half.acked, half.connection.last = acknowledgment, number
+                    half.acked = acknowledgment
+                    half.connection.last = number
                     return _NOTHING
                 delivered = half.peer.next
                 if acknowledgment == delivered or delivered < 0 or (delivered - acknowledgment) & MASK < HALF_RANGE:
                     half.next = (sequence + len(payload)) & MASK
-                    half.acked, half.connection.last = acknowledgment, number
+                    half.acked = acknowledgment
+                    half.connection.last = number
                     return (tuple.__new__(Data, (half.connection.number, half.direction, payload, time, number)),)
-        self._delivery.packet, self._delivery.time = number, time
+        self._delivery.packet = number
+        self._delivery.time = time
         events: list[Event] = []
         if number >= self._next_due:
             self._decide(number, events)
@@ -288,7 +293,8 @@ class Streams:
             half = None
         if half is None:
             half = self._open(segment, events)
-        sequence, acknowledgment = segment.sequence, segment.acknowledgment
+        sequence = segment.sequence
+        acknowledgment = segment.acknowledgment
         half.connection.syns += segment.flags & (SYN | ACK) == SYN
         if segment.flags & SYN and (
             half.isn == sequence
@@ -322,7 +328,8 @@ class Streams:
             # What a RST carries is a text for people, not of the stream.
             self._delivery.count("reset", len(segment.payload))
             if not connection.reset:
-                connection.reset, connection.reset_by = segment.packet, half
+                connection.reset = segment.packet
+                connection.reset_by = half
                 connection.close(half, segment.time)
             return
         half.begin_at_hint(sequence)
@@ -330,12 +337,11 @@ class Streams:
             half.anchor = sequence
         if size:
             if half.fin != UNKNOWN and signed(sequence + size - half.fin) > 0:
-                half.fin, half.finished = UNKNOWN, False  # it was damaged: more follows
+                half.fin = UNKNOWN  # it was damaged: more follows
+                half.finished = False
             if self._delivery.hold(half, segment, sequence, events) and connection.reset_by is half:
-                connection.reset, connection.reset_by = (
-                    0,
-                    None,
-                )  # who resets a connection sends nothing more: that RST was not its own
+                connection.reset = 0  # who resets a connection sends nothing more: that RST was not its own
+                connection.reset_by = None
         elif half.next != UNKNOWN and half.at(sequence) > half.position and half.acknowledged(half.at(sequence)):
             half.mark = max(half.mark, half.at(sequence))
         if segment.flags & network.FIN:
@@ -369,7 +375,8 @@ class Streams:
         half = self._open(before, events)
         for tcp_segment in (before, segment):
             self._take(half, tcp_segment, tcp_segment.sequence, events)
-            half.acked, half.connection.last = tcp_segment.acknowledgment, tcp_segment.packet
+            half.acked = tcp_segment.acknowledgment
+            half.connection.last = tcp_segment.packet
         self._go_on(half.connection, events)
 
     def _open(self, segment: Segment, events: list[Event]) -> Half:
@@ -381,7 +388,8 @@ class Streams:
             for connection in silent[: len(silent) // 10 + 1]:
                 self._finish(connection, "evicted", events)
         half = self._table.add(segment)
-        half.connection.began, half.connection.packet = segment.time, segment.packet
+        half.connection.began = segment.time
+        half.connection.packet = segment.packet
         source, destination = endpoints(half.connection.ends)
         opened = bool(segment.flags & SYN)
         key = connection_key(segment)

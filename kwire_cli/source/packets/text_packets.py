@@ -28,7 +28,9 @@ LINKS = (
 """Link layers that are tried, in this order."""
 BEYOND = 1 << 17
 """The first offset at which no IP packet ends that says its length."""
-MAX_PACKET, MAX_LINE, MAX_NOTICES = 1 << 24, 1 << 20, 10
+MAX_PACKET = 1 << 24
+MAX_LINE = 1 << 20
+MAX_NOTICES = 10
 DAY = 86400
 _LEAST_TCP = fixed(network.TCP).size
 _STYLES = (rows.TCPDUMP, rows.WIRESHARK)
@@ -77,15 +79,20 @@ class TextReader:
     def __init__(self) -> None:
         self.notices: list[Notice] = []
         self.remarks: list[str] = []
-        self.stopped = self.proved = False
+        self.stopped = False
+        self.proved = False
         self._decoder: codecs.IncrementalDecoder | None = None
         self._rest = ""
-        self._line = self._position = self._number = 0
+        self._line = 0
+        self._position = 0
+        self._number = 0
         self._out: list[Packet] = []
         self._known = LINKS[0]
         self._time: int | None = None
         self._data = bytearray()
-        self._open = self._broken = self._skips = False
+        self._open = False
+        self._broken = False
+        self._skips = False
 
     def feed(self, data: bytes) -> list[Packet]:
         """Return the packets that these bytes complete."""

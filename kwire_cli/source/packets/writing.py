@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from kwire_cli.source.packets.model import Packet
     from kwire_cli.source.packets.pcap import Order
 
-_RECORD, _BLOCK, _TRAILER = (
-    fixed(declared.PCAP["<"].record),
-    fixed(declared.PCAPNG["<"].block),
-    fixed(declared.PCAPNG["<"].trailer),
-)
+_RECORD = fixed(declared.PCAP["<"].record)
+_BLOCK = fixed(declared.PCAPNG["<"].block)
+_TRAILER = fixed(declared.PCAPNG["<"].trailer)
 _ENHANCED = fixed(declared.PCAPNG["<"].enhanced)
 _SNAP_LENGTH = 1 << 18
 _NANOSECONDS = 9
@@ -50,7 +48,8 @@ class Growing:
     """A file that grows by a function that writes."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
-        self._write, self.size = write, 0
+        self._write = write
+        self.size = 0
 
     def append(self, data: bytes | bytearray) -> None:
         """Add bytes at the end."""
@@ -105,12 +104,14 @@ class PcapngWriter:
         _, time, link, data, length = packet
         timed = time is not None and time >= 0
         if not timed and link != next(iter(self._interfaces), link):
-            timed, time = True, 0  # only the first interface can have packets without a time
+            timed = True  # only the first interface can have packets without a time
+            time = 0
         number = self._interface(link)
         if not timed:
             head = self._layout.simple.build({"original_packet_length": length})
             return self._block(declared.SIMPLE_PACKET_BLOCK, head, data)
-        upper, lower = (time or 0) >> 32 & 0xFFFFFFFF, (time or 0) & 0xFFFFFFFF
+        upper = (time or 0) >> 32 & 0xFFFFFFFF
+        lower = (time or 0) & 0xFFFFFFFF
         head = _ENHANCED.pack(number, upper, lower, len(data), length)
         return self._block(declared.ENHANCED_PACKET_BLOCK, head, data)
 

@@ -57,7 +57,9 @@ def lines_of(pieces: Iterable[bytes], start: int = 0) -> Iterator[TextLine]:
     """All lines of a file that comes in pieces, from this byte on; the last one without an end too. No more than
     LONGEST bytes are held.
     """
-    number, held, size = 1, bytearray(), 0
+    number = 1
+    held = bytearray()
+    size = 0
     for piece in pieces:
         *whole, rest = piece.split(b"\n")
         for part in whole:
@@ -165,7 +167,8 @@ def is_request_log(first: bytes) -> bool:
     start = unpacked_start(first, OPENING) or b""
     if MARK not in start and KEY not in start:
         return False
-    requests = foreign = 0
+    requests = 0
+    foreign = 0
     for line in start.split(b"\n"):
         if not line.strip():
             continue

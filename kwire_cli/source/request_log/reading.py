@@ -118,9 +118,13 @@ class RequestLog:
     def __init__(
         self, source: str | os.PathLike[str] | IO[bytes], catalog: Catalog, part: LogPart | None = None
     ) -> None:
-        self._pieces, self._reader, self._part = Pieces(source), Reader(catalog), part
+        self._pieces = Pieces(source)
+        self._reader = Reader(catalog)
+        self._part = part
         self.name = self._pieces.name
-        self.exchanges = self.faults = self.others = 0
+        self.exchanges = 0
+        self.faults = 0
+        self.others = 0
 
     @property
     def passed(self) -> int:
@@ -128,9 +132,11 @@ class RequestLog:
         return self._pieces.passed
 
     def __iter__(self) -> Iterator[Exchange | LineFault]:
-        number = start = 0
+        number = 0
+        start = 0
         for line in lines_in(self._part) if self._part and not self._part.whole else lines_of(self._pieces):
-            number, start = line.number, line.start
+            number = line.number
+            start = line.start
             outcome = read_line(self._reader, line)
             if isinstance(outcome, Exchange):
                 self.exchanges += 1

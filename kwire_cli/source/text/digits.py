@@ -41,7 +41,8 @@ def _lines(text: str) -> list[Chunk]:
     text = _without_quotes(text)
     chunks: list[Chunk] = []
     prefix = re.compile(r"\b0[xX](?=[0-9a-fA-F])|\\x(?=[0-9a-fA-F]{2}(?![0-9a-fA-F]))")
-    position, label = 0, None
+    position = 0
+    label = None
     for number, line in enumerate(text.split("\n"), 1):
         if is_comment(line):
             label = comment_text(line)
@@ -105,7 +106,8 @@ def read_base64(text: str) -> Reading:
 
     """
     lines: list[tuple[int, str, int, str | None]] = []
-    position, label = 0, None
+    position = 0
+    label = None
     for number, line in enumerate(text.split("\n"), 1):
         bare = line.strip()
         # Not any `//`: both characters are base64.

@@ -74,12 +74,15 @@ def literal_bytes(text: str) -> tuple[bytes, tuple[str, ...]]:
 def _chunks(text: str, notes: list[str]) -> list[Chunk]:
     chunks: list[Chunk] = []
     brackets: list[str] = []
-    name = comment = earlier = None
+    name = None
+    comment = None
+    earlier = None
     before = ""
     at = 0
     line = 1
     while part := _PART.match(text, at):
-        kind, here = part.lastgroup or "", part[0]
+        kind = part.lastgroup or ""
+        here = part[0]
         if kind == "list" and (_is_index(here, before) or _is_type(text, part)):
             kind, here = "mark", here[0]
         at += len(here)

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.structs.headers import FRAME_SIZE, RESPONSE_START
 
-_SIZE, _RESPONSE_START = fixed(FRAME_SIZE), fixed(RESPONSE_START)
+_SIZE = fixed(FRAME_SIZE)
+_RESPONSE_START = fixed(RESPONSE_START)
 
 # What a form gives back, and how it says that a text is not in that form.
 
@@ -64,7 +65,9 @@ class MismatchError(Exception):
 
     def __init__(self, offset: int, reason: str, *, sure: bool = False) -> None:
         super().__init__(reason)
-        self.offset, self.reason, self.sure = offset, reason, sure
+        self.offset = offset
+        self.reason = reason
+        self.sure = sure
 
 
 Reader = Callable[[str], Reading]

@@ -134,7 +134,8 @@ def read_content(source: IO[bytes], form: str, *, file: str) -> bytes:
     start = source.read(_SEEN)
     if not _is_limited(start, form):
         return start + source.read()
-    pieces, size = [start], len(start)
+    pieces = [start]
+    size = len(start)
     while size and size <= TEXT_LIMIT and (more := source.read(min(PIECE, TEXT_LIMIT + 1 - size))):
         pieces.append(more)
         size += len(more)
@@ -360,7 +361,9 @@ def frames_in(catalog: Catalog, source: Input, hints: Hints, *, framed: bool | N
 
     Behind a raw SASL token no guess is believed until a frame is understood: tokens follow one another.
     """
-    number, logged, after_token = 1, source.form == "log", False
+    number = 1
+    logged = source.form == "log"
+    after_token = False
     requests: dict[int, Frame] = {}
     for chunk in source.chunks:
         answers = chunk.answers

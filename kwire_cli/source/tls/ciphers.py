@@ -33,7 +33,8 @@ def next_secret(digest: str, secret: bytes) -> bytes:
 def key_block(digest: str, master: bytes, server_random: bytes, client_random: bytes, size: int) -> bytes:
     """So many bytes of the PRF of TLS 1.2 over a master secret."""
     seed = b"key expansion" + server_random + client_random
-    out, at = b"", seed
+    out = b""
+    at = seed
     while len(out) < size:
         at = hmac.digest(master, at, digest)
         out += hmac.digest(master, at + seed, digest)
@@ -178,7 +179,8 @@ class Cipher13:
     __slots__ = ("_aead", "_iv", "_secret", "around", "suite")
 
     def __init__(self, suite: Suite, secret: bytes) -> None:
-        self.suite, self._secret = suite, secret
+        self.suite = suite
+        self._secret = secret
         self._aead = _aead(suite, expand_label(suite.digest, secret, "key", suite.key_size))
         self._iv = int.from_bytes(expand_label(suite.digest, secret, "iv", _NONCE))
         self.around = _HEADER + INNER_TYPE.sizeof() + _TAG
@@ -205,7 +207,9 @@ class Cipher12:
 
     def __init__(self, suite: Suite, key: bytes, iv: bytes) -> None:
         self._aead = _aead(suite, key)
-        self.suite, self._key, self._iv = suite, key, iv
+        self.suite = suite
+        self._key = key
+        self._iv = iv
         self._explicit = 0 if suite.is_chacha else _EXPLICIT
         self.around = _HEADER + self._explicit + _TAG
 
@@ -219,9 +223,11 @@ class Cipher12:
         if size < 0:
             return None
         if self._explicit:
-            nonce, data = self._iv + record.data[:_EXPLICIT], record.data[_EXPLICIT:]
+            nonce = self._iv + record.data[:_EXPLICIT]
+            data = record.data[_EXPLICIT:]
         else:
-            nonce, data = (int.from_bytes(self._iv) ^ sequence).to_bytes(_NONCE), record.data
+            nonce = (int.from_bytes(self._iv) ^ sequence).to_bytes(_NONCE)
+            data = record.data
         text = _decrypted(self._aead, nonce, data, _ADDITIONAL.pack(sequence, record.type, record.version, size))
         return None if text is None else Opened(record.type, text)
 
@@ -234,7 +240,8 @@ def ciphers12(suite: Suite, master: bytes, server_random: bytes, client_random: 
     size = suite.key_size
     iv = _NONCE if suite.is_chacha else _SALT
     block = key_block(suite.digest, master, server_random, client_random, 2 * (size + iv))
-    keys, ivs = block[: 2 * size], block[2 * size :]
+    keys = block[: 2 * size]
+    ivs = block[2 * size :]
     return Cipher12(suite, keys[:size], ivs[:iv]), Cipher12(suite, keys[size:], ivs[iv:])
 
 

@@ -32,8 +32,10 @@ class Clear:
 
 class _Side:
     def __init__(self) -> None:
-        self._records, self._messages = Records(), Messages()
-        self._has_keys = self.is_over = False
+        self._records = Records()
+        self._messages = Messages()
+        self._has_keys = False
+        self.is_over = False
 
     def feed(self, data: bytes) -> Iterator[str]:
         self._records.feed(data)

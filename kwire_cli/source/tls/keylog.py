@@ -45,7 +45,8 @@ class KeyLog:
 
     def __init__(self, paths: Sequence[str] = (), blocks: Callable[[], Sequence[Secrets]] = tuple) -> None:
         self._known: dict[tuple[str, bytes], bytes] = {}
-        self._blocks, self._taken = blocks, 0
+        self._blocks = blocks
+        self._taken = 0
         self._files = dict.fromkeys(paths, 0)  # bytes of each that were read
         for path in paths:
             self._read(path)

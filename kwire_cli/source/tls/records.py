@@ -100,7 +100,8 @@ class Records:
         self._at = 0  # bytes of the buffer that are used
         self._rest = 0  # bytes that still come of a record that lacks some
         self._lost = 0  # bytes since the last record that was whole, where some of them are lost
-        self.searching = self.broken = False
+        self.searching = False
+        self.broken = False
         self.position = 0
 
     @property
@@ -295,7 +296,8 @@ def server_hello(body: bytes) -> ServerHello | None:
     extensions = _extensions(hello)
     selected = extensions.get(network.SUPPORTED_VERSIONS)
     version = hello.legacy_version if selected is None else _parsed(network.SELECTED_VERSION, selected)
-    compressed, preshared = hello.compression_method != 0, network.PRE_SHARED_KEY in extensions
+    compressed = hello.compression_method != 0
+    preshared = network.PRE_SHARED_KEY in extensions
     return (
         None
         if version is None
@@ -331,7 +333,8 @@ def _validity(certificate: bytes) -> str:
 
     try:
         read = x509.load_der_x509_certificate(certificate)
-        first, last = read.not_valid_before_utc, read.not_valid_after_utc
+        first = read.not_valid_before_utc
+        last = read.not_valid_after_utc
     except (ValueError, x509.InvalidVersion):
         return ""
     return f"valid from {first:%Y-%m-%dT%H:%M:%SZ} to {last:%Y-%m-%dT%H:%M:%SZ}"

@@ -30,7 +30,8 @@ class Stream:
 
     def __init__(self, start: Start, session: Callable[[int], Session | None]) -> None:
         self.done = False
-        self._number, self._opened = start.connection, start.opened
+        self._number = start.connection
+        self._opened = start.opened
         self._new_session = session
         self._session: Session | None = None
         self._reason: str | None = None  # why there is none, although it is TLS
