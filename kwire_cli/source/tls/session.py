@@ -117,7 +117,7 @@ class Coming:
 
     @property
     def is_1_3(self) -> bool:
-        """Return whether the connection is TLS 1.3, as far as its hellos show.
+        """Return whether the connection is TLS 1.3, according to the hellos so far.
 
         In TLS 1.3 a ChangeCipherSpec has no effect.
         """
