@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def named(path: str) -> list[str]:
     """Return the path itself if it exists, even if it contains glob characters. Otherwise return the sorted matches of
-    the path as a glob. Raise InputError if there are none.
+    the path as a glob. Raise InputError without a match.
     """
     place = path_of(path)
     text = str(place) if "://" in path else path

@@ -169,8 +169,8 @@ _CONTINUATIONS = (b" ", b"\t", b"{", b"Caused by:", b"java.", b"org.apache.kafka
 def is_request_log(first: bytes) -> bool:
     """Return whether the first bytes of a file, compressed or not, belong to a request log.
 
-    The form of the lines decides. Requests must be at least as many as lines that no logger writes, so that a text that
-    quotes some request lines is not taken for a log.
+    The form of the lines decides. Requests must be at least as many as lines that no logger writes, so that notes that
+    quote some request lines are not taken for a log.
     """
     start = unpacked_start(first, OPENING) or b""
     if MARK not in start and KEY not in start:
