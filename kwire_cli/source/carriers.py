@@ -74,7 +74,7 @@ class CarriedCapture(Capture):
             yield line
 
     def _packets_of(self, line: Captured) -> tuple[Place, ...]:
-        """Take the pieces of a line: those of its bytes, or the one of TLS that carries no data."""
+        """Take the pieces of a line: the pieces of its bytes, or the one of TLS that carries no data."""
         seen = line.seen
         pieces = self._pieces[line.stream, seen.side]
         left = len(seen.data)

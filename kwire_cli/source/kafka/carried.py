@@ -47,7 +47,7 @@ _SEQUENCE = 0xFFFFFFFF
 class Carrier:
     """Follows a connection, to return the state that the next file needs.
 
-    `steady` is the last steady state, or None if there was none or it was not needed. `segments` are the segments since
+    `steady` is the last steady state, or None if it was not needed or never occurred. `segments` are the segments since
     then, and `messages` the messages of the lines since then, with None for uncertain lines. `given` is the number of
     lines until then. A connection is `lost` if it has more than it may carry. `shows_secrets` allows to carry secrets.
     """
@@ -217,7 +217,7 @@ def go_on(reader: EndsReader, state: dict[str, Any], *, shows_secrets: bool = Fa
 
 
 def _renumbered(reader: EndsReader, row: list[Any], last: int) -> list[Any]:
-    """Return a row of what is carried with the number that its packet has now. The origin gets to know its place."""
+    """Return a carried row with the number that its packet has now. The origin gets to know its place."""
     data, packet, time, file, place, *rest = row
     number = _number(packet, last)
     reader.origin.earlier[number] = Place(file, place)

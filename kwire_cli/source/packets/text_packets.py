@@ -1,8 +1,8 @@
 """Packets in dumps that tcpdump, tshark and Wireshark print as text, without I/O: bytes of the text in, packets out.
 
-Rows of an offset and bytes make a packet. A line before the rows may tell its time. Bytes that tshark makes of several
-packets, such as "Reassembled TCP", are skipped, because they are in the packets. A dump does not name the link layer:
-it is the first one under which the bytes are an IP packet.
+Rows of an offset and bytes make a packet. A line before the rows may contain its time. Bytes that tshark builds from
+several packets, such as "Reassembled TCP", are skipped, because they are in the packets. A dump does not name the link
+layer: it is the first one under which the bytes are an IP packet.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LINKS = (
 )
 """Link layers that are tried, in this order."""
 BEYOND = 1 << 17
-"""The first offset at which no IP packet ends that says its length."""
+"""An IP packet that specifies its length ends before this offset."""
 MAX_PACKET = 1 << 24
 MAX_LINE = 1 << 20
 MAX_NOTICES = 10
@@ -47,9 +47,9 @@ _DATELESS = "times in this dump have no date and count from 1970-01-01; tcpdump 
 
 
 def is_packet_text(start: bytes, *, whole: bool) -> bool | None:
-    """Return whether a text with this start is a dump of IP packets, or None if more bytes are needed.
+    """Return whether text with this start is a dump of IP packets, or None if more bytes are needed.
 
-    `whole` says that there are no more bytes.
+    `whole` is true if there are no more bytes.
     """
     more_needed = None if len(start) < OPENING and not whole else False
     start = start[:OPENING]
@@ -72,7 +72,7 @@ class TextReader:
     """The packets of a dump, in its order, numbered from 1.
 
     `feed` takes the text in pieces of any size and returns the packets that are complete; `close` returns the last one.
-    `notices` name the rows that could not be read, `remarks` apply to all packets. `proved` says that there is an IP
+    `notices` name the rows that could not be read, `remarks` apply to all packets. `proved` is true after the first IP
     packet.
     """
 

@@ -30,7 +30,7 @@ _NANOSECONDS = 9
 _SECOND = 1_000_000_000
 _MICROSECOND = 1000
 _UNKNOWN_LENGTH = -1
-"""The length of a section in pcapng that says nothing."""
+"""The length of a pcapng section if it is not specified."""
 
 
 class Sink(Protocol):
@@ -82,8 +82,8 @@ class PcapWriter:
 
 
 class PcapngWriter:
-    """A pcapng file with an interface for each link type, and times in nanoseconds; packets without a time have none
-    here either.
+    """Writes a pcapng file with an interface per link type, and times in nanoseconds. Packets without a time keep none
+    in the file.
     """
 
     def __init__(self, out: Sink) -> None:
