@@ -47,7 +47,7 @@ class CaptureInput(Opened):
         self.point = None if point is None else point.name
         """The name of the capture point, if there are several captures."""
         self.files: tuple[str, ...] = ()
-        """The files that are read; none for a pipe."""
+        """The files that are read. Empty for a pipe."""
         if point is not None:
             self.files = () if source.live else point.files
         elif isinstance(source, str) and is_file(source):

@@ -6,6 +6,7 @@ protocol a connection carries. Full decoding would be slow, and would need bytes
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.fixed import fixed
@@ -144,7 +145,8 @@ BEGINNINGS: tuple[tuple[str, tuple[bytes, ...]], ...] = (
 """Protocols that can appear on a Kafka port (TLS, HTTP, headers of load balancers), by their first bytes. As size
 prefixes these bytes exceed the maximum size of a frame."""
 
-LONGEST = max(len(start) for _, starts in BEGINNINGS for start in starts)
+_STARTS = tuple(chain.from_iterable(starts for _, starts in BEGINNINGS))
+LONGEST = max(map(len, _STARTS))
 
 
 class Beginning(NamedTuple):
@@ -182,7 +184,7 @@ def undecided(data: bytes | bytearray) -> bool:
     This is so for an incomplete start of a known protocol, and for an incomplete PROXY line.
     """
     head = bytes(data[:LONGEST])
-    if any(start.startswith(head) for _, starts in BEGINNINGS for start in starts if len(head) < len(start)):
+    if any(start.startswith(head) and len(head) < len(start) for start in _STARTS):
         return True
     opening = beginning(data)
     return opening is not None and opening.protocol == "proxy" and opening.prefix == 0 and len(data) < 256

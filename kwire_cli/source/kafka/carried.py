@@ -212,7 +212,8 @@ def go_on(reader: EndsReader, state: dict[str, Any], *, shows_secrets: bool = Fa
         carrier.segments.append([data, packet, *rest])
         carrier.size += len(b64decode(data))
     lines = reader.feed([_segment(row, reader.ends) for row in carrier.segments])
-    carrier.messages = {message for line in lines for message in _messages(line)}
+    for line in lines:
+        carrier.messages.update(_messages(line))
     return carrier, lines[state["given"] :]
 
 

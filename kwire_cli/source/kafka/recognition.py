@@ -69,7 +69,7 @@ _REQUEST_BYTES = fixed(REQUEST_START).size
 _RESPONSE_BYTES = fixed(RESPONSE_START).size
 
 
-class Asked(Protocol):
+class PendingRequests(Protocol):
     """The requests without a response (`pending.Pending`)."""
 
     def __len__(self) -> int:
@@ -86,7 +86,7 @@ class Owner(Protocol):
     client: int | None
 
     @property
-    def pending(self) -> Asked:
+    def pending(self) -> PendingRequests:
         """The requests without a response."""
 
 
@@ -203,12 +203,12 @@ class Requests:
 
 
 class Responses:
-    """The search for responses to the requests in `asked`."""
+    """The search for responses to the requests in `pending`."""
 
     __slots__ = ("_pending", "_pieces", "_places", "_scanned", "_size")
 
-    def __init__(self, asked: Asked, start: int) -> None:
-        self._pending = asked
+    def __init__(self, pending: PendingRequests, start: int) -> None:
+        self._pending = pending
         self._places = Places()
         self._pieces: set[int] = set()
         self._scanned = start

@@ -298,6 +298,9 @@ class Watch:
         if client is None and opened:
             client = 0
         at = client or 0
+        closed_by = None
+        if life.closed_by is not None:
+            closed_by = "client" if life.closed_by == at else "broker"
         file, packet = self.origin.place(life.packet)
         return TcpConnection(
             number,
@@ -310,7 +313,7 @@ class Watch:
             (life.repeated[at], life.repeated[1 - at]),
             life.first,
             life.closed,
-            None if life.closed_by is None else ("client" if life.closed_by == at else "broker"),
+            closed_by,
             life.reset,
             reason,
             self.names.node(texts[1 - at]),

@@ -8,6 +8,7 @@ any name. Partitions are in order of topic and number, their files in order of b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
@@ -100,12 +101,12 @@ class Logs:
     @property
     def files(self) -> tuple[File, ...]:
         """The files of the log directories outside partitions."""
-        return tuple(file for directory in self.directories for file in directory.files)
+        return tuple(chain.from_iterable(directory.files for directory in self.directories))
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
         """The partitions of all log directories."""
-        return tuple(partition for directory in self.directories for partition in directory.partitions)
+        return tuple(chain.from_iterable(directory.partitions for directory in self.directories))
 
 
 def walk(path: str | os.PathLike[str]) -> Logs:

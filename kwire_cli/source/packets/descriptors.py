@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate, groupby
+from itertools import accumulate, chain as flattened, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +75,7 @@ class Planned:
     @property
     def files(self) -> tuple[str, ...]:
         """The paths of all files, chain by chain."""
-        return tuple(file for chain in self.chains for file in chain.files)
+        return tuple(flattened.from_iterable(chain.files for chain in self.chains))
 
     @property
     def last(self) -> int:
@@ -172,8 +172,10 @@ def schedule(
                 files.append(path)
             rows.append(FileRow(tuple(location(file.path) for file in chain), tuple(befores), packets))
         points.append(Planned(point.name, tuple(rows), point.apart))
-    all_secrets = (*secrets, *(block for path in files for block in outlines[path].secrets))
-    return Schedule(tuple(files), tuple(parts), tuple(points), tuple(faults), all_secrets)
+    all_secrets = list(secrets)
+    for path in files:
+        all_secrets += outlines[path].secrets
+    return Schedule(tuple(files), tuple(parts), tuple(points), tuple(faults), tuple(all_secrets))
 
 
 FEW = 1024

@@ -241,13 +241,14 @@ _EXAMINED = 1 << 17
 
 
 NAME = re.compile(r"\.(pcap|pcapng|cap)\d*(\.(gz|zst))?$", re.IGNORECASE)
-"""Matches names of captures. Such files count as captures whatever their contents, even broken links."""
+"""Matches names of captures. Such files count as captures even if their contents are damaged, or if they are
+broken links."""
 
 
 def captures_of(paths: Iterable[str], on_file: Callable[[str, int, int], None] | None = None) -> list[str]:
     """Return the distinct files of paths and globs, ordered by name. Folders are replaced by the captures below them.
 
-    A file in a folder is a capture if its contents or its name are those of a capture. `on_file` is called with the
+    A file in a folder is a capture if its contents or its name identify it as one. `on_file` is called with the
     folder, the number of examined files, and the number of files.
 
     Raises:

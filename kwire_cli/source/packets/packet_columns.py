@@ -234,8 +234,12 @@ class PacketColumns:
         """Return the packets of several parts in order."""
         if len(parts) == 1:
             return parts[0]
-        none = np.zeros(0, np.int64)
-        return cls(*(np.concatenate([none, *(getattr(part, name) for part in parts)]) for name in cls.__slots__))
+        empty = np.zeros(0, np.int64)
+        columns: list[Ints] = []
+        for name in cls.__slots__:
+            values = [getattr(part, name) for part in parts]
+            columns.append(np.concatenate([empty, *values]))
+        return cls(*columns)
 
     @classmethod
     def of(cls, packets: Sequence[Packet]) -> tuple[PacketColumns, Octets]:

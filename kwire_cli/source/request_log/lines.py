@@ -63,7 +63,10 @@ def lines_of(pieces: Iterable[bytes], start: int = 0) -> Iterator[TextLine]:
         *lines, rest = piece.split(b"\n")
         for part in lines:
             size += len(part)
-            yield TextLine(number, None if size > LONGEST else bytes(held) + part if held else part, start)
+            if size > LONGEST:
+                yield TextLine(number, None, start)
+            else:
+                yield TextLine(number, bytes(held) + part if held else part, start)
             number += 1
             start += size + 1
             size = 0

@@ -205,7 +205,12 @@ def _bytes_of(prefix: str, body: str, start: int) -> bytes:
 
 def _unescaped(body: str, start: int, *, python: bool = False) -> bytes:
     """Return the bytes of the text of a string. In a bytes literal of Python an unknown escape is two characters."""
-    encoding = "ascii" if python else "latin-1" if "\\u00" in body else "utf-8"
+    if python:
+        encoding = "ascii"
+    elif "\\u00" in body:
+        encoding = "latin-1"
+    else:
+        encoding = "utf-8"
     out = bytearray()
     at = 0
     for escape in _ESCAPE.finditer(body):

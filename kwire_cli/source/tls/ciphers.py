@@ -99,10 +99,13 @@ _SIZES = {
     "CHACHA20_POLY1305_SHA256": (32, "sha256"),
 }
 
-SUITES = {
-    number: Suite(number, name, *next(sizes for ending, sizes in _SIZES.items() if name.endswith(ending)))
-    for number, name in _NAMES.items()
-}
+
+def _suite(number: int, name: str) -> Suite:
+    key_size, digest = next(sizes for ending, sizes in _SIZES.items() if name.endswith(ending))
+    return Suite(number, name, key_size, digest)
+
+
+SUITES = {number: _suite(number, name) for number, name in _NAMES.items()}
 """Cipher suites that can be decrypted, by number."""
 OF_TLS_1_3 = tuple(suite for suite in SUITES.values() if suite.number >> 8 == 0x13)
 

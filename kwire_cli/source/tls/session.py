@@ -93,7 +93,7 @@ class Side:
         return [self.updated, *self.coming] if self.updated else self.coming
 
 
-class Coming:
+class KeySchedule:
     """The keys of one connection, in the order in which they are used.
 
     `refused` is the reason why nothing can be decrypted, or None.
@@ -127,7 +127,7 @@ class Coming:
             or bool(self._client_hello and self._client_hello.early_data and not self._server_hello)
         )
 
-    def asked(self, side: int, body: bytes | None) -> str | None:
+    def on_client_hello(self, side: int, body: bytes | None) -> str | None:
         """Process a ClientHello from a side. Return its description."""
         hello = client_hello(body) if body else None
         if hello is None:
@@ -138,7 +138,7 @@ class Coming:
         self._forget()
         return "ClientHello with early data" if hello.early_data else "ClientHello"
 
-    def answered(self, body: bytes | None) -> str | None:
+    def on_server_hello(self, body: bytes | None) -> str | None:
         """Process a ServerHello. Return its description."""
         hello = server_hello(body) if body else None
         if hello is None:
@@ -236,7 +236,7 @@ class Session:
         self._connection = connection
         self._sides = Side(0), Side(1)
         self._tls_events = Turns(connection)
-        self._hellos = Coming(keys)
+        self._hellos = KeySchedule(keys)
         self._events: list[Event] = []
         self._place = Place(None, 0)
 
@@ -442,12 +442,12 @@ class Session:
         """Return the name of a handshake message, and apply what the message changes."""
         name = message_name(message, is_1_3=self._hellos.is_1_3)
         if message.type == network.CLIENT_HELLO:
-            name = self._hellos.asked(side.number, message.body) or name
+            name = self._hellos.on_client_hello(side.number, message.body) or name
             if self._hellos.version != network.TLS_1_2:
                 side.cipher = None
                 side.encrypted = False
         elif message.type == network.SERVER_HELLO:
-            name = self._hellos.answered(message.body) or name
+            name = self._hellos.on_server_hello(message.body) or name
             for party in self._sides:
                 party.coming.clear()
         elif message.type == network.KEY_UPDATE and side.cipher:
