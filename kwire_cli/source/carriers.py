@@ -1,8 +1,8 @@
 """The packets that carry the bytes of each line of a capture.
 
 Framing cuts the bytes of a direction into lines: each byte is in one line, and lines come in the order of their bytes.
-So the sizes of the pieces of TCP streams identify the packets of each line. Of a connection with TLS, a piece is
-the content of a record, and all packets since the piece before carry the record.
+So the sizes of the pieces of TCP streams identify the packets of each line. In a connection with TLS, a piece is the
+content of a record, and all packets since the previous piece carry the record.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ EACH = 64
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """A file of a log directory, or batches without a file: these are `given`, and `called` something.
+    """A file of a log directory, or batches without a file. `given` has these batches, and `called` their name.
 
     `topic` is the topic that the folder of the file names, if any.
     """

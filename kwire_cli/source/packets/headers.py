@@ -2,7 +2,7 @@
 
 Each function reads one header from the bytes of a packet, and returns the position of its payload with the protocol.
 `Carried` is an EtherType with an offset. Payloads can be nested, so functions take an offset and copy nothing. They let
-struct.error through if the packet ends inside a header, and raise OtherError for protocols that cannot contain TCP.
+struct.error through if the packet ends inside a header, and raise OtherError for protocols that are not read.
 """
 
 from __future__ import annotations

@@ -203,8 +203,8 @@ def _common_bytes(one: Stretch, other: Stretch) -> int:
 
 APART = "files that overlap in time hold the same connections, so each is a capture point of its own"
 OVERLAP = 1_000_000_000
-"""Nanoseconds by which a file may begin before the end of the previous file of its chain, at most a tenth of its
-duration: packets around a rotation can be out of order."""
+"""Nanoseconds by which a file may begin before the end of the previous file of its chain, at most a tenth of the
+duration of that file: packets around a rotation can be out of order."""
 
 
 class Timed(NamedTuple):

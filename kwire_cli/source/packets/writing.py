@@ -82,8 +82,8 @@ class PcapWriter:
 
 
 class PcapngWriter:
-    """Writes a pcapng file with an interface per link type, and times in nanoseconds. Packets without a time keep none
-    in the file.
+    """Writes a pcapng file with an interface per link type, and times in nanoseconds. Packets without a time are
+    written without one.
     """
 
     def __init__(self, out: Sink) -> None:
@@ -118,7 +118,8 @@ class PcapngWriter:
     def _interface(self, link: int) -> int:
         number = self._interfaces.get(link)
         if number is None:
-            number = self._interfaces[link] = len(self._interfaces)
+            number = len(self._interfaces)
+            self._interfaces[link] = number
             body = self._layout.interface.build({"link_type": link, "reserved": 0, "snap_len": 0})
             resolution = self._layout.option.build({"code": declared.OPTION_TSRESOL, "length": 1}) + bytes(
                 (_NANOSECONDS, 0, 0, 0)
