@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-LONGEST_CLIENT_ID = 1024
+MAX_CLIENT_ID = 1024
 
 
-_LEAST = fixed(REQUEST_HEAD).size
+_MIN_REQUEST_HEAD = fixed(REQUEST_HEAD).size
 """Size of the shortest request header."""
 _CLIENT_ID_LENGTH = fixed(REQUEST_START, ("clientIdLength",))
 """The size of this layout is the number of bytes before the client id."""
@@ -50,19 +50,19 @@ def reads_as_request(catalog: Catalog, data: Any, start: int = 0, *, most: int =
     key, version, _ = head
     size = says_size(data, start, len(data)) or 0
     api = catalog.api_by_key(key)
-    if not api or not api.request or not _LEAST <= size <= most or version < 0:
+    if not api or not api.request or not _MIN_REQUEST_HEAD <= size <= most or version < 0:
         return False
     if version > catalog.entry(api.request).valid_versions.high + NEWER and key != API_VERSIONS:
         return False
     stop = min(start + SIZE_BYTES + size, len(data))
-    is_incomplete = stop < start + SIZE_BYTES + size and stop - start < SIZE_BYTES + LONGEST_CLIENT_ID
+    is_incomplete = stop < start + SIZE_BYTES + size and stop - start < SIZE_BYTES + MAX_CLIENT_ID
     layout = header_version(catalog, "request", key, version)
     text = start + _CLIENT_ID_LENGTH.size
     length = client_id_length(data, start)
     if not layout or stop < text or length is None:
         return is_incomplete or _header(catalog, data, start, stop, head).complete
     end = text + max(length, 0)
-    if end + (layout > 1) > min(stop, start + SIZE_BYTES + LONGEST_CLIENT_ID):
+    if end + (layout > 1) > min(stop, start + SIZE_BYTES + MAX_CLIENT_ID):
         return is_incomplete
     if length < -1 or not _is_text(bytes(data[text:end])):
         return False
@@ -95,7 +95,7 @@ def names_client(catalog: Catalog, data: Any, start: int, *, needed: bool) -> bo
 
 def _header(catalog: Catalog, data: Any, start: int, stop: int, head: RequestHead) -> Decoded:
     """Return the available part of the header of a request whose size is at `start`."""
-    part = bytes(data[start : min(stop, start + SIZE_BYTES + LONGEST_CLIENT_ID)])
+    part = bytes(data[start : min(stop, start + SIZE_BYTES + MAX_CLIENT_ID)])
     layout = header_version(catalog, "request", head.api_key, head.version)
     return decode_header(catalog, "request", layout, part, start=SIZE_BYTES, stop=len(part))
 

@@ -52,7 +52,7 @@ _HEADS = {"request": numpy_type(REQUEST_HEAD), "response": numpy_type(RESPONSE_H
 FEWEST = 48
 """Minimum number of segments for which columns are faster."""
 _STEP = 32
-_LONGEST_STEP = 4096
+_MAX_STEP = 4096
 """Segments that are processed singly before columns are tried again. The number doubles after each failure."""
 
 
@@ -238,7 +238,7 @@ class EndsReader:
                         self._step = _STEP
                         continue
             stop = min(at + self._step, len(rows))
-            self._step = min(2 * self._step, _LONGEST_STEP)
+            self._step = min(2 * self._step, _MAX_STEP)
             yield from self.feed(Run(rows[at:stop], run.kept).segments(self.ends))
             self.origin.forget(self.streams.waiting_since() or int(rows["packet"][stop - 1]))
             at = stop

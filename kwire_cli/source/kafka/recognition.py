@@ -40,7 +40,7 @@ MOST_PLACES = 4096
 BIG = 1 << 20
 """Size above which a frame must look like a frame before the search waits for its end, unless framing was never
 lost."""
-LARGEST_SIZE = (1 << 31) - 1
+MAX_SIZE_PREFIX = (1 << 31) - 1
 """The largest value of a size prefix."""
 BELIEVABLE = 1 << 10
 """Bytes within which the client id of a request ends."""
@@ -337,7 +337,9 @@ class Recogniser:
 
     def oversize(self, buffer: bytearray, at: int) -> bool | None:
         """Return whether a size over MAX_SIZE begins a request of the client. Return None if more bytes must decide."""
-        if self._from_client() is not True or not reads_as_request(self._owner.catalog, buffer, at, most=LARGEST_SIZE):
+        if self._from_client() is not True or not reads_as_request(
+            self._owner.catalog, buffer, at, most=MAX_SIZE_PREFIX
+        ):
             return False
         if names_client(self._owner.catalog, buffer, at, needed=True):
             return True

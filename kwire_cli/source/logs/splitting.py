@@ -38,7 +38,7 @@ costs as much as reading some tens of megabytes."""
 
 _LOOK = 1 << 16
 """Size that most batches do not exceed."""
-_FARTHEST = 4
+_MAX_TRIES = 4
 """Index entries that are tried for one cut. If all of them are wrong, the rest of the index probably is too."""
 
 
@@ -102,7 +102,7 @@ def _indexed(reader: Reader, index: Sequence[OffsetEntry], target: int) -> int |
     A batch of more than SPLIT_SIZE bytes is not read.
     """
     first = bisect_left(index, target, key=lambda entry: entry.position)
-    for entry in index[first : first + _FARTHEST]:
+    for entry in index[first : first + _MAX_TRIES]:
         if not target <= entry.position < reader.stop:
             continue
         reader.source.view(entry.position, min(entry.position + _LOOK, reader.stop))

@@ -197,8 +197,8 @@ def group_rows(rows: Any, table: Any, first: Any, group: Any) -> int:
 _SECOND = 1_000_000_000
 
 
-_LARGEST = 1 << 62
-_MOST = (1 << 63) - 1
+_MAX_TIME = 1 << 62
+_MAX_INT64 = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ class PacketColumns:
     def of(cls, packets: Sequence[Packet]) -> tuple[PacketColumns, Octets]:
         """Return the columns of packets from an exact reader, and their bytes in one array."""
         sizes = np.array([len(packet.data) for packet in packets], np.int64)
-        times = [NO_TIME if packet.time is None or abs(packet.time) > _MOST else packet.time for packet in packets]
+        times = [NO_TIME if packet.time is None or abs(packet.time) > _MAX_INT64 else packet.time for packet in packets]
         links = [packet.link for packet in packets]
         wires = [packet.wire_length for packet in packets]
         numbers = [packet.number for packet in packets]
@@ -438,7 +438,7 @@ class PcapngColumns:
             return _NONE, end
         packet = packets[0]
         start = end - length + order.block.size + _packet_offset(order, kind)
-        time = packet.time if packet.time is not None and abs(packet.time) <= _MOST else NO_TIME
+        time = packet.time if packet.time is not None and abs(packet.time) <= _MAX_INT64 else NO_TIME
         return PacketColumns(
             *(
                 np.array([value])
@@ -473,13 +473,13 @@ class _Plain:
         ]
         self.scale = np.array(scales, np.int64)
         self.link = np.array([interface.link for interface in interfaces], np.int64)
-        offsets = [interface.offset if abs(interface.offset) < _LARGEST >> 1 else 0 for interface in interfaces]
+        offsets = [interface.offset if abs(interface.offset) < _MAX_TIME >> 1 else 0 for interface in interfaces]
         self.offset = np.array(offsets, np.int64)
         fits: list[bool] = []
         for interface, scale, offset in zip(interfaces, scales, offsets, strict=True):
             fits.append(bool(scale) and offset == interface.offset)
         self.most = np.array(
-            [(_LARGEST // scale) >> 32 if fit else 0 for scale, fit in zip(scales, fits, strict=True)], np.int64
+            [(_MAX_TIME // scale) >> 32 if fit else 0 for scale, fit in zip(scales, fits, strict=True)], np.int64
         )
 
 

@@ -43,7 +43,7 @@ BUFFER = 32 << 20
 """Uncompressed bytes that are read at once."""
 NO_TIMES = (sys.maxsize, NO_TIME)
 """The times of a part without packets: the first is after the last."""
-MOST_LEADS = 256
+MAX_LEADS = 256
 """Maximum number of earlier pieces that a part needs. A file whose next part would need more is not cut further."""
 
 
@@ -123,7 +123,7 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
             upto += MAX_BLOCK
         elif stop == whole.size:
             break
-        elif at == start or len(reader.lead) > MOST_LEADS:
+        elif at == start or len(reader.lead) > MAX_LEADS:
             stop = min(stop + MAX_BLOCK, whole.size)
         else:
             parts.append(Part(file, start, at, lead, before, moment, times))

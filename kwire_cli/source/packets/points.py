@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from kwire_cli.source.files import Naming
 
 
-MOST = 1 << 16
+MAX_DIRECTIONS = 1 << 16
 """Maximum number of directions in a sketch. Further directions of a file are not compared."""
 
 
-MOST_PIECES = 256
+MAX_PIECES = 256
 """Maximum number of pieces of a direction. Beyond it, neighbours are joined into one piece with a hole."""
 SAME = 4
 """One in SAME bytes is the proportion of common bytes from which they cannot be retransmissions."""
@@ -90,7 +90,7 @@ class Stretch:
             low = min(low, pieces[at][0])
             high = max(high, pieces[stop - 1][1])
         pieces[at:stop] = [(low, high, size)]
-        if len(pieces) > MOST_PIECES:
+        if len(pieces) > MAX_PIECES:
             pairs = zip(pieces[::2], pieces[1::2], strict=False)
             self.pieces = [(one[0], two[1], one[2] + two[2]) for one, two in pairs]
 
@@ -118,7 +118,7 @@ def sketch(path: str) -> Sketch:
                     continue
                 stretches = by_ends.get(ends)
                 if stretches is None:
-                    if len(by_ends) >= MOST:
+                    if len(by_ends) >= MAX_DIRECTIONS:
                         continue
                     stretches = []
                     by_ends[ends] = stretches

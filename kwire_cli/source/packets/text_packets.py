@@ -32,7 +32,7 @@ MAX_PACKET = 1 << 24
 MAX_LINE = 1 << 20
 MAX_NOTICES = 10
 DAY = 86400
-_LEAST_TCP = fixed(network.TCP).size
+_MIN_TCP = fixed(network.TCP).size
 _STYLES = (rows.TCPDUMP, rows.WIRESHARK)
 _ROW = re.compile(rb"^[ \t]*(?:0x)?0{4,16}:?[ \t]+[0-9a-fA-F]{2}", re.MULTILINE)
 _TIME = re.compile(
@@ -210,6 +210,6 @@ def _end_of_ip(kind: int, data: bytes) -> int | None:
     except (OtherError, struct.error):
         return None
     is_tcp = ip_packet.fragment is None and ip_packet.protocol == network.PROTOCOL_TCP
-    if is_tcp and len(data) < ip_packet.start + _LEAST_TCP:
+    if is_tcp and len(data) < ip_packet.start + _MIN_TCP:
         return None
     return len(data) if ip_packet.end == BEYOND else ip_packet.end

@@ -133,7 +133,7 @@ CONVERSION = "messageConversionsTime"
 UNTOLD = "unknown"
 """The software name and version that Kafka logs before the client has sent them."""
 _CONNECTION = re.compile(r"(.+):(\d+)-(.+):(\d+)(?:-\d+)+")
-_LONGEST_NAME = 200
+_MAX_NAME = 200
 """Maximum length of a connection's name; two IPv6 addresses with zones are shorter."""
 _MAX_INT16 = 32767
 
@@ -252,7 +252,7 @@ def ends(connection: str) -> tuple[str | None, str | None]:
     """Return the addresses of broker and client in a broker's name for a connection (ServerConnectionId), such as
     `127.0.0.1:9092-127.0.0.1:50012-0-3`.
     """
-    return _ends(connection) if len(connection) <= _LONGEST_NAME else (None, None)
+    return _ends(connection) if len(connection) <= _MAX_NAME else (None, None)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -31,7 +31,7 @@ _LINE = re.compile(
 )
 _ANY_LINE = re.compile(rb"[A-Z0-9_]+[ \t]+[0-9a-f]+[ \t]+[0-9a-f]+", re.IGNORECASE)
 _PIECE = 1 << 20
-_LONGEST = 256
+_MAX_LINE = 256
 """Size that no line of a key log reaches."""
 
 
@@ -106,7 +106,7 @@ def _begins_log(start: bytes) -> bool:
     The label can be unknown. A short incomplete line is not judged.
     """
     whole, end, last = start.rpartition(b"\n")
-    text = whole + end + last if len(last) >= _LONGEST else whole
+    text = whole + end + last if len(last) >= _MAX_LINE else whole
     lines = (line for line in map(bytes.strip, text.splitlines()) if line and not line.startswith(b"#"))
     first = next(lines, None)
     return first is None or _ANY_LINE.match(first) is not None

@@ -206,7 +206,7 @@ class Records:
         self.position += count
 
 
-LONGEST_READ = 1 << 16
+MAX_READ = 1 << 16
 """Maximum size of hellos and certificates that are parsed. Of larger and other messages only the type is used."""
 
 
@@ -215,7 +215,7 @@ _READ = frozenset((network.CLIENT_HELLO, network.SERVER_HELLO, network.CERTIFICA
 
 
 class Message(NamedTuple):
-    """A handshake message. `body` is None unless the message is a hello or certificates of at most LONGEST_READ
+    """A handshake message. `body` is None unless the message is a hello or certificates of at most MAX_READ
     bytes.
     """
 
@@ -250,7 +250,7 @@ class Messages:
                     return
                 self._type, length = _HANDSHAKE_HEADER.unpack(self._buffer)
                 self._rest = int.from_bytes(length)
-                self._skip = self._type not in _READ or self._rest > LONGEST_READ
+                self._skip = self._type not in _READ or self._rest > MAX_READ
                 self._buffer.clear()
             taken = text[at : at + self._rest]
             at += len(taken)
