@@ -1,4 +1,8 @@
-"""Packet captures as inputs, and the capture points among the inputs of a command."""
+"""Packet captures as inputs, and the capture points among the inputs of a command.
+
+Files of one capture point are one input, so `CapturePoints` groups the arguments before they are read. A
+`CaptureInput` yields the lines of a file, a pipe or a capture point, and reports progress and faults to the caller.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.packets.model import Notice
 
 EACH = 256
-"""Lines after which the caller is told how much was read."""
+"""Lines between reports of progress to the caller."""
 
 
 class CaptureInput(Opened):
@@ -43,19 +47,21 @@ class CaptureInput(Opened):
         self.point = None if point is None else point.name
         """The name of the capture point, if there are several captures."""
         self.files: tuple[str, ...] = ()
-        """The files that are read; none for a pipe."""
+        """The files that are read. Empty for a pipe."""
         if point is not None:
             self.files = () if source.live else point.files
         elif isinstance(source, str) and is_file(source):
             self.files = (source,)
-        self.source, self._noted = source, False
+        self.source = source
+        self._noted = False
         self.notices: list[tuple[str | None, Notice]] | None = None
-        """What ended the reading of files early, with their names, if others than `subjects` read the capture."""
+        """Notices with the names of their files, if another reader than `subjects` read the capture; else None."""
 
     @cached_property
     def capture(self) -> Capture:
         """The packets and streams of the capture. Opening a pipe waits for the program that writes it."""
-        how, follow = self.how, self.how.follow
+        how = self.how
+        follow = self.how.follow
         if follow is None:
             capture = CarriedCapture if how.packets else Capture
             return capture(self.source, key_logs=how.key_logs)
@@ -71,12 +77,12 @@ class CaptureInput(Opened):
 
     @property
     def is_whole(self) -> bool:
-        """Return whether all of the capture is there, so that it can be read again."""
+        """Return whether the capture is complete, so that it can be read again."""
         return self.capture.again is not None
 
     @property
     def emptiness(self) -> str:
-        """The remark that the capture has no packet, or no TCP; empty if it has some, or is followed."""
+        """Why a capture has no lines: it has no packets, or none with TCP. Empty if it has some, or is followed."""
         if self.how.follow:
             return ""
         count = self.capture.count
@@ -90,24 +96,26 @@ class CaptureInput(Opened):
 
     @property
     def noted(self) -> list[tuple[str | None, Notice]]:
-        """What ended the reading of files early, with their names if the capture has several."""
+        """Notices about files whose reading ended early, with their names if the capture has several."""
         return self.capture.noted if self.notices is None else self.notices
 
     def anew(self) -> CaptureInput:
-        """Return the same input, to be read from its beginning."""
+        """Return a new input for the same source, to read it again."""
         return CaptureInput(self.recognised, self.how, self.caller, self.source)
 
     @property
     def size(self) -> int:
-        """The bytes of all files; 0 for a pipe."""
+        """The total size of all files in bytes; 0 for a pipe."""
         return sum(sizes(self.files))
 
     def subjects(self) -> Iterator[Any]:
-        """Yield the lines of the capture, `Captured`, and if `how` asks for them its connections, `TcpConnection`.
+        """Yield the lines of the capture (`Captured`), and its connections (`TcpConnection`) if `how` requests them.
 
-        Tell the caller in the end what ended the reading of files early.
+        After the last line, report notices to the caller.
         """
-        size, lines, capture = self.size, self.lines(), self.capture
+        size = self.size
+        lines = self.lines()
+        capture = self.capture
         if self.how.connections:
             lines = self._with_connections()
         try:
@@ -123,7 +131,7 @@ class CaptureInput(Opened):
         self.note_faults()
 
     def _with_connections(self) -> Iterator[Any]:
-        """Yield the lines, and each TCP connection behind its last line."""
+        """Yield the lines, and each TCP connection after its last line."""
         ended: list[TcpConnection] = []
         for line in self.lines(ended=ended.append):
             if ended:
@@ -135,21 +143,23 @@ class CaptureInput(Opened):
     def lines(
         self, names: Names | None = None, ended: Callable[[TcpConnection], None] | None = None
     ) -> Iterator[Captured]:
-        """Yield the lines without telling the caller.
+        """Yield the lines without reports to the caller.
 
-        `names` are those of topics that are known beforehand; `ended` is told of each TCP connection as it ends.
+        `names` are topic names that are known beforehand. `ended` is called with each TCP connection that has ended.
         """
-        capture, how = self.capture, self.how
+        capture = self.capture
+        how = self.how
         again = partial(Capture, capture.again, key_logs=how.key_logs) if capture.again else None
         since = _nothing_waits if how.follow else capture.waiting_since
         lines = traffic(how.catalog, capture, port=how.port, waiting_since=since, again=again, names=names, ended=ended)
         return capture.with_packets(lines) if isinstance(capture, CarriedCapture) else lines
 
     def note_faults(self) -> None:
-        """Tell the caller, once, what ended the reading of files early."""
+        """Report notices to the caller, at the first call only."""
         if self._noted:
             return
-        self._noted, capture = True, self.capture
+        self._noted = True
+        capture = self.capture
         several = capture.origin.several
         for file, notice in self.noted:
             at = f"after packet {notice.packet}, byte {notice.position}: {notice.text}"
@@ -164,44 +174,47 @@ class CaptureInput(Opened):
 
 
 def _nothing_waits() -> None:
-    """Return None: the lines of a capture that grows are shown as they come."""
+    """Return None: the lines of a growing capture are shown without delay."""
 
 
 class CapturePoints:
-    """The capture points among arguments: files that go together are one input.
+    """The capture points among arguments. All files of a point are one input.
 
-    `together` is how many files go with another one, and `labelled` says that lines name their file. No file is looked
-    at if there is one argument only.
+    `together` is the number of files beyond one per point. `labelled` is true if lines name their file. If there is
+    only one argument, no file is examined.
     """
 
     def __init__(self, arguments: Sequence[str], how: Reading, caller: Caller) -> None:
         self.sources: dict[str, PointFiles] = {}
         self._taken: set[str] = set()
-        self._live = self.together = 0
-        self.labelled, self._count = False, 0
+        self._live = 0
+        self.together = 0
+        self.labelled = False
+        self._count = 0
         names = dict.fromkeys(arguments)
         files = [name for name in names if is_file(name)]
         paths = [path for path in files if begins_as(path) is Kind.CAPTURE]
-        # Whether standard input is a capture is seen when its turn comes.
+        # Whether standard input is a capture is decided when it is read.
         live = sum(name not in files and (name == "-" or exists(name)) for name in names)
         if not paths or len(paths) + live < 2:
             return
         points = points_of(paths, how.naming)
-        self._count, self.together, self.labelled = len(points), len(paths) - len(points), True
+        self._count = len(points)
+        self.together = len(paths) - len(points)
+        self.labelled = True
         for note in apart_notes(point.name for point in points if point.apart):
             caller.note(note)
         for index, point in enumerate(points):
+            point_files = PointFiles(point, others=len(points) + live > 1, several=len(paths) + live > 1, index=index)
             for path in point.files:
-                self.sources[str(path_of(path))] = PointFiles(
-                    point, others=len(points) + live > 1, several=len(paths) + live > 1, index=index
-                )
+                self.sources[str(path_of(path))] = point_files
 
     def begin(self) -> None:
-        """Take no file as taken."""
+        """Start a new iteration over the inputs."""
         self._taken.clear()
 
     def take(self, recognised: Recognised) -> Any:
-        """Return what to read for a capture; None if the files of its point were taken before."""
+        """Return the source to read for a capture, or None if its point was returned before."""
         source = recognised.source
         if isinstance(source, str) and (path := str(path_of(source))) in self.sources:
             point_files = self.sources[path]
@@ -217,8 +230,8 @@ class CapturePoints:
 
 
 def with_captures(arguments: Iterable[str], caller: Caller) -> Iterator[tuple[str, bool]]:
-    """Yield arguments, and its captures in place of a folder that holds captures and no log of a partition; and whether
-    each is a file of a folder.
+    """Yield each argument, with whether it is a file of a folder. A folder that contains captures, and no log of a
+    partition, is replaced by its captures.
     """
 
     def report(folder: str, examined: int, count: int) -> None:
@@ -227,7 +240,7 @@ def with_captures(arguments: Iterable[str], caller: Caller) -> Iterator[tuple[st
     for argument in arguments:
         captures: list[str] = []
         if argument != "-" and is_folder(argument) and not any(files_in(path_of(argument), BATCH_KINDS)):
-            with suppress(InputError):  # there are none
+            with suppress(InputError):  # the folder contains no captures
                 captures = captures_of([argument], report)
         if captures:
             yield from ((capture, True) for capture in captures)

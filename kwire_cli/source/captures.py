@@ -1,4 +1,9 @@
-"""Events read from captures: packets by capture point, TCP streams, TLS taken out."""
+"""The events of a capture: packets of a capture point, TCP streams, and decrypted TLS.
+
+A `Capture` connects the stages: readers of packets, IP and TCP segments, streams, decryption. A capture point can have
+several files. Rotated files follow each other in time and are read in order. Files that overlap in time are merged by
+time.
+"""
 
 from __future__ import annotations
 
@@ -28,22 +33,24 @@ if TYPE_CHECKING:
     from kwire_cli.source.packets.points import Chain, Point
 
 
-# The packets of a capture point: of rotated files one file after the other, of files that overlap in time
-# merged by time.
-
 POINT_BATCH = 256
-"""Packets that are merged at once."""
+"""Merged packets per batch."""
 
 
 SMALL = 1 << 20
-"""Bytes up to which a file among others that overlap with it is read whole, so that few files are open at a time."""
+"""Size up to which a file that overlaps with others is read completely, so that few files are open at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class PointFiles:
-    """A capture point to be read. `others` says that there are more points, `several` that there is more than one file.
+    """A capture point to read.
 
-    `index` counts points from 0. `live` is an open file or pipe in place of the point's only file.
+    Attributes:
+        others: Whether there are other capture points.
+        several: Whether there is more than one file.
+        index: Counts points from 0.
+        live: An open file or pipe instead of the point's only file.
+
     """
 
     point: Point
@@ -54,7 +61,7 @@ class PointFiles:
 
     @property
     def origin(self) -> Origin:
-        """The origin that tells where packets are while they are read."""
+        """A new origin, which maps packets to files while they are read."""
         point = self.point
         named: dict[str, Any] = {
             "capture": point.name if self.others else None,
@@ -62,48 +69,61 @@ class PointFiles:
             "index": self.index,
         }
         rows = [FileRow([location(file.path) for file in chain], [0]) for chain in point.chains]
-        return InRow(rows[0], point.name, **named) if len(rows) == 1 else Merged(rows, point.name, **named)
+        if len(rows) == 1:
+            return InRow(rows[0], point.name, **named)
+        return Merged(rows, point.name, **named)
 
 
 class PointPackets:
-    """The packets of a capture point, numbered over all of its files; iterate once over `batches`.
+    """Reads the packets of a capture point, numbered over all of its files. Iterate once over `batches`.
 
-    `name` is the point's, `origin` says in which file a packet is.
+    `name` is the name of the point, and `origin` maps packets to files.
     """
 
     def __init__(self, files: PointFiles) -> None:
-        self.files, self.origin, self.name = files, files.origin, files.point.name
+        self.files = files
+        self.origin = files.origin
+        self.name = files.point.name
         self._readers: list[Packets] = []
 
     @property
     def passed(self) -> int:
-        """The bytes of all files that were read so far."""
+        """The number of bytes read so far, over all files."""
         return sum(reader.passed for reader in self._readers)
 
     @property
     def notices(self) -> list[Notice]:
-        """The notices about what ended the reading of files early."""
-        return [notice for reader in self._readers for notice in reader.notices]
+        """Notices about files whose reading ended early."""
+        notices: list[Notice] = []
+        for reader in self._readers:
+            notices += reader.notices
+        return notices
 
     @property
     def noted(self) -> list[tuple[str | None, Notice]]:
-        """The same, with the names of the files."""
-        return [(reader.name, notice) for reader in self._readers for notice in reader.notices]
+        """The notices with the names of their files."""
+        noted: list[tuple[str | None, Notice]] = []
+        for reader in self._readers:
+            noted += [(reader.name, notice) for notice in reader.notices]
+        return noted
 
     @property
     def secrets(self) -> list[Secrets]:
         """The decryption secrets in the files so far."""
-        return [secret for reader in self._readers for secret in reader.secrets]
+        secrets: list[Secrets] = []
+        for reader in self._readers:
+            secrets += reader.secrets
+        return secrets
 
     def batches(self) -> Iterator[list[Packet]]:
-        """The packets, many at a time. InputError for a file that cannot be read, or is no capture file."""
+        """Yield the packets in batches. Raise InputError if a file cannot be read, or is not a capture."""
         if isinstance(self.origin, Merged):
             yield from self._merged(self.origin)
         elif isinstance(self.origin, InRow):
             yield from self._chain(self.files.point.chains[0], self.origin.row)
 
     def _chain(self, chain: Chain, row: FileRow) -> Iterator[list[Packet]]:
-        """The packets of files that follow each other, numbered over them."""
+        """Yield the packets of files that follow each other, numbered over all of them."""
         befores: Any = row.befores
         before = 0
         for number, file in enumerate(chain):
@@ -113,14 +133,14 @@ class PointPackets:
             (size,) = sizes([file.path]) if self.files.live is None else (0,)
             packet_batches = reader.batches()
             if isinstance(self.origin, Merged) and size < SMALL:
-                packet_batches = iter([[*joined.from_iterable(packet_batches)]])
+                packet_batches = iter([list(joined.from_iterable(packet_batches))])
             first = before
             for batch in packet_batches:
                 before += len(batch)
                 yield [tuple.__new__(Packet, (first + packet[0], *packet[1:])) for packet in batch] if first else batch
 
     def _merged(self, origin: Merged) -> Iterator[list[Packet]]:
-        """The packets of several chains by the latest time so far of each."""
+        """Yield the packets of several chains, merged by the latest time so far of each chain."""
         chains = sorted((chain[0].first, number) for number, chain in enumerate(self.files.point.chains))
         held: list[tuple[int, int, Packet]] = []
         rest: dict[int, Iterator[Packet]] = {}
@@ -130,7 +150,8 @@ class PointPackets:
                 time = packet.time
                 heappush(held, (moment if time is None or time < moment else time, number, packet))
 
-        count, out = 0, list[tuple[int, Packet]]()
+        count = 0
+        out = list[tuple[int, Packet]]()
         while held or chains:
             while chains and (not held or chains[0][0] <= held[0][0]):
                 _, number = chains.pop(0)
@@ -142,38 +163,32 @@ class PointPackets:
                 more(number, moment)
             if len(out) == POINT_BATCH:
                 yield _numbered(origin, count, out)
-                count, out = count + len(out), []
+                count += len(out)
+                out = []
         yield _numbered(origin, count, out)
 
 
-def _numbered(origin: Merged, before: int, some: list[tuple[int, Packet]]) -> list[Packet]:
-    """Return the packets with numbers over all files, of which the origin is told."""
+def _numbered(origin: Merged, before: int, packets: list[tuple[int, Packet]]) -> list[Packet]:
+    """Return the packets with numbers over all files, and record the numbers in the origin."""
     start = before + 1
-    for row, group in groupby(some, key=lambda each: each[0]):
+    for row, group in groupby(packets, key=lambda each: each[0]):
         numbers = [packet.number for _, packet in group]
         origin.add(start, row, range(numbers[0], numbers[-1] + 1))
         start += len(numbers)
-    return [tuple.__new__(Packet, (number, *packet[1:])) for number, (_, packet) in enumerate(some, before + 1)]
+    return [tuple.__new__(Packet, (number, *packet[1:])) for number, (_, packet) in enumerate(packets, before + 1)]
 
-
-# A capture from file to events: the steps together, and what they have to say beside the events.
 
 BATCH = 256
-"""Packets whose events are made together. What is done at once to many things of a kind is done faster; too many of
-them leave the fast caches.
-
-Lines that come late find their place among those of a batch.
-"""
+"""Packets that are processed together. Larger batches amortise the cost per call, until they no longer fit into the
+caches of the processor. Lines that complete late are also sorted within a batch."""
 
 
 class Capture:
-    """The events of a capture's TCP connections; iterate once. Of TLS, what was said in it, where the file or
-    `key_logs` (paths) have the keys.
+    """The events of a capture's TCP connections; iterate once. TLS is decrypted if the file or `key_logs` (paths)
+    contain the secrets.
 
-    The source is a file, the files of a capture point, or packets of a capture that grows.
-
-    `packets`, `segments`, `streams` and `tls` are the steps, with what each knows; `notices`, `secrets` and `summary`
-    fill while the capture is read.
+    The source is a file, the files of a capture point, or packets of a growing capture. `packets`, `segments`,
+    `streams` and `tls` are the stages. `notices`, `secrets` and `summary` are complete after the iteration.
     """
 
     def __init__(
@@ -197,7 +212,7 @@ class Capture:
         self.streams = Streams(limits)
         self.tls = Decryption(key_logs, lambda: self.packets.secrets)
         self.count = 0
-        """The packets that were read so far."""
+        """The number of packets read so far."""
 
     @property
     def name(self) -> str | None:
@@ -206,7 +221,7 @@ class Capture:
 
     @property
     def again(self) -> str | PointFiles | None:
-        """The source from which to read the capture once more, or None if it came through a pipe."""
+        """The source for a second reading, or None if the capture came through a pipe."""
         if isinstance(self.packets, PointPackets):
             return None if self.packets.files.live else self.packets.files
         if isinstance(self.packets, GrowingPackets):
@@ -215,12 +230,12 @@ class Capture:
 
     @property
     def notices(self) -> list[Notice]:
-        """The notices about what ended the reading early or was skipped."""
+        """Notices about skipped data, and about reading that ended early."""
         return self.packets.notices
 
     @property
     def noted(self) -> list[tuple[str | None, Notice]]:
-        """The same, with the names of the files, if the capture has several."""
+        """The notices, with the names of the files if the capture has several."""
         if isinstance(self.packets, PointPackets):
             return self.packets.noted
         return [(self.name, notice) for notice in self.packets.notices]
@@ -232,14 +247,12 @@ class Capture:
 
     @property
     def passed(self) -> int:
-        """The bytes of the file, or of the files of a capture point, that were read so far."""
+        """The number of bytes of the file or files that were read so far."""
         return self.packets.passed
 
     @property
     def summary(self) -> dict[str, int]:
-        """Packets that are not TCP, by kind; datagrams whose fragments are not all there; bytes of payload that are in
-        no event, by reason.
-        """
+        """Packets that are not TCP by kind, incomplete datagrams, and payload bytes that are in no event by reason."""
         fragments = {
             "incomplete datagrams": self.segments.fragments.incomplete,
             "differing fragments": self.segments.fragments.differing,
@@ -249,7 +262,7 @@ class Capture:
         return {kind: count for kind, count in (other | fragments | sizes).items() if count}
 
     def waiting_since(self) -> int | None:
-        """The lowest packet whose bytes are in no event yet; None where all are."""
+        """Return the lowest packet whose bytes are in no event yet, or None if all are in events."""
         return self.streams.waiting_since()
 
     def __iter__(self) -> Iterator[Event]:
@@ -257,9 +270,7 @@ class Capture:
             yield from batch
 
     def batches(self) -> Iterator[list[Event]]:
-        """The events of a few packets at a time, of those that have been read already: that takes less time than one by
-        one.
-        """
+        """Yield the events of a batch of packets at a time, which is faster than single events."""
         feed = self.streams.feed
         for packets in self._packets():
             self.count += len(packets)
@@ -275,12 +286,12 @@ class Capture:
         yield self._without_tls(self.streams.close())
 
     def _without_tls(self, events: list[Event]) -> list[Event]:
-        """Return the events, those of decrypted TLS with its content."""
+        """Return the events with decrypted data instead of TLS."""
         return self.tls.take(events)
 
     def _packets(self) -> Iterator[list[Packet]]:
-        """Yield the packets, BATCH at a time whatever the pieces and files that they come in; those of a pipe as they
-        come. An empty list says that a capture that grows has been quiet for a while.
+        """Yield the packets in batches of BATCH, or as they arrive if the capture is a pipe. An empty batch means that
+        a growing capture has been quiet for a while.
         """
         live = self.again is None
         rest: list[Packet] = []

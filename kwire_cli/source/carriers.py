@@ -1,8 +1,8 @@
 """The packets that carry the bytes of each line of a capture.
 
 Framing cuts the bytes of a direction into lines: each byte is in one line, and lines come in the order of their bytes.
-So the sizes of the pieces of TCP streams identify the packets of each line. Of a connection with TLS, a piece is
-the content of a record, and all packets since the piece before carry the record.
+So the sizes of the pieces of TCP streams identify the packets of each line. In a connection with TLS, a piece is the
+content of a record, and all packets since the previous piece carry the record.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class CarriedCapture(Capture):
             yield line
 
     def _packets_of(self, line: Captured) -> tuple[Place, ...]:
-        """Take the pieces of a line: those of its bytes, or the one of TLS that carries no data."""
+        """Take the pieces of a line: the pieces of its bytes, or the one of TLS that carries no data."""
         seen = line.seen
         pieces = self._pieces[line.stream, seen.side]
         left = len(seen.data)

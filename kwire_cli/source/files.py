@@ -1,4 +1,8 @@
-"""Files as inputs: names and globs, the capture points of files, packed bytes, and pipes."""
+"""Files as inputs: paths and globs, capture points, compressed files, and pipes.
+
+Files are read in pieces of bounded size, so that memory does not grow with the file, and the size of decompressed data
+is bounded too. The first bytes decide whether a file is compressed by gzip or zstd.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +23,9 @@ if TYPE_CHECKING:
     from kwire_cli.stores import Place
 
 
-# What an argument names: a file or folder, here or on a store, or what a glob matches.
-
-
 def named(path: str) -> list[str]:
-    """The path itself where it is there, whatever is in its name; else what it matches as a glob, sorted. InputError
-    where that is nothing.
+    """Return the path itself if it exists, even if it contains glob characters. Otherwise return the sorted matches of
+    the path as a glob. Raise InputError without a match.
     """
     place = path_of(path)
     text = str(place) if "://" in path else path
@@ -37,10 +38,8 @@ def named(path: str) -> list[str]:
 def _matching(place: Place, text: str) -> list[str]:
     if isinstance(place, Stored):
         return place.glob()
-    return sorted(glob.glob(text, recursive=True))  # noqa: PTH207 - a glob need not begin with a folder
+    return sorted(glob.glob(text, recursive=True))  # noqa: PTH207 - a glob may have no folder before it
 
-
-# Capture points: how files are grouped by their paths.
 
 _FIELD = re.compile(r"\{(name|stem|parent(?:\.parent)*)\}")
 _BRACED = re.compile(r"\{[A-Za-z_][\w.]*\}")
@@ -50,10 +49,10 @@ MERGED = "merged"
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """The rule that gives a file its capture point; the file's folder by default.
+    """The rule that determines the capture point of a file. By default it is the file's folder.
 
-    `template` is a text with fields of the path (`{parent}`), or a regular expression. `merged` makes all files one
-    point.
+    `template` is a string with fields of the path (`{parent}`), or a regular expression. `merged` puts all files into
+    one capture point.
     """
 
     template: str | None = None
@@ -91,14 +90,15 @@ class Naming:
         return "/".join(group or "" for group in path_match.groups()) if path_match.groups() else path_match[0]
 
     def key(self, path: str) -> str:
-        """Return a text that is the same for all files of a capture point, however their folder is written."""
+        """Return a key that is equal for all files of a capture point, even if their folder is written differently."""
         if self.merged or self.template is not None:
             return self.name(path)
-        return os.path.normpath(folder) if "://" not in (folder := str(path_of(path).absolute().parent)) else folder
+        folder = str(path_of(path).absolute().parent)
+        return folder if "://" in folder else os.path.normpath(folder)
 
 
 def _field(path: str, name: str) -> str:
-    """A field of a path: the name of the file, without its suffix, or of a folder above it."""
+    """Return a field of a path: the name of the file, its name without suffix, or the name of a folder above it."""
     place = path_of(path)
     if name == "name":
         return place.name
@@ -109,36 +109,31 @@ def _field(path: str, name: str) -> str:
     return place.name
 
 
-# Files as they lie on disk or come through a pipe: plain, or packed by gzip or zstd, told by their first
-# bytes.
-#
-# Read in pieces, so that memory stays flat however long the file; what is unpacked from one piece is bounded
-# too.
-
 PIECE = 1 << 18
 
 
 _SLICE = 1 << 14
-"""Packed bytes that are unpacked at once."""
+"""Compressed bytes that are decompressed at once."""
 OPENING = 1 << 16
-"""Bytes of a file, packed or not, that tell a request log or printed packets: other lines may come first."""
-GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+"""First bytes that decide whether a file is a request log or printed packets, as other lines can precede them."""
+GZIP = b"\x1f\x8b"
+ZSTD = b"\x28\xb5\x2f\xfd"
 MAGIC_SIZE = max(len(GZIP), len(ZSTD))
 
 
 class Pieces:
-    """The unpacked bytes of a file in pieces of at most PIECE bytes; iterate once.
+    """The decompressed bytes of a file in pieces of at most PIECE bytes; iterate once.
 
-    `source` is a path, or a binary file object, which need not be seekable and stays open. `fault`, once iteration
-    ended, says why a packed file, or one that became shorter, was not read to its end. A read that gives what has come
-    so far (`read1`) is preferred, so that a pipe is read as it is written.
+    `source` is a path, or a binary file object, which need not be seekable and stays open. `read1` is preferred, so
+    that data from a pipe is processed as it arrives. After the iteration, `fault` states why a compressed file, or a
+    file that became shorter, was not read completely.
     """
 
     def __init__(self, source: str | os.PathLike[str] | IO[bytes]) -> None:
         self.name = source_name(source)
         self.fault: str | None = None
         self.passed = 0
-        """The bytes that were read so far, as they lie in the file."""
+        """The number of bytes read so far, before decompression."""
         self._source = source
 
     def __iter__(self) -> Iterator[bytes]:
@@ -190,7 +185,8 @@ class Pieces:
                     data = next(pieces, b"")
                     continue
                 unpacker = zlib.decompressobj(wbits=31)
-            before, part = unpacker.copy(), data[:_SLICE]
+            before = unpacker.copy()
+            part = data[:_SLICE]
             try:
                 out = unpacker.decompress(part, PIECE)
             except zlib.error as error:
@@ -206,7 +202,7 @@ class Pieces:
             self.fault = "the gzip data ends before its end"
 
     def _zstd(self, first: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        import zstandard  # noqa: PLC0415 - only for such files
+        import zstandard  # noqa: PLC0415 - only for zstd files
 
         source: Any = _Readable(first, pieces)
         unpacker = zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
@@ -218,7 +214,7 @@ class Pieces:
 
 
 def _size(file: Any) -> int:
-    """The bytes of a regular file of this machine; 0 for a pipe, and for a file of a store."""
+    """Return the size of a local regular file; 0 for pipes and files of stores."""
     try:
         status = os.fstat(file.fileno())
     except (OSError, AttributeError):
@@ -227,9 +223,9 @@ def _size(file: Any) -> int:
 
 
 def _up_to_damage(unpacker: Any, data: bytes) -> Iterator[bytes]:
-    """Yield what unpacks before the damage.
+    """Yield the decompressed data before the damage.
 
-    The bytes are fed one by one: zlib returns nothing of a piece in which it finds damage.
+    Bytes are fed one by one, because zlib returns no output for a piece that contains damage.
     """
     try:
         for byte in data:
@@ -239,10 +235,11 @@ def _up_to_damage(unpacker: Any, data: bytes) -> Iterator[bytes]:
 
 
 class _Readable:
-    """Pieces as a file object, for zstandard."""
+    """A file object over pieces, for zstandard."""
 
     def __init__(self, first: bytes, pieces: Iterator[bytes]) -> None:
-        self._rest, self._pieces = first, pieces
+        self._rest = first
+        self._pieces = pieces
 
     def read(self, size: int) -> bytes:
         data = self._rest or next(self._pieces, b"")
@@ -251,7 +248,7 @@ class _Readable:
 
 
 def source_name(source: Any) -> str | None:
-    """Return the name that errors give a source: its path, or None if a file object has no name."""
+    """Return the name of a source in errors: its path, or None if a file object has no name."""
     if hasattr(source, "read"):
         name = getattr(source, "name", None)
         return name if isinstance(name, str) else None
@@ -259,8 +256,8 @@ def source_name(source: Any) -> str | None:
 
 
 def _unfinished(packed: bytes) -> bool:
-    """Return whether a zstd frame that unpacks to nothing so far does not end within these bytes."""
-    import zstandard  # noqa: PLC0415 - only for such files
+    """Return whether a zstd frame without output so far continues after these bytes."""
+    import zstandard  # noqa: PLC0415 - only for zstd files
 
     unpacker = zstandard.ZstdDecompressor().decompressobj()
     unpacker.decompress(packed)
@@ -268,10 +265,10 @@ def _unfinished(packed: bytes) -> bool:
 
 
 def unpacked_start(first: bytes, limit: int = 1024) -> bytes | None:
-    """Return the start of a file, unpacked from its first bytes: at most `limit` bytes.
+    """Return the decompressed start of a file, at most `limit` bytes, from its first bytes.
 
-    Return None if unpacking takes more bytes of the file, and no bytes if the packed data is damaged. Plain bytes are
-    returned as they are.
+    Return None if decompression needs more bytes of the file, and no bytes if the compressed data is damaged.
+    Uncompressed bytes are returned unchanged.
     """
     if first.startswith(GZIP):
         unpacker = zlib.decompressobj(wbits=31)
@@ -280,7 +277,7 @@ def unpacked_start(first: bytes, limit: int = 1024) -> bytes | None:
         except zlib.error:
             return b""
     if first.startswith(ZSTD):
-        import zstandard  # noqa: PLC0415 - only for such files
+        import zstandard  # noqa: PLC0415 - only for zstd files
 
         try:
             start = zstandard.ZstdDecompressor().stream_reader(first).read(limit)
@@ -294,11 +291,11 @@ _IN_MEMORY = 64 << 20
 
 
 def spooled(pipe: IO[bytes]) -> memoryview:
-    """Return all that comes out of a pipe, on disk if it is much."""
+    """Return all bytes of a pipe, as a memory-mapped temporary file if there are many."""
     start = pipe.read(_IN_MEMORY)
     if len(start) < _IN_MEMORY:
         return memoryview(start)
-    import mmap  # noqa: PLC0415 - for such pipes only
+    import mmap  # noqa: PLC0415 - only for large pipes
     import shutil  # noqa: PLC0415 - as above
     import tempfile  # noqa: PLC0415 - as above
 
@@ -310,14 +307,14 @@ def spooled(pipe: IO[bytes]) -> memoryview:
 
 
 def _first(source: Any, size: int) -> bytes:
-    """The first bytes of a path's file or of an open file, which are read again later; nothing where that can't be:
-    reading it says what is wrong.
+    """Return the first bytes of a path or of an open file, which stay unread. Return no bytes if the source cannot be
+    read twice, or cannot be read: the error then comes from its reader.
     """
     if hasattr(source, "read"):
         return _ahead(source, size)
     try:
         path = path_of(source)
-        if not path.is_file():  # a pipe can't be looked into and then read again
+        if not path.is_file():  # bytes of a named pipe can be read only once
             return b""
         with path.open("rb") as file:
             return file.read(size)
@@ -326,7 +323,7 @@ def _first(source: Any, size: int) -> bytes:
 
 
 def _ahead(file: Any, size: int) -> bytes:
-    """The next bytes of an open file, which are read again later; nothing where that can't be."""
+    """Return the next bytes of an open file, which stay unread. Return no bytes if that is impossible."""
     if hasattr(file, "peek"):
         return bytes(file.peek(size))[:size]
     if not (hasattr(file, "seekable") and file.seekable()):
@@ -338,31 +335,34 @@ def _ahead(file: Any, size: int) -> bytes:
 
 
 class Live:
-    """A pipe: a read gives what has come so far, and before it waits for more, `idle` is called."""
+    """A pipe whose reads return the data that has arrived. `idle` is called before a read that may wait."""
 
     def __init__(self, file: IO[bytes], idle: Callable[[], None]) -> None:
-        self._file, self._idle = file, idle
-        self._some: Callable[[int], bytes] = getattr(file, "read1", file.read)
+        self._file = file
+        self._idle = idle
+        self._read_available: Callable[[int], bytes] = getattr(file, "read1", file.read)
         self._peeked = b""
 
     def peek(self, size: int) -> bytes:
-        """Return the next bytes, which are read again later: fewer than `size` only if the pipe ends."""
-        while len(self._peeked) < size and (more := self._some(size - len(self._peeked))):
+        """Return the next bytes, which stay unread: fewer than `size` only if the pipe ends."""
+        while len(self._peeked) < size and (more := self._read_available(size - len(self._peeked))):
             self._peeked += more
         return self._peeked
 
     def read1(self, size: int) -> bytes:
         """Return at most `size` bytes, and none at the end."""
         if self._peeked:
-            data, self._peeked = self._peeked[:size], self._peeked[size:]
+            data = self._peeked[:size]
+            self._peeked = self._peeked[size:]
             return data
         self._idle()
-        return self._some(size)
+        return self._read_available(size)
 
     def read(self, size: int = -1) -> bytes:
-        """Return all the rest, or so many bytes of it."""
+        """Return `size` bytes, or all remaining bytes if it is negative."""
         if 0 <= size <= len(self._peeked):
             return self.read1(size)
         rest = self._file.read() if size < 0 else self._file.read(size - len(self._peeked))
-        data, self._peeked = self._peeked + rest, b""
+        data = self._peeked + rest
+        self._peeked = b""
         return data

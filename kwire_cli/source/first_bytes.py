@@ -1,7 +1,12 @@
-"""First bytes of requests, responses and other protocols, read without decoding."""
+"""First bytes of requests, responses and other protocols, examined without decoding a message.
+
+Framing, recognition and the detection of input kinds only have to know whether bytes can begin a request, and which
+protocol a connection carries. Full decoding would be slow, and would need bytes that have not arrived.
+"""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.fixed import fixed
@@ -16,20 +21,17 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-# What stands at the front of requests and responses, read without decoding them: enough to tell one from the
-# other and to pair them.
-
-LONGEST_CLIENT_ID = 1024
+MAX_CLIENT_ID = 1024
 
 
-_LEAST = fixed(REQUEST_HEAD).size
-"""Bytes of the shortest request header."""
+_MIN_REQUEST_HEAD = fixed(REQUEST_HEAD).size
+"""Size of the shortest request header."""
 _CLIENT_ID_LENGTH = fixed(REQUEST_START, ("clientIdLength",))
 """The size of this layout is the number of bytes before the client id."""
 
 
 def client_id_length(data: Any, start: int) -> int | None:
-    """Return the length of the client id in the request that begins at `start`; None if the bytes end before it.
+    """Return the length of the client id in the request at `start`, or None if the bytes end before it.
 
     A negative length means that there is no client id.
     """
@@ -39,8 +41,8 @@ def client_id_length(data: Any, start: int) -> int | None:
 def reads_as_request(catalog: Catalog, data: Any, start: int = 0, *, most: int = MAX_SIZE) -> bool:
     """Return whether the bytes at `start` begin a request.
 
-    A request has a possible size, which is `most` or less, a known api, a version near the known ones, and a client id
-    that is text. Bytes that end before the client id does are judged by what is there.
+    A request has a size of at most `most`, a known api, a version near the known ones, and a printable client id. If
+    the bytes end before the client id does, the available fields decide.
     """
     head = request_head(data, start + SIZE_BYTES, len(data))
     if head is None:
@@ -48,23 +50,23 @@ def reads_as_request(catalog: Catalog, data: Any, start: int = 0, *, most: int =
     key, version, _ = head
     size = says_size(data, start, len(data)) or 0
     api = catalog.api_by_key(key)
-    if not api or not api.request or not _LEAST <= size <= most or version < 0:
+    if not api or not api.request or not _MIN_REQUEST_HEAD <= size <= most or version < 0:
         return False
     if version > catalog.entry(api.request).valid_versions.high + NEWER and key != API_VERSIONS:
         return False
     stop = min(start + SIZE_BYTES + size, len(data))
-    goes_on = stop < start + SIZE_BYTES + size and stop - start < SIZE_BYTES + LONGEST_CLIENT_ID
+    is_incomplete = stop < start + SIZE_BYTES + size and stop - start < SIZE_BYTES + MAX_CLIENT_ID
     layout = header_version(catalog, "request", key, version)
     text = start + _CLIENT_ID_LENGTH.size
     length = client_id_length(data, start)
     if not layout or stop < text or length is None:
-        return goes_on or _header(catalog, data, start, stop, head).complete
+        return is_incomplete or _header(catalog, data, start, stop, head).complete
     end = text + max(length, 0)
-    if end + (layout > 1) > min(stop, start + SIZE_BYTES + LONGEST_CLIENT_ID):
-        return goes_on
+    if end + (layout > 1) > min(stop, start + SIZE_BYTES + MAX_CLIENT_ID):
+        return is_incomplete
     if length < -1 or not _is_text(bytes(data[text:end])):
         return False
-    return layout == 1 or not data[end] or _tags_fit(catalog, data, start, stop, head, goes_on=goes_on)
+    return layout == 1 or not data[end] or _tags_fit(catalog, data, start, stop, head, is_incomplete=is_incomplete)
 
 
 def _is_text(data: bytes) -> bool:
@@ -74,15 +76,15 @@ def _is_text(data: bytes) -> bool:
         return False
 
 
-def _tags_fit(catalog: Catalog, data: Any, start: int, stop: int, head: RequestHead, *, goes_on: bool) -> bool:
+def _tags_fit(catalog: Catalog, data: Any, start: int, stop: int, head: RequestHead, *, is_incomplete: bool) -> bool:
     header = _header(catalog, data, start, stop, head)
-    return not header.anomalies if header.complete else goes_on
+    return not header.anomalies if header.complete else is_incomplete
 
 
 def names_client(catalog: Catalog, data: Any, start: int, *, needed: bool) -> bool:
-    """Return whether the likely request at `start` has a complete client id.
+    """Return whether the probable request at `start` has a complete client id.
 
-    `needed` says that the client id must not be empty.
+    If `needed` is set, the client id must not be empty.
     """
     head = request_head(data, start + SIZE_BYTES, len(data))
     if head is None:
@@ -92,16 +94,16 @@ def names_client(catalog: Catalog, data: Any, start: int, *, needed: bool) -> bo
 
 
 def _header(catalog: Catalog, data: Any, start: int, stop: int, head: RequestHead) -> Decoded:
-    """The header of the request whose size stands at `start`, as far as it is there and can be a header."""
-    part = bytes(data[start : min(stop, start + SIZE_BYTES + LONGEST_CLIENT_ID)])
+    """Return the available part of the header of a request whose size is at `start`."""
+    part = bytes(data[start : min(stop, start + SIZE_BYTES + MAX_CLIENT_ID)])
     layout = header_version(catalog, "request", head.api_key, head.version)
     return decode_header(catalog, "request", layout, part, start=SIZE_BYTES, stop=len(part))
 
 
 def is_no_request(catalog: Catalog, frame: Any) -> bool:
-    """Return whether a whole frame can't be a request.
+    """Return whether a complete frame cannot be a request.
 
-    Its api key is not known and its client id is invalid, or it is too short for the first fields of a header.
+    This is so if its api key is unknown and its client id is invalid, or if it is too short for a header.
     """
     head = request_head(frame, SIZE_BYTES, len(frame))
     if head is None:
@@ -111,12 +113,9 @@ def is_no_request(catalog: Catalog, frame: Any) -> bool:
     return not decode_header(catalog, "request", 1, bytes(frame), start=SIZE_BYTES, stop=len(frame)).complete
 
 
-# Bytes on a Kafka port that are no Kafka: TLS, HTTP, SSH and what load balancers put in front, told by how
-# they begin.
-
 PROXY_V2 = b"\r\n\r\n\0\r\nQUIT\n"
 _PROXY_LENGTH = fixed(PROXY_HEADER, ("length",))
-"""The size of this layout is the size of the header; the value counts the bytes after the header."""
+"""The size of this layout is the size of the fixed header; the value is the number of bytes after it."""
 
 
 BEGINNINGS: tuple[tuple[str, tuple[bytes, ...]], ...] = (
@@ -143,15 +142,16 @@ BEGINNINGS: tuple[tuple[str, tuple[bytes, ...]], ...] = (
     ("redis", (b"*1\r\n$", b"*2\r\n$", b"*3\r\n$", b"+OK\r\n", b"+PONG\r\n")),
     ("zookeeper", (b"ruok", b"stat", b"srvr", b"mntr", b"imok")),
 )
-"""Protocols by what their first bytes are. No size prefix of a frame begins like one of them: it would be larger than a
-broker takes."""
+"""Protocols that can appear on a Kafka port (TLS, HTTP, headers of load balancers), by their first bytes. As size
+prefixes these bytes exceed the maximum size of a frame."""
 
-LONGEST = max(len(start) for _, starts in BEGINNINGS for start in starts)
+_STARTS = tuple(chain.from_iterable(starts for _, starts in BEGINNINGS))
+LONGEST = max(map(len, _STARTS))
 
 
 class Beginning(NamedTuple):
-    """A protocol, and how many bytes of it stand before what follows (0 where it goes on to the end of the
-    connection).
+    """A protocol, and the size of its header before another protocol. The size is 0 if it continues to the end of the
+    connection.
     """
 
     protocol: str
@@ -159,7 +159,7 @@ class Beginning(NamedTuple):
 
 
 def beginning(data: bytes | bytearray) -> Beginning | None:
-    """The protocol that a direction's first bytes belong to; None where they can be Kafka's, or are too few to tell."""
+    """Return the protocol of a direction's first bytes. Return None if they can be Kafka, or are too few."""
     head = bytes(data[:LONGEST])
     for protocol, starts in BEGINNINGS:
         if head.startswith(starts):
@@ -168,7 +168,9 @@ def beginning(data: bytes | bytearray) -> Beginning | None:
 
 
 def spoken(size: int) -> str | None:
-    """Return the protocol whose first four bytes a peer took for the size of a frame; None if no protocol begins so."""
+    """Return the protocol whose first four bytes a peer read as this frame size, or None if there is no such
+    protocol.
+    """
     head = size.to_bytes(SIZE_BYTES, "big")
     for protocol, starts in BEGINNINGS:
         if any(start.startswith(head) or head.startswith(start) for start in starts):
@@ -177,19 +179,19 @@ def spoken(size: int) -> str | None:
 
 
 def undecided(data: bytes | bytearray) -> bool:
-    """Return whether more bytes are needed to tell the protocol.
+    """Return whether more bytes are needed to identify the protocol.
 
-    The bytes are then the start of a known beginning, or of a PROXY line that has not ended.
+    This is so for an incomplete start of a known protocol, and for an incomplete PROXY line.
     """
     head = bytes(data[:LONGEST])
-    if any(start.startswith(head) for _, starts in BEGINNINGS for start in starts if len(head) < len(start)):
+    if any(start.startswith(head) and len(head) < len(start) for start in _STARTS):
         return True
     opening = beginning(data)
     return opening is not None and opening.protocol == "proxy" and opening.prefix == 0 and len(data) < 256
 
 
 def _proxy_size(data: bytes | bytearray) -> int:
-    """The length of a PROXY protocol header (versions 1 and 2 of its specification), 0 where it has not come whole."""
+    """Return the size of a PROXY protocol header (version 1 or 2), or 0 if it is incomplete."""
     if data.startswith(PROXY_V2):
         if len(data) < _PROXY_LENGTH.size:
             return 0

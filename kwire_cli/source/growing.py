@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.packets.pcap import Secrets
 
 POLL = 0.1
-"""Seconds between two looks at a file that does not grow."""
+"""Seconds between two reads of a file that does not grow."""
 QUIET = 0.5
 """Seconds without new bytes before an empty batch."""
 
@@ -32,9 +32,9 @@ QUIET = 0.5
 class GrowingPackets:
     """The packets of a file that grows, or of a pipe; iterate once over `batches`.
 
-    Reading ends if the writers of a pipe have closed it, if the order of the file is lost, or if `stop` returns true.
-    `wait` is called before each wait for more bytes, and `sleep` waits if the source is a file. `opening` are the first
-    bytes of a pipe, if they were read before.
+    Reading ends if the writers of a pipe have closed it, if the structure of the file is lost, or if `stop` returns
+    true. `wait` is called before each wait for more bytes, and `sleep` waits if the source is a file. `opening` are the
+    first bytes of a pipe, if they were read before.
 
     Raises:
         InputError: The source cannot be opened or read.
@@ -71,7 +71,7 @@ class GrowingPackets:
 
     @property
     def notices(self) -> list[Notice]:
-        """The notices about what ended the reading early or was skipped."""
+        """Notices about skipped data, and about reading that ended early."""
         return self._reader.notices
 
     @property
@@ -80,7 +80,7 @@ class GrowingPackets:
         return self._reader.secrets
 
     def batches(self) -> Iterator[list[Packet]]:
-        """Yield packets as they come, and an empty batch if nothing has come for a while."""
+        """Yield packets as they arrive, and an empty batch if no bytes have arrived for a while."""
         for piece in self._pieces():
             if piece is None:
                 yield []
@@ -98,7 +98,7 @@ class GrowingPackets:
         return self._reader.feed(piece)
 
     def _pieces(self) -> Iterator[bytes | None]:
-        """Yield bytes as they come, and None if nothing has come for a while."""
+        """Yield bytes as they arrive, and None if no bytes have arrived for a while."""
         since: float | None = time.monotonic()
         if self._opening:
             yield self._opening
@@ -127,7 +127,7 @@ class GrowingPackets:
         return InputError(f"cannot be read: {error.strerror or error}", file=self.name)
 
     def _read(self) -> bytes | None:
-        """Return the bytes that have come: None if a pipe has nothing yet, no bytes at the end of a file."""
+        """Return the bytes that have arrived: None if a pipe has no bytes yet, no bytes at the end of a file."""
         if self._descriptor is None:
             return self._file.read(PIECE)
         if self._pipe and not select.select([self._descriptor], [], [], 0)[0]:

@@ -1,6 +1,9 @@
-"""The kinds of input, and how they are recognised. All commands and the library ask here.
+"""Recognition of the kind of an input. All commands and the library use it, so that they agree on every file.
 
-The kinds are captures, request logs, record batches, files of a log directory, definitions and frames.
+The kinds are captures, request logs, record batches, files of a log directory, definitions, frames, JSON and folders.
+The first bytes identify captures and logs, the name identifies files of a log directory. Record batches and frames can
+read as each other, so `why_batches` compares the evidence: a checksum, size prefixes, request headers. All other inputs
+are read as text with encoded bytes.
 """
 
 from __future__ import annotations
@@ -38,21 +41,23 @@ if TYPE_CHECKING:
 
 
 MAGIC = 16
-"""Bytes that tell a capture."""
+"""First bytes that identify a binary capture."""
 SHORT_ID = 2
-"""Characters of a client id that may be there by chance."""
+"""Maximum length of a client id that random bytes can plausibly contain."""
 AS_SAID = "as said"
-LOOK, LOOK_AHEAD = 4 << 10, 1 << 10
-"""Bytes that tell text from others, and those of a pipe that are looked at first."""
+LOOK = 4 << 10
+LOOK_AHEAD = 1 << 10
+"""First bytes that distinguish text from binary data, and first bytes of a pipe to examine."""
 _MAGIC_AT = offset_of(v0.MESSAGE, "magic")
 LEAST_BATCH = _MAGIC_AT + 1
-"""Bytes that tell the header of a batch of the newest format: those up to the magic byte."""
+"""Bytes that identify the header of a batch: up to the magic byte."""
 WHOLE_HEADER = 61
-"""Bytes of a whole header of the newest format."""
+"""Size of a complete batch header of the newest format."""
 _NEWEST_MAGIC = max(RECORD_FORMATS[name].magic for name in BY_MAGIC)
-EVIDENCE, LONGEST_BY_CHANCE = 3.7, 40
-"""A response that fits to the last byte is taken for one if it beats random bytes by this many bits a byte, or has more
-bytes: what fits by chance is short."""
+EVIDENCE = 3.7
+LONGEST_BY_CHANCE = 40
+"""A response that fits to the last byte is accepted if it beats random bytes by EVIDENCE bits per byte, or has more
+than LONGEST_BY_CHANCE bytes. Shorter bytes can fit by chance."""
 
 
 _PRINTED = frozenset({*ROW_FORMS, "log"})
@@ -60,7 +65,7 @@ _PRINTED = frozenset({*ROW_FORMS, "log"})
 
 
 class Kind(enum.StrEnum):
-    """Kinds of input. `BODY` is never recognised: the caller says so."""
+    """Kinds of input. `BODY` is never recognised: the caller has to request it."""
 
     CAPTURE = "capture"
     REQUEST_LOG = "request-log"
@@ -74,12 +79,12 @@ class Kind(enum.StrEnum):
 
     @property
     def what(self) -> str:
-        """The words for an input of this kind in errors."""
+        """The name of this kind in errors."""
         return _WHAT[self][0]
 
     @property
     def try_instead(self) -> str:
-        """The advice on an input of this kind where frames are wanted."""
+        """The advice in errors if frames were expected."""
         return _WHAT[self][1]
 
 
@@ -101,14 +106,16 @@ _WHAT = {
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """The kind of an input, and where its bytes are.
+    """The kind of an input, with the source of its bytes.
 
-    `name` is the name of its file, `standard input`, or None for an argument that is the bytes itself. `why` says
-    what tells its kind.
+    Attributes:
+        why: The reason for the kind.
+        name: The name of the file, `standard input`, or None for an argument that is the bytes itself.
+        path: The file of a capture, log, or file with a name of Kafka's.
+        stream: The pipe of a capture or log.
+        held: Record batches from a pipe.
+        text: All other inputs: the bytes, and the form in which they were encoded.
 
-    `path`, `stream`, `held` or `text` says where the bytes are. Captures, logs and files with Kafka's names are still
-    in the file or pipe. Record batches from a pipe are in `held`. `text` has the bytes of all other inputs, with the
-    form in which they were written.
     """
 
     kind: Kind
@@ -121,31 +128,33 @@ class Recognised:
 
     @property
     def label(self) -> str:
-        """The name to show for the file."""
+        """The name of the input in output."""
         return self.name or "argument"
 
     @property
     def detail(self) -> str:
-        """The reason why the kind was recognised, and the form of a text."""
+        """The reason for the kind, and the form of encoded bytes."""
         if self.text is None:
             return self.why
-        return f"{self.text.detail}; {self.why}" if self.kind is Kind.BATCHES else self.text.detail
+        if self.kind is Kind.BATCHES:
+            return f"{self.text.detail}; {self.why}"
+        return self.text.detail
 
     @property
     def source(self) -> Any:
-        """The path of the file as text, or the open pipe, as readers of captures and logs take it."""
+        """The path of the file as a string, or the open pipe, for readers of captures and logs."""
         return str(self.path) if self.path is not None else self.stream
 
     @property
     def frames(self) -> Input:
-        """The bytes as frames or bodies are read from them. InputError if it is of another kind."""
+        """The bytes for readers of frames and bodies. Raise InputError if the input is of another kind."""
         if self.text is None or self.kind not in {Kind.FRAMES, Kind.BODY}:
             raise InputError(f"this is {self.kind.what}; {self.kind.try_instead}", file=self.name)
         return self.text
 
     @property
     def views(self) -> tuple[memoryview, ...]:
-        """All bytes; a text may hold several pieces."""
+        """All bytes. An input with encoded bytes can have several pieces."""
         if self.held is not None:
             return (self.held,)
         if self.text is not None:
@@ -156,30 +165,30 @@ class Recognised:
 def recognise(
     given: Any, *, form: str = "auto", says: Kind | None = None, name: str | None = None, catalog: Catalog | None = None
 ) -> Recognised:
-    """Tell what an input is.
+    """Return the kind of an input.
 
     Args:
-        given: The path or URL of a file, an open file or pipe, or bytes: those of the input itself, which may be text
-            in any form.
-        form: The form of the input, one of `kwire_cli.source.text.reading.FORMS`. Any but `auto` says that it is no
-            capture, log or file with Kafka's name.
-        says: The kind, if the caller knows it. CAPTURE is taken as said, FRAMES and BODY are all but captures. BATCHES
-            is all that is neither text, capture, request log nor named as another file of a log directory; a text then
-            holds batches in any form.
-        name: What to call it, if not by its path.
-        catalog: The definitions by which requests are told from batches.
+        given: The path or URL of a file, an open file or pipe, or the bytes of the input. These can be text in any
+            form.
+        form: The form of the input, one of `kwire_cli.source.text.reading.FORMS`. Any form except `auto` rules out
+            captures, logs and files with names of Kafka's.
+        says: The kind, if the caller knows it. CAPTURE is not checked. FRAMES and BODY accept everything except
+            captures. BATCHES accepts everything except text, captures, request logs and files that are named as other
+            files of a log directory; text can contain batches in any form.
+        name: The name of the input if it differs from the path.
+        catalog: The definitions that distinguish requests from batches.
 
     Raises:
-        InputError: It cannot be read, or its text is in no form that holds bytes.
+        InputError: The input cannot be read, or is text without encoded bytes.
 
     """
     if isinstance(given, bytes | bytearray | memoryview):
-        return _of_bytes(given, form, None if says is Kind.CAPTURE else says, name, catalog)
+        return _recognise_bytes(given, form, None if says is Kind.CAPTURE else says, name, catalog)
     if hasattr(given, "read"):
-        return _of_stream(given, form, says, name or _name_of(given), catalog)
+        return _recognise_stream(given, form, says, name or _name_of(given), catalog)
     try:
         refuse_bytes(given)
-        return _of_path(path_of(given), form, says, name or str(given), catalog)
+        return _recognise_path(path_of(given), form, says, name or str(given), catalog)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(
             f"cannot be read: {getattr(error, 'strerror', None) or error}", file=name or str(given)
@@ -195,9 +204,9 @@ def begins_as(source: Any) -> Kind | None:
         return _first(source, size) if is_pipe else opening[:size]
 
     start = first(MAGIC)
-    what = recognised_binary(start)
+    binary_form = recognised_binary(start)
     packed = start.startswith((GZIP, ZSTD))
-    if what is not None and not packed:
+    if binary_form is not None and not packed:
         return Kind.CAPTURE
     # Lines of logs begin with more than digits.
     if not start or not (packed or begins_as_text(start)) or start.isalnum():
@@ -206,27 +215,27 @@ def begins_as(source: Any) -> Kind | None:
 
     size = LOOK_AHEAD if packed and is_pipe else OPENING
     while size < OPENING and len(some := first(size)) == size and unpacked_start(some) is None:
-        size <<= 1  # but for bytes that unpack to nothing without more of them
+        size <<= 1  # compressed data can need more bytes before anything can be decompressed
     if start[:1] != b"\n" and is_request_log(first(size)):
         return Kind.REQUEST_LOG
     return Kind.CAPTURE if packed else None
 
 
-_MOST_LOOKED = 16 << 20
+_MAX_EXAMINED = 16 << 20
 """Bytes of a file that are read to recognise batches."""
 
 
 def why_batches(data: Any, catalog: Catalog | None = None) -> str:
-    """Say why some bytes are record batches; nothing if they are not, or are likelier to be frames."""
+    """Return why bytes are record batches. Return an empty string if they are not, or are more likely frames."""
     if len(data) < LEAST_BATCH or data[_MAGIC_AT] > _NEWEST_MAGIC:
         return ""
     from kwire_cli.records.reading import beginning  # noqa: PLC0415 - start-up counts
 
     opening = beginning(data)
-    if opening is None or opening.valid:  # no frame has a valid checksum by chance
+    if opening is None or opening.valid:  # frames never have a valid checksum by chance
         return opening.why if opening else ""
-    # Size prefixes that lead to the very end outweigh all but a whole header of a batch of the newest format, which no
-    # frame looks like.
+    # Size prefixes that divide the bytes exactly are stronger evidence than a batch, unless a complete header of the
+    # newest format follows, which no frame resembles.
     if ((data[_MAGIC_AT] < _NEWEST_MAGIC or len(data) < WHOLE_HEADER) and split(data)[-1][2]) or _is_request(
         data, catalog
     ):
@@ -239,16 +248,16 @@ def why_batches(data: Any, catalog: Catalog | None = None) -> str:
 
 
 def _is_request(data: Any, catalog: Catalog | None) -> bool:
-    """Return whether a request of a known api and version begins here, with or without a size prefix.
+    """Return whether the bytes begin with a request of a known api and version, with or without a size prefix.
 
-    The client id of the request has to be text.
+    Its client id must be text.
     """
     sized = 0 < (says_size(data, 0, len(data)) or 0) <= MAX_SIZE
     return _heads_request(data, 0, catalog) or (sized and _heads_request(data, SIZE_BYTES, catalog, sized=True))
 
 
 def _is_sized_request(data: Any, at: int, catalog: Catalog | None) -> bool:
-    """Return whether a size prefix stands at `at`, and a request of a known api and version after it.
+    """Return whether a size prefix and a request of a known api and version are at `at`.
 
     The bytes before `at` are then stray bytes.
     """
@@ -256,9 +265,9 @@ def _is_sized_request(data: Any, at: int, catalog: Catalog | None) -> bool:
 
 
 def _heads_request(data: Any, at: int, catalog: Catalog | None, *, sized: bool = False) -> bool:
-    """Return whether the header of a request of a known api and version stands at `at`.
+    """Return whether the header of a request of a known api and version is at `at`.
 
-    The client id has to be text. Api key 0 without a size prefix needs more proof: a printable client id of more than
+    The client id must be text. Api key 0 without a size prefix needs more evidence: a printable client id of more than
     SHORT_ID characters.
     """
     definitions = _catalog(catalog)
@@ -269,15 +278,15 @@ def _heads_request(data: Any, at: int, catalog: Catalog | None, *, sized: bool =
     layout = header_version(definitions, "request", head.api_key, head.version)
     header = decode_header(definitions, "request", layout, data, start=at, stop=len(data))
     client_id = header.value.get("clientId") or ""
-    # Api key 0 without a size prefix is also how the offset of nearly every batch begins.
+    # The offset of most batches also begins with zeros, like api key 0.
     believed = sized or head.api_key or (len(client_id) > SHORT_ID and client_id.isprintable())
     return bool(header.complete and not header.anomalies and believed)
 
 
 def _may_be_frame(data: Any, catalog: Catalog | None) -> bool:
-    """Return whether frames explain the bytes as well as a cut message of format v0 does.
+    """Return whether frames explain the bytes as well as a truncated message of format v0 does.
 
-    The message is cut before its lengths can be compared.
+    The message is too short for a comparison of its lengths.
     """
     if 0 < (says_size(data, 0, len(data)) or 0) <= MAX_SIZE:
         return True
@@ -289,7 +298,7 @@ def _catalog(catalog: Catalog | None) -> Catalog:
     return catalog or bundled()
 
 
-def _of_path(path: Place, form: str, says: Kind | None, name: str, catalog: Catalog | None) -> Recognised:
+def _recognise_path(path: Place, form: str, says: Kind | None, name: str, catalog: Catalog | None) -> Recognised:
     if path.is_dir():
         return Recognised(Kind.FOLDER, "it is a folder", name, path)
     if says is Kind.CAPTURE:
@@ -301,12 +310,12 @@ def _of_path(path: Place, form: str, says: Kind | None, name: str, catalog: Cata
         if kind := begins_as(path):
             return Recognised(kind, f"it begins as {kind.what}", name, path)
         if messages:
-            return _of_bytes(_content(path, form, name), form, says, name, catalog, path)
+            return _recognise_bytes(_content(path, form, name), form, says, name, catalog, path)
         if says is Kind.BATCHES and not begins_as_text(_first(path, LOOK)):
             return Recognised(Kind.BATCHES, AS_SAID, name, path)
-        if why := why_batches(FileBytes(path).read(0, _MOST_LOOKED), catalog):
+        if why := why_batches(FileBytes(path).read(0, _MAX_EXAMINED), catalog):
             return Recognised(Kind.BATCHES, why, name, path)
-    return _of_bytes(_content(path, form, name), form, says, name, catalog, path)
+    return _recognise_bytes(_content(path, form, name), form, says, name, catalog, path)
 
 
 def _content(path: Place, form: str, name: str) -> bytes:
@@ -315,32 +324,32 @@ def _content(path: Place, form: str, name: str) -> bytes:
 
 
 def _by_name(path: Place, name: str, *, loosely: bool = False) -> Recognised | None:
-    """A file of a log directory by its name: one with an offset in it, or that only Kafka gives; `loosely` by its
-    suffix alone.
+    """Recognise a file of a log directory by a name that only Kafka uses, or that has an offset. If `loosely` is set,
+    the suffix is sufficient.
     """
     from kwire_cli.source.logs.model import BATCH_KINDS, SEGMENT_KINDS, Kind as LogKind, file_name  # noqa: PLC0415 - start-up counts
 
-    said = file_name(path.name)
-    if said.kind is LogKind.OTHER or (said.kind in SEGMENT_KINDS and said.base_offset is None and not loosely):
+    parsed = file_name(path.name)
+    if parsed.kind is LogKind.OTHER:
         return None
-    return Recognised(
-        Kind.BATCHES if said.kind in BATCH_KINDS else Kind.LOG_FILE,
-        f"it is named as a file of kind {said.kind}",
-        name,
-        path,
-    )
+    if parsed.kind in SEGMENT_KINDS and parsed.base_offset is None and not loosely:
+        return None
+    kind = Kind.BATCHES if parsed.kind in BATCH_KINDS else Kind.LOG_FILE
+    return Recognised(kind, f"it is named as a file of kind {parsed.kind}", name, path)
 
 
-def _of_stream(stream: Any, form: str, says: Kind | None, name: str | None, catalog: Catalog | None) -> Recognised:
+def _recognise_stream(
+    stream: Any, form: str, says: Kind | None, name: str | None, catalog: Catalog | None
+) -> Recognised:
     if says is Kind.CAPTURE:
         return Recognised(Kind.CAPTURE, AS_SAID, name, stream=stream)
     if form == "auto" and (kind := begins_as(stream)):
         return Recognised(kind, f"it begins as {kind.what}", name, stream=stream)
     content = stream.read() if isinstance(stream, io.TextIOBase) else spooled(stream)
-    return _of_bytes(content.encode() if isinstance(content, str) else content, form, says, name, catalog)
+    return _recognise_bytes(content.encode() if isinstance(content, str) else content, form, says, name, catalog)
 
 
-def _of_bytes(
+def _recognise_bytes(
     data: Any, form: str, says: Kind | None, name: str | None, catalog: Catalog | None, path: Place | None = None
 ) -> Recognised:
     check_size(data, form, file=name)
@@ -349,11 +358,10 @@ def _of_bytes(
     if form == "auto" and path is None and begins_as(io.BytesIO(data)) is Kind.CAPTURE:
         return Recognised(Kind.CAPTURE, f"it begins as {Kind.CAPTURE.what}", name, stream=io.BytesIO(data))
     if form == "auto" and says in {None, Kind.BATCHES}:
-        why = (
-            AS_SAID
-            if says and (len(data) < LEAST_BATCH or not begins_as_text(bytes(data[:LOOK])))
-            else why_batches(data, catalog)
-        )
+        if says and (len(data) < LEAST_BATCH or not begins_as_text(bytes(data[:LOOK]))):
+            why = AS_SAID
+        else:
+            why = why_batches(data, catalog)
         if why:
             return Recognised(Kind.BATCHES, why, name, held=memoryview(data))
     try:
@@ -365,13 +373,13 @@ def _of_bytes(
         return Recognised(kind, f"it begins as {kind.what}", name, held=memoryview(data))
     if form == "auto":
         _refuse_packets(text, name)
-    return _of_text(text, says, name, catalog, path)
+    return _recognise_text(text, says, name, catalog, path)
 
 
-def _of_text(
+def _recognise_text(
     text: Input, says: Kind | None, name: str | None, catalog: Catalog | None, path: Place | None
 ) -> Recognised:
-    """Tell what the bytes are that were read from a text."""
+    """Return the kind of bytes that were encoded in text."""
     if says is not Kind.BODY and (capture := _written_capture(text)) is not None:
         why = f"the bytes that are written in it begin as {Kind.CAPTURE.what}"
         return Recognised(Kind.CAPTURE, why, name, stream=io.BytesIO(capture))
@@ -410,7 +418,7 @@ def _refuse_packets(text: Input, name: str | None) -> None:
 
 
 def _written_capture(text: Input) -> bytes | None:
-    """Return the bytes of a packet capture that is written as hex or in another form of text; None for other bytes."""
+    """Return the bytes of a packet capture that is encoded as text, such as hex. Return None for other bytes."""
     first = text.chunks[0].data
     if text.form == "raw" or not (recognised_binary(first[:MAGIC]) or "").startswith(CAPTURE):
         return None
@@ -418,9 +426,9 @@ def _written_capture(text: Input) -> bytes | None:
 
 
 def _kind_of_json(data: bytes) -> Kind | None:
-    """Return the kind of a text that holds no bytes: a message definition, or JSON objects.
+    """Return the kind of text without encoded bytes: a message definition, which can have comments, or JSON objects.
 
-    A message definition may have comments. Return None for any other text.
+    Return None for other text.
     """
     if b'"layers"' in data[:OPENING]:
         return None  # an export of tshark

@@ -1,4 +1,8 @@
-"""The library's functions for inputs: `kwire_cli.read_frames`, `read_records` and `write_records`."""
+"""The library functions for inputs: `kwire_cli.read_frames`, `read_records` and `write_records`.
+
+They use the readers of the commands, so both have equal results. Inputs of another kind raise an error that names the
+function to use.
+"""
 
 from __future__ import annotations
 
@@ -42,14 +46,24 @@ def read_frames(
     tls_keylog: Sequence[str] = (),
     serdes: Serdes | None = None,
 ) -> Iterator[Frame]:
-    """The requests and responses in a file (a path or an open binary file) or in bytes: hex in any common form, base64
-    or raw, or a packet capture.
+    """Return the requests and responses in a file or in bytes: hex in any common form, base64, raw bytes, or a capture.
 
-    `input` names the form; `api`, `version` and `kind` ("request", "response") say what a frame is where it can't say
-    so itself. `tls_keylog` are paths of key logs, for TLS in a capture (docs/tls.md), `serdes` the formats of records.
+    Secrets are redacted in `to_json` of a frame, its header and its body, unless `show_secrets` is true. `value`,
+    `spans` and `data` are never redacted (docs/secrets.md).
 
-    `to_json` of a frame, its header and its body redacts secrets unless `show_secrets` is true; `value`, `spans` and
-    `data` are what is on the wire (docs/secrets.md).
+    Args:
+        source: A path, an open binary file, or bytes.
+        input: The form of the input.
+        api: The api of a frame that does not contain it.
+        version: The version of a frame that does not contain it.
+        kind: "request" or "response", for a frame that does not show it.
+        show_secrets: Whether secrets are not redacted.
+        specs: Files or folders of further message definitions. They replace definitions of the same name.
+        kafka: The Kafka release whose layouts are used if releases differ under one version number.
+        overlays: Files or names of overlays, which are applied to the definitions in this order.
+        tls_keylog: Paths of key logs, for TLS in a capture (docs/tls.md).
+        serdes: The formats of keys and values of records.
+
     """
     how = Reading(
         catalog=catalog(specs, kafka, overlays).with_serdes(serdes),
@@ -71,7 +85,7 @@ def read_frames(
 
 def read_records(
     data: str | os.PathLike[str] | IO[bytes] | Octets,
-    format: str = "auto",  # noqa: A002 - the name that the issue of it has
+    format: str = "auto",  # noqa: A002 - a name of the public interface
     topic: str | None = None,
     *,
     show_secrets: bool = False,
@@ -80,19 +94,27 @@ def read_records(
     kafka: str | None = None,
     serdes: Serdes | None = None,
 ) -> Iterator[Batch | Gap]:
-    """The batches of a record set or log segment (bytes-like, or a path), and the gaps between them: `item.to_json()`,
-    `batch.records()`.
+    """Return the batches of a record set or log segment, and the gaps between them.
 
-    They cover the bytes once and in order; what is in a batch is read when it is asked for. `format` is "auto" (by each
-    magic byte), "v0", "v1", "v2", "kip98-draft" or "kip82-draft". Records of Kafka's own topics are decoded: `topic`
-    names theirs; without it the folder of a file does, or the records show it, as for `kwire dump`. `max_decompressed`
-    are the bytes that one batch may become, `serdes` the formats of keys and values. A file may also be text that holds
-    batches in any form, such as hex.
-    InputError for a file that cannot be read, and for captures, requests and responses, which `read_frames` reads;
-    nothing else, whatever the bytes.
+    Batches and gaps together cover all bytes, in order. Records are decoded lazily, by `item.to_json()` or
+    `batch.records()`. Secrets in records of Kafka's internal topics are redacted in `to_json`, unless `show_secrets` is
+    true. The records of `batch.records()` are never redacted (docs/secrets.md).
 
-    `to_json` of a batch redacts what is secret in records of Kafka's own topics unless `show_secrets` is true; the
-    records of `batch.records()` and their `repr` are what is in the bytes (docs/secrets.md).
+    Args:
+        data: Bytes, a path, or an open binary file. A file may be text with encoded batches, such as hex.
+        format: "auto" (by each magic byte), "v0", "v1", "v2", "kip98-draft" or "kip82-draft".
+        topic: The topic of the records, whose schema decodes records of Kafka's internal topics. By default it is
+            detected from the folder of a file or from the records, as for `kwire dump`.
+        show_secrets: Whether secrets are not redacted.
+        max_decompressed: The maximum size of one decompressed batch in bytes.
+        specs: Files or folders of further message definitions. They replace definitions of the same name.
+        kafka: The Kafka release whose layouts are used if releases differ under one version number.
+        serdes: The formats of keys and values.
+
+    Raises:
+        InputError: The file cannot be read, or is a capture or contains requests and responses, which `read_frames`
+            reads. No bytes of a record set raise an error.
+
     """
     limits = None if max_decompressed is None else Limits(output=max_decompressed, ratio=None)
     definitions = catalog(specs, kafka).with_serdes(serdes)
@@ -103,16 +125,16 @@ def read_records(
 
 def write_records(
     items: Iterable[Mapping[str, Any]],
-    format: str = "auto",  # noqa: A002 - as read_records has it
+    format: str = "auto",  # noqa: A002 - a name of the public interface
     topic: str | None = None,
     *,
     specs: Paths | None = None,
     kafka: str | None = None,
 ) -> bytes:
-    """The bytes of a record set: `items` are what `to_json` of those of `read_records` gives, or less, written by hand
-    (docs/model.md#writing-record-sets).
+    """Return the bytes of a record set. `items` have the form of `to_json` of the items of `read_records`, or less, if
+    written by hand (docs/model.md#writing-record-sets).
 
-    `format` "auto" goes by the `magic` of each item, 2 by default. `topic` is that of Kafka's own topics to which
-    `decoded` payloads belong. EncodeError where something does not fit.
+    `format` "auto" uses the `magic` of each item, 2 by default. `topic` is the internal topic whose schema encodes
+    `decoded` payloads. EncodeError is raised if a value does not fit.
     """
     return write(items, form=format, topic=topic, catalog=catalog(specs, kafka) if specs or kafka else None)

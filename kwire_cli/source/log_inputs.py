@@ -1,4 +1,4 @@
-"""Record batches as inputs: batches alone, segments and snapshots, other files of log directories, and folders."""
+"""Record batches as inputs: batches without a file, segments and snapshots, other files of log directories, folders."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from kwire_cli.stores import Place
 
 EACH = 64
-"""Batches after which the caller is told how much was read."""
+"""Batches between reports of progress to the caller."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """A file of a log directory, or batches without a file: these are `given`, and `called` something.
+    """A file of a log directory, or batches without a file. `given` has these batches, and `called` their name.
 
     `topic` is the topic that the folder of the file names, if any.
     """
@@ -58,12 +58,14 @@ class LogFile:
 
     @property
     def has_batches(self) -> bool:
-        """Return whether the file holds record batches by its name, or may hold them as its name is none of Kafka's."""
+        """Return whether the file contains record batches by its name, or may, because its name is not one of
+        Kafka's.
+        """
         return self.name.kind in BATCH_KINDS or self.name.kind is LogKind.OTHER
 
     @property
     def content(self) -> memoryview | FileBytes:
-        """The bytes of the file; those of a pipe, on disk if they are many."""
+        """The bytes of the file. A large pipe is copied to disk."""
         if self.path is None:
             return memoryview(b"") if self.given is None else self.given
         if self.path.is_file():
@@ -93,7 +95,7 @@ class LogFile:
 
 
 class LogInput(Opened):
-    """Record batches: a file or a folder of a log directory, a pipe, or a text that holds batches in any form."""
+    """Record batches: a file or a folder of a log directory, a pipe, or encoded batches in text."""
 
     def files(self) -> Iterator[LogFile]:
         """Yield the files: in a folder partition by partition. InputError if a folder has no file to read."""

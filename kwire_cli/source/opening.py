@@ -1,4 +1,4 @@
-"""Opening inputs: the one place that decides what an argument, a file, a folder, a pipe, a URL or a text is.
+"""Opening of inputs: the only place that decides the kind of an argument, file, folder, pipe, URL or text.
 
     how = Reading(catalog=catalog, port=9092)
     for opened in open_inputs(["broker.pcap", "00000000000000000000.log"], how):
@@ -55,32 +55,33 @@ if TYPE_CHECKING:
     from kwire_cli.source.request_log.reading import LineFault
 
 Subject: TypeAlias = "Captured | Frame | Decoded | Batch | Gap | LogFile | Exchange | LineFault"
-"""What an opened input gives: a line of a capture, a frame, a body, a batch or the bytes between two, a file of a log
-directory without batches, a logged request with its response, a line of a request log that cannot be read."""
+"""The subjects of opened inputs: a line of a capture, a frame, a body, a batch or the gap between two, a file of a log
+directory without batches, a logged request with its response, or a line of a request log that cannot be read."""
 READABLE = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG, Kind.BATCHES, Kind.LOG_FILE, Kind.FRAMES, Kind.BODY, Kind.FOLDER})
 """The kinds of inputs that can be opened."""
 STANDARD_INPUT = "standard input"
 BYTES = "the bytes themselves, such as 0000002b0012..."
-"""An argument that is no file, in the error for a command line without inputs."""
-LONGEST_NAME, LONGEST_PATH = 255, 4096
-"""Characters of an argument that may be a misspelt name of a file: a longer one is bytes."""
+"""An example of an argument that is not a file, in the error for a command line without inputs."""
+LONGEST_NAME = 255
+LONGEST_PATH = 4096
+"""Maximum length of a file name and of a path. A longer argument cannot be a misspelt file, and is read as bytes."""
 _PATHS = (".bin", ".hex", ".txt", ".json", ".jsonl", ".pcap", ".pcapng", ".cap", ".gz", ".zst", ".log")
 
 
 class FramesInput(Opened):
-    """Requests and responses: bytes, or a text in any form."""
+    """Requests and responses: raw bytes, or encoded bytes in text."""
 
     def subjects(self) -> Iterator[Frame]:
-        """Yield the frames. InputError for an api that the definitions do not have."""
+        """Yield the frames. Raise InputError if the definitions lack the api."""
         how = self.how
         return frames_in(how.catalog, self.recognised.frames, how.hints, framed=how.framed)
 
 
 class BodiesInput(Opened):
-    """Bodies of one message, without headers: bytes, or a text in any form."""
+    """Bodies of one message, without headers: raw bytes, or encoded bytes in text."""
 
     def subjects(self) -> Iterator[Decoded]:
-        """Yield the bodies. InputError for a message that the definitions do not have, or without a version."""
+        """Yield the bodies. Raise InputError if the definitions lack the message, or if the version is unknown."""
         from kwire_cli.message.bodies import decode_body  # noqa: PLC0415 - start-up counts
 
         how = self.how
@@ -88,8 +89,10 @@ class BodiesInput(Opened):
             yield decode_body(how.catalog, chunk.data, how.message or "", how.version)
 
 
-def _opened(recognised: Recognised, how: Reading, caller: Caller, takes: Collection[Kind], source: Any) -> Opened:
-    """Return the opened input. What reads captures and logs is imported only for these: start-up counts."""
+def _open_recognised(
+    recognised: Recognised, how: Reading, caller: Caller, takes: Collection[Kind], source: Any
+) -> Opened:
+    """Return the opened input. Readers of captures and logs are imported when used, to keep the start of kwire fast."""
     kind = recognised.kind
     if kind not in takes:
         raise InputError(f"this is {kind.what}; {kind.try_instead}", file=recognised.name)
@@ -98,14 +101,14 @@ def _opened(recognised: Recognised, how: Reading, caller: Caller, takes: Collect
     if kind is Kind.FRAMES:
         return FramesInput(recognised, how, caller)
     if kind is Kind.REQUEST_LOG:
-        from kwire_cli.source.request_log_inputs import RequestLogInput  # noqa: PLC0415 - as said above
+        from kwire_cli.source.request_log_inputs import RequestLogInput  # noqa: PLC0415 - imported when used
 
         return RequestLogInput(recognised, how, caller)
     if kind is Kind.CAPTURE:
-        from kwire_cli.source.capture_inputs import CaptureInput  # noqa: PLC0415 - as said above
+        from kwire_cli.source.capture_inputs import CaptureInput  # noqa: PLC0415 - imported when used
 
         return CaptureInput(recognised, how, caller, source)
-    from kwire_cli.source.log_inputs import LogInput  # noqa: PLC0415 - as said above
+    from kwire_cli.source.log_inputs import LogInput  # noqa: PLC0415 - imported when used
 
     return LogInput(recognised, how, caller)
 
@@ -114,22 +117,22 @@ def open_input(given: Any, how: Reading, *, takes: Collection[Kind] = READABLE) 
     """Open one input: the path or URL of a file or folder, an open file, or bytes.
 
     Raises:
-        InputError: The input cannot be read, or is of a kind that is not among `takes`.
+        InputError: The input cannot be read, or its kind is not in `takes`.
 
     """
     recognised = recognise(given, form=how.form, says=how.says, catalog=how.catalog)
-    return _opened(recognised, how, Caller(), takes, None)
+    return _open_recognised(recognised, how, Caller(), takes, None)
 
 
 def open_records(given: Any, how: Reading) -> Source:
-    """Open a record set: a file, which may be text that holds batches in any form, or bytes that are the batches.
+    """Open a record set: a file, which may be text with encoded batches, or the bytes of the batches.
 
     Raises:
-        InputError: The file cannot be read, or it or the bytes are a capture, or requests and responses. Bytes in a
-            record format that the caller names are always batches.
+        InputError: The file cannot be read, or the input is a capture or contains requests and responses. Bytes are not
+            checked if the caller specifies their record format.
 
     """
-    from kwire_cli.source.log_inputs import LogFile  # noqa: PLC0415 - as in _opened
+    from kwire_cli.source.log_inputs import LogFile  # noqa: PLC0415 - imported when used
 
     if isinstance(given, str) or hasattr(given, "__fspath__"):
         opened: Any = open_input(given, replace(how, input_kind=Kind.BATCHES), takes={Kind.BATCHES})
@@ -149,20 +152,21 @@ def open_records(given: Any, how: Reading) -> Source:
 
 
 def holds_batches(argument: str) -> bool:
-    """Return whether an argument is a folder, or a file that holds record batches: by its name, or as bytes."""
+    """Return whether an argument is a folder, or a file that contains record batches, not encoded in text."""
     if not exists(argument):
         return False
     try:
         recognised = recognise(argument)
-    except InputError:  # it holds nothing that kwire reads
+    except InputError:  # the file contains nothing that kwire reads
         return False
     return recognised.kind is Kind.FOLDER or (recognised.kind is Kind.BATCHES and recognised.text is None)
 
 
 def have_overview(arguments: Sequence[str]) -> bool:
-    """Return whether arguments are captures, request logs or folders, by the first bytes of the files.
+    """Return whether arguments are captures, request logs or folders, according to the first bytes of the files.
 
-    They are to be counted together: captures and request logs may show the same requests, and are not.
+    Captures and request logs may contain the same requests. They cannot be counted together, so both at once have no
+    overview.
     """
     kinds: set[Kind | None] = set()
     for argument in arguments:
@@ -170,16 +174,16 @@ def have_overview(arguments: Sequence[str]) -> bool:
             if argument == "-" or not exists(argument):
                 return False
             kinds.add(Kind.FOLDER if is_folder(argument) else begins_as(argument))
-        except (InputError, OSError, ValueError):  # what is wrong is said when the input is read
+        except (InputError, OSError, ValueError):  # the reader of the input reports the error
             return False
     return bool(kinds) and None not in kinds and not kinds >= {Kind.CAPTURE, Kind.REQUEST_LOG}
 
 
 class Inputs:
-    """The inputs that arguments name, opened one after the other; they can be iterated again if none is a pipe.
+    """The inputs that arguments name, opened in order. They can be iterated again unless one is a pipe.
 
-    `several` says that there is more than one input; the files of one capture point are one. `labelled` says that the
-    lines of captures name their files.
+    `several` is true if there is more than one input; the files of a capture point are one input. `labelled` is true if
+    the lines of captures name their files.
     """
 
     def __init__(
@@ -189,7 +193,9 @@ class Inputs:
         caller: Caller,
         takes: Collection[Kind],
     ) -> None:
-        self._how, self._caller, self._takes = how, caller, takes
+        self._how = how
+        self._caller = caller
+        self._takes = takes
         self._listed: set[str] = set()
         if Kind.CAPTURE in takes and any(map(is_folder, arguments)):
             arguments = self._with_captures(arguments)
@@ -199,10 +205,10 @@ class Inputs:
         self.labelled = self._points is not None and self._points.labelled
 
     def _with_captures(self, arguments: Sequence[str]) -> list[str]:
-        """Return the arguments, with the captures of folders in place of these; the caller takes those that cannot be
-        read. Raises InputError if there are no others.
+        """Return the arguments, with the captures of folders instead of the folders. Report captures that cannot be
+        read to the caller, and raise InputError if there are no other inputs.
         """
-        from kwire_cli.source.capture_inputs import with_captures  # noqa: PLC0415 - as in _opened
+        from kwire_cli.source.capture_inputs import with_captures  # noqa: PLC0415 - imported when used
 
         inputs: list[str] = []
         errors: list[InputError] = []
@@ -222,19 +228,20 @@ class Inputs:
 
     def _capture_points(self) -> CapturePoints | None:
         """Return the capture points among the inputs, if there may be several captures."""
-        how, arguments = self._how, dict.fromkeys(self._arguments)
+        how = self._how
+        arguments = dict.fromkeys(self._arguments)
         named = how.naming.template is not None or how.naming.merged
         if not how.groups_captures or (len(arguments) < 2 and not named):
             return None
-        from kwire_cli.source.capture_inputs import CapturePoints  # noqa: PLC0415 - as in _opened
+        from kwire_cli.source.capture_inputs import CapturePoints  # noqa: PLC0415 - imported when used
 
-        return CapturePoints([*arguments], how, self._caller)
+        return CapturePoints(list(arguments), how, self._caller)
 
     def __iter__(self) -> Iterator[Opened]:
         self._caller.begin(self._arguments)
         if self._points:
             self._points.begin()
-        for recognised in self._recognised():
+        for recognised in self._recognise_all():
             if self._caller.stopped:
                 return
             source = None
@@ -242,19 +249,21 @@ class Inputs:
                 source = self._points.take(recognised)
                 if source is None:
                     continue
-            yield _opened(recognised, self._how, self._caller, self._takes, source)
+            yield _open_recognised(recognised, self._how, self._caller, self._takes, source)
 
-    def _recognised(self) -> Iterator[Recognised]:
-        how, arguments, caller = self._how, self._arguments, self._caller
+    def _recognise_all(self) -> Iterator[Recognised]:
+        how = self._how
+        arguments = self._arguments
+        caller = self._caller
         if how.unknown_version:
             caller.note(how.unknown_version)
-        if "" in arguments and how.says is not Kind.BODY:  # as a path it is the folder that one is in
+        if "" in arguments and how.says is not Kind.BODY:  # an empty path is the current folder
             raise InputError("an argument is empty: it is neither a file nor bytes")
         for source in sources(arguments, caller, BYTES):
             name = None
             if isinstance(source, str):
                 name = STANDARD_INPUT if source == "-" else source
-            given = source if isinstance(source, bytes) else self._given(source)
+            given = source if isinstance(source, bytes) else self._source_of(source)
             try:
                 with not_files(arguments if name is None and how.form == "auto" else ()):
                     recognised = recognise(given, form=how.form, says=how.says, name=name, catalog=how.catalog)
@@ -269,8 +278,8 @@ class Inputs:
                 caller.note(f"{recognised.label}: {note}")
             yield recognised
 
-    def _given(self, source: str) -> Any:
-        """Return what to read for a name: an open pipe, or the name itself."""
+    def _source_of(self, source: str) -> Any:
+        """Return the source for a name: an open pipe, or the name itself."""
         file: Any = self._caller.stdin if source == "-" else source
         if self._how.says is Kind.CAPTURE or not (source == "-" or path_of(source).is_fifo()):
             return file
@@ -286,31 +295,28 @@ def open_inputs(
 ) -> Inputs:
     """Open the inputs of a command line: files, folders, URLs, `-` for standard input, or text.
 
-    A folder that holds captures and no log stands for its captures, if the caller takes captures. Arguments that are
-    neither files nor folders are joined and read as text. Without arguments the input is standard input, unless that is
-    a terminal.
+    If the caller takes captures, a folder with captures and without logs is replaced by its captures. Arguments that
+    are neither files nor folders are joined and read as text. Without arguments the input is standard input, unless
+    that is a terminal.
 
     Args:
         arguments: The arguments.
-        how: What the caller knows of the inputs.
-        caller: Who reads. By default there is no standard input, and nobody is told anything.
-        takes: The kinds that the caller has a use for.
+        how: The settings for reading.
+        caller: Receives remarks and progress. By default there is no standard input, and remarks are dropped.
+        takes: The kinds that the caller accepts.
 
     Returns:
-        The inputs. Iterating raises InputError if an input cannot be read or is of a kind that is not among `takes`.
+        The inputs. Iterating raises InputError if an input cannot be read, or if its kind is not in `takes`.
 
     """
     return Inputs(arguments, how, caller or Caller(), takes)
-
-
-# The arguments of a command line: names of files, or the input itself.
 
 
 def sources(arguments: Sequence[str], caller: Caller, what: str) -> Iterator[str | bytes]:
     """Yield the names of files and folders, `-`, or the arguments themselves as bytes.
 
     Raises:
-        InputError: There is no input, or no file of a name; `what` is an example of an argument that is no file.
+        InputError: There is no input, or a file does not exist. `what` is an example of an argument that is not a file.
 
     """
     if not arguments and caller.stdin is not None and not caller.stdin.isatty():
@@ -331,7 +337,7 @@ def sources(arguments: Sequence[str], caller: Caller, what: str) -> Iterator[str
 def not_files(arguments: Sequence[str]) -> Iterator[None]:
     """Wrap the reading of arguments that are not files.
 
-    If the arguments look like names, an InputError says first that there are no such files.
+    If the arguments look like names, the text of an InputError begins with the fact that no such file exists.
     """
     try:
         yield
@@ -343,9 +349,9 @@ def not_files(arguments: Sequence[str]) -> Iterator[None]:
 
 
 def missing_files(arguments: Sequence[str]) -> str:
-    """Return the beginning of an error that says that there is no file of this name.
+    """Return the start of an error for a file that does not exist.
 
-    It is empty if there is one, if there are several arguments, or if the argument cannot be a name.
+    It is empty if the file exists, if there are several arguments, or if the argument cannot be a name.
     """
     name = arguments[0] if len(arguments) == 1 else ""
     is_name = 0 < len(name) <= LONGEST_NAME and name.isprintable() and not re.search("[ \"'{}\\[\\]]", name)
@@ -353,10 +359,10 @@ def missing_files(arguments: Sequence[str]) -> str:
 
 
 def refuse_paths(argument: str) -> None:
-    """Raise InputError for an argument that looks like a path and is no base64 either.
+    """Raise InputError for an argument that looks like a path and cannot be base64.
 
-    A path whose names are letters and digits looks like base64 too. It is a path if it is absolute, because no frame
-    begins with the bytes of a slash, or if its first folder exists.
+    A path of letters and digits looks like base64 too. It counts as a path if it is absolute, because no frame begins
+    with the bytes of a slash, or if its first folder exists.
     """
     if "/" not in argument and not argument.endswith(_PATHS):
         return

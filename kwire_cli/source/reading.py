@@ -1,4 +1,8 @@
-"""How inputs are to be read, who reads them, and what an opened input is."""
+"""Settings for reading inputs, the caller that reads them, and the base class of opened inputs.
+
+`Reading` has the options of a command that concern its inputs. A `Caller` receives remarks, faults and progress, so
+that readers do not depend on the command line.
+"""
 
 from __future__ import annotations
 
@@ -40,24 +44,24 @@ class Reading:
     Attributes:
         catalog: The message definitions.
         input_kind: The kind of the inputs, if the caller knows it.
-        form: The form of a text, one of `source.text.reading.FORMS`.
-        message: The message that a body is of; with it, inputs are bodies.
-        version: The version of a body, or of a frame that does not say so itself.
-        api: The api of such a frame, by name or key.
-        kind: `request` or `response`, if a frame does not say so itself.
+        form: The form of encoded bytes in text, one of `source.text.reading.FORMS`.
+        message: The message of bodies. If it is set, inputs are bodies.
+        version: The version of a body, or of a frame that does not contain it.
+        api: The api of a frame that does not contain it, by name or key.
+        kind: `request` or `response` for a frame that does not show it.
         header: The form of request headers, `kafka` or `kip482`.
-        framed: Whether a size prefix stands before each frame; None if the bytes are to show it.
-        port: The broker's port in captures; None if the bytes are to show it.
+        framed: Whether a size prefix precedes each frame; None to detect it.
+        port: The broker's port in captures; None to detect it.
         key_logs: The key logs with which TLS is decrypted.
         naming: How capture files are grouped into capture points.
-        follow: How a capture is followed; None to read what is there.
-        record_format: The format of record batches, `auto` to go by their magic bytes; with it, inputs are batches.
-        topic: The topic of records; None if their folder or the records show it.
+        follow: How a capture is followed; None to read only the existing data.
+        record_format: The format of record batches, `auto` to use their magic bytes. If it is set, inputs are batches.
+        topic: The topic of records; None to detect it from the folder or the records.
         limits: The limits of decompression; None for the default limits.
-        every: Whether a folder gives all files of a log directory, also those without batches.
-        verbose: Whether the caller is told how inputs were recognised.
-        connections: Whether captures also give their TCP connections, each when it has ended.
-        packets: Whether lines of captures have the packets that carry them.
+        every: Whether a folder yields all files of a log directory, including files without batches.
+        verbose: Whether the caller receives remarks on how inputs were recognised.
+        connections: Whether captures also yield their TCP connections, each after its end.
+        packets: Whether lines of captures have the places of their packets.
 
     """
 
@@ -84,7 +88,7 @@ class Reading:
 
     @property
     def says(self) -> Kind | None:
-        """The kind that the caller gives inputs, by saying it or by what it says of them."""
+        """The kind of the inputs, if the caller specified it or used an option that implies it."""
         if self.input_kind is not None:
             return self.input_kind
         if self.follow:
@@ -104,7 +108,7 @@ class Reading:
 
     @property
     def unknown_version(self) -> str:
-        """A remark that the message or the api does not have the version that the caller gives; empty if it has."""
+        """A remark that the message or the api lacks the requested version; empty if it has the version."""
         api = None if self.api is None else self.catalog.api(self.api)
         name = self.message or (api and (api.request if self.kind == "request" else api.response))
         if name is None or self.version is None:
@@ -123,11 +127,11 @@ class Reading:
 
 
 Read = list[tuple[str, str]]
-"""Inputs that were read: their labels, each with the `emptiness` of the input."""
+"""The labels of inputs that were read, each with the `emptiness` of the input."""
 
 
 def empty_inputs(read: Read) -> InputError | None:
-    """Return the error for inputs that are readable and empty; None if there is one that is not."""
+    """Return the error for inputs that are readable but empty. Return None if any input has contents."""
     if not read or not all(reason for _, reason in read):
         return None
     if len(read) == 1:
@@ -136,46 +140,50 @@ def empty_inputs(read: Read) -> InputError | None:
 
 
 def nothing_in(read: Read, what: str) -> InputError:
-    """Return the error for inputs without `what`: they are empty, or --port may help to recognise what they hold."""
+    """Return the error for inputs without `what`: they are empty, or --port may help to recognise their contents."""
     text = f"there is no {what} in this; --port says which port is the broker's"
     return empty_inputs(read) or InputError(text, file=read[0][0] if len(read) == 1 else None)
 
 
 class Caller:
-    """The program that reads inputs: its standard input, and what it is told meanwhile. This one is told nothing."""
+    """The program that reads inputs: its standard input, and callbacks for remarks and progress. This base class
+    ignores them.
+    """
 
     stdin: IO[bytes] | None = None
 
     def note(self, text: str) -> None:
-        """Take a remark on an input."""
+        """Receive a remark on an input."""
 
     def unreadable(self, error: InputError) -> None:
-        """Take that a file of a folder cannot be read. If this returns, the other files are read."""
+        """Receive the error of a file in a folder. If this method returns, the other files are read."""
         raise error
 
     def begin(self, arguments: Sequence[str]) -> None:
-        """Take the arguments whose inputs are read from now on."""
+        """Receive the arguments whose inputs are read next."""
 
     def progress(self, label: str, at: int, size: int, unit: str = BYTES) -> None:
-        """Take how many of the bytes of an input were read; the size is 0 if it is unknown."""
+        """Receive the number of bytes that were read of an input. `size` is 0 if it is unknown."""
 
     @property
     def stopped(self) -> bool:
-        """Return whether no more is to be read: what was read so far is enough."""
+        """Return whether reading must stop, because the caller has enough results."""
         return False
 
     def done(self) -> None:
-        """Take that an input was read to its end."""
+        """Receive the end of an input."""
 
     def idle(self) -> None:
-        """Take that a pipe has no more bytes now."""
+        """Receive that a pipe has no more data for now."""
 
 
 class Opened:
-    """An input that was opened: what it is, and its subjects. Subclasses are the kinds of inputs."""
+    """An opened input with its subjects. Subclasses are the kinds of inputs."""
 
     def __init__(self, recognised: Recognised, how: Reading, caller: Caller) -> None:
-        self.recognised, self.how, self.caller = recognised, how, caller
+        self.recognised = recognised
+        self.how = how
+        self.caller = caller
 
     @property
     def kind(self) -> Kind:
@@ -194,11 +202,11 @@ class Opened:
 
     @property
     def emptiness(self) -> str:
-        """The reason why an input that was read to its end gave no subject, such as `no packets`; empty if the input
-        holds something that was not recognised.
+        """Why a complete input had no subjects, such as `no packets`. Empty if the input contains data that was not
+        recognised.
         """
         return ""
 
     def subjects(self) -> Iterator[Any]:
-        """Yield what is in the input, once: `source.opening.Subject`. InputError if the input cannot be read."""
+        """Yield the subjects of the input (`source.opening.Subject`), once. Raise InputError if it cannot be read."""
         raise NotImplementedError

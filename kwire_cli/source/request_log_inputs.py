@@ -1,4 +1,4 @@
-"""Brokers' request logs as inputs."""
+"""Brokers' request logs as inputs: exchanges and faulty lines, with reports of progress and faults to the caller."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from kwire_cli.source.request_log.exchange import Exchange
 
 EACH = 256
-"""Lines after which the caller is told how much was read."""
+"""Lines between reports of progress to the caller."""
 
 
 class RequestLogInput(Opened):
     """A broker's request log."""
 
     def subjects(self) -> Iterator[Exchange | LineFault]:
-        """Yield the logged requests, and the faults of lines. Tell the caller of faults in the end.
+        """Yield the logged requests and the faults of lines. After the last one, report faults to the caller.
 
-        InputError if the log holds no request that can be read.
+        Raise InputError if the log contains no readable request.
         """
         source = self.recognised.source
         log = RequestLog(source, self.how.catalog)

@@ -1,8 +1,9 @@
-"""The frames between two ends, many in one call.
+"""The frames between two endpoints, decoded in bulk where traffic is regular.
 
-The segments must arrive in order, the frames must have unambiguous layouts, and responses must be in the order of
-their requests. Any other segment goes through `tcp.Streams` and `connection.Connection`. Reading can change between the
-two ways at every segment; a test cross-checks the results.
+Segments must arrive in order, frames must have unambiguous layouts, and responses must be in the order of their
+requests. Numpy and compiled loops then process thousands of segments at once. All other segments go through
+`tcp.Streams` and `connection.Connection`. A reader can switch between both at each segment; a test compares the
+results.
 """
 
 from __future__ import annotations
@@ -49,19 +50,25 @@ if TYPE_CHECKING:
 
 _HEADS = {"request": numpy_type(REQUEST_HEAD), "response": numpy_type(RESPONSE_HEAD)}
 FEWEST = 48
-"""Segments for which columns pay."""
-_STEP, _LONGEST_STEP = 32, 4096
-"""Segments that are taken one by one before columns are tried again: more each time that they are tried in vain."""
+"""Minimum number of segments for which columns are faster."""
+_STEP = 32
+_MAX_STEP = 4096
+"""Segments that are processed singly before columns are tried again. The number doubles after each failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Frames of one layout. `walk` are the spans of their bodies; `front` is what stands before the body of the first:
-    size and header.
+    """Frames of one layout whose headers differ only in numbers. Arrays have one value per frame.
 
-    The headers of the others differ from it in nothing but numbers. `which` are the numbers of the frames among those
-    of their side in the stretch. The other arrays have a value for each frame: `number` counts the frames between two
-    ends, `packet` and `time` (nanoseconds, or NO_TIME) are those of the last byte, `size` has all bytes.
+    Attributes:
+        front: Size and header of the first frame.
+        walk: The spans of the bodies.
+        which: The index of each frame among all frames of its direction in the stretch.
+        number: The number of each frame between the two endpoints.
+        packet: The packet of the last byte.
+        time: The time of that packet in nanoseconds, or NO_TIME.
+        size: The size of the frame including its prefix.
+
     """
 
     layout: Layout
@@ -78,11 +85,18 @@ class Frames:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Requests and responses of a connection that came one after the other without anything irregular in them.
+    """Consecutive requests and responses of a connection without irregularities.
 
-    The k-th response answers the k-th of `pending` and the requests together; `delayed` says of each response what
-    `Seen` says. `left` are the requests that still wait for their responses, by their number among the requests.
-    `stream` is the packet that the connection began with; `src` and `dst` are the client and the broker.
+    The k-th response belongs to the k-th element of `pending` and the requests together.
+
+    Attributes:
+        stream: The first packet of the connection.
+        src: The client.
+        dst: The broker.
+        pending: The earlier requests that had no response yet.
+        delayed: `Seen.delayed` of each response.
+        left: The requests without a response, by their index among the requests.
+
     """
 
     connection: Connection
@@ -97,21 +111,29 @@ class Stretch:
 
     @property
     def frames(self) -> Iterator[Frames]:
-        """The frames of both sides, layout by layout."""
+        """The frames of both directions, grouped by layout."""
         yield from self.requests
         yield from self.responses
 
 
-class _OddError(Exception):
-    """Something is not as it should be."""
+class _IrregularError(Exception):
+    """Segments or frames are irregular, and must be processed singly."""
 
 
 class EndsReader:
-    """The frames between two ends, from segments in their order; what comes between two calls is kept.
+    """Reads the frames between two endpoints from segments in order. The state between calls is kept.
 
-    `names` are those known so far. Lines learn names; of a stretch the caller has to learn them before the next one.
-    Without `stretches` all frames are lines. `ended` is called with each TCP connection that has ended. Frames are
-    numbered from `after` on.
+    Args:
+        ends: The addresses and ports of direction 0.
+        layouts: The layouts of frames.
+        port: The port of the broker, if known.
+        names: The names known so far. Lines add names. The caller must add the names of a stretch before the next one.
+        origin: Maps packets to files.
+        tls: Decrypts TLS.
+        stretches: Whether stretches are returned. Otherwise all frames are lines.
+        ended: Is called with each TCP connection that has ended.
+        after: The number of frames before the first one.
+
     """
 
     def __init__(
@@ -127,7 +149,10 @@ class EndsReader:
         ended: Callable[[TcpConnection], None] | None = None,
         after: int = 0,
     ) -> None:
-        self.ends, self.layouts, self.tls, self.origin = ends, layouts, tls, origin
+        self.ends = ends
+        self.layouts = layouts
+        self.tls = tls
+        self.origin = origin
         self._fewest = FEWEST if stretches else sys.maxsize
         self.streams = Streams()
         self.starts: dict[int, int] = {}
@@ -143,10 +168,10 @@ class EndsReader:
         return self._lines.watch.names
 
     def forget_starts(self) -> None:
-        """Forget where connections began that are over, all of whose frames were given."""
+        """Forget the start packets of connections that have ended and whose frames were all returned."""
         watch = self._lines.watch
-        going_on = {*watch.connections, *(line.stream for line in self._lines.held), *self.tls.streams}
-        self.starts = {number: start for number, start in self.starts.items() if number in going_on}
+        active = {*watch.connections, *(line.stream for line in self._lines.held), *self.tls.streams}
+        self.starts = {number: start for number, start in self.starts.items() if number in active}
 
     @property
     def is_over(self) -> bool:
@@ -160,17 +185,17 @@ class EndsReader:
 
     @property
     def has_holes(self) -> bool:
-        """Return whether bytes wait for others that did not come yet."""
+        """Return whether received bytes wait for missing ones."""
         return self.streams.has_holes
 
     @property
     def count(self) -> int:
-        """The number of frames that were given."""
+        """The number of frames so far."""
         return self._lines.count
 
     @property
     def steady(self) -> tuple[Connection, Half] | None:
-        """The only open connection and the half of the reader's ends, if both sides are certain and nothing waits."""
+        """The only open connection and its half, if both peers are certain and nothing waits. Otherwise None."""
         open_ones = self._lines.watch.connections
         if len(open_ones) != 1 or self._lines.held or not self.streams.is_settled:
             return None
@@ -181,20 +206,21 @@ class EndsReader:
         return connection, half
 
     def feed(self, segments: Iterable[Segment]) -> list[Captured]:
-        """Return the lines that single segments complete."""
+        """Return the lines that these segments complete, processed singly."""
         events: list[Any] = []
         for segment in segments:
             events += self.streams.idle(segment.packet - 1)
             events += self.streams.feed(segment)
-        return self._told(events)
+        return self._process(events)
 
     def go_on_at(self, count: int) -> None:
-        """Number the frames that follow from this number on."""
+        """Set the number of frames before the next one."""
         self._lines.passed(count - self._lines.count)
 
     def take(self, run: Run) -> Iterator[Stretch | Captured]:
-        """The frames that these segments complete."""
-        rows, at = run.rows, 0
+        """Yield the stretches and lines that these segments complete."""
+        rows = run.rows
+        at = 0
         watch = self._lines.watch
         while at < len(rows):
             half = self.streams.calm(self.ends) if len(rows) - at >= self._fewest and not self._lines.held else None
@@ -204,7 +230,7 @@ class EndsReader:
                 if count >= FEWEST:
                     try:
                         stretch = self._stretch(Run(rows[at : at + count], run.kept), half, connection, state)
-                    except _OddError:
+                    except _IrregularError:
                         pass
                     else:
                         yield stretch
@@ -212,47 +238,47 @@ class EndsReader:
                         self._step = _STEP
                         continue
             stop = min(at + self._step, len(rows))
-            self._step = min(2 * self._step, _LONGEST_STEP)
+            self._step = min(2 * self._step, _MAX_STEP)
             yield from self.feed(Run(rows[at:stop], run.kept).segments(self.ends))
             self.origin.forget(self.streams.waiting_since() or int(rows["packet"][stop - 1]))
             at = stop
 
     def whole(self, runs: Iterable[Run], last: int) -> Iterator[Stretch | Captured]:
-        """The frames in all segments between the ends; `last` is as for `close`."""
+        """Yield the frames of all segments between the endpoints. `last` is an argument of `close`."""
         for run in runs:
             yield from self.take(run)
         yield from self.close(last)
 
     def close(self, last: int) -> Iterator[Stretch | Captured]:
-        """The frames that are left; `last` is the last packet of the capture."""
-        yield from self._told([*self.streams.idle(last), *self.streams.close()])
+        """Yield the remaining frames. `last` is the last packet of the capture."""
+        yield from self._process([*self.streams.idle(last), *self.streams.close()])
         yield from self._lines.close()
-        self._tell_ended()
+        self._report_ended()
 
-    def _told(self, events: list[Any]) -> list[Captured]:
+    def _process(self, events: list[Any]) -> list[Captured]:
         events = self.tls.take(events)
         for event in events:
             if type(event) is Start:
                 self.starts[event.connection] = self.origin.number(event.packet)
         lines = self._lines.take(events)
-        self._tell_ended()
+        self._report_ended()
         return lines
 
-    def _tell_ended(self) -> None:
+    def _report_ended(self) -> None:
         if self._ended:
             tell_ended(self._lines.watch, self._ended)
 
     def _stretch(self, run: Run, half: Half, connection: Connection, state: Ints) -> Stretch:
-        """The frames in segments that come as they should. Streams and connection are as if they had been fed with
-        them; _OddError leaves them alone.
+        """Return the frames of segments that arrived in order, and update streams and connection as if they had been
+        fed. Raise _IrregularError without an update if anything is irregular.
         """
         stream = half.connection.number
         texts = self._lines.watch.connections[stream].texts
         client = connection.client or 0
-        pending = [*connection.pending]
+        pending = list(connection.pending)
         waiting = [request.line for request in pending]
         if any(line is None for line in waiting):
-            raise _OddError
+            raise _IrregularError
         requests, responses, resumed, rows, delayed = _frames(run, half, connection, state, self.layouts, pending)
         total = len(rows)
         before = self._lines.passed(total)
@@ -272,7 +298,8 @@ class EndsReader:
                 seen, stream, texts[client], texts[1 - client], connection, self._lines.watch.names, self.origin
             )
             line.number = int(numbers[at - len(waiting)])
-            seen.line = left[at - len(waiting)] = line
+            left[at - len(waiting)] = line
+            seen.line = line
         return Stretch(
             connection,
             self.starts[stream],
@@ -287,9 +314,9 @@ class EndsReader:
 
 
 def _in_order(rows: npt.NDArray[Any], half: Half) -> tuple[Ints, int]:
-    """Return the state after the segments that came in order, and how many of them there are.
+    """Return the state after the leading segments that arrived in order, and the number of these segments.
 
-    The state is of both directions, in the order of the ends.
+    The state has both directions, in the order of the ends.
     """
     state = np.array([[half.next, 0, half.acked], [half.peer.next, 0, half.peer.acked]], np.int64)
     names = ("direction", "sequence", "acknowledgment", "size", "missing", "flags")
@@ -299,7 +326,7 @@ def _in_order(rows: npt.NDArray[Any], half: Half) -> tuple[Ints, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The bytes of one direction: frames in `data`, the row in which each is complete, and the rest that begins one."""
+    """The frames of one direction in `data`, the row that completes each, and the rest, which begins a frame."""
 
     data: Octets
     start: Ints
@@ -319,7 +346,7 @@ def _side(run: Run, direction: int, rest: bytes) -> _Side:
     out = np.empty(len(data) // SIZE_BYTES + 1, np.int64)
     count, end = compiled(packet_columns.hop_frames)(data, 0, SIZE_BYTES, MAX_SIZE, out)
     if end < 0:
-        raise _OddError
+        raise _IrregularError
     start = out[:count].copy()
     stop = np.append(start[1:], end)[:count] if count else start
     row = which[np.searchsorted(offsets[1:] + len(rest), stop)] if count else start
@@ -334,17 +361,18 @@ def _stamp(row: Any) -> tuple[int, int | None]:
 def _frames(
     run: Run, half: Half, connection: Connection, state: Ints, layouts: Layouts, pending: list[Seen]
 ) -> tuple[list[Frames], list[Frames], list[Seen], Ints, npt.NDArray[np.bool_]]:
-    """Return the requests and the responses of a stretch, the requests that wait at its end, the rows of the segments
-    in which the frames of both sides are complete, and which responses the broker may have held back.
+    """Return the requests and responses of a stretch, the requests without a response at its end, the rows that
+    complete the frames of both directions, and which responses the broker may have delayed.
     """
     rests = connection.rests
     sides = [_side(run, direction, rests[stream.direction]) for direction, stream in enumerate((half, half.peer))]
     client = 0 if half.direction == connection.client else 1
-    requests, answered = sides[client], sides[1 - client]
+    requests = sides[client]
+    answered = sides[1 - client]
     heads = _request_heads(requests)
 
     def both(name: str, field: str) -> Ints:
-        """Return a number of the heads of the requests that wait, and of the requests."""
+        """Return a header field of the pending requests and of the requests."""
         before = [getattr(request.head, field) for request in pending if request.head]
         return np.concatenate([np.array(before, np.int64), heads[name].astype(np.int64)])
 
@@ -352,22 +380,25 @@ def _frames(
     rows = np.concatenate([np.full(len(pending), -1), requests.row])
     count = len(answered.start)
     if count > len(ids) or len(ids) - count > MAX_PENDING or (answered.stop - answered.start < 2 * SIZE_BYTES).any():
-        raise _OddError
+        raise _IrregularError
     answers = read_rows(answered.data, answered.start + SIZE_BYTES, _HEADS["response"])["correlationId"]
     if (answers != ids[:count]).any() or (rows[:count] >= answered.row).any():
-        raise _OddError
+        raise _IrregularError
     answered_here = max(count - len(pending), 0)
     left = len(requests.data) - int(requests.start[answered_here]) if answered_here < len(requests.start) else 0
     if left + sum(len(request.data) for request in pending[count:]) > MAX_BYTES_UNHEARD:
-        raise _OddError
-    keys, versions = both("requestApiKey", "api_key"), both("requestApiVersion", "version")
+        raise _IrregularError
+    keys = both("requestApiKey", "api_key")
+    versions = both("requestApiVersion", "version")
     first = len(pending)
-    asked = [*_groups("request", keys[first:], versions[first:], ids[first:], requests, run, layouts)]
-    told = [*_groups("response", keys[:count], versions[:count], ids[:count], answered, run, layouts)]
-    # From here on nothing is odd.
+    request_groups = [*_groups("request", keys[first:], versions[first:], ids[first:], requests, run, layouts)]
+    response_groups = [*_groups("response", keys[:count], versions[:count], ids[:count], answered, run, layouts)]
+    # All checks have passed: update the streams and the connection.
     for direction, stream in enumerate((half, half.peer)):
-        if (rows_of := np.flatnonzero(run.rows["direction"] == direction)).size:
-            stream.passed(int(state[direction, 1]), int(state[direction, 2]), int(run.rows["packet"][rows_of[-1]]))
+        rows_of = np.flatnonzero(run.rows["direction"] == direction)
+        if rows_of.size:
+            last_packet = int(run.rows["packet"][rows_of[-1]])
+            stream.passed(int(state[direction, 1]), int(state[direction, 2]), last_packet)
     waiting = [Cut("frame", request.data, request.packet, request.time) for request in pending[count:]]
     for number in range(answered_here, len(requests.start)):
         data = requests.data[requests.start[number] : requests.stop[number]].tobytes()
@@ -377,61 +408,63 @@ def _frames(
     times = np.concatenate([np.array(before, np.int64), run.rows["time"][requests.row].astype(np.int64)])
     delayed = _delayed(connection, keys[:count], times[:count], run.rows["time"][answered.row].astype(np.int64))
     resumed = connection.resume([(by_side[side].rest, *by_side[side].last) for side in (0, 1)], waiting)
-    return asked, told, resumed, np.concatenate([requests.row, answered.row]), delayed
+    return request_groups, response_groups, resumed, np.concatenate([requests.row, answered.row]), delayed
 
 
-def _delayed(connection: Connection, keys: Ints, asked: Ints, answered: Ints) -> npt.NDArray[np.bool_]:
-    """Tell of responses, in their order, whether the broker may have delayed each of them, as `Seen.delayed`."""
+def _delayed(connection: Connection, keys: Ints, request_times: Ints, response_times: Ints) -> npt.NDArray[np.bool_]:
+    """Return for each response whether the broker may have delayed it on purpose; see `Seen.delayed`."""
     waits = np.isin(keys, [*WAITING.values()])
     start = NO_TIME if connection.delayed_until is None else connection.delayed_until
-    until = np.maximum.accumulate(np.concatenate(([start], np.where(waits, answered, NO_TIME))))
+    until = np.maximum.accumulate(np.concatenate(([start], np.where(waits, response_times, NO_TIME))))
     connection.delay(None if until[-1] == NO_TIME else int(until[-1]))
-    delayed: npt.NDArray[np.bool_] = waits | ((asked != NO_TIME) & (asked < until[:-1]))
+    delayed: npt.NDArray[np.bool_] = waits | ((request_times != NO_TIME) & (request_times < until[:-1]))
     return delayed
 
 
 def _request_heads(side: _Side) -> npt.NDArray[Any]:
     layout = _HEADS["request"]
     if (side.stop - side.start < SIZE_BYTES + layout.itemsize).any():
-        raise _OddError
+        raise _IrregularError
     return read_rows(side.data, side.start + SIZE_BYTES, layout)
 
 
 def _groups(
     kind: str, keys: Ints, versions: Ints, ids: Ints, side: _Side, run: Run, layouts: Layouts
 ) -> Iterator[Frames]:
-    """The frames of each layout, which are not numbered yet. _OddError if a frame has no layout or is malformed, or if
-    headers differ.
+    """Yield the frames of each layout, not numbered yet. Raise _IrregularError if a frame has no layout or is
+    malformed, or if headers differ.
     """
     head = _HEADS[kind].itemsize
     both = keys << 16 | versions & 0xFFFF
     for pair in np.unique(both).tolist():
-        key, version = pair >> 16, pair & 0xFFFF
+        key = pair >> 16
+        version = pair & 0xFFFF
         layout = layouts.get(kind, key, version)
         if layout is None or key in {SASL_HANDSHAKE, SASL_AUTHENTICATE} or (kind == "request" and key == API_VERSIONS):
-            raise _OddError  # the connection follows authentication; a client states its software in ApiVersions
+            raise _IrregularError  # the connection follows authentication; a client states its software in ApiVersions
         which = np.flatnonzero(both == pair)
-        start, stop = side.start[which], side.stop[which]
+        start = side.start[which]
+        stop = side.stop[which]
         first = side.data[start[0] : stop[0]].tobytes()
         header = decode_header(layouts.catalog, kind, layout.header_version, first, start=SIZE_BYTES, stop=len(first))
         if not header.complete or header.anomalies:
-            raise _OddError
+            raise _IrregularError
         size = header.raw.used
         tail = size - SIZE_BYTES - head
         if tail:
             if (stop - start < size).any():
-                raise _OddError
+                raise _IrregularError
             tails = np.dtype((np.uint8, (tail,)))
             tail_rows = read_rows(side.data, start + SIZE_BYTES + head, np.dtype([("tail", tails)]))["tail"]
             if (tail_rows != np.frombuffer(first[SIZE_BYTES + head : size], np.uint8)).any():
-                raise _OddError
+                raise _IrregularError
         walk = walk_many(layout.entry.program, side.data, jobs_of(layout.entry, start + size, stop))
         if walk.jobs[:, 5].any() or len(walk.flags):
-            raise _OddError
+            raise _IrregularError
         if any(anomalies(build(layout.entry, walk.spans(job))) for job in walk.doubtful.tolist()):
-            raise _OddError
-        if kind == "request" and key == PRODUCE and not _all_answered(walk):
-            raise _OddError
+            raise _IrregularError
+        if kind == "request" and key == PRODUCE and not _all_have_responses(walk):
+            raise _IrregularError
         rows = run.rows[side.row[which]]
         yield Frames(
             layout,
@@ -447,8 +480,8 @@ def _groups(
         )
 
 
-def _all_answered(walk: Walk) -> bool:
-    """Return whether all of these Produce requests want an answer (acks is not 0)."""
+def _all_have_responses(walk: Walk) -> bool:
+    """Return whether all of these Produce requests have a response (acks is not 0)."""
     leaf = next(leaf for leaf in walk.program.leaves if leaf.path == "acks")
     spans = np.flatnonzero(walk.node == leaf.id)
     acks = np.empty(len(spans), np.int64)

@@ -1,4 +1,15 @@
-"""A frame of a capture, and the names learnt on its connection."""
+"""The lines of a capture, and the names learnt from its traffic.
+
+A line is a frame, a SASL token, bytes of another protocol, or a gap. Its fields are decoded lazily: most commands read
+few of them, and a capture can have millions of frames. A frame without anomalies is read through its layout
+(`message.known_layout`). Any other frame is decoded in full, as a `Frame`.
+
+Newer messages contain topic ids instead of names, and Fetch requests of a session list only changes (KIP-227). `Names`
+learns the rest from earlier messages. Any response with the id and the name of a topic (Metadata, CreateTopics,
+DescribeTopicPartitions, ConsumerGroupDescribe, ...) names that topic. ApiVersions requests contain the software of the
+client, Metadata and DescribeCluster responses the addresses of brokers, Fetch requests and responses the topics of
+fetch sessions.
+"""
 
 from __future__ import annotations
 
@@ -43,16 +54,9 @@ if TYPE_CHECKING:
     from kwire_cli.source.packets.model import Origin, Place
 
 
-# Names over a capture: what topic ids, fetch sessions and node ids stand for, and what clients are, learnt
-# from the messages that go by.
-#
-# Sources: any response in which a topic's id stands beside its name (Metadata, CreateTopics,
-# DescribeTopicPartitions, ConsumerGroupDescribe, ...) says which topic an id is; ApiVersions requests name
-# the client's software; Metadata and DescribeCluster responses name brokers; Fetch requests and responses
-# make and change fetch sessions (KIP-227).
-
-MOST_SESSIONS, MOST_NAMES = 1 << 14, 1 << 17
-"""Fetch sessions, and names of each kind, that are known at a time. The oldest are forgotten: days of traffic take no
+MOST_SESSIONS = 1 << 14
+MOST_NAMES = 1 << 17
+"""Maximum number of fetch sessions, and of names of each kind. The oldest are dropped, so that days of traffic take no
 more memory than hours."""
 
 
@@ -62,89 +66,94 @@ SESSIONS_SINCE = 7
 
 @dataclass
 class Names:
-    """The names known so far, at first only the name of the one topic id that no message tells.
+    """The names known so far. At first this is only the metadata topic, whose id is fixed.
 
-    Brokers are node ids by address; an address that several ids are told for has None, as with a proxy or a balancer.
-    Sessions are kept by broker and session id, as lists of topic names or ids. `ahead` reads the whole capture for
-    names, if possible. It is asked once, when a topic id without a known name comes.
+    Attributes:
+        topics: Topic names by id.
+        brokers: Node ids by address. None if several ids were seen for an address, as with a proxy or a load balancer.
+        sessions: The topics of fetch sessions, as names or ids, by broker and session id.
+        ahead: Reads the whole capture for names. It is called once, at the first topic id without a known name. None
+            if the capture cannot be read twice.
+
     """
 
     topics: dict[str, str] = field(default_factory=lambda: {CLUSTER_METADATA_ID: CLUSTER_METADATA})
     brokers: dict[str, int | None] = field(default_factory=dict)
     sessions: dict[tuple[str, int], list[str]] = field(default_factory=dict)
     ahead: Callable[[], Names] | None = None
-    _silent: set[Layout] = field(default_factory=set)  # of messages that tell nothing
+    _nameless_layouts: set[Layout] = field(default_factory=set)  # layouts of messages that contain no names
 
     def topic(self, topic: str) -> str:
-        """The name of a topic id, or what was given where none is known."""
+        """Return the name of a topic id, or `topic` itself if no name is known."""
         if topic not in self.topics and self.ahead and len(topic) == UUID_TEXT:
-            ahead, self.ahead = self.ahead, None
+            ahead = self.ahead
+            self.ahead = None
             names = ahead()
             self.topics = names.topics | self.topics
             self.learn_brokers(names.brokers.items())
         return self.topics.get(topic, topic)
 
     def node(self, address: str) -> int | None:
-        """The node id of the broker at an address, `host:port`; None if none is known, or several are."""
+        """Return the node id of the broker at an address, `host:port`. Return None if it is unknown or ambiguous."""
         return self.brokers.get(address)
 
-    def learn_brokers(self, told: Iterable[tuple[str, int | None]]) -> None:
-        """Learn the node ids of addresses. The order in which they are told does not matter."""
-        for address, node in told:
+    def learn_brokers(self, nodes: Iterable[tuple[str, int | None]]) -> None:
+        """Add node ids by address. The order does not matter."""
+        for address, node in nodes:
             if self.brokers.setdefault(address, node) != node:
                 self.brokers[address] = None
         forget(self.brokers, MOST_NAMES)
 
     def learn(self, line: Captured, broker: str) -> None:
-        """Learn the names that a frame tells. `broker` is the address of the broker's end."""
+        """Learn the names in a frame. `broker` is the address of the broker of the connection."""
         piece = line.seen
-        head, plain = piece.head, piece.plain
-        if head is None or (plain is not None and plain.layout in self._silent):
-            return  # what a response without its request is can only be guessed
+        head = piece.head
+        plain = piece.plain
+        if head is None or (plain is not None and plain.layout in self._nameless_layouts):
+            return  # without its request, the type of a response is only a guess
         key = head.api_key
         if key == FETCH:
             self._learn_session(line, broker)
         elif key == API_VERSIONS:
             if line.kind == "request" and (name := line.field("clientSoftwareName")):
                 software = f"{name} {line.field('clientSoftwareVersion') or ''}".rstrip()
-                line.software = line.connection.software = software
+                line.software = software
+                line.connection.software = software
         elif plain is not None and (
             piece.kind == "request" or not (plain.layout.roles.naming or key in {METADATA, DESCRIBE_CLUSTER})
         ):
-            self._silent.add(plain.layout)
+            self._nameless_layouts.add(plain.layout)
         elif piece.kind == "response":
-            for (
-                topic,
-                name,
-            ) in (
-                line.named_topics
-            ):  # a topic's id keeps its name (KIP-516), whatever the answer to a wrong request says
+            # A topic id never changes its name (KIP-516), so a response to a mismatched request does no harm.
+            for topic, name in line.named_topics:
                 self.topics.setdefault(topic, name)
             forget(self.topics, MOST_NAMES)
             if key in {METADATA, DESCRIBE_CLUSTER} and (body := body_of(line)):
                 self._learn_brokers(body)
 
     def learn_names(self, line: Captured) -> None:
-        """As `learn`, but topics and brokers alone: what is the same over the whole capture."""
+        """Learn only topics and brokers from a frame. These names hold for the whole capture, sessions do not."""
         if line.kind == "response" and line.seen.head and line.seen.head.api_key not in {FETCH, API_VERSIONS}:
             self.learn(line, "")
 
     def _learn_brokers(self, body: dict[str, Any]) -> None:
-        whole = (broker for broker in body.get("brokers") or () if broker.get("host") and "port" in broker)
-        nodes = ((broker, broker.get("nodeId", broker.get("brokerId"))) for broker in whole)
-        self.learn_brokers(
-            (address_of(broker["host"], broker["port"]), node) for broker, node in nodes if node is not None
-        )
+        nodes: list[tuple[str, int]] = []
+        for broker in body.get("brokers") or ():
+            node = broker.get("nodeId", broker.get("brokerId"))
+            if broker.get("host") and "port" in broker and node is not None:
+                nodes.append((address_of(broker["host"], broker["port"]), node))
+        self.learn_brokers(nodes)
 
     def _learn_session(self, line: Captured, broker: str) -> None:
-        """Keep a fetch session, and give a Fetch the topics of its own."""
+        """Update a fetch session, and set the topics of a Fetch that belongs to it."""
         if not line.seen.head or line.seen.head.version < SESSIONS_SINCE:
             return
         session = line.field("sessionId")
         if line.kind == "request":
             if session and (topics := self.sessions.get((broker, session))):
-                del self.sessions[broker, session]  # so that it is the newest
-                line.session = self.sessions[broker, session] = _changed(line, topics)
+                del self.sessions[broker, session]  # inserted again, it is the newest entry
+                line.session = _apply_session_changes(line, topics)
+                self.sessions[broker, session] = line.session
         elif session and line.request:
             if line.request.field("sessionEpoch") in {0, -1}:
                 names, ids = line.request.own_topics
@@ -153,27 +162,27 @@ class Names:
             line.session = self.sessions.get((broker, session), [])
 
 
-def forget(known: dict[Any, Any], most: int) -> None:
-    """Let the oldest go where there are more than so many."""
-    while len(known) > most:
+def forget(known: dict[Any, Any], limit: int) -> None:
+    """Drop the oldest entries beyond `limit`."""
+    while len(known) > limit:
         del known[next(iter(known))]
 
 
 UUID_TEXT = 22
-"""Characters of a uuid's text; a topic's name can be as long, and then is its own name."""
+"""Length of a uuid in base64. A topic name can have the same length, and then counts as its own name."""
 
 
-def _changed(line: Captured, known: list[str]) -> list[str]:
-    """The topics of a session after a request that adds and forgets some; a topic is forgotten when it is named and
-    nothing of it is added.
+def _apply_session_changes(line: Captured, known: list[str]) -> list[str]:
+    """Return the topics of a session after a Fetch request that adds and forgets topics.
+
+    A topic is forgotten if the request names it as forgotten, and adds none of its partitions.
     """
     body = body_of(line)
     if not body or not (body.get("topics") or body.get("forgottenTopicsData")):
         return known
     added = [topic.get("topicId") or topic.get("topic") for topic in body.get("topics") or ()]
-    forgotten = {topic.get("topicId") or topic.get("topic") for topic in body.get("forgottenTopicsData") or ()} - {
-        *added
-    }
+    forgotten = {topic.get("topicId") or topic.get("topic") for topic in body.get("forgottenTopicsData") or ()}
+    forgotten.difference_update(added)
     return [topic for topic in dict.fromkeys([*known, *added]) if topic not in forgotten]
 
 
@@ -181,7 +190,7 @@ _EMPTY: dict[str, Any] = {}
 
 
 def body_of(line: Captured) -> dict[str, Any]:
-    """Return the body of a request or response in JSON form, records as their sizes; empty if it cannot be read."""
+    """Return the body of a request or response as JSON, with sizes instead of records. Empty if it cannot be read."""
     if plain := line.plain:
         return plain.body("size")
     frame = line.frame
@@ -190,28 +199,26 @@ def body_of(line: Captured) -> dict[str, Any]:
 
 
 def address_of(host: str, port: int) -> str:
-    """A broker's address as the ends of connections are written: `10.0.0.1:9092`, `[::1]:9092`."""
+    """Return the address of a broker in the form of connection endpoints: `10.0.0.1:9092`, `[::1]:9092`."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-# One line of a capture: a frame, a SASL token, another protocol's bytes, or a gap; what is known of it, made
-# when it is asked for.
-
-
 class Captured:
-    """A line. `number` counts from 1 in the order in which the last bytes of frames arrived; `request` is a response's.
-    Times are nanoseconds.
+    """A line of a capture.
 
-    It stands at its last packet, the `place`; an answer never before its question, and what a side says in the order in
-    which it was sent, even where the capture has them otherwise.
+    A line has the position of its last packet (`place`). A response never precedes its request, and the lines of one
+    direction are in the order in which they were sent, even if the packets were captured in another order.
 
-    What the bytes say is read by the layout alone where nothing in them is odd (`message.plain`), and else as a
-    `Frame`. `origin` says in which file it is.
+    Attributes:
+        number: Counts lines from 1, in the order of their last bytes.
+        request: The request of a response.
+        origin: The capture point and its files.
+
     """
 
     __slots__ = (
-        "_calm",
         "_frame",
+        "_is_checked",
         "_values",
         "_where",
         "connection",
@@ -231,39 +238,44 @@ class Captured:
 
     source = "capture"
     packets: tuple[Place, ...]
-    """The packets that carry its bytes, of a `CarriedCapture` only."""
+    """The packets that contain its bytes. Only a `CarriedCapture` has them."""
 
     def __init__(
         self, seen: Seen, stream: int, src: str, dst: str, connection: Connection, names: Names, origin: Origin = ALONE
     ) -> None:
-        self.seen, self.stream = seen, stream
-        self.src, self.dst = src, dst
-        self.connection, self.names, self.origin = connection, names, origin
+        self.seen = seen
+        self.stream = stream
+        self.src = src
+        self.dst = dst
+        self.connection = connection
+        self.names = names
+        self.origin = origin
         self._where: Place | None = origin.place(seen.packet) if origin.moving else None
         self.number = 0
         self.request: Captured | None = None
         self.place = seen.packet
         if seen.request:
-            # Without the way back nothing goes in circles, and what was shown is gone at once.
-            self.request, seen.request.line = seen.request.line, None
+            # The request does not refer to its response. Without reference cycles, lines are freed at once.
+            self.request = seen.request.line
+            seen.request.line = None
             if self.request is not None:
                 self.place = max(seen.packet, self.request.place)
         self._frame: Frame | None = None
-        self._calm = False
+        self._is_checked = False
         self._values: dict[str, list[bytes]] | None = None
         self.session: list[str] = []
-        """Topics of the fetch session that a Fetch belongs to, as names or ids."""
+        """Topics of the fetch session of a Fetch, as names or ids."""
         self.software: str | None = connection.software
-        """The name and version of the client's software, if the client said it on this connection by now."""
+        """The name and version of the client's software, if an earlier ApiVersions request contained them."""
 
     @property
     def where(self) -> Place:
-        """The file in which its last byte is, and the packet there."""
+        """The file with its last byte, and the number of the packet in that file."""
         return self._where or self.origin.place(self.seen.packet)
 
     @property
     def kind(self) -> str:
-        """request, response, sasl-token, not-kafka or gap; a frame that neither layout fits is a gap, as in its JSON
+        """request, response, sasl-token, not-kafka or gap. A frame that fits no layout is a gap, as in its JSON
         form.
         """
         return "gap" if self._is_unrecognised else self.seen.kind
@@ -274,27 +286,27 @@ class Captured:
 
     @property
     def code(self) -> str | None:
-        """The code of a gap; None for all other lines."""
+        """The code of a gap; None for other lines."""
         return "NOT_RECOGNISED" if self._is_unrecognised else self.seen.code
 
     @property
     def is_frame(self) -> bool:
-        """Tell whether the frame is a request or a response."""
+        """Return whether the line is a request or a response."""
         return self.seen.kind in {"request", "response"}
 
     @property
     def wants_response(self) -> bool:
-        """Return whether a request has a response: a broker sends none to a Produce request with acks=0."""
+        """Return whether a request has a response. A broker does not respond to a Produce request with acks=0."""
         return self.api_key != PRODUCE or self.field("acks") != 0
 
     @property
     def time(self) -> str | None:
-        """When its last byte arrived, in ISO 8601 with microseconds, UTC."""
+        """Time of its last byte, in ISO 8601 with microseconds, UTC."""
         return time_text(self.seen.time)
 
     @property
     def halves(self) -> tuple[Captured, ...]:
-        """The line alone, as a pair of lines has both."""
+        """The line as a tuple of one, for code that also takes pairs of lines."""
         return (self,)
 
     @property
@@ -305,32 +317,34 @@ class Captured:
         return (self.seen.time - self.request.seen.time) / 1e9
 
     def release(self) -> None:
-        """Forget what was decoded of the line and of its request. The bytes stay, and are decoded anew if needed."""
-        self._frame = self._values = None
+        """Drop the decoded values of the line and of its request. They are decoded again from the bytes if needed."""
+        self._frame = None
+        self._values = None
         if plain := self.seen.plain:
             plain.release()
-            self.seen.frame = None  # another frame may be believed because of what came before
+            self.seen.frame = None  # whether a full decoding is believed can depend on earlier frames
         if self.request:
             self.request.release()
 
-    # What the bytes say
+    # Decoded values
 
     @property
     def plain(self) -> Plain | None:
-        """The frame, where nothing in it is odd."""
+        """The frame read through its layout. None if it has anomalies."""
         plain = self.seen.plain
-        if plain is not None and not self._calm:
+        if plain is not None and not self._is_checked:
             try:
                 plain.read()
             except MalformedError:
-                self.seen.plain = plain = None
+                self.seen.plain = None
+                plain = None
             else:
-                self._calm = True
+                self._is_checked = True
         return plain
 
     @property
     def frame(self) -> Frame | None:
-        """The request or response, decoded in full; None for what is neither."""
+        """The request or response, decoded in full; None for other lines."""
         if self.is_frame and (self._frame is None or self._frame.number != self.number):
             frame = replace(self.connection.frame(self.seen), number=self.number)
             if self.seen.missing:
@@ -346,16 +360,16 @@ class Captured:
 
     @property
     def read(self) -> tuple[Roles, Spans] | None:
-        """The body's spans and the roles in them; None where there is no body, or what it is was guessed."""
+        """The spans of the body, and the roles of its fields. None if there is no body, or its message is a guess."""
         if plain := self.plain:
             return plain.layout.roles, plain.spans
         body = self.frame.body if self.frame else None
         if body is None or body.guess or self.guess or is_doubtful(body.message, body.raw, self.asked_topics):
-            return None  # a field may have bytes that belong to another
+            return None  # the bytes of a field may belong to another one
         return roles(body.spec, body.entry), body.raw
 
     def field(self, name: str) -> Any:
-        """The value of a field of the message itself, in JSON form; None where there is none."""
+        """Return the value of a top-level field of the message in JSON form, or None if there is no such field."""
         if plain := self.plain:
             return plain.top(name)
         decoded = self.read
@@ -363,25 +377,28 @@ class Captured:
 
     @property
     def api_key(self) -> int | None:
-        """The key of its api; None for what is no frame."""
-        plain = self.plain
-        return plain.layout.api_key if plain else self.frame.api_key if self.frame else None
+        """The key of its api; None if the line is not a frame."""
+        if plain := self.plain:
+            return plain.layout.api_key
+        return self.frame.api_key if self.frame else None
 
     @property
     def api(self) -> str | None:
         """The name of its api, if that is known."""
-        plain = self.plain
-        return plain.layout.api if plain else self.frame.api if self.frame else None
+        if plain := self.plain:
+            return plain.layout.api
+        return self.frame.api if self.frame else None
 
     @property
     def api_version(self) -> int | None:
         """The version of its api."""
-        plain = self.plain
-        return plain.layout.version if plain else self.frame.api_version if self.frame else None
+        if plain := self.plain:
+            return plain.layout.version
+        return self.frame.api_version if self.frame else None
 
     @property
     def guess(self) -> bool:
-        """Return whether the frame was identified from its bytes alone."""
+        """Return whether the frame was identified only by its bytes."""
         return not self.plain and self.frame is not None and self.frame.guess
 
     @property
@@ -405,7 +422,7 @@ class Captured:
 
     @property
     def _roles(self) -> dict[str, list[bytes]]:
-        """The values that have a role, by role, of a frame that is decoded in full."""
+        """The values that have a role, by role. Used for frames that are decoded in full."""
         if self._values is None:
             decoded = self.read
             self._values = role_values(*decoded, self.asked_topics) if decoded else {}
@@ -424,7 +441,7 @@ class Captured:
 
     @property
     def named_topics(self) -> Sequence[tuple[str, str]]:
-        """The ids and names of the topics that it says both of."""
+        """The id and name of each topic for which the line contains both."""
         if plain := self.plain:
             return plain.read().names
         decoded = self.read
@@ -432,33 +449,33 @@ class Captured:
 
     @property
     def topics(self) -> list[str]:
-        """The names (ids where no name is known) of the topics that it is about: those in it, and those of its fetch
-        session.
-        """
-        return self._about(self.names.topic)
+        """The topics of the line and of its fetch session, by name, or by id if the name is unknown."""
+        return self._collect_topics(self.names.topic)
 
     @property
     def said_topics(self) -> list[str]:
-        """The same as the messages say them: by name, or by id."""
-        return self._about(str)
+        """The topics of the line and of its fetch session, by name or id as in the messages."""
+        return self._collect_topics(str)
 
-    def _about(self, name_of: Callable[[str], str]) -> list[str]:
+    def _collect_topics(self, name_of: Callable[[str], str]) -> list[str]:
         names, ids = self.own_topics
         if ids or self.session:
             return list(dict.fromkeys([*names, *(name_of(topic) for topic in (*ids, *self.session))]))
         if names:
-            return list(dict.fromkeys(names)) if len(names) > 1 else [*names]
-        # A Fetch response without topics is about those of its request.
-        return self.request._about(name_of) if self.request and self.api_key == FETCH else []  # noqa: SLF001 - its own
+            return list(dict.fromkeys(names))
+        # A Fetch response without topics answers for all topics of its request.
+        if self.request and self.api_key == FETCH:
+            return self.request._collect_topics(name_of)  # noqa: SLF001 - same class
+        return []
 
     @property
     def asked_topics(self) -> list[str]:
-        """The topics that the request of a response is about."""
+        """The topics of a response's request."""
         return self.request.topics if self.request else []
 
     @property
     def error_codes(self) -> list[int]:
-        """The error codes in a response that are not 0."""
+        """The error codes of a response, without 0."""
         if self.seen.kind != "response":
             return []
         plain = self.plain
@@ -466,13 +483,13 @@ class Captured:
 
     @property
     def errors(self) -> list[str | int]:
-        """The names of the error codes in a response, numbers where no name is known."""
+        """The error codes of a response by name, or by number if the name is unknown."""
         codes = self.error_codes
         return [self.connection.catalog.error_name(code) or code for code in codes] if codes else []
 
     @property
     def anomalies(self) -> list[str]:
-        """The codes of what is odd about it, a gap's own among them."""
+        """The codes of its anomalies. A gap has its own code."""
         if self.seen.code:
             return [self.seen.code]
         if self.plain or not self.frame:
@@ -482,20 +499,18 @@ class Captured:
 
     @property
     def delayed(self) -> bool:
-        """Return whether the broker may have held a response back on purpose, as `Seen.delayed`."""
+        """Return whether the broker may have delayed a response on purpose; see `Seen.delayed`."""
         return self.seen.delayed
 
     @property
     def throttle(self) -> int | None:
-        """Milliseconds for which the broker asks the client to wait, or makes it wait; None for what says nothing of
-        it.
-        """
+        """The throttle time of a response in milliseconds; None if the message has no such field."""
         throttle_ms: int | None = self.field("throttleTimeMs") if self.kind == "response" else None
         return throttle_ms
 
     @property
     def broker(self) -> int | None:
-        """The node id of the broker at the other end, if any Metadata named its address."""
+        """The node id of the broker of this connection, if a Metadata response contained its address."""
         client = self.connection.client
         if client is None:
             return None
@@ -503,9 +518,7 @@ class Captured:
 
     @property
     def message(self) -> str | None:
-        """The name of the message in a frame about which there is no doubt and in which nothing is odd so far; None for
-        all others.
-        """
+        """The name of the message. None if it is uncertain, or if the frame has anomalies up to here."""
         plain = self.plain
         return plain.layout.message if plain else None
 
@@ -514,7 +527,7 @@ class Captured:
         """The request of a response, decoded in full."""
         return self.request.frame if self.request else None
 
-    # Shown
+    # Output
 
     def hidden(self, redaction: Redaction) -> dict[str, frozenset[int]]:
         """Return the spans of secrets by part."""
@@ -535,8 +548,9 @@ class Captured:
         hidden: dict[str, frozenset[int]] | None = None,
         hide: Hide | None = None,
     ) -> dict[str, Any]:
-        """The line as in JSON lines; what only frames have is left out of the others. `hide` says what of a record is
-        secret.
+        """Return the line as in JSON lines output. Keys that only frames have are left out of other lines.
+
+        `hide` selects the parts of records that are secret.
         """
         piece = self.seen
         file, packet = self.where
@@ -554,8 +568,10 @@ class Captured:
                 out["code"] = piece.code
             if piece.kind == "not-kafka":
                 out["protocol"] = piece.protocol
-                out |= {"content": [*piece.content]} if piece.content else {}
-                out |= {"reason": piece.reason} if piece.reason else {}
+                if piece.content:
+                    out["content"] = list(piece.content)
+                if piece.reason:
+                    out["reason"] = piece.reason
             return out
         reading = self.reading(hide) if records == "decoded" else None
         document = None if lossless or hidden else self._plain_document(records, reading)
@@ -575,11 +591,12 @@ class Captured:
         return out
 
     def _plain_document(self, records: str, reading: RecordsAs | None) -> dict[str, Any] | None:
-        """Return what `Frame.to_json` gives for a frame without anomalies, or None for any other frame."""
+        """Return the result of `Frame.to_json` for a frame without anomalies, or None for any other frame."""
         plain = self.plain
         if plain is None:
             return None
-        body, layout = plain.body(records, reading), plain.layout
+        body = plain.body(records, reading)
+        layout = plain.layout
         out: dict[str, Any] = {
             "kind": layout.kind,
             "size": self.seen.size,
@@ -599,7 +616,7 @@ def _second(seconds: int) -> str | None:
 
 
 def time_text(time: int | None) -> str | None:
-    """Nanoseconds since 1970 as ISO 8601 with microseconds; a time outside what a date can be is left out."""
+    """Return nanoseconds since 1970 as ISO 8601 with microseconds. Return None for times that no date can express."""
     if time is None:
         return None
     seconds, fraction = divmod(time, 1_000_000_000)

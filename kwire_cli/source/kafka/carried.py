@@ -1,9 +1,9 @@
 """The state that a connection carries from one capture file to the next, as JSON: no pickles, no names of classes.
 
 A connection is steady if both sides are certain, no segment waits and no hole is open. It carries little: the next
-sequence numbers, the requests that wait for their responses, and incomplete frames. The reader of the next file gets
+sequence numbers, the requests without a response, and incomplete frames. The reader of the next file gets
 segments that are built from these. Any other connection carries its segments since it began or was last steady. The
-number of lines that were already given is carried too, so that they are not given again.
+number of lines that were already emitted is carried too, so that they are not emitted again.
 
 Bytes that may contain a secret are not carried, unless secrets are wanted: tokens, requests and responses with a secret
 field, records of Kafka's own topics, incomplete frames whose header does not belong to the connection, and bytes that
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 FIRST = 1 << 20
 MOST_BYTES = 64 << 10
-"""Bytes of segments that a connection carries."""
+"""Maximum size of the segments that a connection carries."""
 MOST_SEGMENTS = 4096
 MOST_PENDING = 1 << 20
-"""Bytes of requests that wait, of a connection that carries these in place of segments."""
+"""Maximum size of the pending requests that a steady connection carries."""
 _SEQUENCE = 0xFFFFFFFF
 
 
@@ -47,7 +47,7 @@ _SEQUENCE = 0xFFFFFFFF
 class Carrier:
     """Follows a connection, to return the state that the next file needs.
 
-    `steady` is the last steady state, or None if there was none or it was not needed. `segments` are the segments since
+    `steady` is the last steady state, or None if it was not needed or never occurred. `segments` are the segments since
     then, and `messages` the messages of the lines since then, with None for uncertain lines. `given` is the number of
     lines until then. A connection is `lost` if it has more than it may carry. `shows_secrets` allows to carry secrets.
     """
@@ -64,13 +64,13 @@ class Carrier:
     messages: set[str | None] = field(default_factory=set)
 
     def lines(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Yield what the reader found, and remember its messages."""
+        """Yield the items, and record their messages."""
         for item in items:
             self.messages |= _messages(item)
             yield item
 
     def took(self, run: Run) -> None:
-        """Take segments that the reader has read."""
+        """Record segments that the reader has processed."""
         if len(run.rows):
             self.latest = max(self.latest, int(run.rows["time"].max()))
         if self.reader.is_over:
@@ -110,7 +110,7 @@ class Carrier:
         return {**state, "given": 0 if steady else self.reader.count - self.given, "last": last}
 
     def _holds_secrets(self, *, is_steady: bool) -> bool:
-        """Return whether the requests that wait, the beginnings of frames or the segments may hold secrets."""
+        """Return whether the pending requests, the incomplete frames or the segments may contain secrets."""
         data: list[bytes] = []
         messages: set[str | None] = set()
         if not is_steady:
@@ -141,7 +141,7 @@ class Carrier:
 
 _API_KEY_END = SIZE_BYTES + 2
 _TLS = b"\x16\x03"
-"""The beginning of a handshake of TLS."""
+"""The first bytes of a TLS handshake."""
 
 
 def _messages(item: Item) -> set[str | None]:
@@ -212,12 +212,13 @@ def go_on(reader: EndsReader, state: dict[str, Any], *, shows_secrets: bool = Fa
         carrier.segments.append([data, packet, *rest])
         carrier.size += len(b64decode(data))
     lines = reader.feed([_segment(row, reader.ends) for row in carrier.segments])
-    carrier.messages = {message for line in lines for message in _messages(line)}
+    for line in lines:
+        carrier.messages.update(_messages(line))
     return carrier, lines[state["given"] :]
 
 
 def _renumbered(reader: EndsReader, row: list[Any], last: int) -> list[Any]:
-    """Return a row of what is carried with the number that its packet has now. The origin gets to know its place."""
+    """Return a carried row with the number that its packet has now. Record its place in the origin."""
     data, packet, time, file, place, *rest = row
     number = _number(packet, last)
     reader.origin.earlier[number] = Place(file, place)

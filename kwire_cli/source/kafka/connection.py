@@ -1,29 +1,33 @@
-"""A Kafka connection: the bytes of both sides in, requests and responses in pairs out. No I/O, in the manner of h11.
+"""A Kafka connection: takes the bytes of both directions and returns matched requests and responses.
 
-States of a connection
+It performs no I/O, in the manner of h11. Each direction has a framer that cuts frames out of the bytes. The connection
+decides which peer is the client, and matches responses with requests by order and correlation id.
 
-- OPENING: not known yet. A frame that reads as a request -> KAFKA; a side that begins as another protocol does ->
-  FOREIGN.
-- KAFKA: frames with headers. A SaslHandshake version 0 that is answered without error, or is followed by a frame that
-  is no request -> TOKENS. A SaslHandshake of a later version, or a SaslAuthenticate -> AUTHENTICATING.
-- AUTHENTICATING: the broker accepts only SaslAuthenticate (SaslServerAuthenticator), so any other frame may be a
-  SaslAuthenticate with a wrong api key or missing bytes, and counts as a token. An error, or the last token of the
-  broker -> KAFKA. The end may be lost, or unknown for a custom mechanism: a request that fits exactly, and that does
-  not also fit as SaslAuthenticate -> KAFKA.
-- TOKENS: frames that hold a SASL token alone, both ways (SaslServerAuthenticator). A frame of the client that reads as
-  a request -> KAFKA.
-- FOREIGN: another protocol, to the end.
+States of a connection:
 
-Rules
-- The client is the side that opened the connection, or whose frames read as requests (`sides`); ports do not matter,
-  unless the broker's is given. While nothing is known yet, frames wait. Where it was a guess, a frame that is a request
-  for sure corrects it.
-- Responses come in the order of their requests. A correlation id further down the queue shows that the answers before
-  it are in bytes that the capture lacks; one that is nowhere in it has lost its request. Ids may be reused, negative or
-  all zero: the order decides first.
+- OPENING: unknown. A frame that reads as a request leads to KAFKA, the first bytes of another protocol to FOREIGN.
+- KAFKA: frames with headers. A SaslHandshake version 0 leads to TOKENS if its response has no error, or if the next
+  frame is not a request. A later version of SaslHandshake, or SaslAuthenticate, leads to AUTHENTICATING.
+- AUTHENTICATING: the broker accepts only SaslAuthenticate (SaslServerAuthenticator). Any other frame can be a
+  SaslAuthenticate with a wrong api key or missing bytes, and counts as a token. An error or the broker's last token
+  leads to KAFKA. The end can be missing from the capture, or unknown for a custom mechanism, so a request that fits
+  exactly, and does not also fit as SaslAuthenticate, leads to KAFKA too.
+- TOKENS: frames that contain only a SASL token, in both directions (SaslServerAuthenticator). A frame of the client
+  that reads as a request leads to KAFKA.
+- FOREIGN: another protocol, until the connection ends.
+- MIXED: Kafka in one direction, another protocol in the other.
+
+Rules:
+
+- The client is the peer that opened the connection, or whose frames read as requests (`Sides`). Ports do not matter,
+  unless the caller knows the port of the broker. Frames are buffered until the client is known. If it was guessed, a
+  frame that is certainly a request corrects the guess.
+- Responses arrive in the order of their requests. If a correlation id is further back in the queue, the capture lacks
+  the responses to the requests before it. If it is not in the queue, the capture lacks its request. Ids can be reused,
+  negative or all zero, so the order is tried first.
 - A Produce request with acks 0 has no response.
-- A first frame that begins with 0x60, or is no request by key and client id, is a token without a handshake, as clients
-  of 0.9 send it.
+- A first frame that begins with 0x60, or whose key and client id do not fit a request, is a token without a handshake,
+  as sent by clients of 0.9.
 """
 
 from __future__ import annotations
@@ -58,14 +62,15 @@ if TYPE_CHECKING:
     from kwire_cli.message.known_layout import Layouts, Plain
     from kwire_cli.source.tls.clear import Clear
 
-MOST_WAITING, MOST_WAITING_BYTES = 64, 1 << 20
-"""Frames, and bytes, that wait for a client to be found; then it is guessed."""
+MOST_WAITING = 64
+MOST_WAITING_BYTES = 1 << 20
+"""Frames and bytes that are buffered while the client is unknown. Beyond these limits the client is guessed."""
 
 NO_KEY_LOG = "there is no key log for it"
-"""Why TLS is not decrypted that comes here; where there is one it is taken out of the stream before (`source.tls`)."""
+"""Why TLS that reaches this module is not decrypted. With a key log, `source.tls` removes it from the stream before."""
 
 MOST_NAMES = 32
-"""Different things that bytes of TLS are called at most."""
+"""Distinct names listed for the content of a run of TLS bytes; further names are dropped."""
 
 _WAITING = frozenset(WAITING.values())
 
@@ -79,16 +84,19 @@ class State(enum.Enum):
     TOKENS = "tokens"
     FOREIGN = "foreign"
     MIXED = "mixed"
-    """Kafka's from one side, another protocol's from the other, such as the alert of a listener for TLS."""
+    """Kafka from one peer, another protocol from the other, such as the alert of a TLS listener."""
 
 
 _SIDES = (1, 2)
-_NO_SIDE, _BOTH_SIDES = 0, 3
-"""Sets of sides, as bits: a list for each connection would take more memory."""
+_NO_SIDE = 0
+_BOTH_SIDES = 3
+"""Sets of directions, as bits. A list for each connection would take more memory."""
 
 
 class _Early(NamedTuple):
-    """The first bytes of a side, too few to tell what they are; packet and time of the last of them."""
+    """The first bytes of a direction while they are too few to identify the protocol. `packet` and `time` belong to the
+    last byte.
+    """
 
     data: bytes
     packet: int
@@ -103,18 +111,26 @@ def _is_authentication(head: RequestHead) -> bool:
 
 
 class Seen:
-    """Something on a connection: `kind` is request, response, sasl-token, not-kafka or gap; `side` is the sender (0 or
-    1).
+    """A request, response, SASL token, gap, or run of bytes of another protocol.
 
-    `head` is a request's, for a response that of its request (None if that was not seen); `request` is a response's
-    request. `missing` bytes of a frame were lost. `size` counts all bytes, of a gap those that are lost too. `code`
-    says why bytes are a gap. `plain` is a frame in which there is nothing odd up to its body. Of another protocol,
-    `content` names what its bytes are, and `reason` says why they could not be read. `in_flight` counts the requests
-    that wait for their responses when this one is sent, itself among them. `delayed` says of a response that the broker
-    may have held it back on purpose: its api waits, or an earlier request of the connection did, since a broker takes
-    the requests of a connection one after the other. `given_up` is LIMIT or UNANSWERED for a request for whose response
-    nobody waits any more, and for a response that came after its request was given up. `line` is the caller's, to
-    find a request again when its response comes.
+    Attributes:
+        kind: request, response, sasl-token, not-kafka or gap.
+        side: The sender, 0 or 1.
+        head: The header of a request. For a response, the header of its request, None if that was not captured.
+        request: The request of a response.
+        missing: The number of bytes of a frame that were lost.
+        size: The number of bytes. For a gap this includes the lost bytes.
+        code: The code of a gap, None for other kinds.
+        plain: The frame read through its layout. Set if it has no anomalies up to its body.
+        content: The parts of another protocol's bytes that could be named.
+        reason: Why other parts could not be read.
+        in_flight: The number of requests that wait for a response when a request is sent, including itself.
+        delayed: Whether the broker may have held a response back on purpose. This is so if its api waits, or if the api
+            of an earlier request of the connection does, since a broker processes a connection's requests in order.
+        given_up: LIMIT or UNANSWERED for a request that no longer waits for its response, and for a response that
+            arrives after that.
+        line: Belongs to the caller, to find the line of a request when its response arrives.
+
     """
 
     __slots__ = (
@@ -149,11 +165,14 @@ class Seen:
         request: Seen | None = None,
         protocol: str | None = None,
     ) -> None:
-        what, self.data, self.packet, self.time, self.missing = cut
-        self.kind, self.side, self.protocol = kind, side, protocol
-        self.head, self.request = head, request
-        self.size = len(self.data) if what != "lost" else self.missing
-        self.code = None if what == "frame" else _GAPS[what]
+        cut_kind, self.data, self.packet, self.time, self.missing = cut
+        self.kind = kind
+        self.side = side
+        self.protocol = protocol
+        self.head = head
+        self.request = request
+        self.size = len(self.data) if cut_kind != "lost" else self.missing
+        self.code = None if cut_kind == "frame" else _GAPS[cut_kind]
         self.in_flight: int | None = None
         self.delayed = False
         self.given_up: str | None = None
@@ -165,26 +184,33 @@ class Seen:
 
 
 class Connection:
-    """One TCP connection. `client` is the side that opened it, if that was seen; `broker` the side that is the broker,
-    if that is known for sure.
+    """One TCP connection.
 
-    `software` is what the client says that it is; names are learnt by others. `from_start`: nothing was said before
-    what is seen. `delayed_until` is when the last response came that the broker may have held back on purpose, in
-    nanoseconds. `key` tells the connection from others, also in other captures.
+    Args:
+        layouts: The layouts of frames.
+        from_start: Whether the capture contains the connection from its first byte.
+        client: The peer that opened the connection, if a SYN or SYN-ACK was seen.
+        broker: The peer that is the broker, if that is certain.
+        key: Identifies the connection, also in other captures.
+
+    Attributes:
+        software: The name and version of the client's software. `Names` sets it.
+        delayed_until: The time of the last response that the broker may have held back on purpose, in nanoseconds.
+
     """
 
     __slots__ = (
-        "_begun",
+        "_broker_responded",
         "_clear",
         "_doubtful",
         "_early",
         "_foreign",
+        "_foreign_sides",
         "_framers",
+        "_has_request",
         "_headers",
-        "_heard",
-        "_served",
         "_sides",
-        "_strange",
+        "_started_sides",
         "_waiting",
         "catalog",
         "client",
@@ -206,7 +232,8 @@ class Connection:
         broker: int | None = None,
         key: int = 0,
     ) -> None:
-        self.layouts, self.catalog = layouts, layouts.catalog
+        self.layouts = layouts
+        self.catalog = layouts.catalog
         self.key = key
         self._headers = Headers(self.catalog)
         self.state = State.OPENING
@@ -216,37 +243,37 @@ class Connection:
         self.software: str | None = None
         self.delayed_until: int | None = None
         self._doubtful = False
-        self._begun = _NO_SIDE if from_start else _BOTH_SIDES
+        self._started_sides = _NO_SIDE if from_start else _BOTH_SIDES
         self._early: dict[int, _Early] | None = None
         self._waiting: list[tuple[int, Cut]] | None = None
-        self._served = False
+        self._has_request = False
         self.pending: Pending[Seen] = Pending()
         self._framers: tuple[Framer, ...] = (
             Framer(self, 0, synchronised=from_start),
             Framer(self, 1, synchronised=from_start),
         )
-        self._heard = False  # the broker has said something
+        self._broker_responded = False
         self._foreign: Seen | None = None
         self._clear: Clear | None = None
-        self._strange = _NO_SIDE  # the sides that speak another protocol on a connection of Kafka's
+        self._foreign_sides = _NO_SIDE  # directions with another protocol on a Kafka connection
         if self.client is not None:
             self.state = State.KAFKA
 
     def feed(self, side: int, data: bytes | memoryview, packet: int, time: int | None) -> Iterable[Seen]:
-        """Return what is complete with these bytes from `side`."""
-        if self.state is State.KAFKA and self._begun & _SIDES[side]:
+        """Return the events that are complete with these bytes from `side`."""
+        if self.state is State.KAFKA and self._started_sides & _SIDES[side]:
             cuts = self._framers[side].feed(data, packet, time)
-            if len(cuts) == 1:  # as most are
-                return (self._seen(side, cuts[0]),)
-            return [self._seen(side, cut) for cut in cuts] if cuts else ()
+            if len(cuts) == 1:  # the usual case
+                return (self._to_event(side, cuts[0]),)
+            return [self._to_event(side, cut) for cut in cuts] if cuts else ()
         return self._feed(side, data, packet, time)
 
     def _feed(self, side: int, data: bytes | memoryview, packet: int, time: int | None) -> Iterator[Seen]:
-        if self.state is State.FOREIGN or self._strange & _SIDES[side]:
-            yield from self._more_foreign(side, bytes(data), packet, time)
+        if self.state is State.FOREIGN or self._foreign_sides & _SIDES[side]:
+            yield from self._add_foreign(side, bytes(data), packet, time)
             return
         yield from self._flush_foreign()
-        if not self._begun & _SIDES[side]:
+        if not self._started_sides & _SIDES[side]:
             before = self._pop_early(side)
             early = (before.data if before else b"") + data
             if undecided(early):
@@ -258,19 +285,19 @@ class Connection:
 
     @property
     def steady(self) -> bool:
-        """Return whether only requests and responses can come next, and their senders are certain."""
+        """Return whether only requests and responses can follow, and both peers are certain."""
         certain = (
             self.state is State.KAFKA
-            and self._begun == _BOTH_SIDES
+            and self._started_sides == _BOTH_SIDES
             and not self._doubtful
-            and self._served
-            and self._heard
+            and self._has_request
+            and self._broker_responded
         )
         return certain and all(framer.steady for framer in self._framers) and self.pending.all_known
 
     @property
     def rests(self) -> tuple[bytes, bytes]:
-        """The beginnings of frames that have come from both sides."""
+        """The incomplete frames of both directions."""
         if not self._framers:
             return b"", b""
         one, other = self._framers
@@ -278,7 +305,7 @@ class Connection:
 
     @property
     def is_kafka(self) -> bool:
-        """Return whether the connection is known to be Kafka's, and no authentication is under way."""
+        """Return whether the connection carries Kafka and is not authenticating."""
         return self.state is State.KAFKA
 
     @property
@@ -287,14 +314,17 @@ class Connection:
         return self.state is State.FOREIGN
 
     def beginning(self, side: int) -> tuple[bytes, int, int | None]:
-        """Return the beginning of a frame that has come from a side, with its last packet and the time of that."""
+        """Return the incomplete frame of a direction, with its last packet and the time of that packet."""
         return self._framers[side].beginning
 
     def is_begun(self, side: int) -> bool:
-        """Return whether what has come of a frame from a side, if anything, surely begins a frame: a request of the
-        client that asked before, or the response to a request that waits.
+        """Return whether the incomplete frame of a direction certainly is the start of a frame.
+
+        This is so if there is no incomplete frame, if it is a request with a client id that an earlier request had, or
+        if it is the response to a pending request.
         """
-        data, start = self.beginning(side)[0], self.layouts.response_head
+        data = self.beginning(side)[0]
+        start = self.layouts.response_head
         if not data:
             return True
         if side == self.client:
@@ -305,22 +335,22 @@ class Connection:
         return any(seen.head is not None and seen.head.correlation_id == wanted for seen in self.pending)
 
     def search(self, side: int) -> Recogniser:
-        """Return a search for the frames of a side, for where framing is lost."""
+        """Return a search for the next frame of a direction, for use when framing is lost."""
         return Recogniser(self, side)
 
     def resume(self, rests: Sequence[tuple[bytes, int, int | None]], pending: Sequence[Cut]) -> list[Seen]:
-        """Others have read what came since: the beginnings of frames from both sides with their packets and times, and
-        the requests that wait.
+        """Continue after another reader. `rests` are the incomplete frames of both directions with their packets and
+        times, `pending` the requests without a response.
         """
         for framer, rest in zip(self._framers, rests, strict=True):
             framer.resume(*rest)
         self.pending.clear()
-        assert self.client is not None  # noqa: S101 - for the type checker: it was steady
-        return [self._seen(self.client, cut) for cut in pending]
+        assert self.client is not None  # noqa: S101 - for the type checker: a steady connection has a client
+        return [self._to_event(self.client, cut) for cut in pending]
 
     def lose(self, side: int, count: int, packet: int, time: int | None) -> Iterator[Seen]:
-        """Yield what ends with the loss of the next `count` bytes from `side`."""
-        if self.state is State.FOREIGN or self._strange & _SIDES[side]:
+        """Yield the events that the loss of the next `count` bytes from `side` completes."""
+        if self.state is State.FOREIGN or self._foreign_sides & _SIDES[side]:
             yield from self._flush_foreign()
             self._clear = None
             yield Seen("gap", side, Cut("lost", b"", packet, time, count))
@@ -329,7 +359,7 @@ class Connection:
         yield from self._cuts(side, self._framers[side].lose(count, packet, time))
 
     def end(self) -> Iterator[Seen]:
-        """Yield what is left at the end of the connection or the capture."""
+        """Yield the remaining events at the end of the connection or the capture."""
         for side, framer in enumerate(self._framers):
             yield from self._force_begin(side)
             yield from self._cuts(side, framer.end())
@@ -337,12 +367,11 @@ class Connection:
             yield from self._settle()
         yield from self._flush_foreign()
         self.pending.give_up_all()
-        self._framers = ()  # they refer to the connection
+        self._framers = ()  # they refer to the connection, a reference cycle
 
-    # What the bytes are
-
+    # Protocols
     def _begin(self, side: int, data: bytes, packet: int, time: int | None) -> Iterator[Seen]:
-        """The first bytes of a side: Kafka's, another protocol's, or a PROXY header before one of them."""
+        """Yield the events of the first bytes of a direction: Kafka, another protocol, or a PROXY header before one."""
         opening = beginning(data)
         if opening and opening.prefix:
             rest = data[opening.prefix :]
@@ -352,18 +381,18 @@ class Connection:
             elif rest:
                 self._keep_early(side, _Early(rest, packet, time))
             return
-        self._begun |= _SIDES[side]
+        self._started_sides |= _SIDES[side]
         if opening and self.state is State.OPENING:
             self.state = State.FOREIGN
             yield from self._settle_foreign(opening.protocol)
-            yield from self._more_foreign(side, data, packet, time, opening.protocol)
+            yield from self._add_foreign(side, data, packet, time, opening.protocol)
             return
         if opening:
-            self._strange |= _SIDES[side]
-            self._begun &= ~_SIDES[side]
+            self._foreign_sides |= _SIDES[side]
+            self._started_sides &= ~_SIDES[side]
             if self.state is State.KAFKA:
                 self.state = State.MIXED
-            yield from self._more_foreign(side, data, packet, time, opening.protocol)
+            yield from self._add_foreign(side, data, packet, time, opening.protocol)
             return
         yield from self._cuts(side, self._framers[side].feed(data, packet, time))
 
@@ -376,7 +405,7 @@ class Connection:
         return self._early.pop(side, None) if self._early else None
 
     def _force_begin(self, side: int) -> Iterator[Seen]:
-        self._begun |= _SIDES[side]
+        self._started_sides |= _SIDES[side]
         if early := self._pop_early(side):
             yield from self._cuts(side, self._framers[side].feed(*early))
 
@@ -385,21 +414,25 @@ class Connection:
             yield Seen("not-kafka", side, cut, protocol=protocol)
         self._waiting = None
 
-    def _more_foreign(
+    def _add_foreign(
         self, side: int, data: bytes, packet: int, time: int | None, protocol: str | None = None
     ) -> Iterator[Seen]:
-        """Bytes of another protocol, as one piece for as long as the same side speaks; they are counted, not kept."""
-        own = before = self._foreign
+        """Merge bytes of another protocol into one event per run of a direction. The bytes are counted, not stored."""
+        own = self._foreign
+        before = own
         if before and before.side != side:
             self._foreign = None
             yield before
         if own is None or own.side != side:
             protocol_name = protocol or (before.protocol if before else None)
-            own = self._foreign = Seen("not-kafka", side, Cut("frame", b"", packet, time), protocol=protocol_name)
-            encrypted = protocol_name == "tls" and self.state is State.FOREIGN  # the alert of a listener is not
+            own = Seen("not-kafka", side, Cut("frame", b"", packet, time), protocol=protocol_name)
+            self._foreign = own
+            # A TLS alert on a Kafka connection comes from a TLS listener and is not encrypted.
+            encrypted = protocol_name == "tls" and self.state is State.FOREIGN
             own.reason = NO_KEY_LOG if encrypted else None
         own.size += len(data)
-        own.packet, own.time = packet, time
+        own.packet = packet
+        own.time = time
         if protocol == "tls":
             from kwire_cli.source.tls.clear import Clear  # noqa: PLC0415 - most captures have none
 
@@ -412,14 +445,16 @@ class Connection:
             self._foreign = None
             yield piece
 
-    # Who is who
+    # Client and broker
 
     def _cuts(self, side: int, cuts: Iterable[Cut]) -> Iterator[Seen]:
         for cut in cuts:
             if self.state is not State.OPENING:
-                yield self._seen(side, cut)
+                yield self._to_event(side, cut)
                 continue
-            waiting = self._waiting = self._waiting or []
+            if self._waiting is None:
+                self._waiting = []
+            waiting = self._waiting
             waiting.append((side, cut))
             if cut.kind == "frame" and self._sides:
                 self.client = self._sides.hear(side, cut)
@@ -429,41 +464,45 @@ class Connection:
                 if any(each.kind == "frame" for _, each in waiting):
                     yield from self._settle()
                 else:
-                    yield from self._let_go()  # no frame yet: they are gaps whoever the client is
+                    yield from self._emit_waiting()  # without a frame these are gaps, whichever peer is the client
 
     def _settle(self) -> Iterator[Seen]:
-        """Take the waiting frames for what they are, now that the client is known; or has to be guessed."""
+        """Emit the buffered frames. If the client is still unknown, guess it."""
         if self._sides:
             if self.client is None:
                 self.client = self._sides.guess(self._waiting[0][0] if self._waiting else 0)
             self._doubtful = not self._sides.sure
-            self._sides = None  # the evidence is of no use any more
+            self._sides = None  # releases the evidence
         self.state = State.KAFKA
-        yield from self._let_go()
+        yield from self._emit_waiting()
 
-    def _let_go(self) -> Iterator[Seen]:
-        waiting, self._waiting = self._waiting, None
+    def _emit_waiting(self) -> Iterator[Seen]:
+        waiting = self._waiting
+        self._waiting = None
         for side, cut in waiting or ():
-            yield self._seen(side, cut)
+            yield self._to_event(side, cut)
 
-    def _turned(self, side: int, cut: Cut) -> bool:
-        """Swap the sides if a frame shows that they were confused, and return whether they were.
+    def _swap_peers_if_confused(self, side: int, cut: Cut) -> bool:
+        """Swap client and broker if a frame proves that they were confused. Return whether they were swapped.
 
-        The frame is surely a request, but would have been an answer without a question.
+        The proof is a frame that is certainly a request, but matches no request as a response.
         """
         if not self._doubtful or not surely_request(self.catalog, cut):
             return False
-        self.client, self._doubtful, self.state = side, False, State.KAFKA
+        self.client = side
+        self._doubtful = False
+        self.state = State.KAFKA
         self.pending.give_up_all()
         return True
 
-    def _seen(self, side: int, cut: Cut) -> Seen:
+    def _to_event(self, side: int, cut: Cut) -> Seen:
         if cut.kind != "frame":
             return Seen("gap", side, cut)
         return self._from_client(side, cut) if side == self.client else self._from_broker(side, cut)
 
     def _from_client(self, side: int, cut: Cut) -> Seen:
-        data, layout = cut.data, self.layouts.request_head
+        data = cut.data
+        layout = self.layouts.request_head
         head = (
             tuple.__new__(RequestHead, layout.unpack(data, SIZE_BYTES))
             if len(data) >= SIZE_BYTES + layout.size
@@ -482,24 +521,24 @@ class Connection:
         if (
             is_first_token(cut)
             or self._follows_handshake(cut)
-            or (whole and (head is None or (not self._served and is_no_request(self.catalog, cut.data))))
+            or (whole and (head is None or (not self._has_request and is_no_request(self.catalog, cut.data))))
         ):
             self.state = State.TOKENS
             return Seen("sasl-token", side, cut)
-        self._served = True
+        self._has_request = True
         if is_authentication and reads_as_request(self.catalog, data):
             self.state = State.AUTHENTICATING
         request = Seen("request", side, cut, head=head)
         if head and whole and (body_layout := self.layouts.get("request", head[0], head[1])):
             request.plain = self._headers.plain(body_layout, data, head[2])
-        if head is None or not (head[0] == PRODUCE and self._without_answer(request)):
-            self.pending.add(request, heard=self._heard)
+        if head is None or not (head[0] == PRODUCE and self._expects_no_response(request)):
+            self.pending.add(request, heard=self._broker_responded)
         request.in_flight = len(self.pending)
         return request
 
     def _follows_handshake(self, cut: Cut) -> bool:
-        """Return whether a frame is the token behind a SaslHandshake version 0 of which the capture lacks the
-        answer.
+        """Return whether a frame is the token after a SaslHandshake version 0 whose response is missing from the
+        capture.
         """
         last = self.pending.last
         if last is None or last.head is None or last.head[:2] != (SASL_HANDSHAKE, 0):
@@ -508,12 +547,14 @@ class Connection:
 
     def _from_broker(self, side: int, cut: Cut) -> Seen:
         if self.state is State.TOKENS:
-            return self._from_client(side, cut) if self._turned(side, cut) else Seen("sasl-token", side, cut)
-        self._heard = True
-        data, start = cut.data, self.layouts.response_head
+            swapped = self._swap_peers_if_confused(side, cut)
+            return self._from_client(side, cut) if swapped else Seen("sasl-token", side, cut)
+        self._broker_responded = True
+        data = cut.data
+        start = self.layouts.response_head
         wanted = start.unpack(data, SIZE_BYTES)[0] if len(data) >= SIZE_BYTES + start.size else None
         request = self.pending.pop(wanted)
-        if request is None and self._turned(side, cut):
+        if request is None and self._swap_peers_if_confused(side, cut):
             return self._from_client(side, cut)
         if self.state is State.AUTHENTICATING and self._is_token(data, request):
             return Seen("sasl-token", side, cut)
@@ -522,7 +563,8 @@ class Connection:
         if head and request:
             response.delayed = self._delayed(head.api_key, request.time, cut.time)
         if request is None and (late := self.pending.pop_given_up(wanted)):
-            response.head = head = late.head
+            head = late.head
+            response.head = head
             response.given_up = late.why
         if head:
             if wanted is not None and not cut.missing and (layout := self.layouts.get("response", head[0], head[1])):
@@ -532,7 +574,7 @@ class Connection:
         return response
 
     def _is_token(self, data: bytes, request: Seen | None) -> bool:
-        """Return whether a frame of the broker answers a token, and note the end of authentication."""
+        """Return whether a frame of the broker is the response to a token. End authentication if it was the last."""
         head = request.head if request else None
         if (head is None or head.api_key == SASL_AUTHENTICATE) and ends_authentication(
             self.catalog, data, head.version if head else None
@@ -546,20 +588,20 @@ class Connection:
         elif error and self.state is State.AUTHENTICATING:
             self.state = State.KAFKA
 
-    def _delayed(self, api_key: int, asked: int | None, answered: int | None) -> bool:
+    def _delayed(self, api_key: int, request_time: int | None, response_time: int | None) -> bool:
         if api_key in _WAITING:
-            self.delay(answered)
+            self.delay(response_time)
             return True
-        return asked is not None and self.delayed_until is not None and asked < self.delayed_until
+        return request_time is not None and self.delayed_until is not None and request_time < self.delayed_until
 
     def delay(self, until: int | None) -> None:
-        """Note when a response came that the broker may have held back on purpose."""
+        """Record the time of a response that the broker may have held back on purpose."""
         if until is not None:
             self.delayed_until = max(until, self.delayed_until or 0)
 
-    # What belongs together
+    # Decoding
 
-    def _without_answer(self, seen: Seen) -> bool:
+    def _expects_no_response(self, seen: Seen) -> bool:
         return bool(self._field(seen, "acks") == 0)
 
     def _field(self, seen: Seen, name: str) -> Any:
@@ -572,7 +614,7 @@ class Connection:
         return None if body is None else top_value(roles(body.spec, body.entry), body.raw, name)
 
     def frame(self, seen: Seen) -> Frame:
-        """A request or response, decoded once."""
+        """Return a request or response, decoded in full. The result is cached."""
         if seen.frame is None:
             hints = Hints(kind=seen.kind)
             if seen.kind == "response" and seen.head and (api := self.catalog.api_by_key(seen.head.api_key)):
@@ -582,7 +624,7 @@ class Connection:
         return seen.frame
 
     def _is_of_client(self, frame: Frame) -> bool:
-        """Return whether a request names the same client as an earlier request of the connection."""
+        """Return whether a request has the client id of an earlier request of the connection."""
         return (
             frame.kind == "request"
             and frame.header is not None

@@ -1,4 +1,26 @@
-"""Frames cut from streams, and the client's side of a connection."""
+"""Framing of the bytes of one direction, evidence for which peer is the client, and SASL tokens.
+
+A frame is a size prefix (int32, 0 to MAX_SIZE) and that many bytes (org.apache.kafka.common.network.NetworkReceive). A
+`Framer` cuts a stream at these prefixes, and continues after lost bytes:
+
+- Bytes that are lost inside a frame damage only that frame, because its end is known from its size. It is emitted as a
+  truncated frame with the bytes before the loss.
+- If lost bytes can contain the end of a frame, at an invalid size, and at a start in mid-stream, framing is lost. Bytes
+  are skipped until a frame is recognised again.
+- A request can have a larger size, which brokers refuse. Its start is emitted as a truncated frame, the rest is
+  skipped.
+- Each byte is emitted once: in a frame, as skipped, or as lost.
+
+`Sides` decides which peer is the client:
+
+- The peer that opened the connection is the client, unless its frames cannot be requests and the frames of the other
+  certainly are.
+- If the opening was not captured, the client is the peer with a frame that is certainly a request, because it has a
+  client id and its body fits. Otherwise it is the peer whose frame reads as a request, if a frame of the other peer has
+  the same correlation id, or does not read as a request.
+- A frame that only reads as a request may be a response: "correlation id 1, error 0" is also "Produce version 1, no
+  client id". A complete frame of a known version whose body does not fit is not evidence for either.
+"""
 
 from __future__ import annotations
 
@@ -17,31 +39,26 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-# Framing: the bytes of one direction cut at its size prefixes, and what to do where bytes are missing.
-#
-# Rules - A frame is a size prefix (int32, 0 to MAX_SIZE) and that many bytes
-# (org.apache.kafka.common.network.NetworkReceive). - A request may say more, which brokers refuse: its beginning
-# comes out as a frame that is cut, the rest is skipped. - Lost bytes inside a frame cost that frame alone: its end
-# is known from its prefix. It comes out cut, with what was there before the loss. - Lost bytes that may hold
-# the end of a frame, a size that is none, and a start in mid-stream cost the framing: bytes are skipped until
-# a frame is recognised again. - Every byte comes out once: in a frame, skipped, or lost.
-
 MAX_UNRECOGNISED = 1 << 20
-"""Bytes that are kept while no frame is recognised in them; a frame that is longer is found by its beginning."""
+"""Bytes that are buffered while no frame is recognised in them. A longer frame is recognised by its start."""
 
 
 BIG = 1 << 20
-"""A frame of more bytes than this has to look like one, where framing was not sure from the start."""
+"""Size above which a frame must look like a frame, if framing was lost or began in mid-stream."""
 BELIEVABLE = 16
-"""Bytes of a frame that show whether it does."""
+"""Bytes of a frame that this check needs."""
 
 
 class Cut(NamedTuple):
-    """A piece of one direction's bytes, as framing cuts them.
+    """A piece of one direction's bytes.
 
-    `packet` and `time` (ns) are of the last of these bytes. `kind` is frame; skipped, for bytes in which no frame was
-    recognised; or lost, for bytes that the capture does not have (`data` is empty then). `missing` is the number of
-    bytes of a frame that were lost or never came, or the number of lost bytes.
+    Attributes:
+        kind: frame; skipped, for bytes without a recognised frame; lost, for bytes that the capture lacks.
+        data: The bytes. Empty if they were lost.
+        packet: The packet of the last byte.
+        time: The time of that packet in nanoseconds.
+        missing: The number of lost bytes. For a frame, the number of its bytes that were lost or did not arrive.
+
     """
 
     kind: str
@@ -52,45 +69,45 @@ class Cut(NamedTuple):
 
 
 class Search(Protocol):
-    """The interface of a search for frames where framing is lost (`recognition.Recogniser`)."""
+    """A search for frames when framing is lost (`recognition.Recogniser`)."""
 
     def restart(self, at: int) -> None:
-        """Frames may begin from `at` on in the buffer."""
+        """Start a new search at `at` in the buffer."""
 
     def find(self, buffer: bytearray, *, last: bool = False) -> int:
-        """Return where a frame begins, or -1 - position if no frame begins before that position.
+        """Return the start of a frame, or -1 - position if no frame starts before that position.
 
-        `last` says that nothing follows what is in the buffer.
+        `last` is true if no bytes follow the buffer.
         """
 
     def skip(self, count: int) -> None:
-        """The first `count` bytes of the buffer are gone."""
+        """Account for the removal of the first `count` bytes of the buffer."""
 
     def believes(self, buffer: bytearray, at: int) -> bool:
         """Return whether a frame with a large size looks like a frame."""
 
     def oversize(self, buffer: bytearray, at: int) -> bool | None:
-        """Return whether a frame with a size over MAX_SIZE begins a request of the client; None if it may."""
+        """Return whether a size over MAX_SIZE begins a request of the client. Return None if more bytes must decide."""
 
 
 class Searches(Protocol):
     """The connection of a direction (`connection.Connection`)."""
 
     def search(self, side: int) -> Search:
-        """Return a search for the frames of a side."""
+        """Return a search for the frames of a direction."""
 
 
 _NO_BYTES = bytearray()
-"""The buffer of a direction that has no part of a frame. Nothing is put into it."""
+"""The buffer of a direction without an incomplete frame. All such directions share it, so it must stay empty."""
 
 
 class Framer:
-    """One direction of a connection: feed it bytes and losses in order, it gives back cuts. `owner` gives a search that
-    finds frames where framing is lost.
+    """Cuts one direction of a connection into frames. Feed it bytes and losses in order. `owner` provides the search
+    that is used if framing is lost.
     """
 
     __slots__ = (
-        "_found_by",
+        "_lazy_search",
         "_owner",
         "_packet",
         "_rest",
@@ -104,38 +121,41 @@ class Framer:
 
     def __init__(self, owner: Searches, side: int, *, synchronised: bool) -> None:
         self.buffer = _NO_BYTES
-        self._owner, self._side = owner, side
-        self._found_by: Search | None = None  # most connections need none
+        self._owner = owner
+        self._side = side
+        self._lazy_search: Search | None = None  # most connections need none
         self.synchronised = synchronised
         self._sure = synchronised  # framing was never lost
-        self._rest = 0  # bytes of a cut frame that still come, after those that were lost
-        self._wanted = 0  # bytes that the buffer has when its first frame is whole; 0 where that is not known
-        self._packet = 0  # of the last bytes in the buffer, as is the time
+        self._rest = 0  # bytes of a truncated frame that follow the lost bytes
+        self._wanted = 0  # size of the first frame in the buffer; 0 if unknown
+        self._packet = 0  # packet and time of the last bytes in the buffer
         self._time: int | None = None
 
     @property
     def _search(self) -> Search:
-        if self._found_by is None:
-            self._found_by = self._owner.search(self._side)
-        return self._found_by
+        if self._lazy_search is None:
+            self._lazy_search = self._owner.search(self._side)
+        return self._lazy_search
 
     @property
     def beginning(self) -> tuple[bytes, int, int | None]:
-        """The bytes in the buffer, with the packet and the time of the last of them."""
+        """The bytes in the buffer, with the packet and the time of the last byte."""
         return bytes(self.buffer), self._packet, self._time
 
     @property
     def steady(self) -> bool:
-        """Return whether the next bytes go on with the frame in the buffer, or begin a frame."""
+        """Return whether the next bytes continue the frame in the buffer, or begin a frame."""
         return self.synchronised and not self._rest
 
     def resume(self, rest: bytes, packet: int, time: int | None) -> None:
-        """Others have cut the bytes since; `rest` is the beginning of a frame."""
+        """Continue after another reader. `rest` is the start of an incomplete frame."""
         self.buffer = bytearray(rest)
-        self._wanted, self._packet, self._time = 0, packet, time
+        self._wanted = 0
+        self._packet = packet
+        self._time = time
 
     def feed(self, data: bytes | memoryview, packet: int, time: int | None) -> Sequence[Cut]:
-        """The cuts that are complete with these bytes."""
+        """Return the cuts that are complete with these bytes."""
         buffer = self.buffer
         if (
             not buffer
@@ -144,29 +164,33 @@ class Framer:
             and says_size(data, 0, len(data)) == len(data) - SIZE_BYTES
         ):
             return (tuple.__new__(Cut, ("frame", bytes(data), packet, time, 0)),)  # most segments are one frame
-        self._packet, self._time = packet, time
-        if buffer and len(buffer) + len(data) < self._wanted:  # more of a frame that is longer still
+        self._packet = packet
+        self._time = time
+        if buffer and len(buffer) + len(data) < self._wanted:  # the frame is still incomplete
             buffer += data
             return ()
         cuts = list(self._feed(data, packet, time))
         if not self.buffer:
-            self.buffer, self._packet, self._time = _NO_BYTES, 0, None
+            self.buffer = _NO_BYTES
+            self._packet = 0
+            self._time = None
         return cuts
 
     def _feed(self, data: bytes | memoryview, packet: int, time: int | None) -> Iterator[Cut]:
         self._wanted = 0
         if self._rest:
-            rest, data = data[: self._rest], data[self._rest :]
+            rest = data[: self._rest]
+            data = data[self._rest :]
             self._rest -= len(rest)
             yield Cut("skipped", bytes(rest), packet, time)
         if self.buffer:
             self.buffer += data
         else:
             self.buffer = bytearray(data)
-        yield from self._go_on()
+        yield from self._cut_frames()
 
-    def _go_on(self, *, last: bool = False) -> Iterator[Cut]:
-        """Frames, for as long as framing holds or is found again."""
+    def _cut_frames(self, *, last: bool = False) -> Iterator[Cut]:
+        """Yield frames until the buffer has no complete frame, or framing is lost and not found again."""
         while True:
             if not self.synchronised:
                 yield from self._find(last=last)
@@ -177,7 +201,8 @@ class Framer:
                 return
 
     def _frames(self) -> Iterator[Cut]:
-        buffer, at = self.buffer, 0
+        buffer = self.buffer
+        at = 0
         while len(buffer) - at >= SIZE_BYTES:
             size = says_size(buffer, at, len(buffer)) or 0
             if not 0 <= size <= MAX_SIZE:
@@ -209,15 +234,16 @@ class Framer:
             del buffer[:at]
 
     def _begin_oversize(self, at: int, size: int) -> Iterator[Cut]:
-        """Yield a request over MAX_SIZE, of which only the beginning is kept."""
+        """Yield the buffered start of a request over MAX_SIZE. The rest will be skipped."""
         data = bytes(self.buffer[at:])
         self._rest = SIZE_BYTES + size - len(data)
         self.buffer.clear()
         yield Cut("frame", data, self._packet, self._time, self._rest)
 
     def _lose_framing(self, at: int) -> None:
-        """Frames begin at `at` in the buffer or later, nobody knows where."""
-        self.synchronised = self._sure = False
+        """Start the search for a frame, at `at` in the buffer or later."""
+        self.synchronised = False
+        self._sure = False
         self._wanted = 0
         self._search.restart(at)
 
@@ -237,10 +263,11 @@ class Framer:
             yield Cut("skipped", data, self._packet, self._time)
 
     def lose(self, count: int, packet: int, time: int | None) -> Iterator[Cut]:
-        """The cuts that end with the loss of the next `count` bytes."""
+        """Yield the cuts that the loss of the next `count` bytes completes."""
         if not self.synchronised and self.buffer:
-            yield from self._go_on(last=True)
-        self._packet, self._time = packet, time
+            yield from self._cut_frames(last=True)
+        self._packet = packet
+        self._time = time
         self._wanted = 0
         if self._rest:
             lost_of_rest = min(self._rest, count)
@@ -261,9 +288,9 @@ class Framer:
             self._lose_framing(0)
 
     def end(self) -> Iterator[Cut]:
-        """Yield what is left at the end: a frame that was cut off, or bytes in which no frame was recognised."""
+        """Yield the rest at the end: a truncated frame, or bytes without a recognised frame."""
         if not self.synchronised and self.buffer:
-            yield from self._go_on(last=True)
+            yield from self._cut_frames(last=True)
         if not self.buffer:
             return
         missing = 0
@@ -274,65 +301,61 @@ class Framer:
         self.buffer.clear()
 
 
-# Which side of a connection is the client, by the frames of both.
-#
-# Rules - The side that opened the connection is the client, unless its own frames can't be requests and the
-# other's surely are. - If nobody was seen to open it: the side of which a frame is a request for sure, as it
-# names a client and its body fits; or whose frame reads as a request, while one of the other side has its
-# correlation id, or does not read so. One that merely reads as a request may be an answer: "correlation id 1,
-# error 0" is also "Produce version 1, no client id". One that is whole, of a known version, and whose body
-# does not fit, says nothing.
-
 GSSAPI_TAG = 0x60
 
 
 class Sides:
-    """The evidence in the frames of both sides for which side is the client.
+    """Collects evidence from the frames of both directions for which peer is the client.
 
-    `opener` is the side that opened the connection. `from_start` says that nothing is missing before the first
-    frames. `sure` tells whether the client that was found is beyond doubt.
+    `opener` is the peer that opened the connection. `from_start` is true if no bytes are missing before the first
+    frames. `sure` is true if the client is certain.
     """
 
-    __slots__ = ("_against", "_asked", "_catalog", "_for", "_from_start", "_opener", "_surely", "sure")
+    __slots__ = ("_against", "_catalog", "_for", "_from_start", "_opener", "_request_ids", "_surely", "sure")
 
     def __init__(self, catalog: Catalog, opener: int | None, *, from_start: bool) -> None:
-        self._catalog, self._opener, self._from_start = catalog, opener, from_start
-        self._for, self._against = [0, 0], [0, 0]
+        self._catalog = catalog
+        self._opener = opener
+        self._from_start = from_start
+        self._for = [0, 0]
+        self._against = [0, 0]
         self._surely = [False, False]
-        self._asked: set[tuple[int, int | None]] = set()
+        self._request_ids: set[tuple[int, int | None]] = set()
         self.sure = False
 
     def hear(self, side: int, cut: Cut) -> int | None:
-        """The client, if this frame of a side decides it."""
-        data, other, opener = cut.data, 1 - side, self._opener
+        """Add a frame of a peer. Return the client if it is now known."""
+        data = cut.data
+        other = 1 - side
+        opener = self._opener
         if is_first_token(cut) and (side == opener if opener is not None else self._from_start):
             return side
         reads = reads_as_request(self._catalog, data)
         if reads and side == opener:
             self.sure = True
             return side
-        answered = (other, correlation_id("response", data, SIZE_BYTES)) in self._asked
+        matched = (other, correlation_id("response", data, SIZE_BYTES)) in self._request_ids
         named = reads and names_client(self._catalog, data, 0, needed=True)
-        whole = _request(self._catalog, data) if reads and not cut.missing else None
-        fits = whole is not None and whole.sure and not whole.anomalies
+        complete = _request(self._catalog, data) if reads and not cut.missing else None
+        fits = complete is not None and complete.sure and not complete.anomalies
         if fits or named:
-            # A whole request of a known version whose body does not fit says nothing: an answer may read so too.
-            self._for[side] += fits or whole is None or whole.body is None or whole.body.guess
+            # A complete request of a known version whose body does not fit proves nothing: responses can read so too.
+            self._for[side] += fits or complete is None or complete.body is None or complete.body.guess
             self._surely[side] = self._surely[side] or (named and fits)
-            self._asked.add((side, correlation_id("request", data, SIZE_BYTES)))
+            self._request_ids.add((side, correlation_id("request", data, SIZE_BYTES)))
         elif not (reads and cut.missing):
             self._against[side] += 1
         if opener is not None:
             if self._against[opener]:
                 return 1 - opener if self._surely[1 - opener] else None
-            return (
-                None if self._surely[side] or side == opener else opener
-            )  # an answer, be it that its question was lost
+            if self._surely[side] or side == opener:
+                return None
+            return opener  # the frame is a response, even if its request was lost
         for candidate in (side, other):
             if self._surely[candidate]:
                 self.sure = True
                 return candidate
-        if answered:
+        if matched:
             return other
         for candidate in (side, other):
             if self._for[candidate] and self._against[1 - candidate]:
@@ -340,7 +363,7 @@ class Sides:
         return None
 
     def guess(self, first: int) -> int:
-        """The client, where nothing decides it: `first` is the side that spoke first."""
+        """Return the more likely client. If the evidence is balanced, return `first`, the peer that sent first."""
         if self._opener is not None:
             return self._opener
         votes = [mine - other for mine, other in zip(self._for, self._against, strict=True)]
@@ -348,7 +371,7 @@ class Sides:
 
 
 def surely_request(catalog: Catalog, cut: Cut) -> bool:
-    """Return whether a frame is a complete request that names its client and has no anomaly."""
+    """Return whether a frame is a complete request with a client id and without anomalies."""
     data = cut.data
     named = not cut.missing and reads_as_request(catalog, data) and names_client(catalog, data, 0, needed=True)
     if not named:
@@ -362,11 +385,9 @@ def _request(catalog: Catalog, data: bytes) -> Frame:
 
 
 def is_first_token(cut: Cut) -> bool:
-    """Return whether a frame begins as the first token of GSSAPI does."""
+    """Return whether a frame begins like the first token of GSSAPI."""
     return len(cut.data) > SIZE_BYTES and cut.data[SIZE_BYTES] == GSSAPI_TAG
 
-
-# SASL: the frames between a SaslHandshake and the end of the exchange (SaslServerAuthenticator, KIP-368).
 
 AUTH_BYTES = "authBytes"
 SCRAM_FINAL = b"v="
@@ -376,18 +397,20 @@ SCRAM_FINAL = b"v="
 def may_be_token(catalog: Catalog, cut: Cut) -> bool:
     """Return whether a frame that a client sends during authentication may be a SaslAuthenticate request.
 
-    Any frame may be one that does not fit exactly as the request that its header states, or that also holds a token if
-    its api key and version are replaced by those of SaslAuthenticate.
+    This is so if the frame does not fit exactly as the request in its header. It is also so if it contains a token when
+    its api key and version are replaced by the values of SaslAuthenticate.
     """
     frame = _request(catalog, cut.data)
     if cut.missing or not frame.sure or frame.anomalies:
         return True
     layout = heads()[0]
-    head, rest = RequestHead(*layout.unpack(cut.data, SIZE_BYTES)), cut.data[SIZE_BYTES + layout.size :]
-    heads_to_try = (head._replace(api_key=SASL_AUTHENTICATE, version=each) for each in _authenticate_versions(catalog))
-    return any(
-        _holds_token(_request(catalog, cut.data[:SIZE_BYTES] + layout.pack(*each) + rest)) for each in heads_to_try
-    )
+    head = RequestHead(*layout.unpack(cut.data, SIZE_BYTES))
+    rest = cut.data[SIZE_BYTES + layout.size :]
+    for version in _authenticate_versions(catalog):
+        changed = head._replace(api_key=SASL_AUTHENTICATE, version=version)
+        if _holds_token(_request(catalog, cut.data[:SIZE_BYTES] + layout.pack(*changed) + rest)):
+            return True
+    return False
 
 
 def _holds_token(frame: Frame) -> bool:
@@ -419,4 +442,6 @@ def _is_last(token: str | None) -> bool:
 
 def _authenticate_versions(catalog: Catalog) -> Sequence[int]:
     api = catalog.api_by_key(SASL_AUTHENTICATE)
-    return [*catalog.entry(api.request).valid_versions.each()] if api and api.request and api.response else []
+    if api and api.request and api.response:
+        return list(catalog.entry(api.request).valid_versions.each())
+    return []

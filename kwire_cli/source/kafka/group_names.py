@@ -1,4 +1,8 @@
-"""The groups and the transactional ids that requests name."""
+"""The groups and transactional ids in requests.
+
+Requests name groups in a `groupId` field, in arrays of names, or in arrays of objects with that field. A
+FindCoordinator request has keys whose type decides whether they are groups or transactional ids.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 
 _GROUPS = ("groupId", "groups", "groupIds", "groupsNames")
 _TRANSACTIONS = ("transactionalId", "transactions", "transactionalIds")
-"""The field for one name, and arrays of names or of objects with that field."""
+"""The field with one name, then fields with arrays of names or of objects with that field."""
 IN_ARRAYS = frozenset(
     {
         OFFSET_FETCH,
@@ -36,35 +40,34 @@ IN_ARRAYS = frozenset(
         STREAMS_GROUP_DESCRIBE,
     }
 )
-"""Apis whose requests name groups elsewhere than in `groupId`."""
-_GROUP_KEY, _TRANSACTION_KEY = 0, 1
-"""The types of a coordinator's key that say what the key is."""
+"""Apis whose requests name groups in fields other than `groupId`."""
+_GROUP_KEY = 0
+_TRANSACTION_KEY = 1
+"""Key types of coordinators."""
 
 
 def groups_named(api_key: int | None, body: dict[str, Any]) -> list[str]:
-    """Return the groups that a request names, each once. Values of other types than their definition says count for
-    nothing.
-    """
-    return _each_once(*_named(body, *_GROUPS), *_keys_of(_GROUP_KEY, api_key, body))
+    """Return the distinct groups that a request names. Values that do not match their definition are skipped."""
+    return _distinct(*_named(body, *_GROUPS), *_keys_of(_GROUP_KEY, api_key, body))
 
 
 def transactions_named(api_key: int | None, body: dict[str, Any]) -> list[str]:
-    """Return the transactional ids that a request names, as `groups_named` does with groups."""
-    return _each_once(*_named(body, *_TRANSACTIONS), *_keys_of(_TRANSACTION_KEY, api_key, body))
+    """Return the distinct transactional ids that a request names."""
+    return _distinct(*_named(body, *_TRANSACTIONS), *_keys_of(_TRANSACTION_KEY, api_key, body))
 
 
 def keys_named(body: dict[str, Any]) -> list[str]:
-    """Return the keys that a request looks for the coordinators of, each once, whatever type they have."""
-    return _each_once(body.get("key"), *members(body.get("coordinatorKeys")))
+    """Return the distinct keys whose coordinators a request looks up, of any key type."""
+    return _distinct(body.get("key"), *members(body.get("coordinatorKeys")))
 
 
 def members(value: Any) -> list[Any]:
-    """Return the elements of an array; none if the value is none."""
+    """Return the elements of an array, or an empty list for any other value."""
     return value if isinstance(value, list) else []
 
 
 def groups_of(line: Captured) -> list[str]:
-    """Return the groups that a request names, or those of a response's request."""
+    """Return the groups in a request, or in the request of a response."""
     request = line.request if line.kind == "response" else line
     if request is None:
         return []
@@ -74,17 +77,17 @@ def groups_of(line: Captured) -> list[str]:
 
 
 def transactions_of(line: Captured) -> list[str]:
-    """Return the transactional ids that a request names, or those of a response's request."""
+    """Return the transactional ids in a request, or in the request of a response."""
     request = line.request if line.kind == "response" else line
     return transactions_named(request.api_key, body_of(request)) if request and request.read else []
 
 
-def _each_once(*names: Any) -> list[str]:
+def _distinct(*names: Any) -> list[str]:
     return list(dict.fromkeys(name for name in names if isinstance(name, str) and name))
 
 
 def _named(body: dict[str, Any], field: str, *arrays: str) -> Iterator[Any]:
-    """Yield a field, and the elements of arrays: themselves, or this field of objects."""
+    """Yield a field, and the elements of arrays: names, or this field of objects."""
     yield body.get(field)
     for name in arrays:
         for member in members(body.get(name)):
@@ -92,5 +95,7 @@ def _named(body: dict[str, Any], field: str, *arrays: str) -> Iterator[Any]:
 
 
 def _keys_of(kind: int, api_key: int | None, body: dict[str, Any]) -> list[str]:
-    """Return the keys of this type whose coordinators a request looks for; the first versions know groups only."""
-    return keys_named(body) if api_key == FIND_COORDINATOR and body.get("keyType", _GROUP_KEY) == kind else []
+    """Return the keys of this type whose coordinators a request looks up. Version 0 has only groups and no key type."""
+    if api_key != FIND_COORDINATOR or body.get("keyType", _GROUP_KEY) != kind:
+        return []
+    return keys_named(body)

@@ -1,8 +1,8 @@
-"""A reader of the frames between two ends, put away as bytes and taken up again.
+"""Saves the reader of a connection as bytes, and restores it in another task.
 
-What is put away is what TCP, TLS and Kafka need to go on: holes, parts of frames, keys, requests that wait. Layouts,
-and what was read by them, are not in it: these are of the catalogue of whoever takes it up. Names, origin and key logs
-are given again, too.
+The saved state contains what TCP, TLS and Kafka need to continue: incomplete segments, partial frames, keys, and
+requests without a response. It contains no layouts and no values decoded by them, because both belong to the catalog of
+the restoring task. Names, origin and key logs are passed to the restored reader too.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.bulk_frames import EndsReader
 
 _SHOWN_AGAIN = (Frame, Read)
-"""Types of values that were read from bytes that are kept: they are read again on demand."""
+"""Types of values that are decoded from saved bytes. They are decoded again on demand."""
 _OURS = ("kwire_cli.", "collections", "functools")
 
 
 def put_away(reader: EndsReader) -> bytes:
-    """Return all that a reader knows of its connections; what it found before must have been taken."""
+    """Return the state of a reader. Its events must have been taken before."""
     reader.forget_starts()
     out = io.BytesIO()
     _Pickler(out, protocol=5).dump((reader, reader.tls.streams))
@@ -37,22 +37,28 @@ def put_away(reader: EndsReader) -> bytes:
 
 
 def taken_up(kept: bytes, layouts: Layouts, names: Names, origin: Origin, tls: Decryption) -> EndsReader:
-    """Return a reader that was put away by the same kwire. `tls` is new, and has the same key logs.
+    """Restore a reader that the same version of kwire saved. `tls` is new, with the same key logs.
 
-    Packets go on to be numbered as before: `origin` also knows the places of those before that begin what goes on.
+    Packet numbers continue. So `origin` must also know the places of earlier packets with incomplete frames.
     """
-    given: dict[str, Any] = {"Layouts": layouts, "Catalog": layouts.catalog, "Names": names, "Origin": origin}
+    replacements: dict[str, Any] = {
+        "Layouts": layouts,
+        "Catalog": layouts.catalog,
+        "Names": names,
+        "Origin": origin,
+        "Decryption": tls,
+    }
     reader: EndsReader
-    reader, streams = _Unpickler(io.BytesIO(kept), given | {"Decryption": tls}).load()
+    reader, streams = _Unpickler(io.BytesIO(kept), replacements).load()
     tls.go_on(streams)
     return reader
 
 
 class _Pickler(pickle.Pickler):
-    """Names what is given again, and leaves out what can be read again."""
+    """Writes references instead of objects that the restoring task provides, and None instead of decoded values."""
 
     def persistent_id(self, obj: Any) -> tuple[Any, ...] | None:
-        """Return the reference that stands for an object, or None for an object that is pickled."""
+        """Return the reference to write instead of an object, or None to pickle it."""
         kind = type(obj)
         if kind in {Layouts, Catalog, Names, Decryption, KeyLog}:
             return (kind.__name__,)
@@ -64,19 +70,19 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, data: io.BytesIO, given: dict[str, Any]) -> None:
+    def __init__(self, data: io.BytesIO, replacements: dict[str, Any]) -> None:
         super().__init__(data)
-        self._given = given
+        self._replacements = replacements
 
     def persistent_load(self, pid: Any) -> Any:
-        """Return the object that was named."""
-        what, *which = pid
-        if what == "Layout":
-            return self._given["Layouts"].get(*which)
-        return self._given["Decryption"].keys if what == KeyLog.__name__ else self._given.get(what)
+        """Return the object for a reference."""
+        kind, *which = pid
+        if kind == "Layout":
+            return self._replacements["Layouts"].get(*which)
+        return self._replacements["Decryption"].keys if kind == KeyLog.__name__ else self._replacements.get(kind)
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return a class of what is put away; nothing else is taken up."""
+        """Return a class that saved states contain. Raise UnpicklingError for any other."""
         if module.startswith(_OURS) or (module, name) == ("builtins", "getattr"):
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"{module}.{name} is not of a connection")

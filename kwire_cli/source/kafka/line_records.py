@@ -1,4 +1,8 @@
-"""The batches in the records fields of a request or response of a capture, and their anomalies."""
+"""Anomalies of the batches in the records fields of a request or response of a capture.
+
+The anomalies of a frame cover only its own fields. The anomalies of its batches are found separately, and of their
+records only if `deep` is set, because records must be decompressed for that.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +30,13 @@ def raw_body_of(line: Captured) -> dict[str, Any]:
 
 
 def line_record_notes(line: Captured, *, deep: bool) -> Iterator[Anomaly]:
-    """Yield the anomalies of the batches in a frame, and with `deep` those in their records, as `record_notes`."""
+    """Yield the anomalies of the batches in a frame, and of their records if `deep` is set; see `record_notes`."""
     if holder := _with_records(line):
         yield from record_notes(*holder, raw_body_of(line), line.reading(), deep=deep)
 
 
 def anomaly_codes(line: Captured, *, deep: bool) -> list[str]:
-    """Return the codes of the anomalies of a line and of the batches in it, and with `deep` of their records."""
+    """Return the codes of the anomalies of a line and of its batches, and of their records if `deep` is set."""
     return [*line.anomalies, *(note.code for note in line_record_notes(line, deep=deep))]
 
 

@@ -1,9 +1,9 @@
-"""The requests of a connection that wait for their responses, in order.
+"""The requests of a connection without a response, in order.
 
-A response belongs to the oldest request with its correlation id. The requests before that one are given up: their
-responses are in bytes that the capture lacks. Beyond the limits the oldest are given up too. The api and version of a
-request that was given up are remembered by its correlation id, so that a response that comes after all is read by them
-and not guessed. The cost of a response does not depend on how many requests wait.
+A response belongs to the oldest request with its correlation id. The requests before that one are given up, because
+their responses are in bytes that the capture lacks. Beyond the limits the oldest are given up too. The api and version
+of a request that was given up are remembered by its correlation id, so that a late response is decoded by them and not
+guessed. The cost of a response does not depend on the number of pending requests.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 MAX_PENDING = 10_000
 MAX_BYTES = 64 << 20
 MAX_BYTES_UNHEARD = 1 << 20
-"""Bytes of requests that wait as long as the broker has sent nothing."""
+"""Maximum size of all pending requests while the broker has sent no bytes."""
 MAX_REMEMBERED = 1 << 16
-"""Requests that were given up in one generation. The latest two generations are remembered."""
+"""Size of a generation of requests that were given up. The latest two generations are remembered."""
 
 LIMIT = "limit"
 UNANSWERED = "unanswered"
-"""Why a connection no longer waits for the response of a request: too many are pending, or none can come any more."""
+"""Why a connection no longer waits for the response of a request: too many are pending, or a response can no
+longer arrive."""
 
 
 class Request(Protocol):
@@ -48,7 +49,7 @@ class GivenUp(NamedTuple):
 
 
 class Pending(Generic[R]):
-    """The requests that wait, and the ones that were given up."""
+    """The pending requests, and the requests that were given up."""
 
     __slots__ = ("_bytes", "_given_up", "_given_up_before", "_ids", "_requests")
 
@@ -103,20 +104,20 @@ class Pending(Generic[R]):
             self._forget(request, UNANSWERED)
 
     def pop_given_up(self, correlation_id: int | None) -> GivenUp | None:
-        """Return the request with this id that was given up, or None if none is remembered."""
+        """Return the request with this id that was given up, or None if no such request is remembered."""
         if correlation_id is None or self._given_up is None:
             return None
         before = self._given_up_before.pop(correlation_id, None) if self._given_up_before else None
         return self._given_up.pop(correlation_id, before)
 
     def clear(self) -> None:
-        """Forget the requests that wait."""
+        """Drop all pending requests."""
         self._requests = None
         self._bytes = 0
         self._ids = None
 
     def give_up_all(self) -> None:
-        """Wait for no response any more."""
+        """Give up all pending requests, and forget the earlier ones."""
         while self._requests:
             self._forget(self._next(), UNANSWERED)
         self._given_up = None
@@ -132,12 +133,12 @@ class Pending(Generic[R]):
         else:
             self._ids[number] -= 1
         if not self._requests:
-            self.clear()  # most connections wait for nothing most of the time
+            self.clear()  # releases memory, because most connections have no pending request most of the time
         return request
 
     def _forget(self, request: R, why: str) -> None:
         (request if request.line is None else request.line.seen).given_up = why
-        request.line = None  # so that nothing goes in circles
+        request.line = None  # avoids a reference cycle
         if request.head:
             if self._given_up is None or len(self._given_up) >= MAX_REMEMBERED:
                 self._given_up_before = self._given_up

@@ -1,17 +1,18 @@
-"""The places where frames begin in one direction of a connection, after a loss and in mid-stream.
+"""Search for the start of a frame in one direction of a connection, after a loss and in mid-stream.
 
-Rules
-- A place may begin a request if a possible size, api key, version and client id stand there. It may begin a response
-  if a possible size stands before the correlation id of a pending request, or if a piece of data begins there: senders
-  mostly begin to send with a frame.
-- While the client is not known, size prefixes that meet at the last byte decide, from the beginning of a piece on.
-  What reads as a request further on in the piece has to name its client, as the bytes of answers may look the same.
-- A place is confirmed when its frame is complete and either the data end there or another frame of the kind begins.
-  The first confirmed place wins.
-- If no place is confirmed in MOST_UNSURE bytes, or before the next loss, a request that names its client is believed,
-  and an answer that has both the id and the beginning of a piece.
-- Every place is judged once when it is seen, and once more at each point where one of its frames begins or ends: no
-  byte is searched twice.
+Rules:
+
+- A place can begin a request if a plausible size, api key, version and client id follow. It can begin a response if
+  a plausible size precedes the correlation id of a pending request, or if it is the start of a piece of data, because
+  senders usually begin to send with a frame.
+- While the client is unknown, size prefixes from the start of a piece that end exactly at its last byte decide. A
+  request further on in the piece must have a client id, because bytes of responses can look the same.
+- A place is confirmed when its frame is complete, and the data end there or another frame of the kind begins. The first
+  confirmed place wins.
+- If no place is confirmed within MOST_UNSURE bytes or before the next loss, a request with a client id is accepted, and
+  a response that has a pending id and is at the start of a piece.
+- A place is judged once when it is found, and once more at each point where one of its frames begins or ends. So the
+  search never examines a byte twice.
 """
 
 from __future__ import annotations
@@ -33,24 +34,25 @@ if TYPE_CHECKING:
     from kwire_cli.structs.composites import MessageStruct
 
 MOST_UNSURE = 1 << 18
-"""Bytes in which a frame is waited for to be confirmed."""
+"""Bytes within which a frame must be confirmed."""
 MOST_PLACES = 4096
-"""Places that are kept in mind; beyond that the oldest are forgotten."""
+"""Maximum number of places. Beyond it the oldest are dropped."""
 BIG = 1 << 20
-"""A frame of more bytes than this, which no framing from the start on vouches for, has to look like one before it is
-waited for."""
-LARGEST_SIZE = (1 << 31) - 1
-"""The largest number that a size prefix can say."""
+"""Size above which a frame must look like a frame before the search waits for its end, unless framing was never
+lost."""
+MAX_SIZE_PREFIX = (1 << 31) - 1
+"""The largest value of a size prefix."""
 BELIEVABLE = 1 << 10
-"""Bytes in which the client id of a request ends, if it is one."""
+"""Bytes within which the client id of a request ends."""
 LINKS = 16
-"""Frames by which a row of them is confirmed, wherever it ends."""
+"""Number of consecutive frames that confirm a place, even if the last one is incomplete."""
 
-_SMALL_NUMBER, _ANY_ID = rb"\0[\0-\xff]", rb"[\0-\xff]{4}"
+_SMALL_NUMBER = rb"\0[\0-\xff]"
+_ANY_ID = rb"[\0-\xff]{4}"
 
 
 def _pattern(decl: MessageStruct, **fields: bytes) -> re.Pattern[bytes]:
-    """Return the pattern of the first bytes of a frame, given one pattern for each field."""
+    """Return the pattern of the first bytes of a frame, from one pattern per field."""
     return re.compile(rb"(?=" + b"".join(fields[field.name] for field in decl.subcons) + rb")", re.DOTALL)
 
 
@@ -63,17 +65,18 @@ _REQUEST = _pattern(
     clientIdLength=rb"(?:[\0-\x04][\0-\xff]|\xff\xff)",
 )
 _RESPONSE = _pattern(RESPONSE_START, size=rb"(?!\0\0\0[\0-\x03])[\0-\x06][\0-\xff]{3}", correlationId=_ANY_ID)
-_REQUEST_BYTES, _RESPONSE_BYTES = fixed(REQUEST_START).size, fixed(RESPONSE_START).size
+_REQUEST_BYTES = fixed(REQUEST_START).size
+_RESPONSE_BYTES = fixed(RESPONSE_START).size
 
 
-class Asked(Protocol):
-    """The requests that wait for their responses (`pending.Pending`)."""
+class PendingRequests(Protocol):
+    """The requests without a response (`pending.Pending`)."""
 
     def __len__(self) -> int:
-        """Return how many wait."""
+        """Return the number of requests without a response."""
 
     def __contains__(self, correlation_id: int) -> bool:
-        """Return whether a request with this id waits."""
+        """Return whether a request with this id has no response yet."""
 
 
 class Owner(Protocol):
@@ -83,22 +86,23 @@ class Owner(Protocol):
     client: int | None
 
     @property
-    def pending(self) -> Asked:
-        """The requests that wait for their responses."""
+    def pending(self) -> PendingRequests:
+        """The requests without a response."""
 
 
 class Places:
-    """Places that may begin a frame, and at how many bytes in the buffer more is known of each."""
+    """Places that can begin a frame, and the buffer sizes at which each can be judged further."""
 
     __slots__ = ("_alive", "_due")
 
     def __init__(self) -> None:
         self._due: list[tuple[int, int, int, int]] = []
-        self._alive: dict[int, None] = {}  # in the order in which they were seen
+        self._alive: dict[int, None] = {}  # in the order in which they were found
 
     def wait(self, at: int, until: int, end: int, links: int) -> None:
-        """`end` is where the last frame of the place ends by what is known of it, 0 for nothing; `links` the number of
-        frames before that one.
+        """Judge the place `at` again when the buffer has `until` bytes.
+
+        `end` is the end of its last known frame, 0 if unknown, and `links` the number of frames before that one.
         """
         if at not in self._alive:
             if len(self._alive) >= MOST_PLACES:
@@ -110,7 +114,7 @@ class Places:
             heapify(self._due)
 
     def due(self, size: int) -> Iterable[tuple[int, int, int]]:
-        """The places that `size` bytes tell more of, as place, end and links."""
+        """Return the places that can be judged at this buffer size, as place, end and links."""
         places = []
         while self._due and self._due[0][0] <= size:
             _, at, end, links = heappop(self._due)
@@ -119,19 +123,19 @@ class Places:
         return places
 
     def drop(self, at: int) -> None:
-        """It is none."""
+        """Remove a place that does not begin a frame."""
         self._alive.pop(at, None)
 
     def oldest(self) -> int | None:
-        """The first place that is left."""
+        """Return the first remaining place, or None."""
         return next(iter(self._alive), None)
 
     def all(self) -> list[int]:
-        """Return the places that are left, in the order in which they were seen."""
+        """Return the remaining places in the order in which they were found."""
         return list(self._alive)
 
     def shift(self, count: int) -> None:
-        """The first `count` bytes of the buffer are gone."""
+        """Account for the removal of the first `count` bytes of the buffer."""
         self._due = [
             (until - count, at - count, end and end - count, links)
             for until, at, end, links in self._due
@@ -151,12 +155,12 @@ class Requests:
         self._scanned = start
 
     def skip(self, count: int) -> None:
-        """The first `count` bytes of the buffer are gone."""
+        """Account for the removal of the first `count` bytes of the buffer."""
         self._places.shift(count)
         self._scanned = max(self._scanned - count, 0)
 
     def find(self, buffer: bytearray, *, last: bool) -> int:
-        """As `Recogniser.find`."""
+        """Return the start of a request; see `Recogniser.find`."""
         size = len(buffer)
         confirmed = [at for at, end, links in self._places.due(size) if self._judge(buffer, at, end, links)]
         if confirmed:
@@ -199,25 +203,26 @@ class Requests:
 
 
 class Responses:
-    """The search for responses. `asked` are the requests that wait for theirs."""
+    """The search for responses to the requests in `pending`."""
 
-    __slots__ = ("_asked", "_pieces", "_places", "_scanned", "_size")
+    __slots__ = ("_pending", "_pieces", "_places", "_scanned", "_size")
 
-    def __init__(self, asked: Asked, start: int) -> None:
-        self._asked = asked
+    def __init__(self, pending: PendingRequests, start: int) -> None:
+        self._pending = pending
         self._places = Places()
         self._pieces: set[int] = set()
         self._scanned = start
-        self._size = -1 if start else 0  # what follows a size that is none is in the middle of a piece
+        self._size = -1 if start else 0  # bytes after an invalid size are in the middle of a piece
 
     def skip(self, count: int) -> None:
-        """The first `count` bytes of the buffer are gone."""
+        """Account for the removal of the first `count` bytes of the buffer."""
         self._places.shift(count)
         self._pieces = {at - count for at in self._pieces if at >= count}
-        self._scanned, self._size = max(self._scanned - count, 0), self._size - count
+        self._scanned = max(self._scanned - count, 0)
+        self._size -= count
 
     def find(self, buffer: bytearray, *, last: bool) -> int:
-        """As `Recogniser.find`."""
+        """Return the start of a response; see `Recogniser.find`."""
         size = len(buffer)
         if 0 <= self._size < size:
             self._pieces.add(self._size)
@@ -226,25 +231,26 @@ class Responses:
         confirmed = [at for at, end, links in self._places.due(size) if self._judge(buffer, at, end, links)]
         if confirmed:
             return min(confirmed)
-        if self._asked:
+        if self._pending:
             for match in _RESPONSE.finditer(buffer, self._scanned):
                 at = match.start()
                 self._scanned = at + 1
-                if at not in self._pieces and self._known(buffer, at) and self._judge(buffer, at, 0, 0):
+                if at not in self._pieces and self._is_pending(buffer, at) and self._judge(buffer, at, 0, 0):
                     return at
         self._scanned = max(self._scanned, size - _RESPONSE_BYTES + 1)
         while (oldest := self._places.oldest()) is not None and (last or size - oldest > MOST_UNSURE):
-            if oldest in self._pieces and size - oldest >= _RESPONSE_BYTES and self._known(buffer, oldest):
+            if oldest in self._pieces and size - oldest >= _RESPONSE_BYTES and self._is_pending(buffer, oldest):
                 return oldest
             self._drop(oldest)
         return -1 - (self._scanned if oldest is None else min(oldest, self._scanned))
 
     def may_hold(self, at: int) -> bool:
-        """Return whether `at` may lie inside a frame that begins where a piece does."""
+        """Return whether `at` can be inside a frame that begins at the start of a piece."""
         return any(piece < at for piece in self._pieces)
 
-    def _known(self, buffer: bytearray, at: int) -> bool:
-        return (found := correlation_id("response", buffer, at + SIZE_BYTES)) is not None and found in self._asked
+    def _is_pending(self, buffer: bytearray, at: int) -> bool:
+        response_id = correlation_id("response", buffer, at + SIZE_BYTES)
+        return response_id is not None and response_id in self._pending
 
     def _drop(self, at: int) -> None:
         self._places.drop(at)
@@ -257,13 +263,13 @@ class Responses:
             if size - end < _RESPONSE_BYTES:
                 self._places.wait(at, end + _RESPONSE_BYTES, end, links)
                 return False
-            says = says_size(buffer, end, size) or 0
-            if not SIZE_BYTES <= says <= MAX_SIZE:
+            frame_size = says_size(buffer, end, size) or 0
+            if not SIZE_BYTES <= frame_size <= MAX_SIZE:
                 self._drop(at)
                 return False
-            if links >= LINKS or (end > at and self._known(buffer, at) and self._known(buffer, end)):
+            if links >= LINKS or (end > at and self._is_pending(buffer, at) and self._is_pending(buffer, end)):
                 return True
-            end += SIZE_BYTES + says
+            end += SIZE_BYTES + frame_size
             links += 1
         if end > size:
             self._places.wait(at, end, end, links)
@@ -271,7 +277,7 @@ class Responses:
 
 
 class Recogniser:
-    """The search for frames that one side of a connection sends."""
+    """The search for frames in one direction of a connection."""
 
     __slots__ = ("_first", "_owner", "_role", "_searches", "_side")
 
@@ -283,29 +289,29 @@ class Recogniser:
         self._searches: tuple[Requests, Responses] | None = None  # most connections need none
 
     def _from_client(self) -> bool | None:
-        """Return whether the client is the sender, or None as long as the client is not known."""
+        """Return whether the client is the sender, or None while the client is unknown."""
         return None if self._owner.client is None else self._owner.client == self._side
 
     def restart(self, at: int) -> None:
-        """Framing is lost: frames may begin from `at` on in the buffer."""
+        """Start a new search at `at` in the buffer."""
         self._first = at
         self._searches = None
 
     def skip(self, count: int) -> None:
-        """The first `count` bytes of the buffer are gone."""
+        """Account for the removal of the first `count` bytes of the buffer."""
         self._first = max(self._first - count, 0)
         for search in self._searches or ():
             search.skip(count)
 
     def find(self, buffer: bytearray, *, last: bool = False) -> int:
-        """Return where a frame begins, or -1 - position if no frame begins before that position.
+        """Return the start of a frame, or -1 - position if no frame starts before that position.
 
-        `last` says that nothing follows what is in the buffer.
+        `last` is true if no bytes follow the buffer.
         """
         role = self._from_client()
         if role is not self._role:
             self._role = role
-            self.restart(self._first)  # what was looked for was another thing
+            self.restart(self._first)  # the previous search was for frames of either peer
         if self._searches is None:
             self._searches = Requests(self._owner.catalog, self._first), Responses(self._owner.pending, self._first)
         requests, responses = self._searches
@@ -330,9 +336,11 @@ class Recogniser:
         return self._from_client() is not True and wanted is not None and wanted in self._owner.pending
 
     def oversize(self, buffer: bytearray, at: int) -> bool | None:
-        """Return whether a frame with a size over MAX_SIZE begins a request of the client; None if it may."""
-        if self._from_client() is not True or not reads_as_request(self._owner.catalog, buffer, at, most=LARGEST_SIZE):
+        """Return whether a size over MAX_SIZE begins a request of the client. Return None if more bytes must decide."""
+        if self._from_client() is not True or not reads_as_request(
+            self._owner.catalog, buffer, at, most=MAX_SIZE_PREFIX
+        ):
             return False
-        return names_client(self._owner.catalog, buffer, at, needed=True) or (
-            None if len(buffer) - at < BELIEVABLE else False
-        )
+        if names_client(self._owner.catalog, buffer, at, needed=True):
+            return True
+        return None if len(buffer) - at < BELIEVABLE else False

@@ -1,4 +1,9 @@
-"""Kafka's frames in the streams of captures, also carried over between parts."""
+"""The lines of a capture: frames that are numbered, matched and named, as `kwire decode CAPTURE` prints them.
+
+`Watch` feeds the events of TCP streams to one `Connection` each, and learns names from the frames. `Lines` sorts the
+results by the arrival of their last byte and numbers them. Sorting is necessary because a connection that waits for
+missing bytes returns its lines late. The same classes continue a capture that another task has begun.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +25,27 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-# TCP connections, as questions about the network below Kafka take them.
-
-
 class TcpConnection(NamedTuple):
-    """A TCP connection of a capture, when it has ended or the capture has.
+    """A TCP connection of a capture, after its end or the end of the capture. Pairs have values of client and broker.
 
-    Pairs are of the client and the broker, in this order. `client` is the end that was seen first if neither the
-    opening nor a frame says who the client is. `opened` says that the opening was seen, and
-    `syns` counts its SYNs. `heard` says whether a side sent anything but a RST. `sizes` are bytes of payload, None if
-    the beginning was not seen. `repeated` counts segments with payload that were sent again, and `again` their bytes.
-    `first` and `closed` are nanoseconds; `closed_by` is `client` or `broker`, None if neither closed it; `reset` says
-    that it was by a RST. `shut` are the nanoseconds for which a side took no bytes of the other (a window of 0),
-    `lost` the bytes of a side that the capture does not have, and `cut` those that it cut off packets. `spoke` says
-    that there is a line of it.
+    Attributes:
+        client: The address of the client. If neither the opening nor a frame shows which peer is the client, this is
+            the peer that was seen first.
+        opened: Whether the opening was captured.
+        syns: The number of SYNs of the opening.
+        heard: Whether the peer sent packets other than a RST.
+        sizes: Payload bytes; None if the start was not captured.
+        repeated: Retransmitted segments with payload.
+        again: Retransmitted payload bytes.
+        first: The time of the first packet in nanoseconds.
+        closed: The time of the first FIN or RST in nanoseconds.
+        closed_by: `client` or `broker`; None if neither closed the connection.
+        reset: Whether it was closed by a RST.
+        shut: Nanoseconds for which the peer's receive window was zero.
+        lost: Bytes of the peer that the capture lacks.
+        cut: Bytes that the capture truncated from packets of the peer.
+        spoke: Whether the connection has a line.
+
     """
 
     stream: int
@@ -61,24 +73,22 @@ class TcpConnection(NamedTuple):
 
     @property
     def is_unused(self) -> bool:
-        """Tell whether nobody said anything on it: it was refused, or only opened, or only its end is there."""
+        """Whether no data was sent: it was refused, only opened, or only its end was captured."""
         return not any(self.sizes) if self.opened else not self.spoke
 
     @property
     def outcome(self) -> str:
-        """What became of the opening: accepted, refused (a RST was the answer), or silent; accepted if not seen.
+        """The result of the opening: accepted, refused (by a RST), or silent. It is accepted if it was not captured.
 
-        A client that sends payload had an answer, even if the capture lacks that.
+        A client that sends payload received a SYN-ACK, even if the capture lacks it.
         """
         if not self.opened or self.heard[1] or self.sizes[0]:
             return "accepted"
         return "refused" if self.reset and self.closed_by == "broker" else "silent"
 
 
-# Traffic: the frames of a capture, numbered, paired, named. What `kwire decode CAPTURE` shows.
-
 LATEST = 256
-"""Packets after which a line is given although bytes that came before its own may still wait for others."""
+"""Packets after which a line is emitted even if earlier bytes still wait for missing ones."""
 
 
 def traffic(
@@ -91,16 +101,21 @@ def traffic(
     names: Names | None = None,
     ended: Callable[[TcpConnection], None] | None = None,
 ) -> Iterator[Captured]:
-    """The lines of a capture in the order in which their last bytes arrived.
+    """Yield the lines of a capture in the order in which their last bytes arrived.
 
-    `port` is the broker's, where it is known. `waiting_since` is the lowest packet whose bytes are in no event yet,
-    where any are. `again` gives the events once more from the first, if the capture can be read twice: then topic ids
-    have their names from wherever in it they stand. `names` are those known beforehand instead. `ended` is called with
-    each TCP connection that has ended, after its last line.
+    Args:
+        catalog: The message definitions.
+        events: The events of the capture.
+        port: The port of the broker, if known.
+        waiting_since: Returns the lowest packet whose bytes are in no event yet, or None.
+        again: Returns the events once more from the start, if the capture can be read twice. Topic ids can then be
+            named by messages that follow them.
+        names: Names that are known beforehand. They replace the second reading.
+        ended: Is called with each TCP connection that has ended, after its last line.
+
     """
-    names = (
-        names if names is not None else Names(ahead=(lambda: names_in(catalog, again(), port=port)) if again else None)
-    )
+    if names is None:
+        names = Names(ahead=(lambda: names_in(catalog, again(), port=port)) if again else None)
     origin = events.origin if isinstance(events, Capture) else ALONE
     lines = Lines(Layouts(catalog), port, names, waiting_since, origin)
     lines.watch.ended = [] if ended else None
@@ -115,7 +130,8 @@ def traffic(
 
 def tell_ended(watch: Watch, ended: Callable[[TcpConnection], None]) -> None:
     """Call `ended` with the connections that ended since the last call."""
-    connections, watch.ended = watch.ended, []
+    connections = watch.ended
+    watch.ended = []
     for connection in connections or ():
         ended(connection)
 
@@ -125,7 +141,7 @@ def _batches(events: Iterable[Event]) -> Iterator[list[Event]]:
 
 
 def names_in(catalog: Catalog, events: Iterable[Event], *, port: int | None = None) -> Names:
-    """Return the topics and brokers that a capture names."""
+    """Return the topics and brokers that the messages of a capture name."""
     watch = Watch(Layouts(catalog), port, Names(), names_alone=True)
     for batch in _batches(events):
         watch.take(batch)
@@ -137,29 +153,30 @@ _place = attrgetter("place")
 
 
 class _Order:
-    """Puts lines in the order in which their last bytes arrived: connections that wait for bytes give theirs late."""
+    """Sorts lines by the arrival of their last bytes. Connections that wait for missing bytes return lines late."""
 
     def __init__(self, waiting_since: Callable[[], int | None]) -> None:
         self.held: list[Captured] = []
         self._waiting_since = waiting_since
 
-    def ripe(self, lines: list[Captured], packet: int | None) -> list[Captured]:
-        """The lines before which none can come any more, where the capture has been read up to a packet; all of them
-        where that is None.
+    def pop_ready(self, lines: list[Captured], packet: int | None) -> list[Captured]:
+        """Add lines. Return the lines that no later line can precede, after all packets up to `packet` were read.
+
+        Return all lines if `packet` is None.
         """
         lines = sorted(self.held + lines, key=_place)
         since = None if packet is None else self._waiting_since()
         if since is None or packet is None:
             self.held = []
             return lines
-        ripe = bisect_left(lines, max(since, packet - LATEST), key=_place)
-        self.held = lines[ripe:]
-        return lines[:ripe]
+        ready = bisect_left(lines, max(since, packet - LATEST), key=_place)
+        self.held = lines[ready:]
+        return lines[:ready]
 
 
 class Lines:
-    """The lines of events as they are given, numbered in the order in which their last bytes arrived. The arguments are
-    those of `traffic`.
+    """Converts events to lines, numbered in the order in which their last bytes arrived. The arguments are arguments of
+    `traffic`.
     """
 
     def __init__(
@@ -181,26 +198,26 @@ class Lines:
 
     @property
     def held(self) -> list[Captured]:
-        """Lines before which others may still come."""
+        """The lines that earlier ones may still precede."""
         return self._order.held
 
     def take(self, events: list[Event]) -> list[Captured]:
-        """The lines that are complete with these events, and whose turn it is."""
+        """Process events. Return the lines that are complete and in order."""
         lines = self.watch.take(events)
-        return (
-            self._numbered(self._order.ripe(lines, events[-1].packet)) if events and (lines or self._order.held) else []
-        )
+        if not events or not (lines or self._order.held):
+            return []
+        return self._number(self._order.pop_ready(lines, events[-1].packet))
 
     def close(self) -> list[Captured]:
-        """The others; nothing more comes."""
-        return self._numbered(self._order.ripe(self.watch.close(), None))
+        """Return the remaining lines after the last event."""
+        return self._number(self._order.pop_ready(self.watch.close(), None))
 
     def passed(self, count: int) -> int:
-        """Go on behind so many lines that others have read; return the number of the line before them."""
+        """Account for `count` lines that another reader has numbered. Return the number of the line before them."""
         self._count += count
         return self._count - count
 
-    def _numbered(self, lines: list[Captured]) -> list[Captured]:
+    def _number(self, lines: list[Captured]) -> list[Captured]:
         for number, line in enumerate(lines, self._count + 1):
             line.number = number
         self._count += len(lines)
@@ -208,42 +225,47 @@ class Lines:
 
 
 class Stream:
-    """A connection that is open: its two ends as texts, and the place of the last line of each."""
+    """An open connection with the addresses of both peers, and the place of the last line of each."""
 
     __slots__ = ("connection", "places", "texts")
 
     def __init__(self, connection: Connection, texts: tuple[str, str]) -> None:
-        self.connection, self.texts = connection, texts
+        self.connection = connection
+        self.texts = texts
         self.places = [0, 0]
 
 
 class Watch:
-    """The open connections, and what is known of names."""
+    """The open connections of a capture, and the names learnt so far."""
 
     def __init__(
         self, layouts: Layouts, port: int | None, names: Names, *, names_alone: bool = False, origin: Origin = ALONE
     ) -> None:
-        self.layouts, self.port, self.names, self.origin = layouts, port, names, origin
+        self.layouts = layouts
+        self.port = port
+        self.names = names
+        self.origin = origin
         self.connections: dict[int, Stream] = {}
         self.ended: list[TcpConnection] | None = None
-        """The connections that ended, if anybody asks for them."""
+        """The connections that ended; None if the caller does not need them."""
         self._names_alone = names_alone
 
     def take(self, events: list[Event]) -> list[Captured]:
-        """The lines that these events complete."""
+        """Return the lines that these events complete."""
         lines: list[Captured] = []
-        connections, captured = self.connections, self._captured
+        connections = self.connections
+        captured = self._captured
         for event in events:
             if type(event) is Data:
                 number, direction, data, time, packet = event
                 stream = connections[number]
                 for piece in stream.connection.feed(direction, data, packet, time):
-                    lines.append(captured(piece, number, stream))  # noqa: PERF401 - a list for each event takes longer
+                    lines.append(captured(piece, number, stream))  # noqa: PERF401 - a list per event is slower
             else:
-                lines += self._other(event)
+                lines += self._process_other(event)
         return lines
 
-    def _other(self, event: Event) -> list[Captured]:
+    def _process_other(self, event: Event) -> list[Captured]:
         if isinstance(event, Start):
             ports = (event.source.port, event.destination.port)
             broker = ports.index(self.port) if self.port in ports else None
@@ -269,9 +291,16 @@ class Watch:
         return lines
 
     def _tcp_connection(self, life: Life, reason: EndReason, number: int, stream: Stream) -> TcpConnection:
-        side, texts, opened = stream.connection.client, stream.texts, stream.connection.from_start
-        client = side if side is not None else 0 if opened else None
+        side = stream.connection.client
+        texts = stream.texts
+        opened = stream.connection.from_start
+        client = side
+        if client is None and opened:
+            client = 0
         at = client or 0
+        closed_by = None
+        if life.closed_by is not None:
+            closed_by = "client" if life.closed_by == at else "broker"
         file, packet = self.origin.place(life.packet)
         return TcpConnection(
             number,
@@ -284,7 +313,7 @@ class Watch:
             (life.repeated[at], life.repeated[1 - at]),
             life.first,
             life.closed,
-            None if life.closed_by is None else ("client" if life.closed_by == at else "broker"),
+            closed_by,
             life.reset,
             reason,
             self.names.node(texts[1 - at]),
@@ -296,11 +325,16 @@ class Watch:
         )
 
     def close(self) -> list[Captured]:
-        """The lines of all connections that are still open."""
-        return [line for number in list(self.connections) for line in self._end(number)]
+        """Return the lines of all connections that are still open."""
+        lines: list[Captured] = []
+        for number in list(self.connections):
+            lines += self._end(number)
+        return lines
 
     def _captured(self, seen: Seen, number: int, stream: Stream) -> Captured:
-        connection, texts, places = stream.connection, stream.texts, stream.places
+        connection = stream.connection
+        texts = stream.texts
+        places = stream.places
         side = seen.side
         line = Captured(seen, number, texts[side], texts[1 - side], connection, self.names, self.origin)
         if line.place < places[side]:
@@ -318,5 +352,7 @@ class Watch:
 
 def _foreign(event: Foreign) -> Seen:
     piece = Seen("not-kafka", event.direction, Cut("frame", b"", event.packet, event.time), protocol=event.protocol)
-    piece.size, piece.content, piece.reason = event.size, event.content, event.reason
+    piece.size = event.size
+    piece.content = event.content
+    piece.reason = event.reason
     return piece

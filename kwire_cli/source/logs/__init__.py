@@ -1,3 +1,1 @@
-"""Kafka's log directories: which file is which by its name, and a reader for each kind of file but those of record
-batches.
-"""
+"""Kafka's log directories: kinds of files by name, and a reader for each kind of file without record batches."""

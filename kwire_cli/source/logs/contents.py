@@ -1,4 +1,12 @@
-"""Checkpoints and properties of a log directory, and any of its files read."""
+"""Readers of the small files of a log directory, and `read_log_file` for any of its files without record batches.
+
+Checkpoints are text: a version, a number of rows, and the rows. Other files contain properties or JSON. All readers
+accept damaged files: deviations become anomalies and gaps, so that the readable part can be examined.
+
+The formats are defined by org.apache.kafka.server.common.CheckpointFile, LeaderEpochCheckpointFile,
+OffsetCheckpointFile, LogCleanerManager, java.util.Properties, org.apache.kafka.metadata.properties.MetaProperties,
+PartitionMetadataFile, FileQuorumStateStore and CleanShutdownFileHandler.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +43,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# Text checkpoints: a version, the number of rows, and the rows.
-#
-# Sources are org.apache.kafka.server.common.CheckpointFile, LeaderEpochCheckpointFile, OffsetCheckpointFile;
-# LogCleanerManager for the cleaner's.
-
 _NUMBER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 
 
 class LeaderEpoch(NamedTuple):
-    """The leader of `epoch` wrote from `start_offset` on."""
+    """A leader epoch and the first offset that its leader wrote."""
 
     at: int
     epoch: int
@@ -56,8 +59,8 @@ class LeaderEpoch(NamedTuple):
 
 
 class PartitionOffset(NamedTuple):
-    """An offset of a partition: its high watermark, recovery point, log start or first uncleaned offset, by the kind of
-    file.
+    """An offset of a partition. The kind of the file decides whether it is its high watermark, recovery point, log
+    start or first uncleaned offset.
     """
 
     at: int
@@ -71,7 +74,7 @@ class PartitionOffset(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of a file: where it is, with its line end, and its text without."""
+    """A line of a file: its position, its size including the line end, and its text without it."""
 
     at: int
     size: int
@@ -79,8 +82,9 @@ class Line(NamedTuple):
 
 
 def lines(data: bytes) -> list[Line]:
-    """The lines as Java's BufferedReader parts them; what is no UTF-8 reads U+FFFD, as there."""
-    out, at = [], 0
+    """Return the lines as Java's BufferedReader splits them. Invalid UTF-8 becomes U+FFFD, as in Java."""
+    out = []
+    at = 0
     for raw in data.splitlines(keepends=True):
         out.append(Line(at, len(raw), raw.decode("utf-8", "replace").rstrip("\r\n")))
         at += len(raw)
@@ -88,22 +92,22 @@ def lines(data: bytes) -> list[Line]:
 
 
 def leader_epochs(data: bytes) -> Contents[LeaderEpoch]:
-    """The rows of a `leader-epoch-checkpoint`. Never raises."""
+    """Return the rows of a `leader-epoch-checkpoint`. Never raises."""
     reading = _Rows(data, LEADER_EPOCH_ROW)
     entries = [LeaderEpoch(at, *values) for at, values in reading.rows]
     for i, (before, entry) in enumerate(pairwise(entries), 1):
         if entry.epoch <= before.epoch or entry.start_offset < before.start_offset:
-            what = (
+            order = (
                 f"epoch {entry.epoch} from {entry.start_offset} after epoch {before.epoch} from {before.start_offset}"
             )
-            reading.notes.append(Anomaly("ENTRY_ORDER", f"[{i}]", entry.at, what))
+            reading.notes.append(Anomaly("ENTRY_ORDER", f"[{i}]", entry.at, order))
     return Contents(
         Kind.LEADER_EPOCHS, len(data), tuple(entries), joined(reading.pieces), tuple(reading.notes), reading.head
     )
 
 
 def offset_checkpoint(data: bytes, kind: Kind = Kind.REPLICATION_OFFSETS) -> Contents[PartitionOffset]:
-    """The rows of a checkpoint of offsets by partition; `kind` is one of OFFSET_CHECKPOINTS. Never raises."""
+    """Return the rows of a checkpoint of offsets by partition. `kind` is one of OFFSET_CHECKPOINTS. Never raises."""
     reading = _Rows(data, OFFSET_ROW)
     entries = [PartitionOffset(at, *values) for at, values in reading.rows]
     partitions: set[tuple[str, int]] = set()
@@ -117,8 +121,9 @@ def offset_checkpoint(data: bytes, kind: Kind = Kind.REPLICATION_OFFSETS) -> Con
 
 
 class _Rows:
-    """`rows` with their positions and values, `pieces`, `notes`, and the `head`: version and count, None where they are
-    no numbers.
+    """The rows of a checkpoint with positions and values, its pieces and anomalies, and its head: version and count.
+
+    A value of the head is None if it is not a number.
     """
 
     def __init__(self, data: bytes, columns: dict[str, str]) -> None:
@@ -127,14 +132,15 @@ class _Rows:
         self.pieces: list[Piece] = []
         self.notes: list[Anomaly] = []
         self.head: dict[str, int | None] = {"version": None, "count": None}
-        self._found = lines(data)
+        self._lines = lines(data)
         if not data:
-            return  # CheckpointFile makes an empty file first, and reads no rows from it
+            return  # CheckpointFile creates an empty file first, and reads no rows from it
         self._head("version")
         self._head("count")
-        for number, line in enumerate(self._found[2:], 3):
+        for number, line in enumerate(self._lines[2:], 3):
             self._row(number, line)
-        version, count = self.head["version"], self.head["count"]
+        version = self.head["version"]
+        count = self.head["count"]
         if version not in {None, CHECKPOINT_VERSION}:
             self.notes.append(
                 Anomaly("UNKNOWN_VERSION", "version", 0, f"version {version}; Kafka reads {CHECKPOINT_VERSION} only")
@@ -144,28 +150,28 @@ class _Rows:
                 Anomaly(
                     "ROW_COUNT_MISMATCH",
                     "count",
-                    self._found[1].at,
+                    self._lines[1].at,
                     f"the file says that {counted(count, 'row')} follow, and has {len(self.rows)}",
                 )
             )
 
     def _head(self, name: str) -> None:
         number = list(self.head).index(name)
-        if number >= len(self._found):
-            end = self._found[-1].at + self._found[-1].size
+        if number >= len(self._lines):
+            end = self._lines[-1].at + self._lines[-1].size
             self.notes.append(Anomaly("TRUNCATED", name, end, f"the file ends before its {name}"))
             return
-        line = self._found[number]
+        line = self._lines[number]
         self.head[name] = _number(line.text.strip(), "int32")
         if self.head[name] is None:
-            self._odd(number + 1, line, f"the {name} is not a number")
+            self._add_gap(number + 1, line, f"the {name} is not a number")
         else:
             self.pieces.append(Piece(HEAD, line.at, line.size))
 
     def _row(self, number: int, line: Line) -> None:
         words = line.text.split()
         if len(words) != len(self.columns):
-            self._odd(number, line, f"{counted(len(words), 'word')} where {' '.join(self.columns)} should stand")
+            self._add_gap(number, line, f"{counted(len(words), 'word')} where {' '.join(self.columns)} should stand")
             return
         values = [
             _number(word, kind) if kind in RANGES else word
@@ -173,12 +179,12 @@ class _Rows:
         ]
         if None in values:
             name = list(self.columns)[values.index(None)]
-            self._odd(number, line, f"the {name} is no {self.columns[name]}")
+            self._add_gap(number, line, f"the {name} is no {self.columns[name]}")
             return
         self.rows.append((line.at, values))
         self.pieces.append(Piece(ENTRIES, line.at, line.size))
 
-    def _odd(self, number: int, line: Line, why: str) -> None:
+    def _add_gap(self, number: int, line: Line, why: str) -> None:
         self.notes.append(Anomaly("INVALID_TEXT", f"line {number}", line.at, why))
         self.pieces.append(Piece(GAP, line.at, line.size, "INVALID_TEXT"))
 
@@ -191,14 +197,8 @@ def _number(word: str, kind: str) -> int | None:
     return value if low <= value <= high else None
 
 
-# Small files of names and values: `meta.properties`, `partition.metadata`, `quorum-state`,
-# `.kafka_cleanshutdown`.
-#
-# Sources: java.util.Properties, org.apache.kafka.metadata.properties.MetaProperties, PartitionMetadataFile,
-# FileQuorumStateStore, CleanShutdownFileHandler.
-
 _META_KEYS = {"0": {"version"}, "1": {"version", "cluster.id", "node.id"}}
-"""What must be there by version: 0 was written with ZooKeeper (and before that without a cluster id), 1 is KRaft's."""
+"""Required keys by version. Version 0 was written with ZooKeeper (initially without a cluster id), 1 with KRaft."""
 
 
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|u|.|$)", re.DOTALL)
@@ -210,7 +210,7 @@ _TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 class Property(NamedTuple):
-    """A name and its value: text, and of JSON any."""
+    """A name with its value: a string, or any JSON value."""
 
     at: int
     name: str
@@ -222,16 +222,19 @@ class Property(NamedTuple):
 
 
 def meta_properties(data: bytes) -> Contents[Property]:
-    """The properties of a `meta.properties`, as Java reads them: ISO 8859-1, comments, escapes, continued lines. Never
-    raises.
+    """Return the properties of a `meta.properties` in the format of java.util.Properties: ISO 8859-1, comments,
+    escapes, continued lines. Never raises.
     """
-    entries, pieces, notes = [], [], []
+    entries = []
+    pieces = []
+    notes = []
     for at, size, text in _logical_lines(data):
         if not text or text[0] in "#!":
             pieces.append(Piece(COMMENT, at, size))
             continue
         match = _PAIR.fullmatch(text)
-        key, value = (_unescaped(match[part]) if match else None for part in ("key", "value"))
+        key = _unescaped(match["key"]) if match else None
+        value = _unescaped(match["value"]) if match else None
         if key is None or value is None:
             notes.append(Anomaly("INVALID_TEXT", "", at, "a malformed \\uxxxx escape"))
             pieces.append(Piece(GAP, at, size, "INVALID_TEXT"))
@@ -258,8 +261,10 @@ def meta_properties(data: bytes) -> Contents[Property]:
 
 
 def partition_metadata(data: bytes) -> Contents[Property]:
-    """The version and the topic id of a `partition.metadata`. Never raises."""
-    entries, pieces, notes = [], [], []
+    """Return the version and the topic id of a `partition.metadata`. Never raises."""
+    entries = []
+    pieces = []
+    notes = []
     for number, line in enumerate(lines(data), 1):
         match = _METADATA_PAIR.fullmatch(line.text)
         if match:
@@ -289,8 +294,8 @@ def partition_metadata(data: bytes) -> Contents[Property]:
 
 
 def quorum_state(data: bytes) -> Contents[Property]:
-    """The fields of a `quorum-state`: those of QuorumStateData in the version that `data_version` says, and that one
-    itself. Never raises.
+    """Return the fields of a `quorum-state`: `data_version`, and the fields of QuorumStateData in that version. Never
+    raises.
     """
     value, notes = _json_object(data)
     if value is None:
@@ -311,21 +316,19 @@ def quorum_state(data: bytes) -> Contents[Property]:
 def clean_shutdown(data: bytes) -> Contents[Property]:
     """Return the contents of a `.kafka_cleanshutdown`. Never raises.
 
-    The file holds nothing in older versions, and else JSON with `version` and `brokerEpoch`.
+    The file is empty in older versions, and otherwise JSON with `version` and `brokerEpoch`.
     """
     if not data:
         return Contents(Kind.CLEAN_SHUTDOWN, 0, (), ())
     value, notes = _json_object(data)
-    return (
-        _unparsed(Kind.CLEAN_SHUTDOWN, data, notes)
-        if value is None
-        else _object(Kind.CLEAN_SHUTDOWN, data, value, notes)
-    )
+    if value is None:
+        return _unparsed(Kind.CLEAN_SHUTDOWN, data, notes)
+    return _object(Kind.CLEAN_SHUTDOWN, data, value, notes)
 
 
 def _logical_lines(data: bytes) -> list[tuple[int, int, str]]:
-    """Position, size and text of each line with those that continue it: a backslash at the end, unless escaped itself,
-    joins the next line to it.
+    """Return position, size and text of each line including its continuations. A backslash at the end, unless it is
+    escaped, continues a line.
     """
     out: list[tuple[int, int, str]] = []
     continues = False
@@ -340,30 +343,30 @@ def _logical_lines(data: bytes) -> list[tuple[int, int, str]]:
             out.append((at, len(raw), text))
         continues = not comment and (len(text) - len(text.rstrip("\\"))) % 2 == 1
         at += len(raw)
-    if continues:  # a backslash at the very end joins nothing
+    if continues:  # a backslash at the end of the file continues nothing
         start, size, before = out.pop()
         out.append((start, size, before[:-1]))
     return out
 
 
 def _unescaped(text: str) -> str | None:
-    """The text that is meant; None where a backslash and u are not followed by four hex digits."""
+    """Return a string with its escapes replaced. Return None if a unicode escape is not followed by four hex digits."""
     if any(part == "u" for part in _ESCAPE.findall(text)):
         return None
 
-    def meant(found: re.Match[str]) -> str:
-        part = found[1]
+    def replacement(match: re.Match[str]) -> str:
+        part = match[1]
         return chr(int(part[1:], 16)) if len(part) > 1 else _ESCAPED.get(part, part)
 
-    # Two escapes may be one character; one of such a pair alone is none.
-    return _ESCAPE.sub(meant, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    # Two escapes can form a surrogate pair. A lone surrogate is not a character.
+    return _ESCAPE.sub(replacement, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _json_object(data: bytes) -> tuple[dict[str, Any] | None, list[Anomaly]]:
     try:
         text = data.decode("utf-8")
         value = json.loads(text, parse_constant=_no_constant)
-        json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate is no text
+        json.dumps(value, ensure_ascii=False).encode()  # raises UnicodeEncodeError for a lone surrogate
     except UnicodeDecodeError as error:
         return None, [Anomaly("INVALID_TEXT", "", error.start, "no UTF-8")]
     except json.JSONDecodeError as error:
@@ -384,7 +387,7 @@ def _no_constant(text: str) -> Any:
 
 
 def _object(kind: Kind, data: bytes, value: dict[str, Any], notes: list[Anomaly]) -> Contents[Property]:
-    # JSON text is one piece: where in it a field stands is of no use to anybody.
+    # JSON text is one piece, because positions of its fields are not useful.
     entries = tuple(Property(0, name, part) for name, part in value.items())
     return Contents(kind, len(data), entries, joined([Piece(ENTRIES, 0, len(data))]), tuple(notes))
 
@@ -409,8 +412,6 @@ def _at(entries: list[Property], name: str) -> int:
     return max(entry.at for entry in entries if entry.name == name)
 
 
-# Reading any file of a log directory but those of record batches, by its name.
-
 _WITH_OFFSET: dict[Kind, Callable[[bytes, int | None], Contents[Any]]] = {
     Kind.INDEX: offset_index,
     Kind.TIME_INDEX: time_index,
@@ -427,15 +428,15 @@ _PLAIN: dict[Kind, Callable[[bytes], Contents[Any]]] = {
     Kind.CLEAN_SHUTDOWN: clean_shutdown,
 }
 READABLE = frozenset({*_WITH_OFFSET, *_PLAIN, *OFFSET_CHECKPOINTS})
-"""The kinds that `read_log_file` reads; LOG and CHECKPOINT hold record batches, and are read with them."""
+"""The kinds that `read_log_file` reads. LOG and CHECKPOINT contain record batches and have other readers."""
 TEXTS = READABLE - frozenset(_WITH_OFFSET)
-"""Kinds of files that are text: checkpoints, properties, JSON."""
+"""Kinds of text files: checkpoints, properties, JSON."""
 
 
 def read_log_file(path: str | os.PathLike[str]) -> Contents[Any]:
-    """Return the contents of a file, whose kind and base offset are taken from its name.
+    """Return the contents of a file. Its kind and base offset are taken from its name.
 
-    Raises InputError if the file cannot be read, or its name is of no kind in READABLE.
+    Raises InputError if the file cannot be read, or if its kind is not in READABLE.
     """
     file = path_of(path)
     name = file_name(file.name)
@@ -451,10 +452,10 @@ def read_log_file(path: str | os.PathLike[str]) -> Contents[Any]:
 
 
 def read_contents(data: bytes, name: FileName) -> Contents[Any]:
-    """The bytes of a file of this name. Never raises for bytes.
+    """Return the contents of a file with this name. Never raises for any bytes.
 
     Raises:
-        InputError: The name is of no kind in READABLE.
+        InputError: The kind of the name is not in READABLE.
 
     """
     if name.kind in _WITH_OFFSET:

@@ -1,8 +1,14 @@
-"""Partitions and segments in folders."""
+"""Partitions and segments of Kafka log directories.
+
+`walk` lists a folder once and decides from its contents which folders are log directories and which are partitions.
+Names do not suffice: a log directory can be named like a partition (kafka-0), and a copied partition can have
+any name. Partitions are in order of topic and number, their files in order of base offset.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
@@ -19,31 +25,29 @@ if TYPE_CHECKING:
     from kwire_cli.stores.opening import Tree
 
 
-# A walk over log directories: which folder is a partition, the partitions in order, and their files in order.
-
 _RANK = {kind: rank for rank, kind in enumerate(SEGMENT_KINDS)}
 
 
-_OF_A_PARTITION = frozenset({Kind.LEADER_EPOCHS, Kind.PARTITION_METADATA})
+_PARTITION_KINDS = frozenset({Kind.LEADER_EPOCHS, Kind.PARTITION_METADATA})
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file and what its name says."""
+    """A file with the parts of its name."""
 
     path: Place
     name: FileName
 
     @property
     def kind(self) -> Kind:
-        """The kind of the file, by its name."""
+        """The kind of the file, from its name."""
         return self.name.kind
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition's folder. `name` is None where the folder's name is not one that Kafka gives; `files` are by offset,
-    those without one last.
+    """A partition's folder. `name` is None if the folder has no name of a partition. `files` are in order of offset;
+    files without one are last.
     """
 
     path: Place
@@ -51,23 +55,26 @@ class Partition:
     files: tuple[File, ...]
 
     def of(self, kind: Kind) -> list[File]:
-        """Its files in use of this kind (without a suffix such as `.deleted`), by offset."""
+        """Return the files of this kind that are in use (without a suffix such as `.deleted`), by offset."""
         return [file for file in self.files if file.kind is kind and not file.name.suffix]
 
     @property
     def unused(self) -> list[File]:
-        """Its files with batches that are not in use: deleted segments, and segments in the making."""
+        """Files with batches that are not in use: deleted segments and incomplete segments."""
         return [file for file in self.files if file.kind in BATCH_KINDS and file.name.suffix]
 
     def at(self, kind: Kind, base_offset: int) -> File | None:
-        """The file in use of this kind and offset; None where there is none."""
-        return next((file for file in self.of(kind) if file.name.base_offset == base_offset), None)
+        """Return the file of this kind and offset that is in use, or None if no such file exists."""
+        for file in self.of(kind):
+            if file.name.base_offset == base_offset:
+                return file
+        return None
 
 
 @dataclass(frozen=True, slots=True)
 class LogDirectory:
-    """A log directory: its own files, and its partitions by topic and number. The folder of a partition alone is one
-    with that partition.
+    """A log directory with its files, and its partitions by topic and number. A single partition folder is represented
+    as a log directory with that partition.
     """
 
     path: Place
@@ -82,7 +89,7 @@ class LogDirectory:
 
 @dataclass(frozen=True, slots=True)
 class Logs:
-    """The log directories at and below a path in the order of their paths."""
+    """The log directories at and below a path, ordered by path."""
 
     path: Place
     directories: tuple[LogDirectory, ...]
@@ -93,42 +100,41 @@ class Logs:
 
     @property
     def files(self) -> tuple[File, ...]:
-        """The log directories' own files."""
-        return tuple(file for directory in self.directories for file in directory.files)
+        """The files of the log directories outside partitions."""
+        return tuple(chain.from_iterable(directory.files for directory in self.directories))
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
         """The partitions of all log directories."""
-        return tuple(partition for directory in self.directories for partition in directory.partitions)
+        return tuple(chain.from_iterable(directory.partitions for directory in self.directories))
 
 
 def walk(path: str | os.PathLike[str]) -> Logs:
-    """Return the log directories of a folder: of a partition, a log directory, a broker or several of them, however
-    deep.
+    """Return the log directories in the folder of a partition, a log directory, or one or more brokers, at any depth.
 
-    What is in a folder decides. With meta.properties, or with folders in it that hold partitions, a folder is a log
-    directory, whatever its name (kafka-0, data-1). Without these it is a partition if it holds files of one, or is
-    named like one. Files of a partition that lie in a log directory itself are a partition too, under that folder's
-    path.
+    The contents of a folder decide its type. A folder that contains meta.properties or folders of partitions is a log
+    directory, even if it is named like a partition (kafka-0, data-1). Otherwise it is a partition if it contains files
+    of a partition, or is named like one. Files of a partition directly in a log directory form a partition too, with
+    the path of the log directory.
 
     Raises:
-        InputError: It is no folder, or a folder below it cannot be read.
+        InputError: The path is not a folder, or a folder below it cannot be read.
 
     """
     return logs_in(tree(path_of(path)))
 
 
 def logs_in(listing: Tree) -> Logs:
-    """Return what `walk` does, of a folder that is listed already."""
+    """Return the log directories of a folder that was already listed; see `walk`."""
     own = {id(folder): _files(folder.files) for folder in listing.folders}
-    holding: set[int] = set()  # folders that are partitions, or have one below them
-    single: set[int] = set()  # folders that are partitions and nothing else
-    for folder in reversed(listing.folders):  # those in a folder before it
+    holding: set[int] = set()  # folders that are partitions, or contain one
+    single: set[int] = set()  # folders that are partitions and contain none
+    for folder in reversed(listing.folders):  # subfolders first
         files = own[id(folder)]
         outer = any(id(sub) in holding for sub in folder.folders) or any(
             file.kind is Kind.META_PROPERTIES for file in files
         )
-        if outer or _of_a_partition(files) or named_partition(folder.path):
+        if outer or _has_partition_files(files) or named_partition(folder.path):
             holding.add(id(folder))
         if not outer and id(folder) in holding:
             single.add(id(folder))
@@ -143,20 +149,20 @@ def logs_in(listing: Tree) -> Logs:
         if id(folder) in single:
             inside.append(Partition(folder.path, named_partition(folder.path), files))
             files = ()
-        elif _of_a_partition(files):
-            inside.append(Partition(folder.path, None, tuple(file for file in files if _in_a_partition(file))))
-            files = tuple(file for file in files if not _in_a_partition(file))
+        elif _has_partition_files(files):
+            inside.append(Partition(folder.path, None, tuple(file for file in files if _is_partition_file(file))))
+            files = tuple(file for file in files if not _is_partition_file(file))
         if files or inside:
             directories.append(LogDirectory(folder.path, files, tuple(sorted(inside, key=_partition_order))))
     return Logs(listing.root.path, tuple(directories))
 
 
-def _in_a_partition(file: File) -> bool:
-    return file.kind in _OF_A_PARTITION or file.name.base_offset is not None
+def _is_partition_file(file: File) -> bool:
+    return file.kind in _PARTITION_KINDS or file.name.base_offset is not None
 
 
-def _of_a_partition(files: tuple[File, ...]) -> bool:
-    return any(_in_a_partition(file) for file in files)
+def _has_partition_files(files: tuple[File, ...]) -> bool:
+    return any(_is_partition_file(file) for file in files)
 
 
 def _files(paths: Iterable[Place]) -> tuple[File, ...]:
@@ -164,26 +170,28 @@ def _files(paths: Iterable[Place]) -> tuple[File, ...]:
 
 
 def named_partition(folder: Place) -> FolderName | None:
-    """Return the partition that a folder's name says, in the path or behind a link; None where neither says one."""
+    """Return the partition in a folder's name, or in the name of the folder that a link points to. None if neither is
+    the name of a partition.
+    """
     return folder_name(folder.name) or folder_name(folder.resolve().name)
 
 
 def partition(path: str | os.PathLike[str]) -> Partition:
-    """The files of one partition in a folder, whatever its name.
+    """Return the partition with the files of one folder. The folder can have any name.
 
     Raises:
-        InputError: It is no folder, or cannot be read.
+        InputError: The path is not a folder, or cannot be read.
 
     """
     folder = path_of(path)
     files = _listed(folder)
     if any(file.kind is Kind.META_PROPERTIES for file in files):
-        return Partition(folder, None, tuple(file for file in files if _in_a_partition(file)))
+        return Partition(folder, None, tuple(file for file in files if _is_partition_file(file)))
     return Partition(folder, named_partition(folder), files)
 
 
-def _partition_order(found: Partition) -> tuple[str, int, str, str]:
-    name = found.name or FolderName("", -1)
+def _partition_order(each: Partition) -> tuple[str, int, str, str]:
+    name = each.name or FolderName("", -1)
     return name.topic, name.partition, name.state, name.id
 
 
@@ -194,7 +202,7 @@ def _file_order(file: File) -> tuple[int, int, int, str]:
 
 def _listed(folder: Place) -> tuple[File, ...]:
     try:
-        # A link that leads nowhere cannot be read, as whoever reads it says.
+        # Broken links are included: the error for an unreadable file comes from its reader.
         return _files(
             [entry for entry in folder.iterdir() if entry.is_file() or (entry.is_symlink() and not entry.is_dir())]
         )
@@ -202,17 +210,15 @@ def _listed(folder: Place) -> tuple[File, ...]:
         raise InputError(f"cannot be read: {error.strerror}", file=str(folder)) from None
 
 
-# Segments and snapshots in files, folders and globs, with the partitions that their folders say.
-
-_NAMED = 3
-"""Names of files that an error gives as examples."""
+_MAX_EXAMPLES = 3
+"""Number of file names that an error lists as examples."""
 _TEXT_START = 64
-"""Bytes that decide whether a `.log` is text."""
+"""Number of bytes that decide whether a `.log` is text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A file of record batches; `topic` and `partition` are what its folder says, None where that says nothing."""
+    """A file of record batches. `topic` and `partition` come from the name of its folder; None if it has neither."""
 
     path: str
     topic: str | None
@@ -220,8 +226,8 @@ class Segment:
 
 
 def files_in(path: Place, kinds: Container[Kind]) -> Iterator[File]:
-    """Yield the files of these kinds in a folder, in order: that of a partition, a log directory, or one of log
-    directories, however deep. Texts such as server.log are not segments.
+    """Yield the files of these kinds in a folder, in order. It can be a partition, a log directory, or a folder with
+    log directories at any depth. Text logs such as server.log are skipped.
     """
     return (file for file in walk(path) if file.kind in kinds and not _is_text_log(file))
 
@@ -233,19 +239,19 @@ def _is_text_log(file: File) -> bool:
     try:
         with file.path.open("rb") as log:
             start = log.read(_TEXT_START)
-    except OSError:  # reading it says why
+    except OSError:  # the reader of the file reports the error
         return False
     return bool(start) and not any(byte < ord(" ") and byte not in b"\t\r\n\x1b" for byte in start)
 
 
 def nothing_in(path: Place, what: str, advice: str = "") -> InputError:
-    """Return the error for a folder without `what`: it says what was looked for, what is there, and the advice."""
+    """Return the error for a folder without `what`: the searched names, the files found, and the advice."""
     listing = tree(path)
     files = [file.name for file in listing.files()]
     there = (
         f"{len(files)} file{'s'[: len(files) != 1]} in {len(listing.folders)} folder{'s'[: len(listing.folders) != 1]}"
     )
-    some = f", such as {', '.join(sorted(set(files))[:_NAMED])}" if files else ""
+    some = f", such as {', '.join(sorted(set(files))[:_MAX_EXAMPLES])}" if files else ""
     looked = f"looked for folders named TOPIC-PARTITION and files such as {0:020}.log at every depth"
     return InputError(
         f"there is no {what} in this folder: {looked}, and found {there}{some}{advice and f'; {advice}'}",
@@ -254,25 +260,30 @@ def nothing_in(path: Place, what: str, advice: str = "") -> InputError:
 
 
 def partition_of(file: Place) -> FolderName | None:
-    """Return the partition that the folder of a file says; None where that says nothing."""
+    """Return the partition in the name of a file's folder, or None if its name does not contain a partition."""
     return named_partition(file.absolute().parent)
 
 
 def topic_of(kind: Kind, folder: FolderName | None) -> str | None:
-    """The topic of a file of this kind by what its folder's name says; None where that says nothing. Only KRaft has
-    snapshots.
+    """Return the topic of a file of this kind from the name of its folder. Return None if the name contains no topic.
+
+    A snapshot always belongs to the metadata topic, because only KRaft has snapshots.
     """
-    return CLUSTER_METADATA if kind is Kind.CHECKPOINT else folder.topic if folder else None
+    if kind is Kind.CHECKPOINT:
+        return CLUSTER_METADATA
+    return folder.topic if folder else None
 
 
 def topic_at(path: Place) -> str | None:
-    """The topic of a file by its path: what its name or the name of its folder says; None where these say nothing."""
+    """Return the topic of a file from its name or the name of its folder. Return None if neither contains a topic."""
     return topic_of(file_name(path.name).kind, partition_of(path))
 
 
 def segment_at(path: Place) -> Segment:
-    """A file with batches, or one that lies beside it, with the partition that it is of."""
-    folder, kind = partition_of(path), file_name(path.name).kind
-    return Segment(
-        str(path), topic_of(kind, folder), 0 if kind is Kind.CHECKPOINT else folder.partition if folder else None
-    )
+    """Return a segment, or a file next to a segment, with its partition."""
+    folder = partition_of(path)
+    kind = file_name(path.name).kind
+    partition_number = folder.partition if folder else None
+    if kind is Kind.CHECKPOINT:
+        partition_number = 0
+    return Segment(str(path), topic_of(kind, folder), partition_number)

@@ -1,4 +1,12 @@
-"""Indexes and producer snapshots of a log."""
+"""Indexes and producer snapshots of a log.
+
+A broker creates `.index` and `.timeindex` files at their maximum size, and truncates them when it closes them or rolls
+the segment. So zeros at the end are padding: Kafka stops at the first entry, except the first of the file, whose offset
+is the base offset, and an entry of zeros has that offset. Readers never raise, and report deviations as anomalies.
+
+The formats are defined by org.apache.kafka.storage.internals.log.OffsetIndex, TimeIndex, TransactionIndex,
+AbstractIndex, and ProducerStateManager (readSnapshot, writeSnapshot).
+"""
 
 from __future__ import annotations
 
@@ -24,22 +32,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-# Offset, time and transaction indexes.
-#
-# A broker makes the first two files as large as they may become and cuts them when it closes them or rolls
-# the segment: zeros at the end are padding. Kafka takes the first entry but one that says the file's own base
-# offset for the end; a whole entry of zeros is the same. Sources are
-# org.apache.kafka.storage.internals.log.OffsetIndex, TimeIndex, TransactionIndex, AbstractIndex.
-
-_OFFSET, _TIME = fixed(OFFSET_INDEX_ENTRY), fixed(TIME_INDEX_ENTRY)
+_OFFSET = fixed(OFFSET_INDEX_ENTRY)
+_TIME = fixed(TIME_INDEX_ENTRY)
 
 
-_MOST = 100
-"""The most faults of one file that are listed; more of them say nothing new."""
+_MAX_FAULTS = 100
+"""Maximum number of faults that are listed per file."""
 
 
 class OffsetEntry(NamedTuple):
-    """The batch that `offset` is in begins at `position` of the log; Kafka gives the last offset of that batch."""
+    """The batch that contains `offset` begins at `position` of the log. Kafka writes the last offset of the batch."""
 
     at: int
     offset: int
@@ -51,8 +53,8 @@ class OffsetEntry(NamedTuple):
 
 
 class TimeEntry(NamedTuple):
-    """`timestamp` (milliseconds) is the largest in the segment up to `offset`, which is that of the record or of its
-    batch's end.
+    """`timestamp` (milliseconds) is the largest in the segment up to `offset`. That is the offset of the record, or the
+    last offset of its batch.
     """
 
     at: int
@@ -65,7 +67,7 @@ class TimeEntry(NamedTuple):
 
 
 class AbortedTransaction(NamedTuple):
-    """A transaction from its first offset to that of its abort marker, and the last stable offset after it
+    """An aborted transaction: its first offset, the offset of its abort marker, and the last stable offset after it
     (AbortedTxn).
     """
 
@@ -89,7 +91,7 @@ class AbortedTransaction(NamedTuple):
 
 
 def offset_index(data: bytes, base_offset: int | None = None) -> Contents[OffsetEntry]:
-    """The entries of an `.index`; without a base offset (from the file's name) its offsets are relative. Never
+    """Return the entries of an `.index`. Offsets are relative if `base_offset` (from the file's name) is None. Never
     raises.
     """
     base = base_offset or 0
@@ -99,7 +101,7 @@ def offset_index(data: bytes, base_offset: int | None = None) -> Contents[Offset
 
 
 def time_index(data: bytes, base_offset: int | None = None) -> Contents[TimeEntry]:
-    """The entries of a `.timeindex`; without a base offset (from the file's name) its offsets are relative. Never
+    """Return the entries of a `.timeindex`. Offsets are relative if `base_offset` (from the file's name) is None. Never
     raises.
     """
     base = base_offset or 0
@@ -109,12 +111,12 @@ def time_index(data: bytes, base_offset: int | None = None) -> Contents[TimeEntr
 
 
 def transaction_index(data: bytes, base_offset: int | None = None) -> Contents[AbortedTransaction]:
-    """The aborted transactions of a `.txnindex`. Kafka never pads this file, and grows it by entries. Never raises."""
+    """Return the aborted transactions of a `.txnindex`. Kafka appends to this file and never pads it. Never raises."""
     layout = _transaction()
     count = len(data) // layout.size
     used = count * layout.size
     table = Table(memoryview(data)[:used], layout, lambda at, row: AbortedTransaction(at, *row))
-    notes = _cut(used, len(data), layout.size)
+    notes = _truncation(used, len(data), layout.size)
     notes += _limited(_transaction_faults(table, base_offset or 0))
     pieces = joined([Piece(ENTRIES, 0, used), Piece(GAP, used, len(data) - used, "TRUNCATED")])
     return Contents(Kind.TRANSACTION_INDEX, len(data), table, pieces, tuple(notes), {"baseOffset": base_offset})
@@ -126,32 +128,30 @@ def _transaction() -> Fixed:
 
 
 def _table(data: bytes, layout: Fixed, make: Any) -> tuple[Table[Any], tuple[Piece, ...], list[Anomaly]]:
-    """The entries up to the zeros at the end, or up to what is too short to be one."""
+    """Return the entries up to the padding or an incomplete entry, with the pieces and anomalies of the file."""
     size = layout.size
-    meant = len(data.rstrip(b"\0"))
-    whole = len(data) - len(data) % size
-    used = min(-(-meant // size) * size, whole)
+    content_size = len(data.rstrip(b"\0"))
+    complete = len(data) - len(data) % size
+    used = min(-(-content_size // size) * size, complete)
     pieces = [Piece(ENTRIES, 0, used), Piece(PADDING, used, len(data) - used)]
     notes: list[Anomaly] = []
-    if meant > whole:
+    if content_size > complete:
         pieces[1] = Piece(GAP, used, len(data) - used, "TRUNCATED")
-        notes = _cut(used, len(data), size)
+        notes = _truncation(used, len(data), size)
     return Table(memoryview(data)[:used], layout, make), joined(pieces), notes
 
 
-def _cut(used: int, size: int, entry: int) -> list[Anomaly]:
+def _truncation(used: int, size: int, entry: int) -> list[Anomaly]:
     left = size - used
-    return (
-        [Anomaly("TRUNCATED", f"[{used // entry}]", used, f"{left} bytes are left of an entry of {entry}")]
-        if left
-        else []
-    )
+    if not left:
+        return []
+    return [Anomaly("TRUNCATED", f"[{used // entry}]", used, f"{left} bytes are left of an entry of {entry}")]
 
 
 def _limited(faults: Iterator[Anomaly]) -> list[Anomaly]:
     out: list[Anomaly] = []
     for fault in faults:
-        if len(out) == _MOST:
+        if len(out) == _MAX_FAULTS:
             out.append(fault._replace(detail=f"{fault.detail}; more of this file are not listed"))
             break
         out.append(fault)
@@ -159,15 +159,17 @@ def _limited(faults: Iterator[Anomaly]) -> list[Anomaly]:
 
 
 def _offset_faults(table: Table[OffsetEntry], base: int) -> Iterator[Anomaly]:
-    last = place = -1
+    last = -1
+    place = -1
     for i, (offset, position) in enumerate(table.rows()):  # relative offsets
         if offset > last and position > place:
-            last, place = offset, position
+            last = offset
+            place = position
             continue
         at = i * _OFFSET.size
         if offset < 0 or position < 0:
-            what = f"the offset is {offset:+d} from the base offset" if offset < 0 else f"position {position}"
-            yield Anomaly("ENTRY_OUT_OF_RANGE", f"[{i}]", at, what)
+            reason = f"the offset is {offset:+d} from the base offset" if offset < 0 else f"position {position}"
+            yield Anomaly("ENTRY_OUT_OF_RANGE", f"[{i}]", at, reason)
         elif offset <= last:
             yield Anomaly("ENTRY_ORDER", f"[{i}].offset", at, f"offset {base + offset} after {base + last}")
         else:
@@ -176,16 +178,18 @@ def _offset_faults(table: Table[OffsetEntry], base: int) -> Iterator[Anomaly]:
 
 
 def _time_faults(table: Table[TimeEntry], base: int) -> Iterator[Anomaly]:
-    last, time = 0, -1
+    last = 0
+    time = -1
     for i, (timestamp, offset) in enumerate(table.rows()):  # relative offsets
-        # An entry may repeat an offset; TimeIndex.maybeAppend asks for a later time only.
+        # Offsets may repeat: TimeIndex.maybeAppend requires only a later time.
         if offset >= last and timestamp > time:
-            last, time = offset, timestamp
+            last = offset
+            time = timestamp
             continue
         at = i * _TIME.size
         if offset < 0 or timestamp < 0:
-            what = f"the offset is {offset:+d} from the base offset" if offset < 0 else f"timestamp {timestamp}"
-            yield Anomaly("ENTRY_OUT_OF_RANGE", f"[{i}]", at, what)
+            reason = f"the offset is {offset:+d} from the base offset" if offset < 0 else f"timestamp {timestamp}"
+            yield Anomaly("ENTRY_OUT_OF_RANGE", f"[{i}]", at, reason)
         elif offset < last:
             yield Anomaly("ENTRY_ORDER", f"[{i}].offset", at, f"offset {base + offset} after {base + last}")
         else:
@@ -204,72 +208,66 @@ def _transaction_faults(table: Table[AbortedTransaction], base: int) -> Iterator
                 f"version {entry.version}; only {TRANSACTION_INDEX_VERSION} was ever written",
             )
         if not 0 <= entry.first_offset <= entry.last_offset or entry.last_offset < base:
-            what = f"from offset {entry.first_offset} to {entry.last_offset}, in a file of offsets from {base} on"
-            yield Anomaly("ENTRY_OUT_OF_RANGE", f"[{i}]", entry.at, what)
+            reason = f"from offset {entry.first_offset} to {entry.last_offset}, in a file of offsets from {base} on"
+            yield Anomaly("ENTRY_OUT_OF_RANGE", f"[{i}]", entry.at, reason)
         elif entry.last_offset <= last:
             yield Anomaly("ENTRY_ORDER", f"[{i}].lastOffset", entry.at, f"last offset {entry.last_offset} after {last}")
         last = max(last, entry.last_offset)
 
 
-# Producer snapshots: what each producer with an id did last, up to the offset in the file's name.
-#
-# Source: org.apache.kafka.storage.internals.log.ProducerStateManager (readSnapshot, writeSnapshot).
-
-
 class ProducerEntry(SnapshotEntry):
-    """A producer in a snapshot."""
+    """The state of a producer in a snapshot."""
 
     __slots__ = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The fields in the words of ProducerSnapshot, after `at`."""
+        """Return the fields with the names of ProducerSnapshot, after `at`."""
         return {"at": self.at, **dict(zip(_layouts()[2].names, self[1:], strict=True))}
 
 
 def producer_snapshot(data: bytes, end_offset: int | None = None) -> Contents[ProducerEntry]:
-    """The producers in a `.snapshot`; `end_offset` is the one in the file's name. Never raises.
+    """Return the producers of a `.snapshot`. `end_offset` is the offset in the file's name. Never raises.
 
-    The head has `version`, `crc`, `crcValid` (whether the CRC-32C of what follows it is the one) and `producerEntries`,
-    their number, as far as the bytes reach.
+    The head has `version`, `crc`, `crcValid` (whether the CRC-32C of the following bytes is equal) and
+    `producerEntries`, the number of producers. Fields beyond the end of the file are missing.
     """
     head, count, entry = _layouts()
-    named: dict[str, Any] = {"endOffset": end_offset}
+    fields: dict[str, Any] = {"endOffset": end_offset}
     if len(data) < head.size:
-        return _cut_snapshot(data, 0, named, f"{len(data)} bytes are too few for version and CRC")
-    named |= zip(head.names, head.unpack(data), strict=True)
+        return _truncated_snapshot(data, 0, fields, f"{len(data)} bytes are too few for version and CRC")
+    fields |= zip(head.names, head.unpack(data), strict=True)
     notes = []
-    if named["version"] != PRODUCER_SNAPSHOT_VERSION:
+    if fields["version"] != PRODUCER_SNAPSHOT_VERSION:
         note = (
-            f"version {named['version']}; only {PRODUCER_SNAPSHOT_VERSION} was ever written, by whose layout "
+            f"version {fields['version']}; only {PRODUCER_SNAPSHOT_VERSION} was ever written, by whose layout "
             f"this was read"
         )
         notes.append(Anomaly("UNKNOWN_VERSION", "version", 0, note))
     crc = crc32c(memoryview(data)[head.size :])
-    named["crcValid"] = crc == named["crc"]
-    if not named["crcValid"]:
+    fields["crcValid"] = crc == fields["crc"]
+    if not fields["crcValid"]:
         at = fixed(layout_of(catalog().message("ProducerSnapshot")).head, ("version",)).size
-        notes.append(Anomaly("CRC_MISMATCH", "crc", at, f"the CRC-32C of what follows is {crc}, not {named['crc']}"))
+        notes.append(Anomaly("CRC_MISMATCH", "crc", at, f"the CRC-32C of what follows is {crc}, not {fields['crc']}"))
     start = head.size + count.size
     if len(data) < start:
-        return _cut_snapshot(data, head.size, named, "the bytes end before the number of producers", notes)
-    (said,) = count.unpack(data, head.size)
-    named["producerEntries"] = said
-    there = (len(data) - start) // entry.size
-    used = start + min(max(said, 0), there) * entry.size
+        return _truncated_snapshot(data, head.size, fields, "the bytes end before the number of producers", notes)
+    (stated,) = count.unpack(data, head.size)
+    fields["producerEntries"] = stated
+    available = (len(data) - start) // entry.size
+    used = start + min(max(stated, 0), available) * entry.size
     left = len(data) - used
     code = ""
-    if said > there or said < 0:
-        code = "TRUNCATED" if said > 0 else "COUNT_MISMATCH"
-        notes.append(
-            Anomaly(code, count.names[0], used if said > 0 else head.size, f"{said} producers, and bytes for {there}")
-        )
+    if stated > available or stated < 0:
+        code = "TRUNCATED" if stated > 0 else "COUNT_MISMATCH"
+        at = used if stated > 0 else head.size
+        notes.append(Anomaly(code, count.names[0], at, f"{stated} producers, and bytes for {available}"))
     elif left:
         code = "TRAILING_BYTES"
-        notes.append(Anomaly(code, "", used, f"{left} bytes after the {said} producers"))
+        notes.append(Anomaly(code, "", used, f"{left} bytes after the {stated} producers"))
     table = Table(memoryview(data)[start:used], entry, lambda at, row: ProducerEntry(at, *row), start)
     notes += _faults(table, end_offset)
     pieces = joined([Piece(HEAD, 0, start), Piece(ENTRIES, start, used - start), Piece(GAP, used, left, code)])
-    return Contents(Kind.PRODUCER_SNAPSHOT, len(data), table, pieces, tuple(notes), named)
+    return Contents(Kind.PRODUCER_SNAPSHOT, len(data), table, pieces, tuple(notes), fields)
 
 
 @cache
@@ -278,12 +276,12 @@ def _layouts() -> tuple[Fixed, Fixed, Fixed]:
     return fixed(layout.head), fixed(layout.count), fixed(layout.entry)
 
 
-def _cut_snapshot(
-    data: bytes, used: int, named: dict[str, Any], why: str, notes: list[Anomaly] | None = None
+def _truncated_snapshot(
+    data: bytes, used: int, fields: dict[str, Any], why: str, notes: list[Anomaly] | None = None
 ) -> Contents[ProducerEntry]:
     pieces = joined([Piece(HEAD, 0, used), Piece(GAP, used, len(data) - used, "TRUNCATED")])
     return Contents(
-        Kind.PRODUCER_SNAPSHOT, len(data), (), pieces, (*(notes or ()), Anomaly("TRUNCATED", "", used, why)), named
+        Kind.PRODUCER_SNAPSHOT, len(data), (), pieces, (*(notes or ()), Anomaly("TRUNCATED", "", used, why)), fields
     )
 
 

@@ -1,4 +1,9 @@
-"""Files of a log directory by their names, and their model."""
+"""Files of a log directory: the parts of their names, and the contents of the files.
+
+Names have the forms of org.apache.kafka.storage.internals.log.LogFileUtils, UnifiedLog and LocalLog (folders), and of
+org.apache.kafka.snapshot.Snapshots. A reader of a file returns `Contents`: entries with positions, anomalies, and
+pieces that cover each byte, so that every byte of a file is accounted for.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +21,8 @@ if TYPE_CHECKING:
     from kwire_cli.engine.fixed import Fixed
 
 
-# What a file or a folder of a log directory is, by its name.
-#
-# Sources are org.apache.kafka.storage.internals.log.LogFileUtils, UnifiedLog and LocalLog (names of folders),
-# org.apache.kafka.snapshot.Snapshots.
-
-
 class Kind(enum.StrEnum):
-    """Kinds of files. LOG and CHECKPOINT (a KRaft snapshot) hold record batches."""
+    """Kinds of files. LOG and CHECKPOINT (a KRaft snapshot) contain record batches."""
 
     LOG = "log"
     INDEX = "index"
@@ -49,14 +48,14 @@ OFFSET_CHECKPOINTS = frozenset(
     {Kind.REPLICATION_OFFSETS, Kind.RECOVERY_POINTS, Kind.LOG_START_OFFSETS, Kind.CLEANER_OFFSETS}
 )
 SEGMENT_KINDS = (Kind.LOG, Kind.INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX, Kind.PRODUCER_SNAPSHOT, Kind.CHECKPOINT)
-"""Kinds of files whose names have an offset, in the order in which they are listed."""
+"""Kinds of files whose names contain an offset, in the order of listings."""
 
 _BY_NAME = {kind.value: kind for kind in Kind if kind not in SEGMENT_KINDS and kind is not Kind.OTHER}
 _SURE = frozenset(_BY_NAME.values())
 _STATES = "deleted|swap|cleaned|tmp|part"
 _UNFINISHED = frozenset({"cleaned", "tmp", "part"})
-# What stands before the offset, if anything, is of somebody who copied the file. Files of the remote index cache have
-# an id behind the offset, and unfinished snapshots of KRaft a number.
+# A prefix before the offset was added by a user who copied the file. Files of the remote index cache have an id after
+# the offset, and incomplete snapshots of KRaft a number.
 _SEGMENT = re.compile(
     rf"(?:.*\D)?(?P<base>[0-9]{{20}})(?:-(?P<epoch>[0-9]{{10}})(?:-[0-9]+)?|_(?P<id>[\w-]{{22}}))?"
     rf"\.(?P<kind>{'|'.join(SEGMENT_KINDS)})(?P<suffix>(?:\.(?:{_STATES}))*)",
@@ -70,18 +69,22 @@ _FOLDER = re.compile(
 )
 
 _FOLDER_ID = re.compile(r"[0-9a-f]{32}")
-"""Of folders that are to be deleted, or are of another directory's: a random UUID without its dashes."""
+"""Matches the id of folders to be deleted or moved to another log directory: a random UUID without dashes."""
 
-_LAST_OFFSET, _LAST_PARTITION = (1 << 63) - 1, (1 << 31) - 1
+_LAST_OFFSET = (1 << 63) - 1
+_LAST_PARTITION = (1 << 31) - 1
 
 
 class FileName(NamedTuple):
-    """The meaning of a file's name.
+    """The parts of a file's name.
 
-    `base_offset` is the first offset of the segment. For a producer snapshot and a KRaft snapshot, it is the offset
-    after the last one that the snapshot covers. It is None if the name has no offset. `epoch` is the epoch of a KRaft
-    snapshot. `suffix` is `deleted`, `swap`, `cleaned`, `tmp` or `part`, or several of these with dots between. It is
-    empty for a file in use.
+    Attributes:
+        base_offset: The first offset of the segment, or the offset after the last one that a snapshot covers. None if
+            the name has no offset.
+        epoch: The epoch of a KRaft snapshot.
+        suffix: `deleted`, `swap`, `cleaned`, `tmp` or `part`, or several of these with dots between. It is empty for a
+            file in use.
+
     """
 
     kind: Kind
@@ -91,18 +94,18 @@ class FileName(NamedTuple):
 
     @property
     def is_sure(self) -> bool:
-        """Return whether only Kafka gives files such names. What is in them tells no more."""
+        """Return whether only Kafka uses such names, so that the contents of the file need not be examined."""
         return self.base_offset is not None or self.kind in _SURE
 
     @property
     def is_unfinished(self) -> bool:
-        """Return whether the file is one in the making, which may end anywhere if its broker stops."""
+        """Return whether the file is incomplete: a broker that stopped can leave it at any size."""
         return not _UNFINISHED.isdisjoint(self.suffix.split("."))
 
 
 class FolderName(NamedTuple):
-    """The partition that a folder is of. `state` is `delete`, `future` or `stray`, empty for one in use; `id` then
-    stands behind the dot.
+    """The partition in the name of a folder. `state` is `delete`, `future` or `stray`, and empty for a folder in use.
+    `id` precedes a state.
     """
 
     topic: str
@@ -113,9 +116,10 @@ class FolderName(NamedTuple):
 
 @lru_cache(maxsize=1 << 10)
 def file_name(name: str) -> FileName:
-    """Return the meaning of a file's name (without folders). The kind of a file not of Kafka is Kind.OTHER."""
+    """Return the parts of a file's name (without folders). The kind of an unknown name is Kind.OTHER."""
     if match := _SEGMENT.fullmatch(name):
-        base, epoch = int(match["base"]), match["epoch"]
+        base = int(match["base"])
+        epoch = match["epoch"]
         return FileName(
             Kind(match["kind"]),
             base if base <= _LAST_OFFSET else None,
@@ -130,9 +134,7 @@ def file_name(name: str) -> FileName:
 
 
 def folder_name(name: str) -> FolderName | None:
-    """The partition of a folder with this name (without its parents); None where the name is not of a partition's
-    folder.
-    """
+    """Return the partition in a folder's name (without parents), or None if it is not the name of a partition."""
     match = _FOLDER.fullmatch(name)
     if not match or int(match["partition"]) > _LAST_PARTITION:
         return None
@@ -140,51 +142,57 @@ def folder_name(name: str) -> FolderName | None:
 
 
 def other_file_name(name: str, other: Callable[[str], str]) -> str:
-    """The name of a file with `other` of all that is not what Kafka itself names files."""
+    """Return a file name in which `other` replaces all parts that Kafka does not define."""
     if match := _SEGMENT.fullmatch(name):
-        before, start = name[: match.start("base")], match.start("base")
+        before = name[: match.start("base")]
+        start = match.start("base")
         if match["id"]:
             name = name.replace(match["id"], other(match["id"]))
         return (f"{other(before[:-1])}-" if before else "") + name[start:]
     if file_name(name).kind is Kind.OTHER:
         return other(name)
     match = _WITHOUT_OFFSET.fullmatch(name)
-    return other(name[: match.start("kind") - 1]) + name[match.start("kind") - 1 :] if match else name
+    if match is None:
+        return name
+    suffix_start = match.start("kind") - 1
+    return other(name[:suffix_start]) + name[suffix_start:]
 
 
 def other_folder_name(name: str, other: Callable[[str], str]) -> str:
-    """The name of a folder with `other` of the topic, or of all of it where it is not of a partition's folder."""
+    """Return a folder name in which `other` replaces the topic, or everything if it is not the name of a partition."""
     folder = folder_name(name)
     if folder is None:
         return other(name)
     partition = name[len(folder.topic) :].partition(".")[0]
-    kept = folder.id if _FOLDER_ID.fullmatch(folder.id) else other(folder.id)
-    return other(folder.topic) + partition + (f".{kept}-{folder.state}" if folder.state else "")
+    folder_id = folder.id if _FOLDER_ID.fullmatch(folder.id) else other(folder.id)
+    return other(folder.topic) + partition + (f".{folder_id}-{folder.state}" if folder.state else "")
 
 
-# What a reader makes of a file: entries with their positions, what is odd, and what each byte is for.
-
-HEAD, ENTRIES, COMMENT, PADDING, GAP = "head", "entries", "comment", "padding", "gap"
-"""Kinds of pieces: what stands before the entries, the entries, comments, zeros of a preallocated file, and what has no
+HEAD = "head"
+ENTRIES = "entries"
+COMMENT = "comment"
+PADDING = "padding"
+GAP = "gap"
+"""Kinds of pieces: bytes before the entries, entries, comments, zeros of a preallocated file, and bytes without
 meaning."""
 
 
 class Entry(Protocol):
-    """An entry of a file: `at` is its position in the file, in bytes."""
+    """An entry of a file. `at` is its position in bytes."""
 
     @property
     def at(self) -> int:
         """The position in the file."""
 
     def to_json(self) -> dict[str, Any]:
-        """The entry in Kafka's words, beginning with `at`."""
+        """Return the entry with the field names of Kafka, after `at`."""
 
 
 E_co = TypeVar("E_co", bound=Entry, covariant=True)
 
 
 class Piece(NamedTuple):
-    """`size` bytes from `position` on. A gap has the code of the anomaly that made it one."""
+    """`size` bytes from `position` on. The code of a gap is the code of its anomaly."""
 
     kind: str
     position: int
@@ -193,12 +201,15 @@ class Piece(NamedTuple):
 
 
 class Table(Sequence[E_co]):
-    """Entries of a fixed size, read when they are asked for: an index of a broker has more than a million."""
+    """Entries of a fixed size, decoded lazily: an index of a broker can have more than a million entries."""
 
     def __init__(
         self, data: memoryview, layout: Fixed, make: Callable[[int, tuple[Any, ...]], E_co], start: int = 0
     ) -> None:
-        self._data, self._layout, self._make, self._start = data, layout, make, start
+        self._data = data
+        self._layout = layout
+        self._make = make
+        self._start = start
 
     def __len__(self) -> int:
         return len(self._data) // self._layout.size
@@ -214,11 +225,13 @@ class Table(Sequence[E_co]):
         return self._make(self._start + at, self._layout.unpack(self._data, at))
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The numbers of the entries alone, as they stand in the file."""
+        """Return only the fields of the entries, as in the file."""
         return self._layout.iter_unpack(self._data)
 
     def __iter__(self) -> Iterator[E_co]:
-        at, size, make = self._start, self._layout.size, self._make
+        at = self._start
+        size = self._layout.size
+        make = self._make
         for row in self._layout.iter_unpack(self._data):
             yield make(at, row)
             at += size
@@ -229,12 +242,12 @@ class Contents(Generic[E_co]):
     """A file that was read.
 
     Attributes:
-        kind: What the file is.
-        size: Its bytes.
-        entries: What it says, in its order.
-        pieces: What its bytes are for; they cover the file once and in order.
-        anomalies: What a correct writer would not have written; offsets are positions in the file.
-        head: What stands before the entries: versions, CRCs, counts. In Kafka's words.
+        kind: The kind of the file.
+        size: The size in bytes.
+        entries: The entries in file order.
+        pieces: The meaning of each byte. Pieces are in order and cover the file without overlaps.
+        anomalies: Deviations from the output of a correct writer. Offsets are positions in the file.
+        head: The fields before the entries (versions, CRCs, counts), with the names of Kafka.
 
     """
 
@@ -246,7 +259,7 @@ class Contents(Generic[E_co]):
     head: Mapping[str, Any] = field(default_factory=dict)
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """The entries in JSON form and, as `{"position","size","gap"}`, padding and gaps, in the order of the file."""
+        """Yield the entries as JSON in file order, with padding and gaps as `{"position","size","gap"}`."""
         rest = [piece for piece in self.pieces if piece.kind in {PADDING, GAP}]
         for entry in self.entries:
             while rest and rest[0].position < entry.at:
@@ -255,7 +268,7 @@ class Contents(Generic[E_co]):
         yield from (_gap(piece) for piece in rest)
 
     def to_json(self) -> dict[str, Any]:
-        """`{"type","size", what the head says, "entries","gaps","anomalies"}`."""
+        """Return `{"type","size", the fields of the head, "entries","gaps","anomalies"}`."""
         return {
             "type": self.kind.value,
             "size": self.size,
@@ -271,7 +284,7 @@ def _gap(piece: Piece) -> dict[str, Any]:
 
 
 def joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
-    """Neighbours of one kind and code as one piece, without those that have no bytes."""
+    """Return pieces with neighbours of one kind and code joined, without empty pieces."""
     out: list[Piece] = []
     for piece in pieces:
         if not piece.size:

@@ -1,4 +1,10 @@
-"""Segments split into parts where batches begin."""
+"""Segments split into parts that can be read independently.
+
+Parts are cut at batches, so that they contain the same batches, records and gaps as the whole. A cut is an entry of the
+segment's `.index` if that exists and is correct. Otherwise it is found by hopping over batch headers. In both cases the
+batch at the cut must have a valid checksum, and with hops the batch before it too, so that a reader from the start
+reaches it. Segments on a store are cut only by their index, because hopping would download them.
+"""
 
 from __future__ import annotations
 
@@ -25,36 +31,29 @@ if TYPE_CHECKING:
     from kwire_cli.stores import Place
 
 
-# Parts of a segment that can be read on their own: cut where a batch begins, so that the parts have the
-# batches, records and gaps of the whole.
-#
-# A place to cut is taken from the segment's `.index` where that is there and right, else found by hopping
-# over the headers of batches. Either way the checksum of the batch that begins there has to be right, by hops
-# that of the one before it too: so reading from the start gets there. A segment on a store is cut by its
-# index alone: to hop through it would be to fetch it.
-
 SPLIT_SIZE = 128 << 20
-"""Bytes of a part, about: what Spark takes of other files (spark.sql.files.maxPartitionBytes). A task costs as much as
-some tens of megabytes."""
+"""Approximate size of a part in bytes: Spark's default for files (spark.sql.files.maxPartitionBytes). Starting a task
+costs as much as reading some tens of megabytes."""
 
 
 _LOOK = 1 << 16
-"""Bytes that most batches do not exceed."""
-_FARTHEST = 4
-"""Entries of an index that are tried for one cut; where so many are wrong, all may be."""
+"""Size that most batches do not exceed."""
+_MAX_TRIES = 4
+"""Index entries that are tried for one cut. If all of them are wrong, the rest of the index probably is too."""
 
 
 def split_file(path: str | os.PathLike[str], size: int = SPLIT_SIZE, end: int | None = None) -> list[tuple[int, int]]:
-    """The parts [start, stop) of a segment, of about `size` bytes and about the same each; one part for a small file,
-    none for an empty one.
+    """Return the parts [start, stop) of a segment, of equal size near `size` bytes. A small file is one part, an empty
+    file has no parts.
 
-    With an `end` they are those of so many bytes: whatever a broker has written since, they stay the same.
+    With an `end`, only that number of bytes is split, so the parts stay the same while a broker appends to the file.
 
     Raises:
         InputError: The segment cannot be read.
 
     """
-    file, content = path_of(path), FileBytes(path)
+    file = path_of(path)
+    content = FileBytes(path)
     end = content.size if end is None else min(end, content.size)
     if 0 < size < end:
         size = -(-end // round(end / size))
@@ -64,7 +63,7 @@ def split_file(path: str | os.PathLike[str], size: int = SPLIT_SIZE, end: int | 
 
 
 def _index_of(file: Place) -> Sequence[OffsetEntry]:
-    """The entries of the index beside a segment; none where there is no such file."""
+    """Return the entries of the index next to a segment, or none if there is no such file."""
     name = file_name(file.name)
     index = file.with_suffix(f".{Kind.INDEX}")
     if name.kind is not Kind.LOG or name.suffix or not index.is_file():
@@ -78,7 +77,9 @@ def _index_of(file: Place) -> Sequence[OffsetEntry]:
 def splits(
     source: Source, size: int, index: Sequence[OffsetEntry] = (), end: int | None = None, *, hops: bool = True
 ) -> list[tuple[int, int]]:
-    """The same of a record set and the entries of its offset index. Without `hops`, only the index is used."""
+    """Return the parts of a record set, given the entries of its offset index. Without `hops`, only the index
+    is used.
+    """
     reader = Reader(source, 0, end)
     if size < 1:
         raise InputError(f"parts of {size} bytes: a part has at least one")
@@ -96,12 +97,12 @@ def splits(
 
 
 def _indexed(reader: Reader, index: Sequence[OffsetEntry], target: int) -> int | None:
-    """Return where the first batch from `target` on begins that the index lists with a valid offset, or None.
+    """Return the position of the first indexed batch from `target` on whose offset matches its index entry, or None.
 
     A batch of more than SPLIT_SIZE bytes is not read.
     """
     first = bisect_left(index, target, key=lambda entry: entry.position)
-    for entry in index[first : first + _FARTHEST]:
+    for entry in index[first : first + _MAX_TRIES]:
         if not target <= entry.position < reader.stop:
             continue
         reader.source.view(entry.position, min(entry.position + _LOOK, reader.stop))
@@ -117,11 +118,12 @@ def _indexed(reader: Reader, index: Sequence[OffsetEntry], target: int) -> int |
 
 
 def _hopped(reader: Reader, start: int, target: int) -> int | None:
-    """Return the position of the first batch at or after `target` that hops from the batch at `start` reach.
+    """Return the position of the first batch at or after `target` that is reached by hops from the batch at `start`.
 
     Return None if the hops reach no batch there.
     """
-    at, stop = start, reader.stop
+    at = start
+    stop = reader.stop
     while True:
         at, before = _hop(reader, at, target)
         if at >= stop:
@@ -131,26 +133,28 @@ def _hopped(reader: Reader, start: int, target: int) -> int | None:
                 return at
             target = at + 1
             continue
-        position = reader.find(at + 1, stop)  # as the reader does
+        position = reader.find(at + 1, stop)  # the reader continues in the same way
         if position is None or position >= target:
             return position
         at = position
 
 
 def _hop(reader: Reader, start: int, target: int) -> tuple[int, int]:
-    """From batch to batch by their sizes, to the first that begins at `target` or later: where that is, and where the
-    one before it begins.
+    """Hop from batch to batch to the first that begins at `target` or later. Return its position, and the position of
+    the batch before it.
     """
     least: Any = np.zeros(max(reader.layouts, default=0) + 1, np.int64)
     for magic, layout in reader.layouts.items():
         least[magic] = layout.least
     hop = compiled(numba_loops.hop)
-    at, before = start, -1
+    at = start
+    before = -1
     while at < min(target, reader.stop):
         reader.load(at, min(at + OVERHEAD + MAGIC_AT, reader.stop))
         until = min(target, max(reader.last - MAGIC_AT, at + 1))
         end, last = hop(octets(reader.view), at, reader.stop, until, SIZE_AT, MAGIC_AT, OVERHEAD, least)
         if end == at:
             break
-        at, before = int(end), int(last)
+        at = int(end)
+        before = int(last)
     return at, before

@@ -1,10 +1,20 @@
-"""Descriptors of segments, and the order in which parts are read."""
+"""Descriptors of TCP segments, and the order in which the parts of captures are read.
+
+Large captures are read in two steps. Readers of parts find the segments in the packets of a part, and emit a compact
+descriptor row for each: numbers, flags, and the position of the payload in the file. The owner of a connection merges
+the rows of all parts and reads the payloads. So packets are distributed by file position and segments by connection,
+and payloads are not sent between tasks. The exceptions are compressed files, which cannot be read at a position, and
+files of remote stores, where each read costs a request: their payloads are included.
+
+Files of a capture point that do not overlap in time form a chain, over which packets are counted. Several chains are
+merged by time, each in its own order.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate, groupby
+from itertools import accumulate, chain as flattened, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,19 +45,14 @@ if TYPE_CHECKING:
     """Paths by the numbers of their files."""
 
 
-# The parts of several captures in one order, by capture point.
-#
-# Files of a point that do not overlap in time are a chain, and packets are counted over it. More than one
-# chain is merged by time, each in its own order.
-
 _PACKED = 1 << 32
-"""More packets than a packed file has, whose packets nobody has counted."""
+"""Assumed packet count of compressed files, which are not counted in advance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """A part, the numbers of its file, its point and its chain in that, and how many packets of the chain were before
-    the file.
+    """A part with the numbers of its file, its capture point and its chain in that point. `before` is the number of
+    packets of the chain before the file.
     """
 
     part: Part
@@ -59,8 +64,8 @@ class Scheduled:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A capture point: its name, the files of each chain, whether other files of its folder hold the same
-    connections.
+    """A capture point: its name and the files of each chain. `apart` is true if other files of its folder contain the
+    same connections.
     """
 
     name: str
@@ -70,19 +75,19 @@ class Planned:
     @property
     def files(self) -> tuple[str, ...]:
         """The paths of all files, chain by chain."""
-        return tuple(file for chain in self.chains for file in chain.files)
+        return tuple(flattened.from_iterable(chain.files for chain in self.chains))
 
     @property
     def last(self) -> int:
-        """The number of the last packet, if there is one chain only, else 0."""
+        """The number of the last packet if there is only one chain, else 0."""
         return self.chains[0].packets if len(self.chains) == 1 else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """All parts of all files, and the capture points; `faults` are files that cannot be read, and why.
+    """All parts of all files, and the capture points. `faults` are unreadable files, with the reasons.
 
-    `secrets` are what decrypts TLS in them: those of key logs, and those in the files.
+    `secrets` decrypt TLS in the files. They come from key logs and from the files.
     """
 
     files: tuple[str, ...]
@@ -92,7 +97,7 @@ class Schedule:
     secrets: tuple[Secrets, ...] = ()
 
     def origin(self, number: int) -> Origin:
-        """Return where the packets of a point are: for files that are merged this knows what it is told."""
+        """Return the origin of a point's packets. For merged files it must be updated during the merge."""
         point = self.points[number]
         capture = point.name if len(self.points) > 1 else None
         return origin_of_chains(point.chains, point.name, capture=capture, several=len(self.files) > 1, index=number)
@@ -101,8 +106,8 @@ class Schedule:
 def origin_of_chains(
     chains: Sequence[FileRow], point: str, *, capture: str | None, several: bool, index: int, first: int = 0
 ) -> Origin:
-    """Return where the packets of a capture point are, by the chains of its files. The other arguments are those of
-    `Origin`, and `first` is that of `Merged`.
+    """Return the origin of a capture point's packets, from the chains of its files. The other arguments are the
+    arguments of `Origin`, and `first` of `Merged`.
     """
     if len(chains) > 1:
         return Merged(chains, point, capture=capture, several=several, index=index, first=first)
@@ -112,22 +117,23 @@ def origin_of_chains(
 def over_chain(
     packets: Iterable[int | None], latest: Iterable[int], first: int = 0
 ) -> tuple[list[int], list[int], int]:
-    """Return the number of the last packet before each file of a chain, the latest moment before each, and the number
-    of the last packet of all.
+    """Return the number of packets before each file of a chain, the latest time before each file, and the number of the
+    last packet of the chain.
 
-    The packets and the latest time of each file are given. Packets are counted on from `first`.
+    `packets` has the packet count of each file, and `latest` its latest time. Counting starts after `first`.
     """
-    counts = [*accumulate((_PACKED if count is None else count for count in packets), initial=first)]
-    moments = [*accumulate(latest, max, initial=NO_TIME)]
+    sizes = [_PACKED if count is None else count for count in packets]
+    counts = list(accumulate(sizes, initial=first))
+    moments = list(accumulate(latest, max, initial=NO_TIME))
     return counts[:-1], moments[:-1], counts[-1]
 
 
 Outlined = tuple[str, Outline | str]
-"""A file with its outline, or why it has none."""
+"""A path with its outline, or with the reason why the file cannot be read."""
 
 
 def outlined(path: str, size: int = PART_SIZE) -> Outlined:
-    """The outline of a file that may be none."""
+    """Return the outline of a file, or the reason why it cannot be read."""
     try:
         return path, outline(path, size)
     except InputError as error:
@@ -140,8 +146,8 @@ def schedule(
     naming: Naming | None = None,
     sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None = None,
 ) -> Schedule:
-    """Put all files in one order, by capture point. `secrets` are of key logs; `naming` and `sketched` are as for
-    `capture_points`.
+    """Return all parts in one order, by capture point. `secrets` come from key logs; `naming` and `sketched` are
+    arguments of `capture_points`.
     """
     faults: list[tuple[str, str]] = []
     outlines: dict[str, Outline] = {}
@@ -160,35 +166,29 @@ def schedule(
             own = [outlines[path] for path, _, _ in chain]
             befores, moments, packets = over_chain([each.packets for each in own], [each.latest for each in own])
             for (path, _, _), file_outline, before, moment in zip(chain, own, befores, moments, strict=True):
-                parts += [
-                    Scheduled(replace(part, moment=max(part.moment, moment)), len(files), number, before, len(points))
-                    for part in file_outline.parts
-                ]
+                for part in file_outline.parts:
+                    placed = replace(part, moment=max(part.moment, moment))
+                    parts.append(Scheduled(placed, len(files), number, before, len(points)))
                 files.append(path)
             rows.append(FileRow(tuple(location(file.path) for file in chain), tuple(befores), packets))
         points.append(Planned(point.name, tuple(rows), point.apart))
-    all_secrets = (*secrets, *(block for path in files for block in outlines[path].secrets))
-    return Schedule(tuple(files), tuple(parts), tuple(points), tuple(faults), all_secrets)
+    all_secrets = list(secrets)
+    for path in files:
+        all_secrets += outlines[path].secrets
+    return Schedule(tuple(files), tuple(parts), tuple(points), tuple(faults), tuple(all_secrets))
 
-
-# Segments of a part by connection, without their payloads, and segments again from these: between readers of
-# files and owners of connections.
-#
-# The owner of a connection reads payloads from where they are. Those of packed files, where nothing can be
-# read by its position, go along, and those of files of stores, where that costs a request.
 
 FEW = 1024
-"""Segments of a connection in a part, below which they are joined with those of the next parts."""
+"""Segments of a connection below which a part's run is joined with the runs of the following parts."""
 _DENSE = 16
-"""A span of a file is read at once if it has at most this many times the bytes of the payloads in it."""
+"""Maximum ratio of a span of a file to the payload bytes in it, up to which the span is read at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Segments between the two ends in `ends`, in the order of their file: `rows` are DESCRIPTOR rows.
+    """Segments between the two endpoints of `ends`, in file order. `rows` are rows of DESCRIPTOR.
 
-    Packets count over the chain of the file in its capture point. `kept` are the payloads that are not read from the
-    file, None where there are none.
+    Packets are counted over the chain of the file. `kept` has the payloads that are not read from the file, or is None.
     """
 
     point: int
@@ -202,10 +202,10 @@ class Described:
 
 
 def described(scheduled: Scheduled, reader: PartReader | None = None, *, payloads: bool = False) -> Iterator[Described]:
-    """Yield the segments of a part, some packets at a time.
+    """Yield the segments of a part in groups of packets.
 
-    If `payloads` is set, payloads go along. Those of packed files and of stores always do. What makes a file unreadable
-    is a notice of the `reader`, which is one of the part.
+    Payloads are included if `payloads` is set, and for compressed files and files of stores. An error that makes the
+    file unreadable becomes a notice of the `reader`, which must be a reader of this part.
     """
     part = scheduled.part
     reader = reader or PartReader(part)
@@ -220,7 +220,8 @@ def described(scheduled: Scheduled, reader: PartReader | None = None, *, payload
                 kept = columns.kept if columns.kept and (rows["position"] < 0).any() else None
                 if payloads or not reader.is_near:
                     out, offsets = payloads_of(data, rows, columns.kept)
-                    kept, rows["position"] = out.tobytes(), -1 - offsets[:-1]
+                    kept = out.tobytes()
+                    rows["position"] = -1 - offsets[:-1]
                 first = rows[0]
                 yield Described(
                     scheduled.point,
@@ -237,31 +238,32 @@ def described(scheduled: Scheduled, reader: PartReader | None = None, *, payload
 
 
 def _file(path: str) -> FileBytes | None:
-    """The bytes of a file as it is now; none where it cannot be read any more."""
+    """Return the bytes of a file in its current state, or None if it can no longer be read."""
     try:
         status = Path(path).stat()
-        return _opened(path, status.st_ino, status.st_size, status.st_mtime_ns)
+        return _open_file_state(path, status.st_ino, status.st_size, status.st_mtime_ns)
     except (InputError, OSError):
         return None
 
 
 @lru_cache(maxsize=64)
-def _opened(path: str, *_: int) -> FileBytes:
-    """The bytes of a file in the state that the numbers say: a later reading in this process may find it changed."""
+def _open_file_state(path: str, *_: int) -> FileBytes:
+    """Return the bytes of a file. The other arguments are the cache key: they change when the file changes."""
     return FileBytes(path)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Segments of one connection in their order, and their payloads."""
+    """Segments of one connection in order, with their payloads."""
 
     rows: Rows
     kept: bytes
 
     def segments(self, ends: bytes) -> Iterator[Segment]:
-        """The segments."""
+        """Yield the segments, with `ends` as the addresses of direction 0."""
         both = ends, turned(ends)
-        kept, new = self.kept, tuple.__new__
+        kept = self.kept
+        new = tuple.__new__
         for packet, time, _, position, sequence, acknowledgment, size, missing, flags, direction in self.rows.tolist():
             payload = kept[-1 - position : size - 1 - position]
             when = None if time == NO_TIME else time
@@ -269,47 +271,49 @@ class Run:
 
 
 class Gathered:
-    """Segments of one connection from small parts of files, until there are enough of them to be read at once."""
+    """Collects the segments of one connection from small parts, so that they can be processed in larger runs."""
 
     def __init__(self) -> None:
         self._runs: list[Run] = []
         self.count = 0
 
     def add(self, run: Run) -> int:
-        """Take segments that come next; return how many they are."""
+        """Add the next segments. Return their number."""
         self._runs.append(run)
         self.count += len(run.rows)
         return len(run.rows)
 
     def runs(self) -> Iterator[Run]:
-        """Yield all segments, and forget them: those of small parts in a row as one run."""
-        some, self._runs, self.count = self._runs, [], 0
-        for small, group in groupby(some, key=lambda run: len(run.rows) < FEW):
+        """Yield and remove all segments. Consecutive small runs are joined."""
+        pending = self._runs
+        self._runs = []
+        self.count = 0
+        for small, group in groupby(pending, key=lambda run: len(run.rows) < FEW):
             if small:
-                yield joined([*group])
+                yield joined(list(group))
             else:
                 yield from group
 
 
-def joined(some: list[Run]) -> Run:
-    """Return copied segments as one run."""
-    if len(some) == 1:
-        return some[0]
-    before, moved = 0, []
-    for run in some:
+def joined(pieces: list[Run]) -> Run:
+    """Return a copy of several runs as one run."""
+    if len(pieces) == 1:
+        return pieces[0]
+    before = 0
+    moved = []
+    for run in pieces:
         rows = run.rows.copy()
         rows["position"] -= before
         moved.append(rows)
         before += len(run.kept)
-    return Run(np.concatenate(moved), b"".join(run.kept for run in some))
+    return Run(np.concatenate(moved), b"".join(run.kept for run in pieces))
 
 
 def runs(found: Iterable[Described], files: Paths, origin: Origin) -> Iterator[Run]:
-    """The segments between two ends from all files of a point in one order, of what came sorted by moment, chain and
-    packet.
+    """Yield the segments between two endpoints from all files of a point, in one order.
 
-    Those of several chains are merged by moment, and counted anew, as the `origin` is told. What is held meanwhile is
-    what overlaps in time.
+    `found` must be sorted by moment, chain and packet. Segments of several chains are merged by moment and renumbered,
+    and the `origin` records the new numbers. Only segments that overlap in time are in memory.
     """
     if not isinstance(origin, Merged):
         for piece in found:
@@ -324,7 +328,7 @@ def runs(found: Iterable[Described], files: Paths, origin: Origin) -> Iterator[R
 
 
 def parted(each: Described, moment: int) -> tuple[Described | None, Described | None]:
-    """Return the segments that are before a moment, and the others."""
+    """Return the segments before a moment, and the others. Either is None if it is empty."""
     rows = np.frombuffer(each.rows, DESCRIPTOR)
     cut = int(np.searchsorted(rows["moment"], moment))
     if cut in {0, len(rows)}:
@@ -337,7 +341,7 @@ def parted(each: Described, moment: int) -> tuple[Described | None, Described | 
 
 
 def in_turn(found: Iterable[Described], size: int) -> Iterator[list[Described]]:
-    """Yield sorted segments in groups of about `size` bytes, with their descriptors: all of one are before the next."""
+    """Yield sorted segments in groups of about `size` bytes, including descriptors. Groups do not overlap in time."""
     group: list[Described] = []
     held = 0
     for piece in found:
@@ -354,7 +358,7 @@ def in_turn(found: Iterable[Described], size: int) -> Iterator[list[Described]]:
 
 
 def size_of(piece: Described) -> int:
-    """Return the bytes of the payloads of segments."""
+    """Return the total size of the payloads of segments."""
     return int(np.frombuffer(piece.rows, DESCRIPTOR)["size"].sum())
 
 
@@ -368,7 +372,7 @@ def _merged(found: Iterable[Described], files: Paths) -> Iterator[tuple[int, Run
 
 
 def run_of(each: Described, files: Paths) -> Run:
-    """Return the segments with their payloads. Bytes that the file has lost since it was read first are missing."""
+    """Return the segments with their payloads. Bytes that the file has lost since its first reading are missing."""
     rows = np.frombuffer(each.rows, DESCRIPTOR)
     kept = each.kept or b""
     on_file = rows["position"] >= 0
@@ -410,7 +414,7 @@ def _payload(file: FileBytes | None, position: int, size: int) -> bytes:
 
 
 def _until(held: list[tuple[int, Run]], moment: int | None) -> tuple[list[tuple[int, Run]], list[tuple[int, Run]]]:
-    """The segments before a moment in one order, and those that are still held."""
+    """Return the segments before a moment in one order, and the others."""
     before: list[tuple[int, Run]] = []
     after: list[tuple[int, Run]] = []
     for chain, run in held:
@@ -425,7 +429,8 @@ def _until(held: list[tuple[int, Run]], moment: int | None) -> tuple[list[tuple[
     chains = np.array([number for number, _ in before])[which]
     rows = np.concatenate([run.rows for _, run in before])
     order = np.lexsort((rows["packet"], chains, rows["moment"]))
-    which, rows = which[order], rows[order]
+    which = which[order]
+    rows = rows[order]
     cuts = np.flatnonzero(np.diff(which)) + 1
     out = []
     for start, stop in zip([0, *cuts.tolist()], [*cuts.tolist(), len(rows)], strict=True):

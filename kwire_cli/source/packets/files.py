@@ -1,4 +1,8 @@
-"""Capture files, and captures in folders."""
+"""Readers of capture files, and the search for captures in folders.
+
+The first bytes decide the format: pcap or pcapng, uncompressed or compressed. Names do not
+matter, except in folders, where a file with the name of a capture is read even if its start is damaged.
+"""
 
 from __future__ import annotations
 
@@ -23,22 +27,20 @@ if TYPE_CHECKING:
     from kwire_cli.stores.opening import Tree
 
 
-# Capture files: pcap or pcapng by their first bytes, plain or packed, as packets.
-
 MAGIC_SIZE = 4
 
 
 def is_capture(first_bytes: bytes) -> bool:
-    """Return whether a file with this start is a capture, packed or not.
+    """Return whether a file with this start is a capture, compressed or not.
 
-    Give the first 128 KiB of a zstd file. With fewer bytes the result is True, as the file may be a capture.
+    Pass the first 128 KiB of a zstd file. With fewer bytes the result is True, because the file may be a capture.
     """
     start = unpacked_start(first_bytes)
     return start is None or capture_format(start) is not None
 
 
 def capture_format(start: bytes) -> str | None:
-    """`pcap` or `pcapng`, by the first 4 unpacked bytes; None for anything else."""
+    """Return `pcap` or `pcapng` from the first 4 decompressed bytes, or None for other formats."""
     if len(start) < MAGIC_SIZE:
         return None
     if int.from_bytes(start[:MAGIC_SIZE]) == SECTION_BLOCK:
@@ -47,12 +49,14 @@ def capture_format(start: bytes) -> str | None:
 
 
 class CaptureReader:
-    """The packets of one capture file, without I/O.
+    """Reads the packets of one capture file, without I/O.
 
-    `feed` takes the unpacked bytes in pieces of any size and gives the packets that are whole by then. An empty list
-    means that there are not enough bytes yet, unless `stopped`. `close` says that no more bytes will come. `notices`
-    say what ended the reading early, and `secrets` hold what the file gives for decryption. `format` is `pcap` or
-    `pcapng` as soon as that is known.
+    `feed` takes decompressed bytes in pieces of any size, and returns the packets that are complete. An empty list
+    means that more bytes are needed, unless `stopped` is true. `close` ends the file.
+
+    Attributes:
+        format: `pcap` or `pcapng`; None until it is known.
+
     """
 
     def __init__(self, file: str | None = None) -> None:
@@ -63,7 +67,7 @@ class CaptureReader:
 
     @property
     def notices(self) -> list[Notice]:
-        """The notices so far for the reader of the file."""
+        """Notices so far, about skipped data and reading that ended early."""
         return self._reader.notices if self._reader else []
 
     @property
@@ -73,14 +77,14 @@ class CaptureReader:
 
     @property
     def stopped(self) -> bool:
-        """Return whether reading lost its place in the file, so that feeding more gives nothing."""
+        """Whether the structure of the file was lost, so that further bytes return no packets."""
         return self._reader is not None and self._reader.stopped
 
     def feed(self, data: bytes) -> list[Packet]:
-        """The packets that these bytes complete.
+        """Return the packets that these bytes complete.
 
         Raises:
-            InputError: It is no capture file.
+            InputError: The file is not a capture.
 
         """
         if self._reader is None:
@@ -92,10 +96,10 @@ class CaptureReader:
         return self._reader.feed(data)
 
     def close(self) -> None:
-        """Note that the file has ended.
+        """End the file.
 
         Raises:
-            InputError: The file was empty, or too short to be told from others.
+            InputError: The file was empty, or too short to decide its format.
 
         """
         if self._reader is None:
@@ -106,7 +110,7 @@ class CaptureReader:
         self._reader.close()
 
     def _begin(self, start: bytes) -> PcapReader | PcapngReader:
-        """Return the reader of a file with this start. Raise InputError if it is no capture."""
+        """Return the reader for a file with this start. Raise InputError if the file is not a capture."""
         self.format = capture_format(start)
         if self.format is None:
             raise InputError(
@@ -117,8 +121,8 @@ class CaptureReader:
 
 
 class Packets:
-    """The packets of a capture file or pipe, in its order; iterate once. `notices` and `secrets` fill while it is
-    read.
+    """The packets of a capture file or pipe, in order; iterate once. `notices` and `secrets` are complete after the
+    iteration.
     """
 
     def __init__(self, source: str | os.PathLike[str] | IO[bytes]) -> None:
@@ -133,17 +137,17 @@ class Packets:
 
     @property
     def format(self) -> str | None:
-        """`pcap` or `pcapng`, as soon as that is known."""
+        """`pcap` or `pcapng`; None until it is known."""
         return self._reader.format
 
     @property
     def passed(self) -> int:
-        """The bytes of the file that were read so far."""
+        """The number of bytes of the file that were read so far."""
         return self._pieces.passed
 
     @property
     def notices(self) -> list[Notice]:
-        """The notices so far for the reader of the file."""
+        """Notices so far, about skipped data and reading that ended early."""
         return self._reader.notices + self._notices
 
     @property
@@ -152,13 +156,14 @@ class Packets:
         return self._reader.secrets
 
     def batches(self) -> Iterator[list[Packet]]:
-        """The packets, as many at once as a piece of the file completes.
+        """Yield the packets in batches, one for each piece of the file that completes any.
 
         Raises:
-            InputError: The file cannot be read, or is no capture file.
+            InputError: The file cannot be read, or is not a capture.
 
         """
-        packets = position = 0
+        packets = 0
+        position = 0
         for piece in self._pieces:
             position += len(piece)
             batch = self._reader.feed(piece)
@@ -179,57 +184,55 @@ class Packets:
 
 
 def packets(source: str | os.PathLike[str] | IO[bytes]) -> Packets:
-    """The packets of a capture: a path, or a binary file object, which need not be seekable. InputError on reading what
-    is no capture.
+    """Return the packets of a capture: a path, or a binary file object, which need not be seekable. Iterating raises
+    InputError if it is not a capture.
     """
     return Packets(source)
 
 
-# The captures that paths, folders and globs name.
-
-_LOOKED_AT = 1 << 17
-"""Bytes that tell a capture, packed ones too."""
+_EXAMINED = 1 << 17
+"""First bytes that decide whether a file, compressed or not, is a capture."""
 
 
 NAME = re.compile(r"\.(pcap|pcapng|cap)\d*(\.(gz|zst))?$", re.IGNORECASE)
-"""Names of captures: such files are taken for captures whatever is in them, and broken links too."""
+"""Matches names of captures. Such files count as captures even if their contents are damaged, or if they are
+broken links."""
 
 
 def captures_of(paths: Iterable[str], on_file: Callable[[str, int, int], None] | None = None) -> list[str]:
-    """The files that paths and globs name, each once, in the order of their names; of a folder, and of those in it, the
-    captures.
+    """Return the distinct files of paths and globs, ordered by name. Folders are replaced by the captures below them.
 
-    In a folder a capture is what begins as one, or is named as one although it does not. `on_file` is called with the
-    folder, how many of its files were examined, and how many there are.
+    A file in a folder is a capture if its contents or its name identify it as one. `on_file` is called with the
+    folder, the number of examined files, and the number of files.
 
     Raises:
-        InputError: There is nothing of that name, or no capture in a folder.
+        InputError: A path does not exist, or a folder contains no capture.
 
     """
     captures: dict[str, None] = {}
     for path in paths:
-        some = [
-            capture
-            for name in named(path)
-            for capture in (captures_in(tree(path_of(name)), on_file) if path_of(name).is_dir() else [name])
-        ]
-        if not some:
+        matches: list[str] = []
+        for name in named(path):
+            place = path_of(name)
+            matches += captures_in(tree(place), on_file) if place.is_dir() else [name]
+        if not matches:
             raise InputError("there is no capture in this folder", file=path)
-        captures.update(dict.fromkeys(some))
+        captures.update(dict.fromkeys(matches))
     return list(captures)
 
 
 def captures_in(folder: Tree, on_file: Callable[[str, int, int], None] | None = None) -> list[str]:
-    """Return the captures below a folder, in the order of their names. `captures_of` describes `on_file`."""
+    """Return the captures below a folder, ordered by name. `on_file` is as in `captures_of`."""
     paths = folder.files()
     examined = count(1)
 
-    def is_one(path: Place) -> bool:
+    def examine(path: Place) -> bool:
         if on_file:
             on_file(str(folder.root.path), next(examined), len(paths))
         return _is_capture(path)
 
-    return [str(path) for path, found in zip(paths, in_parallel(is_one, paths), strict=True) if found]
+    results = zip(paths, in_parallel(examine, paths), strict=True)
+    return [str(path) for path, is_match in results if is_match]
 
 
 def _is_capture(path: Place) -> bool:
@@ -241,7 +244,7 @@ def _is_capture(path: Place) -> bool:
         return False
     try:
         with path.open("rb") as file:
-            first = file.read(_LOOKED_AT)
+            first = file.read(_EXAMINED)
             return bool(first) and is_capture(first)
     except (InputError, OSError):
         return False

@@ -1,4 +1,9 @@
-"""Headers of packets: link layers, IP and tunnels."""
+"""Headers of packets: link layers, MPLS and VLAN tags, IPv4 and IPv6, and tunnels of mirrored and overlay traffic.
+
+Each function reads one header from the bytes of a packet, and returns the position of its payload with the protocol.
+`Carried` is an EtherType with an offset. Payloads can be nested, so functions take an offset and copy nothing. They let
+struct.error through if the packet ends inside a header, and raise OtherError for protocols that are not read.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# What is not TCP: it is counted by kind, and that is all.
-
-
 class OtherError(Exception):
-    """A packet carries no TCP that could be read; `kind` says what it is, or what is wrong with it."""
+    """A packet contains no readable TCP. `kind` is its protocol or its defect."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(kind)
@@ -27,32 +29,25 @@ class OtherError(Exception):
 
 
 CUT_SHORT = "headers cut off"
-"""The packet ends, or was cut by the capture, inside its headers."""
+"""The packet ends inside its headers, on the wire or because the capture truncated it."""
 MALFORMED = "malformed"
 TOO_DEEP = "nested too deep"
 FRAGMENT = "ip fragment"
-"""A fragment that did not complete its datagram; one that did counts as what the datagram is."""
+"""A fragment of an incomplete datagram. Fragments of a complete datagram count as its protocol."""
 
 
-# Link layers: from a captured packet to the EtherType of what it carries, and where that begins.
-#
-# struct.error leaves these functions where the packet ends inside a header.
-
-_ETHERNET, _VLAN = fixed(network.ETHERNET, ("protocol",)), fixed(network.VLAN, ("protocol",))
+_ETHERNET = fixed(network.ETHERNET, ("protocol",))
+_VLAN = fixed(network.VLAN, ("protocol",))
 _MPLS = fixed(network.MPLS)
 
 
-_SLL, _SLL2, _SLL2_SIZE = (
-    fixed(network.SLL, ("protocol",)),
-    fixed(network.SLL2, ("protocol",)),
-    fixed(network.SLL2).size,
-)
-_NULL, _LOOP, _PPP, _PPP_ADDRESS = (
-    fixed(network.NULL),
-    fixed(network.LOOP),
-    fixed(network.PPP),
-    fixed(network.PPP_ADDRESS),
-)
+_SLL = fixed(network.SLL, ("protocol",))
+_SLL2 = fixed(network.SLL2, ("protocol",))
+_SLL2_SIZE = fixed(network.SLL2).size
+_NULL = fixed(network.NULL)
+_LOOP = fixed(network.LOOP)
+_PPP = fixed(network.PPP)
+_PPP_ADDRESS = fixed(network.PPP_ADDRESS)
 _VERSION = fixed(network.IPV4, ("version_and_header_length",))
 
 Carried = tuple[int, int]
@@ -60,7 +55,7 @@ Carried = tuple[int, int]
 
 
 def carried(link: int, data: bytes) -> Carried:
-    """Return what a packet of this link type carries.
+    """Return the payload of a packet of this link type.
 
     Raises OtherError for link types that are not read.
     """
@@ -71,14 +66,14 @@ def carried(link: int, data: bytes) -> Carried:
 
 
 def ethernet(data: bytes, at: int) -> Carried:
-    """Return what an Ethernet frame carries, after VLAN tags and MPLS labels."""
+    """Return the payload of an Ethernet frame, after VLAN tags and MPLS labels."""
     (protocol,) = _ETHERNET.unpack(data, at)
     at += _ETHERNET.size
     return _untagged(protocol, data, at)
 
 
 def raw_ip(data: bytes, at: int) -> Carried:
-    """An IP packet, of the version that it says itself."""
+    """Return the packet at `at` as IPv4 or IPv6, according to its version field."""
     version = _VERSION.unpack(data, at)[0] >> 4
     if version not in {4, 6}:
         raise OtherError(f"{MALFORMED} ip")
@@ -96,14 +91,14 @@ def is_ip_packet(data: bytes) -> bool:
 
 
 def ether_name(protocol: int) -> str:
-    """Return the name of an EtherType in the summary of what was not read."""
+    """Return the name of an EtherType for the summary of packets that were not read."""
     if protocol < LEAST_ETHER_TYPE:
         return "llc"
     return ETHER_NAMES.get(protocol) or f"ethertype 0x{protocol:04x}"
 
 
 def point_to_point(data: bytes, at: int) -> Carried:
-    """Return what a PPP frame carries, with or without address and control before the protocol."""
+    """Return the payload of a PPP frame, with or without address and control before the protocol."""
     if _PPP_ADDRESS.unpack(data, at)[0] == network.PPP_ALL_STATIONS:
         at += _PPP_ADDRESS.size
     (protocol,) = _PPP.unpack(data, at)
@@ -120,7 +115,7 @@ def _untagged(protocol: int, data: bytes, at: int) -> Carried:
 
 
 def _unlabelled(data: bytes, at: int) -> Carried:
-    """Return the IP packet after a stack of MPLS labels. No label states the protocol; its first bits do."""
+    """Return the IP packet after a stack of MPLS labels. Labels do not contain the protocol; its first bits do."""
     is_last = 0
     while not is_last:
         is_last = _MPLS.unpack(data, at)[0] & network.MPLS_BOTTOM
@@ -140,7 +135,7 @@ def _sll2(data: bytes, at: int) -> Carried:
 
 
 def _loopback(data: bytes, at: int) -> Carried:
-    # Of both link types files exist in both orders; families are small numbers.
+    # Files with either link type exist in both byte orders. Address families are small numbers.
     family = min(_NULL.unpack(data, at)[0], _LOOP.unpack(data, at)[0])
     at += _NULL.size
     if family == network.FAMILY_IPV4:
@@ -162,11 +157,6 @@ _READERS: dict[int, Callable[[bytes, int], Carried]] = {
 }
 
 
-# IPv4 and IPv6 packets: what they carry, and where that begins and ends.
-#
-# `end`, the packet's own on the wire, may lie beyond what was captured. struct.error leaves these functions
-# where the bytes end inside a header.
-
 _IPV4 = fixed(
     network.IPV4,
     (
@@ -181,11 +171,12 @@ _IPV4 = fixed(
 
 
 _IPV6 = fixed(network.IPV6, ("version_and_flow", "payload_length", "next_header", ("source", "destination")))
-_EXTENSION, _FRAGMENT = fixed(network.EXTENSION), fixed(network.FRAGMENT)
+_EXTENSION = fixed(network.EXTENSION)
+_FRAGMENT = fixed(network.FRAGMENT)
 
 
 class Fragment(NamedTuple):
-    """A piece of a datagram: the datagram's `key`, the `offset` in bytes, and `more` unless it is the last."""
+    """The fragment of an IP datagram: the `key` of the datagram, the `offset` in bytes, and `more` if others follow."""
 
     key: tuple[bytes, int, int]
     offset: int
@@ -193,9 +184,9 @@ class Fragment(NamedTuple):
 
 
 class Datagram(NamedTuple):
-    """The contents of an IP packet: protocol number, start and end of its bytes, and both addresses.
+    """The payload of an IP packet: protocol number, start and end.
 
-    The two addresses are in one piece.
+    `end` is the end on the wire, which can be beyond the captured bytes. `addresses` has both addresses.
     """
 
     protocol: int
@@ -206,27 +197,30 @@ class Datagram(NamedTuple):
 
 
 def datagram(protocol: int, data: bytes, at: int, end: int) -> Datagram:
-    """The IP packet that begins at `at`, of the version that the EtherType `protocol` says, in a packet that ended at
-    `end` on the wire.
+    """Return the payload of the IP packet at `at`. `protocol` is its EtherType, and `end` the end of the enclosing
+    packet on the wire.
     """
     return ipv4(data, at, end) if protocol == ETHER_IPV4 else ipv6(data, at, end)
 
 
 def ipv4(data: bytes, at: int, end: int) -> Datagram:
-    """As `datagram`. A total length of 0 reaches to the packet's end."""
+    """Return the payload of an IPv4 packet. A total length of 0 means up to `end`."""
     first, total, identification, flags, protocol, addresses = _IPV4.unpack(data, at)
     start = at + (first & 0x0F) * 4
     stop = min(at + total, end) if total else end
     if first >> 4 != 4 or start < at + fixed_size(4) or start > stop:
         raise OtherError(f"{MALFORMED} ip")
-    offset, more = (flags & network.IPV4_OFFSET) * 8, bool(flags & network.IPV4_MORE_FRAGMENTS)
+    offset = (flags & network.IPV4_OFFSET) * 8
+    more = bool(flags & network.IPV4_MORE_FRAGMENTS)
     if offset or more:
         return Datagram(protocol, start, stop, addresses, Fragment((addresses, protocol, identification), offset, more))
     return upper(protocol, data, start, stop, addresses)
 
 
 def ipv6(data: bytes, at: int, end: int) -> Datagram:
-    """As `datagram`. A payload length of 0, of a jumbogram or by segmentation offload, reaches to the packet's end."""
+    """Return the payload of an IPv6 packet. A payload length of 0 (jumbogram, segmentation offload) means up to
+    `end`.
+    """
     first, length, protocol, addresses = _IPV6.unpack(data, at)
     start = at + fixed_size(6)
     if first >> 28 != 6 or start > end:
@@ -235,7 +229,7 @@ def ipv6(data: bytes, at: int, end: int) -> Datagram:
 
 
 def upper(protocol: int, data: bytes, start: int, end: int, addresses: bytes) -> Datagram:
-    """Return what follows the extension headers, up to the first header that says that this is a fragment."""
+    """Return the payload after extension headers, up to the first header of a fragment."""
     while True:
         if protocol in network.EXTENSIONS:
             protocol, length = _EXTENSION.unpack(data, start)
@@ -246,7 +240,8 @@ def upper(protocol: int, data: bytes, start: int, end: int, addresses: bytes) ->
         elif protocol == network.IPV6_FRAGMENT and len(addresses) == 32:
             protocol, _, flags, identification = _FRAGMENT.unpack(data, start)
             start += _FRAGMENT.size
-            offset, more = flags & network.IPV6_OFFSET, bool(flags & network.IPV6_MORE_FRAGMENTS)
+            offset = flags & network.IPV6_OFFSET
+            more = bool(flags & network.IPV6_MORE_FRAGMENTS)
             if (offset or more) and start <= end:
                 return Datagram(protocol, start, end, addresses, Fragment((addresses, 0, identification), offset, more))
         else:
@@ -257,7 +252,7 @@ def upper(protocol: int, data: bytes, start: int, end: int, addresses: bytes) ->
 
 
 def fixed_size(version: int) -> int:
-    """The size of a header of this version without options or extensions."""
+    """Return the size of a header of this version without options or extensions."""
     return _IPV4_SIZE if version == 4 else _IPV6.size
 
 
@@ -265,28 +260,33 @@ _IPV4_SIZE = fixed(network.IPV4).size
 
 
 def protocol_name(protocol: int) -> str:
-    """Return the name of an IP protocol in the summary of what was not read."""
+    """Return the name of an IP protocol for the summary of packets that were not read."""
     return network.PROTOCOL_NAMES.get(protocol) or f"ip protocol {protocol}"
 
 
-# Tunnels that mirrored and overlay traffic comes in: what they carry, as an EtherType and where that begins.
-#
-# struct.error leaves these functions where the bytes end inside a header.
+_UDP = fixed(network.UDP)
+_VXLAN = fixed(network.VXLAN)
+_GENEVE = fixed(network.GENEVE)
+_GRE = fixed(network.GRE)
 
-_UDP, _VXLAN, _GENEVE, _GRE = fixed(network.UDP), fixed(network.VXLAN), fixed(network.GENEVE), fixed(network.GRE)
 
-
-_OPTIONAL, _ERSPAN2, _ERSPAN3 = fixed(network.GRE_OPTIONAL).size, fixed(network.ERSPAN2).size, fixed(network.ERSPAN3)
-_VXLAN_NETWORK, _GENEVE_NETWORK = offset_of(network.VXLAN, "network"), offset_of(network.GENEVE, "network")
+_OPTIONAL = fixed(network.GRE_OPTIONAL).size
+_ERSPAN2 = fixed(network.ERSPAN2).size
+_ERSPAN3 = fixed(network.ERSPAN3)
+_VXLAN_NETWORK = offset_of(network.VXLAN, "network")
+_GENEVE_NETWORK = offset_of(network.GENEVE, "network")
 _NETWORK = network.VXLAN.network.sizeof()
 _PLATFORM = fixed(network.ERSPAN3_PLATFORM).size
 
 
 class Wrapping(NamedTuple):
-    """The headers of a tunnel: what they carry, and the parts [start, stop) of them that are no option, key, sequence
-    number or reserved.
+    """The headers of a tunnel.
 
-    `ethernet` is where an Ethernet header begins that is the last of them; None where there is none.
+    Attributes:
+        carried: The payload.
+        fixed: The parts [start, stop) without options, keys, sequence numbers and reserved fields.
+        ethernet: The start of an Ethernet header at the end of the tunnel's headers; None without one.
+
     """
 
     carried: Carried
@@ -295,15 +295,15 @@ class Wrapping(NamedTuple):
 
 
 def inside(protocol: int, data: bytes, at: int) -> Carried:
-    """Return what an IP packet of this protocol carries, if the protocol is a tunnel.
+    """Return the payload of an IP packet of this protocol, if the protocol is a tunnel.
 
-    Raises OtherError with the protocol's name if the protocol is no tunnel.
+    Raises OtherError with the protocol's name if it is not a tunnel.
     """
     return wrapping(protocol, data, at).carried
 
 
 def wrapping(protocol: int, data: bytes, at: int) -> Wrapping:
-    """The headers of the tunnel that an IP packet of this protocol is; OtherError as `inside`."""
+    """Return the tunnel headers of an IP packet of this protocol. Raise OtherError if it is not a tunnel."""
     if protocol == network.PROTOCOL_UDP:
         return _udp(data, at)
     if protocol == network.PROTOCOL_GRE:
@@ -317,23 +317,21 @@ def _udp(data: bytes, start: int) -> Wrapping:
     port = _UDP.unpack(data, start)[1]
     at = start + _UDP.size
     if port in network.VXLAN_PORTS and _VXLAN.unpack(data, at)[0] & network.VXLAN_VALID:
-        told = ((start, at + 1), (at + _VXLAN_NETWORK, at + _VXLAN_NETWORK + _NETWORK))
-        return _bridged(data, at + _VXLAN.size, told)
+        fixed_parts = ((start, at + 1), (at + _VXLAN_NETWORK, at + _VXLAN_NETWORK + _NETWORK))
+        return _bridged(data, at + _VXLAN.size, fixed_parts)
     if port == network.GENEVE_PORT:
         first, _, protocol, _, _ = _GENEVE.unpack(data, at)
         if first >> 6 == 0:
             fixed_part = ((start, at + _GENEVE_NETWORK + _NETWORK),)
             at += _GENEVE.size + (first & 0x3F) * 4
-            return (
-                _bridged(data, at, fixed_part)
-                if protocol == network.ETHER_BRIDGED
-                else Wrapping((protocol, at), fixed_part)
-            )
+            if protocol == network.ETHER_BRIDGED:
+                return _bridged(data, at, fixed_part)
+            return Wrapping((protocol, at), fixed_part)
     raise OtherError("udp")
 
 
-def _bridged(data: bytes, at: int, told: tuple[tuple[int, int], ...]) -> Wrapping:
-    return Wrapping(ethernet(data, at), told, at)
+def _bridged(data: bytes, at: int, fixed_parts: tuple[tuple[int, int], ...]) -> Wrapping:
+    return Wrapping(ethernet(data, at), fixed_parts, at)
 
 
 def _gre(data: bytes, start: int) -> Wrapping:
@@ -342,27 +340,27 @@ def _gre(data: bytes, start: int) -> Wrapping:
         raise OtherError("gre with routing")
     optional = (network.GRE_CHECKSUM, network.GRE_KEY, network.GRE_SEQUENCE, network.GRE_ACKNOWLEDGMENT)
     at = start + _GRE.size
-    told = (start, at)
+    base = (start, at)
     at += _OPTIONAL * sum(bool(flags & bit) for bit in optional)
     if protocol == network.ETHER_BRIDGED:
-        return _bridged(data, at, (told,))
+        return _bridged(data, at, (base,))
     if protocol == network.ETHER_ERSPAN:
         mirrored = at + (_ERSPAN2 if flags & network.GRE_SEQUENCE else 0)
-        return _bridged(data, mirrored, (told, (at, mirrored)))
+        return _bridged(data, mirrored, (base, (at, mirrored)))
     if protocol == network.ETHER_ERSPAN3:
         last = _ERSPAN3.unpack(data, at)[-1]
-        parts = (told, (at, at + _ERSPAN3.size))
+        parts = (base, (at, at + _ERSPAN3.size))
         at += _ERSPAN3.size + (_PLATFORM if last & network.ERSPAN3_HAS_PLATFORM else 0)
         is_ip = last & network.ERSPAN3_FRAME_TYPE == network.ERSPAN3_IP
         return Wrapping(raw_ip(data, at), parts) if is_ip else _bridged(data, at, parts)
     if protocol == network.GRE_PPP and flags & network.GRE_VERSION == 1:
         carried = point_to_point(data, at)
-        return Wrapping(carried, (told, (at, carried[1])))
-    return Wrapping((protocol, at), (told,))
+        return Wrapping(carried, (base, (at, carried[1])))
+    return Wrapping((protocol, at), (base,))
 
 
 def internet_checksum(data: bytes) -> int:
-    """The checksum of IP, TCP and UDP (RFC 1071)."""
+    """Return the checksum of IP, TCP and UDP (RFC 1071)."""
     total = int.from_bytes(data + b"\0" * (len(data) % 2))
     # The sum of 16-bit words modulo 65535 is the number itself modulo 65535.
     rest = total % 0xFFFF

@@ -1,4 +1,16 @@
-"""Packets, their origin, chunks of bytes, and events of TCP streams."""
+"""The values that the stages of reading a capture pass on: packets, TCP segments, chunks of bytes, stream events.
+
+A capture is read in stages: file formats yield packets, packets yield TCP segments, segments yield the events of
+streams. The stages only share these types, so each stage can be tested, replaced by a columnar one, or moved to another
+process.
+
+Events of a stream come in the order in which the bytes of each direction were sent. In all events, `connection` is the
+number of the stream, from 0 in the order of first packets. `direction` is 0 for bytes of the peer that opened the
+connection, or, if that is unknown, of the peer whose packet was seen first. It is 1 for bytes of the other peer. `time`
+(nanoseconds, or None) and `packet` identify the packet of the event.
+
+An `Origin` maps packet numbers of a capture point to its files.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +27,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# What passes between the steps: packets, segments, notices, ends of a connection.
-
 NO_TIME = -(1 << 63)
-"""In place of the time of a packet that has none, or one that is out of range, where times are numbers."""
+"""A missing time, or a time out of range, in arrays and other places where times are integers."""
 
 
 _PORTS = part(TCP, "source_port", "destination_port")
 
 
 class Packet(NamedTuple):
-    """One captured packet: its number from 1, nanoseconds since 1970 or None, the file's link type, what was captured,
-    its length on the wire.
+    """One captured packet.
+
+    Attributes:
+        number: Counts packets from 1.
+        time: Nanoseconds since 1970, or None.
+        link: The link type of the file.
+        data: The captured bytes.
+        wire_length: The length on the wire. It is larger than `data` if the capture truncated the packet.
+
     """
 
     number: int
@@ -37,7 +54,7 @@ class Packet(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """Something about a file that its reader should know: what, and where: a byte of the (unpacked) file, the last
+    """Something that the reader of a file should know. `position` is a byte of the uncompressed file, `packet` the last
     packet before it.
     """
 
@@ -47,7 +64,7 @@ class Notice(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """One end of a connection: 4 or 16 bytes of address, and the port. As text `127.0.0.1:9092` or `[::1]:9092`."""
+    """One endpoint of a connection: 4 or 16 bytes of address, and the port. As a string `127.0.0.1:9092`."""
 
     address: bytes
     port: int
@@ -59,8 +76,11 @@ class Endpoint(NamedTuple):
 class Segment(NamedTuple):
     """One TCP segment.
 
-    `ends` is both addresses, then both ports, as they stand in the headers; `missing` counts the bytes of payload that
-    the capture cut off. `flags` has ZERO_WINDOW beside the flags of the header if the sender takes no more bytes.
+    Attributes:
+        ends: Both addresses, then both ports, as in the headers.
+        flags: The flags of the header, with ZERO_WINDOW added if the sender accepts no more bytes.
+        missing: The number of payload bytes that the capture truncated.
+
     """
 
     packet: int
@@ -84,29 +104,36 @@ class Segment(NamedTuple):
 
 
 def endpoints(ends: bytes) -> tuple[Endpoint, Endpoint]:
-    """Source and destination in a segment's `ends`."""
-    addresses, size = len(ends) - _PORTS.size, (len(ends) - _PORTS.size) // 2
+    """Return source and destination of a segment's `ends`."""
+    addresses = len(ends) - _PORTS.size
+    size = (len(ends) - _PORTS.size) // 2
     source, destination = _PORTS.unpack(ends, addresses)
     return Endpoint(ends[:size], source), Endpoint(ends[size:addresses], destination)
 
 
 def turned(ends: bytes) -> bytes:
-    """The `ends` of segments in the other direction."""
-    addresses, size, port = len(ends) - _PORTS.size, (len(ends) - _PORTS.size) // 2, _PORTS.size // 2
+    """Return `ends` for segments of the other direction."""
+    addresses = len(ends) - _PORTS.size
+    size = (len(ends) - _PORTS.size) // 2
+    port = _PORTS.size // 2
     return ends[size:addresses] + ends[:size] + ends[addresses + port :] + ends[addresses : addresses + port]
 
 
 def connection_key(segment: Segment) -> int:
-    """Return a signed number of 64 bits that tells a connection from others, by its first packet.
+    """Return a signed 64-bit number that identifies a connection, computed from its first packet.
 
-    If that is a SYN or its answer, the key is a digest of the ends and of the client's initial sequence number, so that
-    two captures of the connection give the same key. Else it is a digest of the ends, the time and the sequence number.
+    If that is a SYN or SYN-ACK, the key is a digest of the endpoints and of the client's initial sequence number, so
+    that two captures of the connection have the same key. Otherwise it is a digest of the endpoints, the time and the
+    sequence number.
     """
-    ends, number, time = segment.ends, segment.sequence, segment.time
+    ends = segment.ends
+    number = segment.sequence
+    time = segment.time
     if segment.flags & SYN:
         time = None
         if segment.flags & ACK:
-            ends, number = turned(ends), (segment.acknowledgment - 1) & _SEQUENCE
+            ends = turned(ends)
+            number = (segment.acknowledgment - 1) & _SEQUENCE
     text = b"%b %d %d" % (ends, number, -1 if time is None else time)
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big", signed=True)
 
@@ -116,23 +143,21 @@ _SEQUENCE = 0xFFFFFFFF
 
 @lru_cache(maxsize=4096)
 def endpoint_text(endpoint: Endpoint) -> str:
-    """`127.0.0.1:9092`, `[::1]:9092`."""
-    from socket import AF_INET, AF_INET6, inet_ntop  # noqa: PLC0415 - takes long to import, and only text needs it
+    """Return `127.0.0.1:9092` or `[::1]:9092`."""
+    from socket import AF_INET, AF_INET6, inet_ntop  # noqa: PLC0415 - slow to import, and only output needs it
 
     if len(endpoint.address) == 4:
         return f"{inet_ntop(AF_INET, endpoint.address)}:{endpoint.port}"
     return f"[{inet_ntop(AF_INET6, endpoint.address)}]:{endpoint.port}"
 
 
-# Bytes that arrive in any order, put in order: of an IP datagram, or of one direction of a TCP connection.
-
 OVERHEAD = 256
-"""Bytes that a chunk costs beside its data, roughly."""
+"""Approximate memory of a chunk in addition to its data, in bytes."""
 
 
 class Chunk(NamedTuple):
-    """`size` bytes at position `start`; `data` is None for bytes that are known to exist but were not captured. `tag`
-    is the caller's.
+    """`size` bytes at position `start`. `data` is None for bytes that were not captured. `tag` belongs to the
+    caller.
     """
 
     start: int
@@ -142,9 +167,9 @@ class Chunk(NamedTuple):
 
 
 class Inserted(NamedTuple):
-    """The result of an insertion: how many bytes were new, and how many were there before.
+    """The result of an insertion: the number of new bytes, and of bytes that were present before.
 
-    `differs` tells whether any byte differs from the one that was there before.
+    `differs` is true if any byte differs from the byte that was present before.
     """
 
     new: int
@@ -153,8 +178,8 @@ class Inserted(NamedTuple):
 
 
 class Chunks:
-    """Chunks in order, none overlapping another: the bytes that came first stay. `cost` is about what they take of
-    memory.
+    """Chunks in order, without overlaps: of bytes that arrive twice, the first are kept. Used to reassemble IP
+    datagrams and TCP streams. `cost` is their approximate memory in bytes.
     """
 
     __slots__ = ("chunks", "cost", "starts")
@@ -168,12 +193,14 @@ class Chunks:
         return bool(self.chunks)
 
     def insert(self, start: int, size: int, data: bytes | None, tag: Any = None) -> Inserted:
-        """Keep what is new of these bytes."""
-        end, position = start + size, start
+        """Add the bytes that are not present yet."""
+        end = start + size
+        position = start
         index = max(bisect_right(self.starts, start) - 1, 0)
         if index < len(self.chunks) and self.starts[index] + self.chunks[index].size <= start:
             index += 1
-        duplicate, differs = 0, False
+        duplicate = 0
+        differs = False
         while position < end:
             if index < len(self.chunks) and self.starts[index] <= position:
                 there = self.chunks[index]
@@ -194,18 +221,12 @@ class Chunks:
         return Inserted(size - duplicate, duplicate, differs)
 
     def pop(self) -> Chunk:
-        """Take the first chunk out."""
+        """Remove and return the first chunk."""
         self.starts.pop(0)
         chunk = self.chunks.pop(0)
         self.cost -= OVERHEAD + len(chunk.data or b"")
         return chunk
 
-
-# What the TCP streams of a capture give: events, in the order in which each direction's bytes were sent.
-#
-# `connection` is the stream's number, from 0 by first packet. `direction` is 0 for bytes from the side that
-# opened the connection, as far as that is known, else from the side whose packet was seen first, and 1 for
-# bytes to it. `time` (nanoseconds, or None) and `packet` say which packet is meant.
 
 GapKind = Literal["lost", "cut", "limit", "end"]
 
@@ -214,8 +235,13 @@ EndReason = Literal["fin", "rst", "reused", "evicted", "end"]
 
 
 class Start(NamedTuple):
-    """A connection's first packet. `source` sends direction 0. `opened` says that a SYN or its answer was seen before
-    any other event. `key` is `connection_key` of the connection.
+    """A connection's first packet.
+
+    Attributes:
+        source: The endpoint that sends direction 0.
+        opened: Whether a SYN or SYN-ACK was seen before any other event.
+        key: The `connection_key` of the connection.
+
     """
 
     connection: int
@@ -228,8 +254,8 @@ class Start(NamedTuple):
 
 
 class Data(NamedTuple):
-    """The next bytes of a direction; time and packet are those of the packet that they arrived in, be it before that of
-    the bytes ahead of them.
+    """The next bytes of a direction. Time and packet are the values of the packet with these bytes, which can precede
+    the packet of the bytes before them.
     """
 
     connection: int
@@ -240,12 +266,16 @@ class Data(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """`size` bytes of a direction that the capture does not have, by the sequence numbers around them.
+    """`size` bytes of a direction that the capture lacks, according to the sequence numbers around them.
 
-    `lost`: the other side acknowledged them, so they were sent, but not captured. `cut`: the capture kept only the
-    first `have` bytes of the `have + size` that this packet carried. `limit`: more waited for them than may. `end`: the
-    connection or the capture ended without them. Time and packet are of the packet that shows it: the first one beyond
-    the gap.
+    Kinds of gaps:
+
+    - lost: the other peer acknowledged the bytes, so they were sent, but not captured.
+    - cut: the capture truncated a packet. It has the first `have` of `have + size` payload bytes.
+    - limit: too many later bytes were buffered while these were missing.
+    - end: the connection or the capture ended without them.
+
+    Time and packet belong to the first packet after the gap, which shows it.
     """
 
     connection: int
@@ -258,7 +288,7 @@ class Gap(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """A packet repeats bytes that wait, with another content; the first stand."""
+    """A packet repeats buffered bytes with different content. The first bytes are kept."""
 
     connection: int
     direction: int
@@ -267,11 +297,10 @@ class Conflict(NamedTuple):
 
 
 class Foreign(NamedTuple):
-    """`size` bytes of a direction that were taken out of it, since they are of a protocol around what is said, as TLS
-    is.
+    """`size` bytes of a direction that belong to an enclosing protocol, such as TLS, and were removed from the stream.
 
-    `content` names what they are, as far as that could be read; `reason` says why the rest of them could not. Time and
-    packet are of the last byte.
+    `content` names the parts that could be read, and `reason` states why the rest could not. Time and packet are those
+    of the last byte.
     """
 
     connection: int
@@ -285,7 +314,7 @@ class Foreign(NamedTuple):
 
 
 class Fin(NamedTuple):
-    """A direction's bytes are complete: its sender closed it."""
+    """The end of a direction's bytes: its sender closed it."""
 
     connection: int
     direction: int
@@ -294,15 +323,23 @@ class Fin(NamedTuple):
 
 
 class Life(NamedTuple):
-    """The course of a TCP connection, as its packets show.
+    """The history of a TCP connection, as its packets show it. Pairs have one value per direction.
 
-    `syns` counts the SYNs of the side that opened the connection, which sends another one if the first is not
-    answered. `heard` says of each direction whether it sent anything but a RST. `sizes` are the bytes of payload in
-    each direction modulo 2^32, None if its beginning was not seen; `repeated` are the segments with payload that were
-    sent again, and `again` the bytes in them. `first` is the time of the first packet in nanoseconds, and `packet` its
-    number. `closed_by` is the direction that sent the first FIN or RST, at the time `closed`; `reset` says that it was
-    a RST. `shut` are the nanoseconds for which the sender of a direction took no bytes from the other side, `lost` the
-    bytes that were sent but are not in the capture, and `cut` the bytes that the capture cut off its packets.
+    Attributes:
+        syns: The number of SYNs of the opener, which repeats its SYN if there is no answer.
+        heard: Whether the peer sent packets other than a RST.
+        sizes: Payload bytes modulo 2^32; None if the start of the direction was not seen.
+        repeated: Retransmitted segments with payload.
+        first: The time of the first packet in nanoseconds.
+        packet: The number of the first packet.
+        closed_by: The direction that sent the first FIN or RST.
+        closed: The time of that packet.
+        reset: Whether that packet was a RST.
+        again: Retransmitted payload bytes.
+        shut: Nanoseconds for which the peer's receive window was zero.
+        lost: Bytes that were sent but not captured.
+        cut: Bytes that the capture truncated from packets.
+
     """
 
     syns: int
@@ -321,8 +358,10 @@ class Life(NamedTuple):
 
 
 class End(NamedTuple):
-    """A connection's last event. `reused`: a new one began between the same ends; `evicted`: too many were open; `end`:
-    of the capture.
+    """A connection's last event.
+
+    Reasons: `fin` and `rst`; `reused`, a new connection has the same endpoints; `evicted`, too many connections were
+    open; `end`, the capture ended.
     """
 
     connection: int
@@ -335,28 +374,31 @@ class End(NamedTuple):
 Event = Start | Data | Gap | Conflict | Foreign | Fin | End
 
 
-# The origin of a capture's packets: its capture point, and in which file each packet is.
-
 KEPT = 1 << 16
-"""Packets of merged files whose places are remembered although nothing waits for them."""
+"""Packets of merged files whose files are remembered for late requests."""
 
 
 class Place(NamedTuple):
-    """A file, None if it is not known, and the number of a packet in it."""
+    """A file, None if it is unknown, and the number of a packet in that file."""
 
     file: str | None
     packet: int | None
 
 
 class Origin:
-    """The capture point of lines. `point` is its name, and `capture` is the same if there are others.
+    """The capture point of lines, and the files of their packets. Packets are numbered over all files of a point.
 
-    `several` says that lines are in more than one file; `index` counts points from 0; `file` is
-    the only one. Packets are numbered over all files of a point.
+    Attributes:
+        point: The name of the capture point.
+        capture: The same name if there are several points, else None.
+        several: Whether the lines come from more than one file.
+        index: Counts points from 0.
+        file: The file, if there is only one.
+
     """
 
     moving = False
-    """True if the place of a packet has to be asked for as long as the packet is new."""
+    """Whether `place` works only for recent packets, and so must be called early."""
 
     def __init__(
         self,
@@ -367,33 +409,37 @@ class Origin:
         index: int = 0,
         file: str | None = None,
     ) -> None:
-        self.point, self.capture, self.several, self.index, self.file = point, capture, several, index, file
+        self.point = point
+        self.capture = capture
+        self.several = several
+        self.index = index
+        self.file = file
         self.earlier: dict[int, Place] = {}
-        """The places of packets of files that were read before, by number: these are below those of the other files."""
+        """Places of packets in files that were read earlier, by number. They precede the numbers of other files."""
 
     def place(self, packet: int) -> Place:
         """Return the file of a packet and its number there."""
         return Place(self.file, packet)
 
     def number(self, packet: int) -> int:
-        """Return the number of a packet, counted file by file."""
+        """Return the number of a packet when packets are counted file by file."""
         return packet
 
     def forget(self, before: int) -> None:
-        """Forget what only packets long before this number need."""
+        """Drop the state for packets long before this number."""
 
     def labels(self, file: str | None) -> dict[str, str | None]:
-        """Return what a line in this file says of its origin: nothing if there is one file only."""
+        """Return the keys that describe the origin of a line in this file. Empty if there is only one file."""
         out: dict[str, str | None] = {} if self.capture is None else {"capture": self.capture}
         return out | {"file": file} if self.several or out else out
 
 
 ALONE = Origin()
-"""The origin of lines whose packets are in one file that nobody asks for."""
+"""The origin of lines from a single file, if its path does not matter."""
 
 
 class FileRow(NamedTuple):
-    """Files that follow each other: `befores` are how many packets are before each."""
+    """Files that follow each other in time. `befores` has the number of packets before each file."""
 
     files: Sequence[str]
     befores: Sequence[int]
@@ -413,13 +459,13 @@ class InRow(Origin):
         self.row = row
 
     def place(self, packet: int) -> Place:
-        """As `Origin`."""
+        """Return the file of a packet and its number there."""
         return self.earlier.get(packet) or self.row.place(packet)
 
 
 class Merged(Origin):
-    """The origin of packets in files that overlap, merged by time. What was merged is told by `add`, and forgotten
-    later. Packets are counted on from `first`.
+    """The origin of packets in files that overlap in time and are merged. `add` records which packets were merged;
+    older ones are forgotten. Packets are numbered from `first` + 1.
     """
 
     moving = True
@@ -439,38 +485,41 @@ class Merged(Origin):
 
     @property
     def told(self) -> tuple[list[int], list[tuple[int, Any]]]:
-        """Return what it was told and has not forgotten, for another one to `go_on`."""
+        """Return the recorded runs, for the `go_on` of another instance."""
         return self._starts, self._which
 
     def go_on(self, starts: list[int], which: list[tuple[int, Any]]) -> None:
-        """Know what another one was told."""
-        self._starts, self._which = starts, which
+        """Continue with the recorded runs of another instance."""
+        self._starts = starts
+        self._which = which
 
     def add(self, start: int, row: int, packets: Any) -> None:
-        """From the number `start` on packets are these of a row: a range, or an array of numbers."""
+        """Record that the packets from number `start` on belong to a row. `packets` is a range, or an array of
+        numbers.
+        """
         self._starts.append(start)
         self._which.append((row, packets))
 
-    def _at(self, packet: int) -> tuple[int, int]:
+    def _locate(self, packet: int) -> tuple[int, int]:
         at = max(bisect_right(self._starts, packet) - 1, 0)
         row, packets = self._which[at]
         return row, int(packets[min(max(packet - self._starts[at], 0), len(packets) - 1)])
 
     def place(self, packet: int) -> Place:
-        """As `Origin`."""
+        """Return the file of a packet and its number there."""
         if packet in self.earlier:
             return self.earlier[packet]
-        row, own = self._at(packet)
+        row, own = self._locate(packet)
         return self.rows[row].place(own)
 
     def number(self, packet: int) -> int:
-        """As `Origin`: row by row, as nobody counts what lies between them in time."""
+        """Return the number of a packet when packets are counted row by row, not in merged order."""
         if packet in self.earlier or packet <= self._first:
             return packet
-        row, own = self._at(packet)
+        row, own = self._locate(packet)
         return self._bases[row] + own
 
     def forget(self, before: int) -> None:
-        """Forget the places of packets long before this number."""
+        """Drop the places of packets long before this number."""
         if (done := bisect_right(self._starts, before - KEPT) - 1) > KEPT >> 4:
             del self._starts[:done], self._which[:done]

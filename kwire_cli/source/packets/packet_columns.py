@@ -1,4 +1,9 @@
-"""Packets as columns, and the loops that find them."""
+"""Packets of a capture file as columns.
+
+Most packets of a file have the same simple form. Compiled loops find the positions of such packets, and numpy reads
+their headers all at once. All other packets and blocks go through the exact readers of `pcap`, which define the format;
+a test compares both. Packet bytes are not copied: a row has the position and size of the bytes in the file.
+"""
 
 from __future__ import annotations
 
@@ -35,22 +40,21 @@ if TYPE_CHECKING:
     Octets = npt.NDArray[np.uint8]
 
 
-# Loops over the bytes of captures, for `compiled.compiled`: from one packet to the next, and which packets
-# belong together.
-
-
 def hop_records(
     data: Any, at: int, stop: int, header: int, captured_at: int, little: Any, longest: int, out: Any
 ) -> tuple[int, int]:
-    """Find where pcap packets begin, as many as `out` has room for.
+    """Find the positions of pcap packets, at most `len(out)`.
 
-    Return how many packets were found, and where the next one begins. The search ends at a packet that is incomplete
-    or too long.
+    Return the number of packets, and the position of the next one. The search ends at a packet that is incomplete or
+    too long.
     """
     count = 0
     while count < len(out) and at + header <= stop:
         k = at + captured_at
-        one, two, three, four = data[k] & 255, data[k + 1] & 255, data[k + 2] & 255, data[k + 3] & 255
+        one = data[k] & 255
+        two = data[k + 1] & 255
+        three = data[k + 2] & 255
+        four = data[k + 3] & 255
         size = one | two << 8 | three << 16 | four << 24 if little else four | three << 8 | two << 16 | one << 24
         if size > longest or at + header + size > stop:
             break
@@ -72,17 +76,23 @@ def hop_blocks(
     longest: int,
     out: Any,
 ) -> tuple[int, int]:
-    """Find where consecutive pcapng blocks of one kind begin whose two lengths agree.
+    """Find the positions of consecutive pcapng blocks of one kind whose two lengths agree.
 
     The results are as in `hop_records`.
     """
     count = 0
     while count < len(out) and at + least <= stop:
         k = at
-        one, two, three, four = data[k] & 255, data[k + 1] & 255, data[k + 2] & 255, data[k + 3] & 255
+        one = data[k] & 255
+        two = data[k + 1] & 255
+        three = data[k + 2] & 255
+        four = data[k + 3] & 255
         block_kind = one | two << 8 | three << 16 | four << 24 if little else four | three << 8 | two << 16 | one << 24
         k = at + length_at
-        one, two, three, four = data[k] & 255, data[k + 1] & 255, data[k + 2] & 255, data[k + 3] & 255
+        one = data[k] & 255
+        two = data[k + 1] & 255
+        three = data[k + 2] & 255
+        four = data[k + 3] & 255
         size = one | two << 8 | three << 16 | four << 24 if little else four | three << 8 | two << 16 | one << 24
         if block_kind != kind or size % 4 or size < least or size > longest or at + size > stop:
             break
@@ -112,11 +122,11 @@ def in_order(
     expected: int,
     state: Any,
 ) -> int:
-    """Return how many of the first segments came in order, and update `state`.
+    """Return the number of leading segments that arrived in order, and update `state`.
 
-    A segment in order is the next one of its direction, has the expected flags and nothing cut off, and acknowledges
-    nothing that is yet to come. `state` has for each direction the number of the next byte, the bytes delivered, and
-    what was last acknowledged.
+    A segment in order is the next of its direction, has the expected flags, is not truncated, and acknowledges only
+    delivered bytes. `state` has three values per direction: the next sequence number, the number of delivered bytes,
+    and the last acknowledgment.
     """
     mask = 0xFFFFFFFF
     for i in range(len(direction)):
@@ -132,9 +142,9 @@ def in_order(
 
 
 def hop_frames(data: Any, at: int, width: int, most: int, out: Any) -> tuple[int, int]:
-    """Find where the complete frames begin.
+    """Find the positions of complete frames.
 
-    Return how many frames were found, and where the rest begins, or -1 if a size is invalid.
+    Return the number of frames, and the position of the rest. The position is -1 if a size is invalid.
     """
     count = 0
     while at + width <= len(data):
@@ -152,10 +162,10 @@ def hop_frames(data: Any, at: int, width: int, most: int, out: Any) -> tuple[int
 
 
 def group_rows(rows: Any, table: Any, first: Any, group: Any) -> int:
-    """Number the different rows of octets in the order in which they come; how many there are.
+    """Number the distinct rows of octets in order of first appearance. Return the count of distinct rows.
 
-    `group` gets the number of each row, `first` the row in which each number came first. `table` has a power of two of
-    entries, at least twice as many as there are rows, all -1.
+    `group` receives the number of each row, `first` the first row with each number. `table` is a hash table whose size
+    is a power of two, at least twice the number of rows, filled with -1.
     """
     mask = len(table) - 1
     width = rows.shape[1]
@@ -184,22 +194,25 @@ def group_rows(rows: Any, table: Any, first: Any, group: Any) -> int:
     return count
 
 
-# The packets of a capture file as columns: the plain ones all at once, the others by the reader that reads
-# them one by one.
-#
-# `pcap.PcapReader` and `pcapng.PcapngReader` say what a file holds; what is given here is the same, and a
-# test holds one against the other. Bytes stay where they are: a packet is a place in them.
-
 _SECOND = 1_000_000_000
 
 
-_LARGEST, _MOST = 1 << 62, (1 << 63) - 1
+_MAX_TIME = 1 << 62
+_MAX_INT64 = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class PacketColumns:
-    """Packets: number from 1, time in nanoseconds since 1970 or NO_TIME, link type, where the captured bytes are and
-    how many, length on the wire.
+    """Packets.
+
+    Attributes:
+        number: Counts packets from 1.
+        time: Nanoseconds since 1970, or NO_TIME.
+        link: The link type.
+        position: The position of the captured bytes.
+        size: The number of captured bytes.
+        wire: The length on the wire.
+
     """
 
     number: Ints
@@ -213,25 +226,28 @@ class PacketColumns:
         return len(self.number)
 
     def only(self, which: Any) -> PacketColumns:
-        """Some of them."""
+        """Return the rows that a mask, slice or index array selects."""
         return PacketColumns(*(getattr(self, name)[which] for name in self.__slots__))
 
     @classmethod
     def joined(cls, parts: list[PacketColumns]) -> PacketColumns:
-        """Return the packets of several parts, one part after the other."""
+        """Return the packets of several parts in order."""
         if len(parts) == 1:
             return parts[0]
-        none = np.zeros(0, np.int64)
-        return cls(*(np.concatenate([none, *(getattr(part, name) for part in parts)]) for name in cls.__slots__))
+        empty = np.zeros(0, np.int64)
+        columns: list[Ints] = []
+        for name in cls.__slots__:
+            values = [getattr(part, name) for part in parts]
+            columns.append(np.concatenate([empty, *values]))
+        return cls(*columns)
 
     @classmethod
     def of(cls, packets: Sequence[Packet]) -> tuple[PacketColumns, Octets]:
-        """Return the columns of packets that were read one by one, and the bytes in which they are: those of all
-        packets, one behind the other.
-        """
+        """Return the columns of packets from an exact reader, and their bytes in one array."""
         sizes = np.array([len(packet.data) for packet in packets], np.int64)
-        times = [NO_TIME if packet.time is None or abs(packet.time) > _MOST else packet.time for packet in packets]
-        links, wires = ([getattr(packet, name) for packet in packets] for name in ("link", "wire_length"))
+        times = [NO_TIME if packet.time is None or abs(packet.time) > _MAX_INT64 else packet.time for packet in packets]
+        links = [packet.link for packet in packets]
+        wires = [packet.wire_length for packet in packets]
         numbers = [packet.number for packet in packets]
         columns = (
             np.array(column, np.int64) for column in (numbers, times, links, np.cumsum(sizes) - sizes, sizes, wires)
@@ -240,23 +256,24 @@ class PacketColumns:
 
 
 class PcapColumns:
-    """The packets of a pcap file with this header, `number` of which were before. `lead` are the bytes that say how to
-    read the others.
+    """The packets of a pcap file with this header. `number` packets came before. `lead` lists the bytes of the file
+    that are needed to read the others.
     """
 
     def __init__(self, header: bytes, number: int = 0) -> None:
         self.number = number
         self.notices: list[Notice] = []
         self.lead = [(0, HEADER_SIZE)]
-        self.secrets: list[Secrets] = []  # which such a file has no place for
+        self.secrets: list[Secrets] = []  # pcap files cannot contain secrets
         self._header = header
         self._file = pcap_file(header)
         self._record = PCAP[self._file.order].record
 
     def read(self, data: Octets, at: int, stop: int, most: int) -> tuple[PacketColumns, int]:
-        """The whole packets from `at` on, `most` of them; and where the next begins."""
-        layout, file = numpy_type(self._record), self._file
-        out = _room(most)
+        """Return complete packets from `at` on, at most `most`, and the position of the next packet."""
+        layout = numpy_type(self._record)
+        file = self._file
+        out = _positions_buffer(most)
         captured_at = offset_of(self._record, "captured_length")
         count, at = compiled(hop_records)(
             data, at, stop, layout.itemsize, captured_at, file.order == "<", file.longest, out
@@ -266,11 +283,12 @@ class PcapColumns:
         number = np.arange(self.number + 1, self.number + count + 1)
         self.number += count
         time = rows["seconds"].astype(np.int64) * _SECOND + rows["fraction"].astype(np.int64) * file.scale
-        size, wire = rows["captured_length"].astype(np.int64), rows["original_length"].astype(np.int64)
+        size = rows["captured_length"].astype(np.int64)
+        wire = rows["original_length"].astype(np.int64)
         return PacketColumns(number, time, np.full(count, file.link), where + layout.itemsize, size, wire), at
 
     def close(self, data: Octets, at: int, stop: int) -> None:
-        """The file ends, or its order is lost: what stands at `at` is no whole packet."""
+        """Report an incomplete or invalid packet at `at`, where the file ends or cannot be continued."""
         reader = PcapReader(self.number)
         reader.feed(self._header)
         reader.feed(bytes(data[at : min(stop, at + MAX_PACKET + HEADER_SIZE)]))
@@ -279,8 +297,8 @@ class PcapColumns:
 
 
 class PcapngColumns:
-    """As PcapColumns, of a pcapng file. `lead` are the blocks of the section so far that say how to read its
-    packets.
+    """The packets of a pcapng file, with the interface of PcapColumns. `lead` lists the blocks of the current section
+    that are needed to read its packets.
     """
 
     def __init__(self) -> None:
@@ -292,7 +310,7 @@ class PcapngColumns:
 
     @property
     def stopped(self) -> bool:
-        """Return whether reading lost its place in the file."""
+        """Whether the structure of the file was lost."""
         return self._reader.stopped
 
     @property
@@ -301,8 +319,8 @@ class PcapngColumns:
         return self._reader.secrets
 
     def read(self, data: Octets, at: int, stop: int, most: int) -> tuple[PacketColumns, int]:
-        """The whole packets from `at` on, about `most` of them; and where the next block begins, or the rest that is
-        none.
+        """Return complete packets from `at` on, about `most`, and the position of the next or of an incomplete
+        block.
         """
         parts: list[PacketColumns] = []
         count = 0
@@ -318,17 +336,17 @@ class PcapngColumns:
         return PacketColumns.joined(parts or [_NONE]), at
 
     def close(self, data: Octets, at: int, stop: int) -> None:
-        """The file ends, or its order is lost: what stands at `at` is no whole block."""
+        """Report an incomplete or invalid block at `at`, where the file ends or cannot be continued."""
         if not self._reader.stopped and at < stop:
             self._feed(data, at, min(stop, at + MAX_BLOCK))
-            if stop - at > MAX_BLOCK and not self._reader.stopped:  # of a kind that is not read
+            if stop - at > MAX_BLOCK and not self._reader.stopped:  # a block of a kind that is skipped
                 self._feed(data, at + MAX_BLOCK, at + MAX_BLOCK + 1)
             before = len(self._reader.notices)
             self._reader.close()
             self._note(before, at)
 
     def _enhanced(self, data: Octets, at: int, stop: int, most: int) -> tuple[PacketColumns, int]:
-        """The enhanced packets from `at` on about which there is nothing odd."""
+        """Read the well-formed enhanced packet blocks at `at`."""
         order, interfaces = self._reader.state
         if order is None or not interfaces or at == stop:
             return _NONE, at
@@ -337,8 +355,9 @@ class PcapngColumns:
         if self._plain.count != len(interfaces):
             self._plain = _Plain(interfaces)
         plain = self._plain
-        out = _room(most)
-        trailer, begin = order.trailer.size, at
+        out = _positions_buffer(most)
+        trailer = order.trailer.size
+        begin = at
         count, at = compiled(hop_blocks)(
             data, at, stop, layout.itemsize + trailer, offset_of(PCAPNG[name].block, "total_length"), trailer,
             network.ENHANCED_PACKET_BLOCK, name == "<", MAX_BLOCK, out,
@@ -355,10 +374,15 @@ class PcapngColumns:
             & (size <= rows["total_length"].astype(np.int64) - layout.itemsize - trailer)
             & (upper < plain.most[number])
         )
-        if odd := len(where) - int(fits.argmin()) if not fits.all() else 0:
-            count = len(where) - odd
+        unusual = len(where) - int(fits.argmin()) if not fits.all() else 0
+        if unusual:
+            count = len(where) - unusual
             at = int(where[count])
-            rows, number, size, upper, where = rows[:count], number[:count], size[:count], upper[:count], where[:count]
+            rows = rows[:count]
+            number = number[:count]
+            size = size[:count]
+            upper = upper[:count]
+            where = where[:count]
         if not count:
             return _NONE, begin
         time = (upper << 32 | rows["timestamp_lower"].astype(np.int64)) * plain.scale[number] + plain.offset[number]
@@ -376,7 +400,7 @@ class PcapngColumns:
     def _block(self, data: Octets, at: int, stop: int) -> tuple[PacketColumns, int]:
         """Read the block at `at` with the exact reader.
 
-        Return its packets, and where reading goes on.
+        Return its packets, and the position of the next block.
         """
         reader = self._reader
         order = reader.state[0] or ORDERS["<"]
@@ -403,7 +427,8 @@ class PcapngColumns:
         if self.stopped:
             return _NONE, at
         if kind == network.SECTION_BLOCK:
-            self.lead, self._plain = [(at, end)], _Plain([])
+            self.lead = [(at, end)]
+            self._plain = _Plain([])
         elif kind == network.INTERFACE_BLOCK:
             if self.lead and self.lead[-1][1] == at:
                 at = self.lead.pop()[0]
@@ -412,8 +437,8 @@ class PcapngColumns:
         if not packets:
             return _NONE, end
         packet = packets[0]
-        start = end - length + order.block.size + _front(order, kind)
-        time = packet.time if packet.time is not None and abs(packet.time) <= _MOST else NO_TIME
+        start = end - length + order.block.size + _packet_offset(order, kind)
+        time = packet.time if packet.time is not None and abs(packet.time) <= _MAX_INT64 else NO_TIME
         return PacketColumns(
             *(
                 np.array([value])
@@ -435,8 +460,9 @@ Columns = PcapColumns | PcapngColumns
 
 
 class _Plain:
-    """The interfaces whose times are read as columns: those that count in whole nanoseconds. `most` is what the upper
-    half of a time is below.
+    """The interfaces whose times can be read as columns, because their unit is a whole number of nanoseconds.
+
+    `most` is the limit of the upper half of a timestamp, beyond which the time does not fit.
     """
 
     def __init__(self, interfaces: list[Interface]) -> None:
@@ -445,23 +471,20 @@ class _Plain:
             _SECOND // interface.units if interface.units <= _SECOND and _SECOND % interface.units == 0 else 0
             for interface in interfaces
         ]
-        self.scale, self.link = (
-            np.array(scales, np.int64),
-            np.array([interface.link for interface in interfaces], np.int64),
-        )
-        offsets = [interface.offset if abs(interface.offset) < _LARGEST >> 1 else 0 for interface in interfaces]
+        self.scale = np.array(scales, np.int64)
+        self.link = np.array([interface.link for interface in interfaces], np.int64)
+        offsets = [interface.offset if abs(interface.offset) < _MAX_TIME >> 1 else 0 for interface in interfaces]
         self.offset = np.array(offsets, np.int64)
-        fits = [
-            scale and offset == interface.offset
-            for interface, scale, offset in zip(interfaces, scales, offsets, strict=True)
-        ]
+        fits: list[bool] = []
+        for interface, scale, offset in zip(interfaces, scales, offsets, strict=True):
+            fits.append(bool(scale) and offset == interface.offset)
         self.most = np.array(
-            [(_LARGEST // scale) >> 32 if fit else 0 for scale, fit in zip(scales, fits, strict=True)], np.int64
+            [(_MAX_TIME // scale) >> 32 if fit else 0 for scale, fit in zip(scales, fits, strict=True)], np.int64
         )
 
 
-def _front(order: Any, kind: int) -> int:
-    """Bytes between the front of a block and its packet."""
+def _packet_offset(order: Any, kind: int) -> int:
+    """Return the size of the header between the block header and the packet."""
     layouts = {
         network.ENHANCED_PACKET_BLOCK: order.enhanced,
         network.SIMPLE_PACKET_BLOCK: order.simple,
@@ -476,15 +499,16 @@ def _enhanced_type(order: str) -> np.dtype[Any]:
     return numpy_type(Struct(*layout.block.subcons, *layout.enhanced.subcons))
 
 
-_HELD: dict[str, Ints] = {}
+_BUFFERS: dict[str, Ints] = {}
 
 
-def _room(most: int) -> Ints:
-    """An array for so many places: used again and again."""
-    buffer = _HELD.get("places")
-    if buffer is None or len(buffer) < most:
-        buffer = _HELD["places"] = np.empty(most, np.int64)
-    return buffer[:most]
+def _positions_buffer(size: int) -> Ints:
+    """Return an array for `size` positions. Its memory is reused by the next call."""
+    buffer = _BUFFERS.get("positions")
+    if buffer is None or len(buffer) < size:
+        buffer = np.empty(size, np.int64)
+        _BUFFERS["positions"] = buffer
+    return buffer[:size]
 
 
 _NONE = PacketColumns(*(np.zeros(0, np.int64) for _ in PacketColumns.__slots__))

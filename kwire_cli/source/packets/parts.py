@@ -1,4 +1,9 @@
-"""Parts of captures that tasks read on their own."""
+"""Parts of captures that tasks can read independently, with their packets as columns.
+
+The position of a packet is only known after the packet before it, so `outline` hops from header to header once, and
+cuts the file into parts. A part knows how many packets precede it, and which earlier bytes describe how packets are
+read (`lead`). Compressed files and packets printed as text are one part.
+"""
 
 from __future__ import annotations
 
@@ -28,33 +33,30 @@ if TYPE_CHECKING:
     Octets = npt.NDArray[np.uint8]
 
 
-# Parts of a capture that can be read on their own, and their packets as columns: the parts together have the
-# packets of the whole.
-#
-# A packet shows its place only to who came from the one before it, so a capture is cut by hopping from header
-# to header once. What a part needs of the bytes before it are those that say how packets are read (`lead`),
-# and how many packets there were. A packed file is one part, and so are packets that were printed as text.
-
 PART_SIZE = 128 << 20
-"""Bytes of a part, about."""
+"""Approximate size of a part in bytes."""
 
 
 CHUNK = 1 << 17
-"""Packets that are read at once: memory is in proportion to them."""
+"""Packets that are read at once. Memory is proportional to this number."""
 BUFFER = 32 << 20
-"""Bytes that are read at once, unpacked."""
+"""Uncompressed bytes that are read at once."""
 NO_TIMES = (sys.maxsize, NO_TIME)
-"""The times of a part without packets: the last is before the first."""
-MOST_LEADS = 256
-"""Pieces that a part may need from before it; a file in which it would need more is not cut further."""
+"""The times of a part without packets: the first is after the last."""
+MAX_LEADS = 256
+"""Maximum number of earlier pieces that a part needs. A file whose next part would need more is not cut further."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """The packets in the bytes [start, stop) of a file; all of it where `stop` is None.
+    """The packets in the bytes [start, stop) of a file, or in the whole file if `stop` is None.
 
-    `packets` were before it, and `moment` was their latest time; `times` are the first and the last of its own, where
-    they are known.
+    Attributes:
+        lead: The earlier bytes that are needed to read the packets.
+        packets: The number of packets before the part.
+        moment: The latest time of these packets.
+        times: The first and the latest time in the part, if known.
+
     """
 
     file: str
@@ -70,7 +72,7 @@ class Part:
 class Outline:
     """The parts of a file, its number of packets, and the times of its first and its latest packet.
 
-    The number of packets is None if the file is packed or a text. `secrets` are the decryption secrets in the file.
+    The number of packets is None if the file is compressed or text. `secrets` are the decryption secrets in the file.
     """
 
     parts: tuple[Part, ...]
@@ -83,12 +85,15 @@ class Outline:
 def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
     """Return the outline of a capture, cut into parts of about `size` bytes.
 
-    Raises InputError if the file cannot be read, or is no capture.
+    Raises InputError if the file cannot be read, or is not a capture.
     """
-    whole, file = FileBytes(path), str(path)
+    whole = FileBytes(path)
+    file = str(path)
     data = octets(whole.read(0, HEADER_SIZE))
     if not _hops(data):
-        inside, first, latest = PartReader(Part(file)), NO_TIME, NO_TIME
+        inside = PartReader(Part(file))
+        first = NO_TIME
+        latest = NO_TIME
         for _, packets in inside.chunks():
             first = int(packets.time[0]) if first == NO_TIME else first
             latest = max(latest, int(packets.time.max()))
@@ -96,8 +101,14 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
         return Outline((inside.part,), count, first, latest, tuple(inside.secrets))
     reader, at = begin(data, file, ())
     parts: list[Part] = []
-    first = latest = moment = NO_TIME
-    start, stop, lead, before, times = at, min(at + size, whole.size), tuple(reader.lead), 0, NO_TIMES
+    first = NO_TIME
+    latest = NO_TIME
+    moment = NO_TIME
+    start = at
+    stop = min(at + size, whole.size)
+    lead = tuple(reader.lead)
+    before = 0
+    times = NO_TIMES
     upto = at
     while True:
         upto = min(max(upto, at + BUFFER), stop)
@@ -112,18 +123,16 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
             upto += MAX_BLOCK
         elif stop == whole.size:
             break
-        elif at == start or len(reader.lead) > MOST_LEADS:
+        elif at == start or len(reader.lead) > MAX_LEADS:
             stop = min(stop + MAX_BLOCK, whole.size)
         else:
             parts.append(Part(file, start, at, lead, before, moment, times))
-            start, stop, lead, before, moment, times = (
-                at,
-                min(at + size, whole.size),
-                tuple(reader.lead),
-                reader.number,
-                latest,
-                NO_TIMES,
-            )
+            start = at
+            stop = min(at + size, whole.size)
+            lead = tuple(reader.lead)
+            before = reader.number
+            moment = latest
+            times = NO_TIMES
     return Outline(
         (*parts, Part(file, start, whole.size, lead, before, moment, times)),
         reader.number,
@@ -134,25 +143,32 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
 
 
 class PartReader:
-    """The packets of a part in chunks of at most `most`, with the bytes that they are places in.
+    """Reads the packets of a part in chunks of at most `most`, with the bytes that contain them.
 
-    `packed` says that these places are not those of the file: it is packed, or a text. `notices` say what ended the
-    reading early, `size` how many bytes of the file were to be read. `is_near` says whether what is at a position of
-    the file can be read again for little: not so of packed files, and of those of stores. `secrets` are those of a
-    packed file so far.
+    Attributes:
+        packed: Whether positions of packets are not positions of the file, because it is compressed or text.
+        notices: Why reading ended early.
+        size: The number of bytes of the file to read.
+        is_near: Whether bytes at a position can be read again cheaply. Not so for compressed files and remote stores.
+        secrets: The decryption secrets of a compressed file so far.
+
     """
 
     def __init__(self, part: Part, most: int = CHUNK) -> None:
-        self.part, self.most = part, most
+        self.part = part
+        self.most = most
         self.notices: list[Notice] = []
-        self.packed, self.is_near, self.size = False, True, 0
+        self.packed = False
+        self.is_near = True
+        self.size = 0
         self.secrets: list[Secrets] = []
 
     def chunks(self) -> Iterator[tuple[Octets, PacketColumns]]:
-        """Iterate once. InputError where the file cannot be read, or is no capture."""
+        """Yield the chunks; call once. Raise InputError if the file cannot be read, or is not a capture."""
         file = FileBytes(self.part.file)
         data = octets(file.read(0, HEADER_SIZE))
-        self.packed, self.size = not _hops(data), file.size
+        self.packed = not _hops(data)
+        self.size = file.size
         self.is_near = file.is_local and not self.packed
         try:
             if not self.packed:
@@ -168,7 +184,8 @@ class PartReader:
     def _plain(self, file: FileBytes, data: Octets) -> Iterator[tuple[Octets, PacketColumns]]:
         part = self.part
         reader, at = begin(data, part.file, part.lead, part.packets, lambda *place: octets(file.view(*place)))
-        at, stop = max(at, part.start), file.size if part.stop is None else min(part.stop, file.size)
+        at = max(at, part.start)
+        stop = file.size if part.stop is None else min(part.stop, file.size)
         self.size = max(stop - part.start, 0)
         upto = min(at + BUFFER, stop)
         while True:
@@ -187,10 +204,11 @@ class PartReader:
         self.notices += reader.notices
 
     def _unpacked(self) -> Iterator[tuple[Octets, PacketColumns]]:
-        """As `_plain`, of what a packed file holds: a buffer of it at a time."""
+        """Yield the chunks of a compressed file, one buffer at a time."""
         pieces = Pieces(self.part.file)
         reader: Columns | None = None
-        rest, gone = b"", 0
+        rest = b""
+        gone = 0
         for buffer in _buffers(pieces):
             data = octets(rest + buffer)
             at = 0
@@ -204,15 +222,16 @@ class PartReader:
                 at = after
                 if len(packets):
                     yield data, packets
-            self._take(reader, gone)
-            rest, gone = data[at:].tobytes(), gone + at
+            self._add_notices(reader, gone)
+            rest = data[at:].tobytes()
+            gone += at
             if len(rest) > BUFFER:
                 break
         if reader is None:
             raise InputError(pieces.fault or "the input is empty", file=self.part.file)
         if rest:
             reader.close(octets(rest), 0, len(rest))
-            self._take(reader, gone)
+            self._add_notices(reader, gone)
         if pieces.fault:
             self.notices.append(Notice(pieces.fault, gone + len(rest), reader.number))
 
@@ -225,7 +244,7 @@ class PartReader:
         return False
 
     def _printed(self) -> Iterator[tuple[Octets, PacketColumns]]:
-        """As `_plain`, of packets that were printed as text. InputError where the text holds none."""
+        """Yield the chunks of packets that were printed as text. Raise InputError if the text contains no packets."""
         reader = Packets(self.part.file)
         for batch in reader.batches():
             for first in range(0, len(batch), self.most):
@@ -233,36 +252,37 @@ class PartReader:
                 yield data, packets
         self.notices += reader.notices
 
-    def _take(self, reader: Columns, gone: int) -> None:
-        """Take over the new notices of a buffer's reader; `gone` bytes of the file were before the buffer."""
+    def _add_notices(self, reader: Columns, gone: int) -> None:
+        """Add the new notices of a buffer's reader. `gone` bytes of the file precede the buffer."""
         self.notices += [
             notice._replace(position=notice.position + gone) for notice in reader.notices[len(self.notices) :]
         ]
 
 
 def _buffers(pieces: Pieces) -> Iterator[bytes]:
-    """The pieces, many at once."""
-    held: list[bytes] = []
+    """Yield consecutive pieces joined to about BUFFER bytes."""
+    joined: list[bytes] = []
     size = 0
     for piece in pieces:
-        held.append(piece)
+        joined.append(piece)
         size += len(piece)
         if size >= BUFFER:
-            yield b"".join(held)
-            held, size = [], 0
-    if held:
-        yield b"".join(held)
+            yield b"".join(joined)
+            joined = []
+            size = 0
+    if joined:
+        yield b"".join(joined)
 
 
 def packed(data: Octets) -> bool:
-    """Return whether a file with these bytes is packed by gzip or zstd."""
+    """Return whether a file with these first bytes is compressed by gzip or zstd."""
     return data[:MAGIC_SIZE].tobytes().startswith((GZIP, ZSTD))
 
 
 def _hops(data: Octets) -> bool:
-    """Return whether a file with these bytes is a capture in which packets are found by hopping.
+    """Return whether packets can be found by hopping in a file with these first bytes.
 
-    Return True for an empty file too: reading the file says that it is empty.
+    Return True for an empty file too: the error comes from its reader.
     """
     return not len(data) or (not packed(data) and capture_format(data[:MAGIC_SIZE].tobytes()) is not None)
 
@@ -274,9 +294,9 @@ def begin(
     packets: int = 0,
     view: Callable[[int, int], Octets] | None = None,
 ) -> tuple[Columns, int]:
-    """Return a reader for a file's packets that has read the `lead` bytes, and where reading goes on.
+    """Return a reader for a file's packets that has read the `lead` bytes, and the position of the first packet.
 
-    `view` gives bytes that are not in `data`.
+    `view` returns bytes that are not in `data`.
     """
     form = capture_format(data[:MAGIC_SIZE].tobytes())
     if form is None:
@@ -292,7 +312,7 @@ def begin(
             )
         return PcapColumns(data[:HEADER_SIZE].tobytes(), packets), HEADER_SIZE
     reader = PcapngColumns()
-    for start_of, end in lead:
-        reader.read(view(start_of, end) if view else data, start_of, end, 1)
+    for lead_start, end in lead:
+        reader.read(view(lead_start, end) if view else data, lead_start, end, 1)
     reader.number = packets
     return reader, 0

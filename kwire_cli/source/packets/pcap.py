@@ -1,4 +1,8 @@
-"""The formats pcap and pcapng."""
+"""Readers of the capture formats pcap and pcapng, without I/O.
+
+A reader takes the bytes of a file in pieces of any size, and returns the packets that are complete. It buffers only an
+incomplete packet or block, so a growing file is read by feeding its new bytes.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +15,12 @@ from kwire_cli.source.packets.model import Notice, Packet
 from kwire_cli.structs import network
 from kwire_cli.structs.network import PCAP, PCAP_MICRO, PCAP_NANO, PCAPNG, PcapngLayout
 
-# pcap files, without I/O: bytes in, packets out.
-
 MAX_PACKET = 1 << 24
-"""No packet is longer, whatever the file says: what claims to be has lost its place."""
+"""Maximum size of a packet. A larger size means that the structure of the file was lost."""
 
 
 USUAL_PACKET = 1 << 18
-"""The bytes of a packet that tcpdump keeps by default; files that say less may still hold more."""
+"""The number of bytes that tcpdump captures of a packet by default. Files with a smaller limit can contain more."""
 
 _HEADERS = {order: fixed(layout.header) for order, layout in PCAP.items()}
 _RECORDS = {order: fixed(layout.record) for order, layout in PCAP.items()}
@@ -28,16 +30,18 @@ HEADER_SIZE = _HEADERS["<"].size
 
 
 def pcap_order(header: bytes) -> str | None:
-    """The byte order of a pcap file, by its magic; None for what is no pcap file."""
+    """Return the byte order of a pcap file, from its magic number. Return None if the file is not pcap."""
     if len(header) < HEADER_SIZE:
         header = header.ljust(HEADER_SIZE, b"\0")
-    return next((order for order, layout in _HEADERS.items() if layout.unpack(header)[0] in _NANOSECONDS), None)
+    for order, layout in _HEADERS.items():
+        if layout.unpack(header)[0] in _NANOSECONDS:
+            return order
+    return None
 
 
 class PcapFile(NamedTuple):
-    """The header of a pcap file: byte order, link type, and the nanoseconds that a fraction counts.
-
-    No captured length is above `longest`.
+    """The header of a pcap file: byte order, link type, nanoseconds per unit of the fraction, and the maximum captured
+    length.
     """
 
     order: str
@@ -47,21 +51,20 @@ class PcapFile(NamedTuple):
 
 
 def pcap_file(header: bytes) -> PcapFile:
-    """The header of a file, which has to be whole."""
+    """Return the header of a pcap file. `header` must be complete."""
     order = pcap_order(header) or ">"
     magic, _, _, _, _, snap_length, link = _HEADERS[order].unpack(header)
-    # A snapshot length of 0, or a huge one, is as good as none; captured lengths above a small one exist in real files.
+    # A snapshot length of 0 or a huge one is no limit. Real files have captured lengths above a small one.
     return PcapFile(
         order, link & 0xFFFF, _NANOSECONDS.get(magic, 1000), min(max(snap_length, USUAL_PACKET), MAX_PACKET)
     )
 
 
 class PcapReader:
-    """The packets of one pcap file.
+    """Reads the packets of one pcap file. `number` packets came before.
 
-    `feed` takes the file's bytes in pieces of any size and gives the packets that are whole; nothing is thrown away in
-    between, so a file that is still growing is read by feeding what came since. `close` says that no more will come.
-    What ends the reading early stands in `notices`. `number` packets were before those that it is given.
+    `feed` takes the next bytes and returns the packets that are complete. `close` ends the file. `notices` state why
+    reading ended early.
     """
 
     def __init__(self, number: int = 0) -> None:
@@ -70,13 +73,15 @@ class PcapReader:
         self._rest: list[bytes] = []
         self._held = 0
         self._needed = HEADER_SIZE
-        self._position = 0  # in the file, of the first byte not yet read
+        self._position = 0  # position in the file of the first buffered byte
         self._number = number
-        self._layout: Fixed | None = None  # of records; the rest is known with it
-        self._link = self._scale = self._longest = 0
+        self._layout: Fixed | None = None  # the layout of records; None before the file header is read
+        self._link = 0
+        self._scale = 0
+        self._longest = 0
 
     def feed(self, data: bytes) -> list[Packet]:
-        """The packets that these bytes complete."""
+        """Return the packets that these bytes complete."""
         if self.stopped:
             return []
         self._rest.append(data)
@@ -95,7 +100,7 @@ class PcapReader:
         return packets
 
     def close(self) -> None:
-        """The file has ended; a packet that is not whole becomes a notice."""
+        """End the file. An incomplete packet becomes a notice."""
         if self._held and not self.stopped:
             what = "a packet" if self._layout else "the file's header"
             self._stop(f"the file ends in the middle of {what}: {self._held} of at least {self._needed} bytes", 0)
@@ -110,10 +115,17 @@ class PcapReader:
         return self._layout
 
     def _packets(self, layout: Fixed, data: bytes, at: int) -> tuple[list[Packet], int]:
-        """The whole packets in `data` from `at`, and where the first that is not whole begins."""
-        link, scale, longest, unpack, size = self._link, self._scale, self._longest, layout.unpack, layout.size
+        """Return the complete packets in `data` from `at` on, and the position of the first incomplete one."""
+        link = self._link
+        scale = self._scale
+        longest = self._longest
+        unpack = layout.unpack
+        size = layout.size
         packets: list[Packet] = []
-        add, new, number, stop = packets.append, tuple.__new__, self._number, len(data)
+        add = packets.append
+        new = tuple.__new__
+        number = self._number
+        stop = len(data)
         last = stop - size
         self._needed = size
         while at <= last:
@@ -135,19 +147,16 @@ class PcapReader:
         return packets, at
 
 
-# pcapng files, without I/O: bytes in, packets out.
-
 MAX_BLOCK = MAX_PACKET + (1 << 20)
-"""No block that is read is longer: a packet with its options. Blocks of other kinds are skipped whatever their
-length."""
+"""Maximum size of a block that is read: a packet with its options. Other blocks are skipped, and can have any size."""
 
 
 MAX_SECRETS = 1 << 24
-"""Bytes of TLS secrets that are kept."""
+"""Maximum size of all TLS secrets of a file. Further secrets are dropped."""
 
 
 class Secrets(NamedTuple):
-    """The data of a decryption secrets block: its type (`structs.captures.TLS_KEY_LOG`, or another), and the data."""
+    """The type and the data of a decryption secrets block. The type is `structs.network.TLS_KEY_LOG` or another."""
 
     type: int
     data: bytes
@@ -155,30 +164,33 @@ class Secrets(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """An interface: the link type of its packets, how much of them was captured, and how their times count."""
+    """An interface: the link type of its packets, the limit of their captured size, and the unit of their times."""
 
     link: int
     snap_length: int
-    units: int  # of the timestamp in a second
+    units: int  # timestamp units per second
     offset: int  # nanoseconds
 
     def time(self, upper: int, lower: int) -> int:
-        """Nanoseconds since 1970."""
+        """Return nanoseconds since 1970."""
         return ((upper << 32 | lower) * 1_000_000_000) // self.units + self.offset
 
 
 class Order:
-    """The lowered layouts of one byte order."""
+    """The compiled layouts of one byte order."""
 
     def __init__(self, layout: PcapngLayout) -> None:
-        self.block, self.trailer, self.section = fixed(layout.block), fixed(layout.trailer), fixed(layout.section)
-        self.interface, self.enhanced, self.simple = (
-            fixed(layout.interface),
-            fixed(layout.enhanced),
-            fixed(layout.simple),
-        )
-        self.obsolete, self.secrets, self.option = fixed(layout.obsolete), fixed(layout.secrets), fixed(layout.option)
-        self.offset, self.resolution = fixed(layout.offset), fixed(network.TSRESOL)
+        self.block = fixed(layout.block)
+        self.trailer = fixed(layout.trailer)
+        self.section = fixed(layout.section)
+        self.interface = fixed(layout.interface)
+        self.enhanced = fixed(layout.enhanced)
+        self.simple = fixed(layout.simple)
+        self.obsolete = fixed(layout.obsolete)
+        self.secrets = fixed(layout.secrets)
+        self.option = fixed(layout.option)
+        self.offset = fixed(layout.offset)
+        self.resolution = fixed(network.TSRESOL)
         self.least = self.block.size + self.trailer.size
 
 
@@ -196,7 +208,7 @@ _READ = frozenset(
 
 
 class PcapngReader:
-    """The packets of one pcapng file; `feed`, `close` and `notices` as PcapReader has them. `secrets` are those met so
+    """Reads the packets of one pcapng file, with the interface of PcapReader. `secrets` are the decryption secrets so
     far.
     """
 
@@ -205,11 +217,11 @@ class PcapngReader:
         self.secrets: list[Secrets] = []
         self.stopped = False
         self.unread = 0
-        """Blocks that could not be read although their length was right."""
+        """The number of blocks with a valid length whose contents could not be read."""
         self._rest: list[bytes] = []
         self._held = 0
         self._needed = ORDERS["<"].block.size
-        self._skip = 0  # bytes of a block that is not read
+        self._skip = 0  # remaining bytes of a skipped block
         self._position = 0
         self._number = 0
         self._order: Order | None = None
@@ -222,11 +234,11 @@ class PcapngReader:
 
     @property
     def count(self) -> int:
-        """Packets so far, those that could not be read among them."""
+        """The number of packets so far, including packets that could not be read."""
         return self._number
 
     def feed(self, data: bytes) -> list[Packet]:
-        """The packets that these bytes complete."""
+        """Return the packets that these bytes complete."""
         if self.stopped:
             return []
         if self._skip:
@@ -247,7 +259,7 @@ class PcapngReader:
         return packets
 
     def close(self) -> None:
-        """The file has ended; a block that is not whole becomes a notice."""
+        """End the file. An incomplete block becomes a notice."""
         if (self._held or self._skip) and not self.stopped:
             self._stop("the file ends in the middle of a block", 0)
 
@@ -256,8 +268,9 @@ class PcapngReader:
         self.notices.append(Notice(text, self._position + used, self._number))
 
     def _blocks(self, data: bytes, packets: list[Packet]) -> int:
-        """Read the whole blocks of `data`; where the first that is not whole begins."""
-        at, stop = 0, len(data)
+        """Read the complete blocks of `data`. Return the position of the first incomplete one."""
+        at = 0
+        stop = len(data)
         least = ORDERS["<"].block
         while True:
             self._needed = least.size
@@ -275,7 +288,8 @@ class PcapngReader:
             end = at + length
             if kind not in _READ:
                 if end > stop:
-                    self._skip, self._needed = end - stop, 0
+                    self._skip = end - stop
+                    self._needed = 0
                     return stop
             else:
                 if end > stop:
@@ -288,7 +302,7 @@ class PcapngReader:
             at = end
 
     def _section_order(self, data: bytes, at: int) -> Order | None:
-        """The byte order of the section that begins here; None while that is not known, or when it is neither."""
+        """Return the byte order of the section that begins at `at`. Return None if it is incomplete or invalid."""
         begin = at + ORDERS["<"].block.size
         if len(data) < begin + ORDERS["<"].section.size:
             self._needed = begin - at + ORDERS["<"].section.size
@@ -302,7 +316,8 @@ class PcapngReader:
     def _block(self, order: Order, kind: int, body: bytes, packets: list[Packet], at: int) -> None:
         try:
             if kind == network.SECTION_BLOCK:
-                self._order, self._interfaces = order, []
+                self._order = order
+                self._interfaces = []
             elif kind == network.INTERFACE_BLOCK:
                 self._interfaces.append(_interface(order, body))
             elif kind == network.SECRETS_BLOCK:
@@ -317,7 +332,7 @@ class PcapngReader:
                 self.notices.append(Notice(text, self._position + at, self._number))
 
     def _packet(self, order: Order, kind: int, body: bytes) -> Packet:
-        """One packet; IndexError when its interface was not described, ValueError when it is longer than its block."""
+        """Return a packet. Raise IndexError if its interface is unknown, ValueError if it is longer than its block."""
         if kind == network.ENHANCED_PACKET_BLOCK:
             number, upper, lower, captured, length = order.enhanced.unpack(body)
             start = order.enhanced.size
@@ -326,7 +341,8 @@ class PcapngReader:
             start = order.obsolete.size
         else:
             (length,) = order.simple.unpack(body)
-            interface, start = self._interfaces[0], order.simple.size
+            interface = self._interfaces[0]
+            start = order.simple.size
             captured = min(length, interface.snap_length or length, len(body) - start)
             return Packet(self._number, None, interface.link, body[start : start + captured], length)
         interface = self._interfaces[number]
@@ -348,22 +364,23 @@ _SECTION_TYPE = network.SECTION_BLOCK.to_bytes(4)
 
 def _interface(order: Order, body: bytes) -> Interface:
     link, _, snap_length = order.interface.unpack(body)
-    units, offset = 1_000_000, 0
+    units = 1_000_000
+    offset = 0
     for code, value in _options(order, body, order.interface.size):
         if code == network.OPTION_TSRESOL:
             (resolution,) = order.resolution.unpack(value)
             units = 2 ** (resolution & 0x7F) if resolution & 0x80 else 10**resolution
         elif code == network.OPTION_TSOFFSET:
-            offset = _one(order.offset, value) * 1_000_000_000
+            offset = _unpack_int(order.offset, value) * 1_000_000_000
     return Interface(link, snap_length, units, offset)
 
 
-def _one(layout: Fixed, data: bytes) -> int:
+def _unpack_int(layout: Fixed, data: bytes) -> int:
     return int(layout.unpack(data)[0])
 
 
 def _options(order: Order, body: bytes, at: int) -> list[tuple[int, bytes]]:
-    """Code and value of each option; struct.error where one is cut."""
+    """Return code and value of each option. Raise struct.error if an option is truncated."""
     out: list[tuple[int, bytes]] = []
     while at < len(body):
         code, length = order.option.unpack(body, at)

@@ -1,4 +1,13 @@
-"""Capture points, and sketches of files that tell them apart."""
+"""Capture points, and sketches that show whether files belong to one capture.
+
+By default the files of a folder form one capture point: rotated files follow each other in time, and files that overlap
+in time are merged. This is wrong if files contain the same connections, for example captures of one network at two
+places. So files that overlap are compared by their sketches, which have a few numbers per connection.
+
+Two files can belong to one capture if each contains data that the other lacks: other connections, directions or
+packets. They cannot if both contain the same bytes of a connection, or connections between the same endpoints with
+different sequence numbers at the same time. Each chain of rotated files is then a separate capture point.
+"""
 
 from __future__ import annotations
 
@@ -22,30 +31,26 @@ if TYPE_CHECKING:
     from kwire_cli.source.files import Naming
 
 
-# Sketches of capture files: which bytes of which connections a file holds, in a few numbers for each
-# connection.
-#
-# Two files that overlap in time can be one capture if each holds what the other lacks: other connections,
-# other directions, other packets. They can't if both hold the same bytes of a connection, or connections
-# between the same ends with other sequence numbers at the same time: these are views of two points, or
-# conversations of two networks.
-
-MOST = 1 << 16
-"""Directions of connections in a sketch: a file with more is judged by the first ones."""
+MAX_DIRECTIONS = 1 << 16
+"""Maximum number of directions in a sketch. Further directions of a file are not compared."""
 
 
-MOST_PIECES = 256
-"""Pieces of a direction: beyond that, two are counted as one with a hole in it."""
+MAX_PIECES = 256
+"""Maximum number of pieces of a direction. Beyond it, neighbours are joined into one piece with a hole."""
 SAME = 4
-"""One byte in so many that both files hold is too many for retransmissions."""
+"""One in SAME bytes is the proportion of common bytes from which they cannot be retransmissions."""
 
 
 @dataclass(slots=True)
 class Stretch:
-    """A direction of a connection: its bytes in pieces, by how far they are from the sequence number `start`.
+    """One direction of a connection: its bytes as pieces, with distances from the sequence number `start`.
 
-    `since` and `until` are the times of its packets; `isn` is that of its SYN, or UNKNOWN. A piece is where it begins,
-    where it ends, and how many bytes of it are there.
+    Attributes:
+        since: The time of its first packet.
+        until: The time of its last packet.
+        isn: The sequence number of its SYN, or UNKNOWN.
+        pieces: Start, end and number of captured bytes of each piece.
+
     """
 
     start: int
@@ -56,23 +61,24 @@ class Stretch:
 
     @property
     def size(self) -> int:
-        """Its bytes, each counted once."""
+        """The number of distinct captured bytes."""
         return sum(size for _, _, size in self.pieces)
 
     def place(self, sequence: int) -> int:
-        """Return how far a sequence number is from the start, beyond 2^32 too: it is near the last piece."""
+        """Return the distance of a sequence number from the start, which can exceed 2^32: it is near the last piece."""
         end = self.pieces[-1][1] if self.pieces else 0
         return end + signed(sequence - self.start - end)
 
     def takes(self, sequence: int) -> bool:
-        """Return whether a segment is near enough to belong to this connection."""
+        """Return whether a segment is close enough to belong to this connection."""
         return not self.pieces or -FAR < self.place(sequence) - self.pieces[-1][1] < FAR
 
     def add(self, sequence: int, size: int, time: int) -> None:
-        """Take a segment in."""
+        """Add a segment."""
         self.until = max(self.until, time)
         low = self.place(sequence)
-        high, pieces = low + size, self.pieces
+        high = low + size
+        pieces = self.pieces
         at = len(pieces)
         while at and pieces[at - 1][1] >= low:
             at -= 1
@@ -80,29 +86,30 @@ class Stretch:
         while stop < len(pieces) and pieces[stop][0] <= high:
             stop += 1
         if at < stop:
-            size = sum(count for _, _, count in pieces[at:stop]) + _new(low, high, pieces[at:stop])
-            low, high = min(low, pieces[at][0]), max(high, pieces[stop - 1][1])
+            size = sum(count for _, _, count in pieces[at:stop]) + _count_new(low, high, pieces[at:stop])
+            low = min(low, pieces[at][0])
+            high = max(high, pieces[stop - 1][1])
         pieces[at:stop] = [(low, high, size)]
-        if len(pieces) > MOST_PIECES:
-            self.pieces = [
-                (one[0], two[1], one[2] + two[2]) for one, two in zip(pieces[::2], pieces[1::2], strict=False)
-            ]
+        if len(pieces) > MAX_PIECES:
+            pairs = zip(pieces[::2], pieces[1::2], strict=False)
+            self.pieces = [(one[0], two[1], one[2] + two[2]) for one, two in pairs]
 
 
-def _new(low: int, high: int, pieces: list[tuple[int, int, int]]) -> int:
-    """Return how many bytes from `low` to `high` are in none of these pieces."""
+def _count_new(low: int, high: int, pieces: list[tuple[int, int, int]]) -> int:
+    """Return the number of bytes from `low` to `high` that are in none of the pieces."""
     return high - low - sum(max(min(high, end) - max(low, begin), 0) for begin, end, _ in pieces)
 
 
 Sketch = dict[bytes, list[Stretch]]
-"""By ends as their sender has them, the connections one after the other."""
+"""The connections between two endpoints in order, by the `ends` of their sender."""
 
 
 def sketch(path: str) -> Sketch:
-    """Return the sketch of a file; that of what can be read of it."""
+    """Return the sketch of the readable part of a file."""
     by_ends: Sketch = {}
-    segments, now = Segments(), NO_TIME
-    with contextlib.suppress(InputError):  # reading it says why
+    segments = Segments()
+    now = NO_TIME
+    with contextlib.suppress(InputError):  # the reader of the file reports the error
         for batch in packets(path).batches():
             for _, time, ends, sequence, _, flags, payload, missing in segments(batch):
                 now = max(now, NO_TIME if time is None else time)
@@ -111,9 +118,10 @@ def sketch(path: str) -> Sketch:
                     continue
                 stretches = by_ends.get(ends)
                 if stretches is None:
-                    if len(by_ends) >= MOST:
+                    if len(by_ends) >= MAX_DIRECTIONS:
                         continue
-                    stretches = by_ends[ends] = []
+                    stretches = []
+                    by_ends[ends] = stretches
                 begins = bool(flags & SYN) and not (stretches and stretches[-1].isn == sequence)
                 start = sequence + 1 & MASK if flags & SYN else sequence
                 if not stretches or not stretches[-1].takes(start) or (begins and stretches[-1].isn != UNKNOWN):
@@ -126,10 +134,10 @@ def sketch(path: str) -> Sketch:
 
 
 def contradict(sketched: Iterable[tuple[int, int, Sketch]]) -> bool:
-    """Return whether any two sketches of files with different numbers can't be of one capture.
+    """Return whether any two sketches with different numbers cannot belong to one capture.
 
-    Each sketch comes with the number and the first time of its file, in the order of these times. Sketches are taken
-    only until the answer is known.
+    Each sketch comes with the number of its chain and the first time of its file, in the order of these times. The
+    iteration stops as soon as the answer is known.
     """
     earlier: dict[bytes, list[tuple[int, Stretch]]] = defaultdict(list)
     shared: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -141,25 +149,22 @@ def contradict(sketched: Iterable[tuple[int, int, Sketch]]) -> bool:
                 for own in stretches:
                     if other == number or own.since > theirs.until or own.until < theirs.since:
                         continue
-                    if _other_numbers(own, theirs):
+                    if _have_other_numbers(own, theirs):
                         return True
                     counts = shared[number, other]
-                    counts[0] += _twice(own, theirs)
+                    counts[0] += _common_bytes(own, theirs)
                     counts[1] += own.size
                     counts[2] += theirs.size
-        if any(
-            twice and twice * SAME >= min(own, theirs)
-            for (one, _), (twice, own, theirs) in shared.items()
-            if one == number
-        ):
-            return True
+        for (one, _), (common, own_size, their_size) in shared.items():
+            if one == number and common and common * SAME >= min(own_size, their_size):
+                return True
         for ends, stretches in file_sketch.items():
             earlier[ends] += [(number, item) for item in stretches]
     return False
 
 
-def _other_numbers(one: Stretch, other: Stretch) -> bool:
-    """Return whether two connections of the same ends and time have different sequence numbers."""
+def _have_other_numbers(one: Stretch, other: Stretch) -> bool:
+    """Return whether two simultaneous connections between the same endpoints have different sequence numbers."""
     if UNKNOWN not in {one.isn, other.isn}:
         return one.isn != other.isn
     if not one.pieces or not other.pieces:
@@ -169,18 +174,23 @@ def _other_numbers(one: Stretch, other: Stretch) -> bool:
 
 
 def _ahead(one: Stretch, other: Stretch) -> int:
-    """Return how far the start of `other` is from that of `one`: as numbers come round, where both are nearest."""
+    """Return the distance of the start of `other` from the start of `one`, modulo 2^32 where their middles are
+    nearest.
+    """
     middle, theirs = ((stretch.pieces[0][0] + stretch.pieces[-1][1]) // 2 for stretch in (one, other))
     return signed(other.start + theirs - one.start - middle) + middle - theirs
 
 
-def _twice(one: Stretch, other: Stretch) -> int:
-    """Return how many bytes are in both, about: of pieces with holes as many as would not fit into them."""
+def _common_bytes(one: Stretch, other: Stretch) -> int:
+    """Return the approximate number of bytes in both. Of pieces with holes, count the bytes that must overlap."""
     if not one.pieces or not other.pieces:
         return 0
-    ahead, count, at = _ahead(one, other), 0, 0
+    ahead = _ahead(one, other)
+    count = 0
+    at = 0
     for low, high, size in other.pieces:
-        low, high = low + ahead, high + ahead  # noqa: PLW2901 - as `one` counts
+        low += ahead  # noqa: PLW2901 - relative to the start of `one`
+        high += ahead  # noqa: PLW2901
         while at < len(one.pieces) and one.pieces[at][1] <= low:
             at += 1
         for begin, end, there in one.pieces[at:]:
@@ -191,19 +201,10 @@ def _twice(one: Stretch, other: Stretch) -> int:
     return count
 
 
-# Capture points: which files were captured at the same place, and so are one capture.
-#
-# By default the files of a folder are: rotated files follow each other in time, and files that overlap in
-# time are merged. Files of a folder that overlap and hold the same connections twice can't be one capture
-# (see `sketches`): each chain of rotated files is then a capture point of its own.
-
-"""The name of the point that `--merge-points` puts all others together to."""
-
-
 APART = "files that overlap in time hold the same connections, so each is a capture point of its own"
 OVERLAP = 1_000_000_000
-"""Nanoseconds by which a file may begin before the one ahead of it ends, or a tenth of what that lasts: rotations need
-not keep the order."""
+"""Nanoseconds by which a file may begin before the end of the previous file of its chain, at most a tenth of the
+duration of that file: packets around a rotation can be out of order."""
 
 
 class Timed(NamedTuple):
@@ -220,7 +221,7 @@ Chain = tuple[Timed, ...]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A capture point and its files. `apart` says that other files of its folder hold the same connections."""
+    """A capture point and its files. `apart` is true if other files of its folder contain the same connections."""
 
     name: str
     chains: tuple[Chain, ...]
@@ -235,21 +236,25 @@ class Point:
 def capture_points(
     files: Iterable[Timed], naming: Naming, sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None = None
 ) -> list[Point]:
-    """Return the capture points of files, in the order in which their first files were given.
+    """Return the capture points of files, in the order of their first files.
 
-    `sketched` makes sketches of files that overlap in time; by default one after the other.
+    `sketched` returns the sketches of files that overlap in time. By default they are made in order.
     """
     groups: dict[str, list[Timed]] = {}
     for file in files:
         groups.setdefault(naming.key(file.path), []).append(file)
-    return [point for group in groups.values() for point in points_of_group(group, naming, sketched)]
+    points: list[Point] = []
+    for group in groups.values():
+        points += points_of_group(group, naming, sketched)
+    return points
 
 
 def points_of_group(
     group: Sequence[Timed], naming: Naming, sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None = None
 ) -> list[Point]:
-    """Return the capture points of files that have the same key: one, or one for each chain if these contradict."""
-    name, together = naming.name(group[0].path), _chains(group)
+    """Return the capture points of files with the same key: one, or one per chain if the chains contradict."""
+    name = naming.name(group[0].path)
+    together = _chains(group)
     strict = [] if naming.merged else _chains(group, strict=True)
     if len(strict) > 1 and _hold_the_same(strict, sketched or _one_by_one):
         return [Point(location(chain[0].path), (chain,), apart=True) for chain in strict]
@@ -257,7 +262,7 @@ def points_of_group(
 
 
 def apart_notes(names: Iterable[str]) -> Iterator[str]:
-    """Return what to say of files that became capture points of their own, a text for each folder."""
+    """Yield a note for each folder whose files became separate capture points."""
     folders: dict[str, list[str]] = {}
     for name in names:
         folders.setdefault(str(path_of(name).parent), []).append(path_of(name).name)
@@ -267,9 +272,9 @@ def apart_notes(names: Iterable[str]) -> Iterator[str]:
 
 
 def points_of(paths: Sequence[str], naming: Naming) -> list[Point]:
-    """Return the capture points of files that lie on this machine or a store.
+    """Return the capture points of local files or files of a store.
 
-    Files are looked through only if several are of the same point. A file that cannot be read has no times.
+    Times are read only for points with several files. A file that cannot be read has no times.
     """
     keys = [naming.key(path) for path in paths]
     several = {key for key, count in Counter(keys).items() if count > 1}
@@ -282,7 +287,7 @@ def timed(path: str) -> Timed:
     """Return a file with its times; NO_TIME for both if it cannot be read."""
     first: int | None = None
     latest = NO_TIME
-    with contextlib.suppress(InputError):  # reading it says why
+    with contextlib.suppress(InputError):  # the reader of the file reports the error
         for batch in packets(path).batches():
             times = [NO_TIME if packet.time is None else packet.time for packet in batch]
             first = times[0] if first is None else first
@@ -291,10 +296,10 @@ def timed(path: str) -> Timed:
 
 
 def _chains(files: Iterable[Timed], *, strict: bool = False) -> list[Chain]:
-    """Return the files in chains, by their first packets, and by name if these are at the same time or have none.
+    """Return the files in chains, in the order of their first packets, and by name if these times are equal or missing.
 
-    A file goes on with the chain that it follows; of several with the one whose last file has the most similar name.
-    In `strict` chains no file begins at the time of the file before it: these may be copies.
+    A file continues a chain that ends before it. If there are several, it continues the one whose last file has the
+    most similar name. In `strict` chains no file begins at the time of the previous file, because it may be a copy.
     """
     chains: list[list[Timed]] = []
     latest: list[int] = []
@@ -304,11 +309,9 @@ def _chains(files: Iterable[Timed], *, strict: bool = False) -> list[Chain]:
         if strict:
             ahead = [number for number in ahead if file.first != chains[number][-1].first]
         if ahead:
-            at = (
-                max(ahead, key=lambda number: _likeness(chains[number][-1].path, file.path))
-                if len(ahead) > 1
-                else ahead[0]
-            )
+            at = ahead[0]
+            if len(ahead) > 1:
+                at = max(ahead, key=lambda number: _likeness(chains[number][-1].path, file.path))
             chains[at].append(file)
         else:
             at = len(chains)
@@ -321,21 +324,24 @@ def _chains(files: Iterable[Timed], *, strict: bool = False) -> list[Chain]:
 
 
 def _likeness(one: str, other: str) -> int:
-    """Return how many characters at the beginning and the end of two paths are the same."""
+    """Return the number of equal characters at the start and the end of two paths."""
     front = _common(one, other)
     return front + _common(one[front:][::-1], other[front:][::-1])
 
 
 def _common(one: str, other: str) -> int:
-    return next(
-        (at for at, (own, theirs) in enumerate(zip(one, other, strict=False)) if own != theirs),
-        min(len(one), len(other)),
-    )
+    for at, (own, theirs) in enumerate(zip(one, other, strict=False)):
+        if own != theirs:
+            return at
+    return min(len(one), len(other))
 
 
 def _hold_the_same(chains: list[Chain], sketched: Callable[[Sequence[str]], Iterable[Sketch]]) -> bool:
-    """Return whether any two chains hold the same connections."""
-    files = sorted(((file.first, number, file.path) for number, chain in enumerate(chains) for file in chain))
+    """Return whether any two chains contain the same connections."""
+    files: list[tuple[int, int, str]] = []
+    for number, chain in enumerate(chains):
+        files += [(file.first, number, file.path) for file in chain]
+    files.sort()
     sketches = sketched([path for _, _, path in files])
     return contradict(
         (number, first, file_sketch) for (first, number, _), file_sketch in zip(files, sketches, strict=True)

@@ -1,8 +1,8 @@
-"""Packets to TCP segments as columns: those of the usual headers all at once, the others by `segments.Segments`, one by
-one.
+"""TCP segments of packets as columns.
 
-What is given is what `Segments` gives, as a test holds. A segment's payload is a place in the bytes of the file; only
-what was put together from fragments is copied.
+Packets with the usual headers are processed all at once with numpy. All others go singly through `segments.Segments`,
+which has the same results for all packets (a test compares them). A payload is a position in the bytes of the file;
+only payloads that were reassembled from IP fragments are copied.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ DESCRIPTOR = np.dtype(
         ("direction", "u1"),
     ]
 )
-"""A segment without its payload, which are the `size` bytes at `position`: of the file, or below 0 of the bytes kept
-beside, at -1 - position.
+"""A segment without its payload. The payload is the `size` bytes at `position` of the file. A negative position means
+-1 - position in the bytes that are kept in addition to the file.
 
-`packet` and `time` as in `PacketColumns`; `moment` is the latest time so far; `direction` is 1 for segments whose ends
-are turned in their connection's key.
+`packet` and `time` are as in `PacketColumns`. `moment` is the latest time so far. `direction` is 1 for segments whose
+addresses are swapped in the key of their connection.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentColumns:
-    """Segments in the order of their packets, grouped by ends: `group` is the number of each in `keys`.
+    """Segments in the order of their packets, grouped by endpoints: `group` is the index of each segment in `keys`.
 
-    `kept` are bytes that no file has in one piece.
+    `kept` has the payloads that are not contiguous in the file.
     """
 
     rows: npt.NDArray[Any]
@@ -65,7 +65,7 @@ class SegmentColumns:
     kept: bytes
 
     def by_group(self) -> list[tuple[bytes, npt.NDArray[Any]]]:
-        """The segments between each two ends, in their order."""
+        """Return the segments between each pair of endpoints, in order."""
         order = np.argsort(self.group, kind="stable")
         rows = self.rows[order]
         ends = np.cumsum(np.bincount(self.group, minlength=len(self.keys))).tolist()
@@ -74,9 +74,7 @@ class SegmentColumns:
 
 @dataclass(frozen=True, slots=True)
 class _Common:
-    """Headers that follow each other in most packets: `link.protocol`, where the link layer has one, has to be
-    `protocol`.
-    """
+    """A sequence of headers that most packets have. If the link layer has a `link.protocol`, it must be `protocol`."""
 
     links: tuple[int, ...]
     version: int
@@ -104,8 +102,8 @@ _COMMON = [
 
 
 def segment_columns(data: Octets, packets: PacketColumns, exact: Segments, moment: int = NO_TIME) -> SegmentColumns:
-    """The segments in these packets, whose bytes are in `data`; `moment` is the latest time before them. `exact` reads
-    those that are not usual.
+    """Return the segments of these packets, whose bytes are in `data`. `moment` is the latest time before them. `exact`
+    reads the packets without the usual headers.
     """
     moments = np.maximum.accumulate(np.append(moment, packets.time))[1:]
     left = np.ones(len(packets), bool)
@@ -115,22 +113,23 @@ def segment_columns(data: Octets, packets: PacketColumns, exact: Segments, momen
             left & np.isin(packets.link, common.links) & (packets.size >= numpy_type(common.decl).itemsize)
         )
         if len(which):
-            taken, rows, ends = _usual(data, packets.only(which), common)
+            taken, rows, ends = _read_usual(data, packets.only(which), common)
             left[which[taken]] = False
             parts.append((which[taken], rows, ends))
     kept = bytearray()
     unusual = np.flatnonzero(left)
     if len(unusual):
-        parts += _unusual(data, packets, unusual, exact, kept)
-    return _grouped(parts, moments, bytes(kept))
+        parts += _read_unusual(data, packets, unusual, exact, kept)
+    return _group(parts, moments, bytes(kept))
 
 
-def _usual(data: Octets, packets: PacketColumns, common: _Common) -> tuple[Ints, npt.NDArray[Any], Octets]:
-    """Return which packets have these common headers and no anomaly, their segments, and their ends."""
+def _read_usual(data: Octets, packets: PacketColumns, common: _Common) -> tuple[Ints, npt.NDArray[Any], Octets]:
+    """Return which packets have these headers and no anomaly, their segments, and their endpoints."""
     layout = numpy_type(common.decl)
     headers = read_rows(data, packets.position, layout)
     first = "ip.version_and_header_length" if common.version == 4 else "ip.version_and_flow"
-    ip_at, tcp_at = offset_of(common.decl, first), offset_of(common.decl, "tcp.source_port")
+    ip_at = offset_of(common.decl, first)
+    tcp_at = offset_of(common.decl, "tcp.source_port")
     tcp_size = layout.itemsize - tcp_at
     right = np.ones(len(packets), bool) if common.protocol is None else headers["link.protocol"] == common.protocol
     if common.version == 4:
@@ -147,40 +146,41 @@ def _usual(data: Octets, packets: PacketColumns, common: _Common) -> tuple[Ints,
     start = tcp_at + (headers["tcp.data_offset"] >> 4).astype(np.int64) * 4
     right &= (length > 0) & (tcp_at + tcp_size <= start) & (start <= end)
     taken = np.flatnonzero(right)
-    headers, start, end = headers[taken], start[taken], end[taken]
+    headers = headers[taken]
+    start = start[taken]
+    end = end[taken]
     size = np.maximum(np.minimum(end, packets.size[taken]) - start, 0)
     rows = np.zeros(len(taken), DESCRIPTOR)
-    rows["packet"], rows["time"], rows["position"] = (
-        packets.number[taken],
-        packets.time[taken],
-        packets.position[taken] + start,
-    )
-    rows["sequence"], rows["acknowledgment"], rows["flags"] = (
-        headers["tcp.sequence"],
-        headers["tcp.acknowledgment"],
-        headers["tcp.flags"],
-    )
+    rows["packet"] = packets.number[taken]
+    rows["time"] = packets.time[taken]
+    rows["position"] = packets.position[taken] + start
+    rows["sequence"] = headers["tcp.sequence"]
+    rows["acknowledgment"] = headers["tcp.acknowledgment"]
+    rows["flags"] = headers["tcp.flags"]
     shut = (headers["tcp.window"] == 0) & (headers["tcp.flags"] & WINDOW_COUNTS == network.ACK)
     rows["flags"] |= np.where(shut, np.uint16(network.ZERO_WINDOW), np.uint16(0))
-    rows["size"], rows["missing"] = size, end - start - size
+    rows["size"] = size
+    rows["missing"] = end - start - size
     ends = np.ascontiguousarray(headers).view(np.uint8).reshape(len(taken), layout.itemsize)
-    return taken, rows, _canonical(ends, common, rows)
+    return taken, rows, _canonical_ends(ends, common, rows)
 
 
-def _canonical(headers: Octets, common: _Common, rows: npt.NDArray[Any]) -> Octets:
-    """The ends of each segment, as `Segment.ends` has them, of the two ways round the lower one; and in `rows` whether
-    that is the other's.
+def _canonical_ends(headers: Octets, common: _Common, rows: npt.NDArray[Any]) -> Octets:
+    """Return the addresses and ports of each segment in the form of `Segment.ends`, in the lower of both orders. Set
+    `direction` in `rows` to 1 if they were swapped.
     """
-    source, destination = offset_of(common.decl, "ip.source"), offset_of(common.decl, "ip.destination")
+    source = offset_of(common.decl, "ip.source")
+    destination = offset_of(common.decl, "ip.destination")
     ports = [offset_of(common.decl, name) for name in ("tcp.source_port", "tcp.destination_port")]
-    width, port = destination - source, ports[1] - ports[0]
+    width = destination - source
+    port = ports[1] - ports[0]
     ends = np.concatenate([headers[:, source : destination + width], headers[:, ports[0] : ports[1] + port]], axis=1)
     compiled(turn_ends)(ends, width, port, rows["direction"])
     return ends
 
 
 def turn_ends(ends: Any, width: int, port: int, direction: Any) -> None:
-    """Turn those ends that are above what they are when turned, and say so."""
+    """Swap addresses and ports that are greater than in swapped order, and set `direction` to 1 for them."""
     for i in range(len(ends)):
         row = ends[i]
         order = 0
@@ -198,21 +198,19 @@ def turn_ends(ends: Any, width: int, port: int, direction: Any) -> None:
                 row[2 * width + k], row[2 * width + port + k] = row[2 * width + port + k], row[2 * width + k]
 
 
-def _unusual(
+def _read_unusual(
     data: Octets, packets: PacketColumns, which: Ints, exact: Segments, kept: bytearray
 ) -> list[tuple[Ints, npt.NDArray[Any], Octets]]:
-    """Return the segments of the packets in `which`, read one by one.
+    """Return the segments of the packets in `which`, read singly.
 
-    Payloads that were put together from fragments go to `kept`.
+    Payloads that were reassembled from fragments are added to `kept`.
     """
     base = data.__array_interface__["data"][0]
-    view = memoryview(data)  # type: ignore[arg-type] # numpy's stubs do not know that it is one
+    view = memoryview(data)  # type: ignore[arg-type] # numpy's stubs do not know that arrays support it
     by_width: dict[int, list[tuple[int, Segment]]] = {}
-    columns = zip(
-        which.tolist(),
-        *(getattr(packets, name)[which].tolist() for name in ("number", "time", "link", "position", "size", "wire")),
-        strict=True,
-    )
+    names = ("number", "time", "link", "position", "size", "wire")
+    values = [getattr(packets, name)[which].tolist() for name in names]
+    columns = zip(which.tolist(), *values, strict=True)
     for at, number, time, kind, position, size, wire in columns:
         segment = exact.segment(Packet(number, time, kind, view[position : position + size], wire))  # type: ignore[arg-type] # slices do
         if segment is not None:
@@ -232,7 +230,7 @@ def _unusual(
 
 
 def _place(payload: Any, base: int, size: int, kept: bytearray) -> int:
-    """Return where a payload is: in the data that begins at address `base`, or in `kept`."""
+    """Return the position of a payload: in the data at address `base`, or in `kept`."""
     if not len(payload):
         return 0
     at = int(np.frombuffer(payload, np.uint8).__array_interface__["data"][0]) - base
@@ -243,27 +241,31 @@ def _place(payload: Any, base: int, size: int, kept: bytearray) -> int:
 
 
 def payloads(data: Octets, rows: npt.NDArray[Any], kept: bytes) -> tuple[Octets, Ints]:
-    """The payloads of these segments, one after the other, and where they begin in that."""
-    start, size = rows["position"].copy(), rows["size"].astype(np.int64)
+    """Return the payloads of these segments in one array, with the position of each."""
+    start = rows["position"].copy()
+    size = rows["size"].astype(np.int64)
     there = np.flatnonzero(start < 0)
-    if len(there):  # put together from fragments
+    if len(there):  # reassembled from fragments
         own = np.flatnonzero(start >= 0)
-        first, last = (int(start[own].min()), int((start + size)[own].max())) if len(own) else (0, 0)
+        first = int(start[own].min()) if len(own) else 0
+        last = int((start + size)[own].max()) if len(own) else 0
         data = np.concatenate([data[first:last], octets(kept)])
         start[own] -= first
         start[there] = len(data) - len(kept) - 1 - start[there]
-    offsets, out = np.zeros(len(rows) + 1, np.int64), np.empty(int(size.sum()), np.uint8)
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    out = np.empty(int(size.sum()), np.uint8)
     compiled(numba_loops.copy_bytes)(data, start, start + size, out, offsets)
     return out, offsets
 
 
-def _grouped(parts: list[tuple[Ints, npt.NDArray[Any], Octets]], moments: Ints, kept: bytes) -> SegmentColumns:
-    """All of them in the order of their packets."""
+def _group(parts: list[tuple[Ints, npt.NDArray[Any], Octets]], moments: Ints, kept: bytes) -> SegmentColumns:
+    """Return the segments of all parts in the order of their packets."""
     keys: list[bytes] = []
     numbers: dict[bytes, int] = {}
     groups = []
     for _, _, ends in parts:
-        group, firsts = np.empty(len(ends), np.int64), np.empty(len(ends), np.int64)
+        group = np.empty(len(ends), np.int64)
+        firsts = np.empty(len(ends), np.int64)
         count = compiled(packet_columns.group_rows)(
             ends, np.full(1 << (2 * len(ends)).bit_length(), -1, np.int64), firsts, group
         )
@@ -277,11 +279,9 @@ def _grouped(parts: list[tuple[Ints, npt.NDArray[Any], Octets]], moments: Ints, 
         groups.append(own[group])
     if not parts:
         return SegmentColumns(np.zeros(0, DESCRIPTOR), np.zeros(0, np.int64), [], kept)
-    which, rows, group = (
-        np.concatenate([part[0] for part in parts]),
-        np.concatenate([part[1] for part in parts]),
-        np.concatenate(groups),
-    )
+    which = np.concatenate([part[0] for part in parts])
+    rows = np.concatenate([part[1] for part in parts])
+    group = np.concatenate(groups)
     rows["moment"] = moments[which]
     order = np.argsort(which, kind="stable") if len(parts) > 1 else slice(None)
     return SegmentColumns(rows[order], group[order], keys, kept)

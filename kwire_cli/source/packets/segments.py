@@ -1,4 +1,9 @@
-"""TCP segments in packets, with IP fragments joined."""
+"""TCP segments of packets, through link layers, IP, IP fragments and tunnels. Other packets are counted by kind.
+
+Most packets are Ethernet, IPv4 without options, and TCP. Their three headers are read in one step. All other packets
+take the general path of `Segments.segment`, which has the same results for these packets (a test compares them).
+Checksums are not verified, because captures on the sending machine usually contain wrong ones (checksum offload).
+"""
 
 from __future__ import annotations
 
@@ -43,15 +48,12 @@ if TYPE_CHECKING:
     from kwire_cli.source.packets.headers import Fragment
 
 
-# IP fragments, put together. Memory is bounded: beyond the limit the datagram that has waited longest is
-# given up and counted.
-
 LIMIT = 1 << 22
-"""Bytes of fragments held, bookkeeping included."""
+"""Maximum memory of incomplete datagrams, including overhead. Beyond it the oldest one is dropped and counted."""
 
 
 MAX_DATAGRAM = (1 << 16) + 8
-"""A datagram is never longer; a fragment that reaches beyond is malformed."""
+"""Maximum size of a datagram. A fragment beyond it is malformed."""
 
 
 class _Parts:
@@ -60,37 +62,47 @@ class _Parts:
     def __init__(self) -> None:
         self.chunks = Chunks()
         self.total: int | None = None
-        self.protocol = self.waiting = 0
+        self.protocol = 0
+        self.waiting = 0
 
 
 class Fragments:
-    """`incomplete` counts datagrams given up, `differing` those of which two fragments say different things (the first
-    one stands), and `joined` the fragments that were waiting for the last one of their datagram.
+    """Reassembles IP fragments.
+
+    Attributes:
+        incomplete: The number of datagrams that were given up.
+        differing: The number of fragments that overlap earlier ones with different bytes. The earlier bytes are kept.
+        joined: The number of fragments that waited for the last fragment of their datagram.
+
     """
 
     def __init__(self) -> None:
-        self.incomplete = self.differing = self.joined = self._held = 0
+        self.incomplete = 0
+        self.differing = 0
+        self.joined = 0
+        self._held = 0
         self._parts: dict[tuple[bytes, int, int], _Parts] = {}
 
     def add(self, fragment: Fragment, protocol: int, data: bytes) -> tuple[int, bytes] | None:
-        """The protocol and the bytes of the datagram that this fragment completes; None if it completes none."""
+        """Add a fragment. Return the protocol and the bytes of its datagram if it is complete, else None."""
         if not data or fragment.offset + len(data) > MAX_DATAGRAM:
             return None
         parts = self._parts.get(fragment.key)
         if parts is None:
-            parts = self._parts[fragment.key] = _Parts()
+            parts = _Parts()
+            self._parts[fragment.key] = parts
         before = parts.chunks.cost
         self.differing += parts.chunks.insert(fragment.offset, len(data), data).differs
         self._held += parts.chunks.cost - before
         if fragment.offset == 0:
-            parts.protocol = protocol  # in IPv6 only the first fragment has to say what the datagram is
+            parts.protocol = protocol  # in IPv6 only the first fragment must contain the protocol
         if not fragment.more and parts.total is None:
             parts.total = fragment.offset + len(data)
-        whole = _whole(parts)
-        if whole is not None:
+        datagram_bytes = _joined(parts)
+        if datagram_bytes is not None:
             self._drop(fragment.key)
             self.joined += parts.waiting
-            return parts.protocol, whole
+            return parts.protocol, datagram_bytes
         parts.waiting += 1
         while self._held > LIMIT:
             self.incomplete += 1
@@ -98,7 +110,7 @@ class Fragments:
         return None
 
     def close(self) -> None:
-        """No more will come: count what is still incomplete."""
+        """End the capture: count the datagrams that are still incomplete."""
         self.incomplete += len(self._parts)
         self._parts.clear()
         self._held = 0
@@ -107,8 +119,8 @@ class Fragments:
         self._held -= self._parts.pop(key).chunks.cost
 
 
-def _whole(parts: _Parts) -> bytes | None:
-    """The datagram, if its end is known and no byte before it is missing."""
+def _joined(parts: _Parts) -> bytes | None:
+    """Return the datagram, or None if its end is unknown or bytes before it are missing."""
     if parts.total is None:
         return None
     position = 0
@@ -116,19 +128,13 @@ def _whole(parts: _Parts) -> bytes | None:
         if chunk.start != position:
             return None
         position += chunk.size
-    return (
-        b"".join(chunk.data or b"" for chunk in parts.chunks.chunks)[: parts.total] if position >= parts.total else None
-    )
+    if position < parts.total:
+        return None
+    return b"".join(chunk.data or b"" for chunk in parts.chunks.chunks)[: parts.total]
 
-
-# Packets to TCP segments, through link layers, IP and tunnels; what is not TCP is counted by kind.
-#
-# Most packets are Ethernet, IPv4 without options, TCP: their three headers, declared one by one, are read in
-# one step. Everything else takes the general way, `Segments.segment`, which reads those packets the same (a
-# test compares them). Checksums are not looked at: a capture on the sending machine has wrong ones as a rule.
 
 MAX_NESTING = 8
-"""IP packets inside each other."""
+"""Maximum number of nested IP packets."""
 
 
 _TCP = fixed(TCP, (("source_port", "destination_port"), "sequence", "acknowledgment", "data_offset", "flags", "window"))
@@ -152,12 +158,14 @@ _TCP_AT = _ETHERNET_SIZE + fixed(IPV4).size
 _FRAGMENT_BITS = IPV4_MORE_FRAGMENTS | IPV4_OFFSET
 _PLAIN_IPV4 = 4 << 4 | fixed(IPV4).size // 4
 WINDOW_COUNTS = FIN | SYN | RST | ACK
-"""Flags, of which ACK alone has to be set for a window of 0 to say that the sender takes no more."""
+"""A window of 0 means that the sender accepts no more bytes, if ACK is the only one of these flags that is set."""
 
 
 class Segments:
-    """`other` counts packets that gave no segment, by kind: `arp`, `udp`, `icmp`, `headers cut off`, ...; `fragments`
-    has counts of its own.
+    """Extracts TCP segments from packets.
+
+    `other` counts packets without a segment by kind: `arp`, `udp`, `icmp`, `headers cut off`, ... `fragments` has the
+    counts of IP fragments.
     """
 
     def __init__(self) -> None:
@@ -165,8 +173,11 @@ class Segments:
         self.fragments = Fragments()
 
     def __call__(self, packets: Iterable[Packet]) -> Iterator[Segment]:
-        """The segments in these packets, in their order; call it again with those that follow."""
-        unpack, size, new, slow = _COMMON.unpack, _COMMON.size, tuple.__new__, self.segment
+        """Yield the segments of these packets in order. Further calls continue the capture."""
+        unpack = _COMMON.unpack
+        size = _COMMON.size
+        new = tuple.__new__
+        slow = self.segment
         for packet in packets:
             number, time, kind, data, _ = packet
             if kind == 1 and len(data) >= size:
@@ -189,7 +200,8 @@ class Segments:
                     and upper_protocol == PROTOCOL_TCP
                     and not fragment & _FRAGMENT_BITS
                 ):
-                    start, end = _TCP_AT + (offset >> 4) * 4, _ETHERNET_SIZE + total
+                    start = _TCP_AT + (offset >> 4) * 4
+                    end = _ETHERNET_SIZE + total
                     if size <= start <= end <= len(data):
                         if not window and flags & WINDOW_COUNTS == ACK:
                             flags |= ZERO_WINDOW
@@ -200,7 +212,7 @@ class Segments:
                 yield segment
 
     def segment(self, packet: Packet) -> Segment | None:
-        """The segment in a packet of any kind; None, and a count, where there is none."""
+        """Return the segment of a packet. Return None and count the packet if it has no segment."""
         try:
             return self._segment(packet)
         except OtherError as other:
@@ -210,7 +222,7 @@ class Segments:
         return None
 
     def close(self) -> None:
-        """No more packets will come."""
+        """End the capture."""
         self.fragments.close()
 
     def _segment(self, packet: Packet) -> Segment:
@@ -229,36 +241,36 @@ class Segments:
             end = ip_packet.end
         raise OtherError(TOO_DEEP)
 
-    def _reassembled(self, found: Datagram, data: bytes) -> tuple[Datagram, bytes]:
-        """The whole datagram in place of its last fragment; OtherError until it is whole."""
-        assert found.fragment  # noqa: S101 - for the type checker
-        whole = self.fragments.add(found.fragment, found.protocol, data[found.start : found.end])
-        if whole is None:
+    def _reassembled(self, part: Datagram, data: bytes) -> tuple[Datagram, bytes]:
+        """Return the datagram that a fragment completes, with its bytes. Raise OtherError if it is incomplete."""
+        assert part.fragment  # noqa: S101 - for the type checker
+        complete = self.fragments.add(part.fragment, part.protocol, data[part.start : part.end])
+        if complete is None:
             raise OtherError(FRAGMENT)
-        protocol, data = whole
-        return upper(protocol, data, 0, len(data), found.addresses)._replace(fragment=None), data
+        protocol, data = complete
+        return upper(protocol, data, 0, len(data), part.addresses)._replace(fragment=None), data
 
 
-def _tcp(number: int, time: int | None, data: bytes, found: Datagram) -> Segment:
-    ports, sequence, acknowledgment, offset, flags, window = _TCP.unpack(data, found.start)
+def _tcp(number: int, time: int | None, data: bytes, ip_packet: Datagram) -> Segment:
+    ports, sequence, acknowledgment, offset, flags, window = _TCP.unpack(data, ip_packet.start)
     if not window and flags & WINDOW_COUNTS == ACK:
         flags |= ZERO_WINDOW
-    start = found.start + (offset >> 4) * 4
-    if not found.start + _TCP_SIZE <= start <= found.end:
+    start = ip_packet.start + (offset >> 4) * 4
+    if not ip_packet.start + _TCP_SIZE <= start <= ip_packet.end:
         raise OtherError(f"{MALFORMED} tcp")
-    payload = data[start : found.end]
+    payload = data[start : ip_packet.end]
     return Segment(
         number,
         time,
-        found.addresses + ports,
+        ip_packet.addresses + ports,
         sequence,
         acknowledgment,
         flags,
         payload,
-        found.end - start - len(payload),
+        ip_packet.end - start - len(payload),
     )
 
 
 def segments(packets: Iterable[Packet]) -> Iterator[Segment]:
-    """The TCP segments in these packets; for counts of the rest, and to go on later, keep a Segments."""
+    """Yield the TCP segments of these packets. Use a Segments to also count other packets, or to continue later."""
     return Segments()(packets)

@@ -1,4 +1,20 @@
-"""TCP connections and their streams."""
+"""TCP streams: takes segments, and returns ordered bytes and gaps. It performs no I/O.
+
+docs/captures.md explains the rules with their reasons.
+
+Bytes are delivered in the order in which they were sent, and not before the data that their packet acknowledges. So a
+response never precedes its request. Bytes that must wait are decided GRACE packets later, so that packets which were
+captured out of order find their place. These decisions are:
+
+- in mid-stream, the lowest sequence number so far is the start;
+- a hole is permanent if the other peer has acknowledged bytes after it (`lost`). Otherwise a retransmission may still
+  fill it, and it waits until a limit or the end;
+- a response is delivered although bytes that it acknowledges are missing;
+- after a RST, the connection has ended.
+
+`Connections` finds the connection of a segment. The same endpoints can have several connections in a capture, so late
+packets of a closed connection must be distinguished from the start of a new one.
+"""
 
 from __future__ import annotations
 
@@ -36,34 +52,32 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# Which connection a segment belongs to: the same two ends meet more than once in a capture.
-
-
 class Connections:
-    """`halves` finds a segment's half by its ends. Of closed connections the last `keep` stay, to tell late packets
-    from new connections.
+    """The connections of a capture. The last `keep` closed ones stay, to distinguish late packets from new connections.
 
-    `count` is the number of the next connection.
+    `halves` finds a segment's half by its `ends`. `count` is the number of the next connection.
     """
 
     def __init__(self, keep: int, first: int = 0) -> None:
         self.halves: dict[bytes, Half] = {}
-        self.open, self.count = 0, first
+        self.open = 0
+        self.count = first
         self._keep = keep
         self._closed: deque[Connection] = deque()
 
     def add(self, segment: Segment) -> Half:
-        """A new connection's half of this segment."""
+        """Add a connection. Return its half for this segment."""
         answer = segment.flags & (SYN | ACK) == SYN | ACK
         ends = turned(segment.ends) if answer else segment.ends
         connection = Connection(self.count, ends)
         self.count += 1
         self.open += 1
-        self.halves[turned(ends)], self.halves[ends] = connection.halves[1], connection.halves[0]
+        self.halves[turned(ends)] = connection.halves[1]
+        self.halves[ends] = connection.halves[0]
         return connection.halves[answer]
 
     def turn(self, connection: Connection) -> None:
-        """Direction 1 was that of the side that opened it."""
+        """Swap the directions: the peer of direction 1 opened the connection."""
         connection.first = connection.first.peer
         for direction, half in enumerate(connection.halves):
             half.direction = direction
@@ -77,14 +91,14 @@ class Connections:
         return [connections[number] for number in sorted(connections)]
 
     def close(self, connection: Connection) -> None:
-        """It has ended."""
+        """Mark a connection as closed. Forget the oldest closed connections beyond `keep`."""
         self.open -= 1
         self._closed.append(connection)
         while len(self._closed) > self._keep:
             self._forget(self._closed.popleft())
 
     def clear(self) -> None:
-        """Forget all, which are closed."""
+        """Forget all closed connections."""
         while self._closed:
             self._forget(self._closed.popleft())
 
@@ -96,9 +110,9 @@ class Connections:
 
 
 def begins_another(half: Half, segment: Segment) -> bool:
-    """Return whether a segment between the ends of a closed connection begins another connection.
+    """Return whether a segment between the endpoints of a closed connection begins a new connection.
 
-    Any other segment is late.
+    Any other segment is a late packet.
     """
     if segment.flags & SYN:
         return segment.sequence != half.isn and not _late_syn(half, segment)
@@ -108,27 +122,26 @@ def begins_another(half: Half, segment: Segment) -> bool:
     if half.next == UNKNOWN:
         return True
     ahead = signed(segment.sequence + size - half.next)
-    # What is new after a RST was on its way when the other side sent that; who sends a RST sends nothing more.
+    # The peer can have sent new data before it received the RST. The sender of a RST sends no further data.
     return not -FAR < ahead < (FAR if half.connection.reset_by is half.peer else 1)
 
 
 def opens_another(half: Half, segment: Segment) -> bool:
-    """Return whether a SYN is of another connection than the open one between its ends."""
+    """Return whether a SYN belongs to a new connection, not to the open one between its endpoints."""
     start = (segment.sequence + 1) & MASK
     if _late_syn(half, segment):
         return False
     if half.isn != UNKNOWN or half.next != UNKNOWN:
-        damaged = bool(
-            segment.flags & ACK and segment.payload
-        )  # a data segment with a wrong bit: an answer to a SYN carries no data
+        # A SYN-ACK has no payload, so this is a data segment with a flipped bit.
+        damaged = bool(segment.flags & ACK and segment.payload)
         return segment.sequence != half.isn and not damaged
     return half.anchor != UNKNOWN and bool(half.held) and not 0 <= half.held.starts[0] - half.at(start) < YOUNG
 
 
 def _late_syn(half: Half, segment: Segment) -> bool:
-    """Return whether a SYN opened the connection that was seen before it.
+    """Return whether a SYN opened this connection, but was captured after other packets of it.
 
-    The SYN of a new connection lies beyond the sequence numbers of the connection before.
+    The SYN of a new connection is beyond the sequence numbers of the previous connection.
     """
     start = (segment.sequence + 1) & MASK
     return half.isn == UNKNOWN and (
@@ -136,22 +149,9 @@ def _late_syn(half: Half, segment: Segment) -> bool:
     )
 
 
-# TCP streams put together, without I/O: segments in, ordered bytes and gaps out. docs/captures.md has the
-# rules with their reasons.
-#
-# Bytes are delivered in the order in which they were sent, and not before what their packet acknowledges: an
-# answer never comes before its question. Where that leaves something waiting, it is decided GRACE packets
-# later, so that packets which the capture has in another order find their place:
-#
-# - in mid-stream, that the lowest sequence number seen so far is the start; - at a hole, that it stays one,
-# if the other side has acknowledged past it (`lost`); a hole that it has not may still be filled by a
-# retransmission, and waits until the limit or the end; - that an answer is delivered although bytes which it
-# acknowledges are missing; - after a RST, that the connection has ended.
-
-
 class Limits(NamedTuple):
-    """Bounds of memory, in bytes with bookkeeping, and in connections; and how many packets of the capture decide what
-    waits.
+    """Limits of memory, in bytes including overhead and in connections, and the number of packets that decide waiting
+    bytes (`grace`).
     """
 
     direction: int = 4 << 20
@@ -169,10 +169,11 @@ DECIDING = network.FIN | SYN | RST | ACK | ZERO_WINDOW
 class Streams:
     """All connections of a capture.
 
-    `feed` takes segments in the capture's order, with packet numbers that grow, and gives the events that each brings
-    about; `close` gives the rest. `counts` has bytes of payload that are in no event: `duplicate` (there before),
-    `late` (after the connection's end), `stray` (far from where the stream is), `reset` (the text of a RST).
-    Connections are numbered from `first`.
+    `feed` takes segments in capture order, with increasing packet numbers, and returns the resulting events. `close`
+    returns the rest. Connections are numbered from `first`.
+
+    `counts` has the payload bytes that are in no event: `duplicate` (present before), `late` (after the end of the
+    connection), `stray` (far from the stream's position), `reset` (payload of a RST).
     """
 
     def __init__(self, limits: Limits | None = None, first: int = 0) -> None:
@@ -187,27 +188,30 @@ class Streams:
         self._next_due = _NEVER
 
     def feed(self, segment: Segment) -> Sequence[Event]:
-        """The events that this segment brings about, of its connection and of those that waited long enough."""
+        """Return the events of this segment, and of connections that waited long enough."""
         number, time, ends, sequence, acknowledgment, flags, payload, missing = segment
         if number < self._next_due:
             half = self._halves.get(ends)
-            # The common case: nothing waits, the segment is next, and it acknowledges nothing that is yet to come.
+            # The common case: nothing waits, the segment is next, and it acknowledges only delivered bytes.
             if half is not None and half.calm and sequence == half.next and flags & DECIDING == ACK and not missing:
                 if not payload:
-                    half.acked, half.connection.last = acknowledgment, number
+                    half.acked = acknowledgment
+                    half.connection.last = number
                     return _NOTHING
                 delivered = half.peer.next
                 if acknowledgment == delivered or delivered < 0 or (delivered - acknowledgment) & MASK < HALF_RANGE:
                     half.next = (sequence + len(payload)) & MASK
-                    half.acked, half.connection.last = acknowledgment, number
+                    half.acked = acknowledgment
+                    half.connection.last = number
                     return (tuple.__new__(Data, (half.connection.number, half.direction, payload, time, number)),)
-        self._delivery.packet, self._delivery.time = number, time
+        self._delivery.packet = number
+        self._delivery.time = time
         events: list[Event] = []
         if number >= self._next_due:
             self._decide(number, events)
-            events = self._announced(events)
+            events = self._with_starts(events)
         self._feed(segment, events)
-        return self._announced(events)
+        return self._with_starts(events)
 
     @property
     def is_settled(self) -> bool:
@@ -216,65 +220,63 @@ class Streams:
 
     @property
     def has_holes(self) -> bool:
-        """Return whether bytes wait for others that did not come yet."""
+        """Return whether received bytes wait for missing ones."""
         return any(half.held for half in self._halves.values())
 
     def calm(self, ends: bytes) -> Half | None:
-        """The half of segments with these ends, if nothing waits in its connection and both next bytes are known."""
+        """Return the half of segments with these ends, if nothing waits and both next sequence numbers are known."""
         half = self._halves.get(ends)
         return half if half is not None and half.calm and UNKNOWN not in {half.next, half.peer.next} else None
 
     def idle(self, number: int) -> list[Event]:
-        """Packets up to this number have gone by, none of them of these connections: what is due is decided as if they
-        had been fed.
+        """Account for packets up to this number that belong to other connections. Decide bytes that are due, as `feed`
+        would.
         """
         events: list[Event] = []
         at = 0
         while self._next_due <= number:
             at = max(at + 1, self._next_due)
             if at > number or at > self._next_due + self.limits.grace:
-                break  # only what comes decides it
+                break  # only further segments decide it
             self._delivery.packet = at
             self._decide(at, events)
-        return self._announced(events)
+        return self._with_starts(events)
 
     def flush(self) -> list[Event]:
-        """Decide now what would be decided GRACE packets later: for who waits for a capture to grow. Holes that may
-        still be filled stay.
+        """Decide all waiting bytes now instead of GRACE packets later, for a reader that waits for a capture to grow.
+        Holes that may still be filled stay.
         """
         events: list[Event] = []
         while self._due:
             self._decide(_NEVER, events)
-        return self._announced(events)
+        return self._with_starts(events)
 
     def close(self) -> list[Event]:
-        """The capture has ended: everything that waits is delivered, between gaps, and all connections end."""
+        """End the capture: deliver all waiting bytes, with gaps, and end all connections."""
         events: list[Event] = []
         for connection in self._table.open_ones():
             self._finish(connection, "rst" if connection.reset else "end", events)
         self._table.clear()
-        return self._announced(events)
+        return self._with_starts(events)
 
     @property
     def opened(self) -> int:
-        """The number that the next connection gets."""
+        """The number of the next connection."""
         return self._table.count
 
     def waiting_since(self) -> int | None:
-        """The lowest packet number of bytes that are not delivered yet; None when all are. Later events of lower
-        numbers there will be none.
+        """Return the lowest packet number of undelivered bytes, or None if all are delivered. No later event has a
+        lower number.
         """
         if not self._waiting:
             return None
-        packets = (
-            chunk.tag.packet
-            for connection in self._waiting.values()
-            for half in connection.halves
-            for chunk in half.held.chunks
-        )
+        packets: list[int] = []
+        for connection in self._waiting.values():
+            for half in connection.halves:
+                packets += [chunk.tag.packet for chunk in half.held.chunks]
         return min(packets, default=None)
 
-    # One segment, in full
+    # The general case of a segment
 
     def _feed(self, segment: Segment, events: list[Event]) -> None:
         half = self._halves.get(segment.ends)
@@ -288,23 +290,25 @@ class Streams:
             half = None
         if half is None:
             half = self._open(segment, events)
-        sequence, acknowledgment = segment.sequence, segment.acknowledgment
+        sequence = segment.sequence
+        acknowledgment = segment.acknowledgment
         half.connection.syns += segment.flags & (SYN | ACK) == SYN
         if segment.flags & SYN and (
             half.isn == sequence
             or (half.isn == UNKNOWN and (half.next == UNKNOWN or half.hint == (sequence + 1) & MASK))
         ):
-            half.isn, sequence = sequence, (sequence + 1) & MASK
+            half.isn = sequence
+            sequence = (sequence + 1) & MASK
             if half.connection.number in self._unannounced:
-                self._opened(half.peer if segment.flags & ACK else half, segment, events)
+                self._emit_start(half.peer if segment.flags & ACK else half, segment, events)
             if half.next == UNKNOWN:
                 half.begin(sequence)
             if segment.flags & ACK and half.peer.next == UNKNOWN:
                 half.peer.hint = acknowledgment
                 if half.peer.anchor != UNKNOWN:
                     half.peer.begin_at_hint(half.peer.anchor)
-        elif self._strays(half, sequence):
-            self._stray(half, segment, events)
+        elif self._is_stray(half, sequence):
+            self._handle_stray(half, segment, events)
             return
         half.connection.last = segment.packet
         half.opens_or_shuts(segment)
@@ -312,17 +316,18 @@ class Streams:
             half.acked = acknowledgment
             half.peer.receives(acknowledgment)
         self._take(half, segment, sequence, events)
-        self._go_on(half.connection, events)
+        self._deliver(half.connection, events)
 
     def _take(self, half: Half, segment: Segment, sequence: int, events: list[Event]) -> None:
-        """Keep a segment's payload, and what its flags and numbers say."""
+        """Store a segment's payload, and apply its flags and numbers."""
         size = len(segment.payload) + segment.missing
         connection = half.connection
         if segment.flags & RST:
-            # What a RST carries is a text for people, not of the stream.
+            # The payload of a RST is a diagnostic message. It does not belong to the stream.
             self._delivery.count("reset", len(segment.payload))
             if not connection.reset:
-                connection.reset, connection.reset_by = segment.packet, half
+                connection.reset = segment.packet
+                connection.reset_by = half
                 connection.close(half, segment.time)
             return
         half.begin_at_hint(sequence)
@@ -330,12 +335,11 @@ class Streams:
             half.anchor = sequence
         if size:
             if half.fin != UNKNOWN and signed(sequence + size - half.fin) > 0:
-                half.fin, half.finished = UNKNOWN, False  # it was damaged: more follows
+                half.fin = UNKNOWN  # the FIN was damaged, because more bytes follow
+                half.finished = False
             if self._delivery.hold(half, segment, sequence, events) and connection.reset_by is half:
-                connection.reset, connection.reset_by = (
-                    0,
-                    None,
-                )  # who resets a connection sends nothing more: that RST was not its own
+                connection.reset = 0  # the RST was damaged, because its sender continues to send
+                connection.reset_by = None
         elif half.next != UNKNOWN and half.at(sequence) > half.position and half.acknowledged(half.at(sequence)):
             half.mark = max(half.mark, half.at(sequence))
         if segment.flags & network.FIN:
@@ -345,16 +349,16 @@ class Streams:
             if half.next == UNKNOWN and half.anchor == UNKNOWN:
                 half.anchor = half.fin
 
-    # Damaged numbers, unseen beginnings, ends
+    # Damaged sequence numbers, unseen starts, ends
 
-    def _strays(self, half: Half, sequence: int) -> bool:
+    def _is_stray(self, half: Half, sequence: int) -> bool:
         if half.next == UNKNOWN and half.anchor == UNKNOWN:
             return False
         return not -FAR < half.at(sequence) - half.position < FAR
 
-    def _stray(self, half: Half, segment: Segment, events: list[Event]) -> None:
-        """A segment far from where its stream is: damaged, unless the next one follows it; then another connection has
-        begun unseen.
+    def _handle_stray(self, half: Half, segment: Segment, events: list[Event]) -> None:
+        """Handle a segment far from its stream. It is damaged, unless the next segment follows it: then a new
+        connection began unseen.
         """
         size = len(segment.payload) + segment.missing
         if not size:
@@ -369,19 +373,21 @@ class Streams:
         half = self._open(before, events)
         for tcp_segment in (before, segment):
             self._take(half, tcp_segment, tcp_segment.sequence, events)
-            half.acked, half.connection.last = tcp_segment.acknowledgment, tcp_segment.packet
-        self._go_on(half.connection, events)
+            half.acked = tcp_segment.acknowledgment
+            half.connection.last = tcp_segment.packet
+        self._deliver(half.connection, events)
 
     def _open(self, segment: Segment, events: list[Event]) -> Half:
-        """A new connection; its half of this segment. Where too many are open, the tenth of them that was silent
-        longest is ended.
+        """Add a connection and return its half for this segment. If too many are open, end the least recently used
+        tenth of them.
         """
         if self._table.open >= self.limits.connections:
             silent = sorted(self._table.open_ones(), key=lambda connection: connection.last)
             for connection in silent[: len(silent) // 10 + 1]:
                 self._finish(connection, "evicted", events)
         half = self._table.add(segment)
-        half.connection.began, half.connection.packet = segment.time, segment.packet
+        half.connection.began = segment.time
+        half.connection.packet = segment.packet
         source, destination = endpoints(half.connection.ends)
         opened = bool(segment.flags & SYN)
         key = connection_key(segment)
@@ -389,13 +395,12 @@ class Streams:
         if start.opened:
             events.append(start)
         else:
-            self._unannounced[start.connection] = (
-                start  # its SYN may yet come: nothing is said of it before its first event
-            )
+            # Its SYN may follow. The start is emitted before the first event of the connection.
+            self._unannounced[start.connection] = start
         return half
 
-    def _opened(self, opener: Half, segment: Segment, events: list[Event]) -> None:
-        """The SYN of a connection that another packet was seen of before."""
+    def _emit_start(self, opener: Half, segment: Segment, events: list[Event]) -> None:
+        """Emit the start of a connection whose SYN was captured after another of its packets."""
         start = self._unannounced.pop(opener.connection.number)
         start = start._replace(opened=True, key=connection_key(segment))
         if opener.direction:
@@ -403,8 +408,8 @@ class Streams:
             start = start._replace(source=start.destination, destination=start.source)
         events.append(start)
 
-    def _announced(self, events: list[Event]) -> list[Event]:
-        """These events, with the starts of connections that had none before their first ones."""
+    def _with_starts(self, events: list[Event]) -> list[Event]:
+        """Return these events, with starts inserted before the first events of new connections."""
         if not self._unannounced or not events:
             return events
         out: list[Event] = []
@@ -415,7 +420,7 @@ class Streams:
         return out
 
     def _finish(self, connection: Connection, reason: EndReason, events: list[Event]) -> None:
-        """Deliver what is left, end the connection, and keep of it only what tells late packets from new ones."""
+        """Deliver the rest, end the connection, and keep only the state that identifies late packets."""
         self._delivery.deliver_all(connection, events)
         life = connection.life(self._delivery.time)
         events.append(End(connection.number, reason, self._delivery.time, self._delivery.packet, life))
@@ -426,10 +431,10 @@ class Streams:
         self._waiting.pop(connection.number, None)
         self._table.close(connection)
 
-    # What waits
+    # Waiting bytes
 
-    def _go_on(self, connection: Connection, events: list[Event]) -> None:
-        """Deliver what can be delivered; see to the rest later."""
+    def _deliver(self, connection: Connection, events: list[Event]) -> None:
+        """Deliver as much as possible, and schedule the decision on the rest."""
         self._delivery.deliver(connection, events)
         for half in connection.halves:
             while half.held.cost > self.limits.direction:
@@ -467,8 +472,8 @@ class Streams:
             self._next_due = self._due[0][0]
 
     def _decide(self, number: int, events: list[Event]) -> None:
-        """Decide what has waited for long enough at packet `number`."""
-        again: list[Connection] = []
+        """Decide the bytes that are due at packet `number`."""
+        undecided: list[Connection] = []
         while self._due and self._due[0][0] <= number:
             _, _, connection = heappop(self._due)
             if connection.closed:
@@ -485,9 +490,9 @@ class Streams:
             for half in ripe:
                 if half.since:
                     self._decide_half(connection, half, events)
-            again.append(connection)
+            undecided.append(connection)
         self._next_due = self._due[0][0] if self._due else _NEVER
-        for connection in again:
+        for connection in undecided:
             self._arrange(connection, events)
 
     def _decide_half(self, connection: Connection, half: Half, events: list[Event]) -> None:

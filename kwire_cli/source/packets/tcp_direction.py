@@ -1,4 +1,9 @@
-"""One direction of a TCP connection: bytes in order, delivered or pending."""
+"""One direction of a TCP connection: bytes that were delivered, and chunks that wait for missing bytes.
+
+`Half` is the state of a direction, `Connection` has two of them, and `Delivery` moves bytes from chunks to events.
+`tcp` decides when. Positions count the bytes of a direction from an arbitrary origin, so only differences between them
+have a meaning. Sequence numbers are the numbers on the wire, modulo 2^32.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +17,6 @@ if TYPE_CHECKING:
     from kwire_cli.source.packets.model import Segment
 
 
-# One direction of a TCP connection: what was delivered, what waits, what is known of the rest.
-#
-# Positions count the bytes of a direction; only differences between them mean anything. Sequence numbers are
-# those of the wire, modulo 2^32.
-
 MASK = 0xFFFFFFFF
 
 
@@ -24,29 +24,29 @@ HALF_RANGE = 1 << 31
 UNKNOWN = -1
 
 _ORIGIN = 1 << 40
-"""Positions start here, so that those before the first one seen are no special numbers either."""
+"""Positions start here, so that positions before the first captured byte are positive and never equal UNKNOWN."""
 YOUNG = 1 << 20
-"""Bytes by which a late SYN may follow the data that it opens."""
+"""Maximum distance of a late SYN from the data that followed it, in bytes."""
 KEEP_ALIVE = 1
-"""Bytes that a keep-alive probe repeats; more are sent again because they were not acknowledged."""
+"""Size of the payload of a keep-alive probe. Larger repeated payloads are retransmissions."""
 FAR = 1 << 28
-"""Sequence numbers this far apart belong to different connections, or one of them is damaged. Windows in use are far
-smaller."""
+"""Sequence numbers at least this far apart belong to different connections, or one of them is damaged. Actual receive
+windows are far smaller."""
 
 
 def signed(difference: int) -> int:
-    """The difference of two sequence numbers, from -2^31 to 2^31 - 1."""
+    """Return the difference of two sequence numbers, from -2^31 to 2^31 - 1."""
     return ((difference + HALF_RANGE) & MASK) - HALF_RANGE
 
 
 NOTHING = Chunks()
-"""What a direction holds in which nothing waits. Nothing is put into it."""
+"""The chunks of a direction without waiting bytes. All such directions share it, so it must stay empty."""
 
 
 class Tag(NamedTuple):
-    """The packet of a chunk, and what that packet acknowledged, which must be delivered first.
+    """The packet of a chunk, and its acknowledgment number. Data before that number must be delivered first.
 
-    `have` counts the bytes of payload that were captured.
+    `have` is the number of captured payload bytes.
     """
 
     time: int | None
@@ -56,11 +56,16 @@ class Tag(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What is counted of a direction for the `Life` of its connection. Most directions share NO_COUNTS.
+    """The counts of a direction for the `Life` of its connection. Most directions share NO_COUNTS.
 
-    `repeated` segments had payload that was there before, `again` bytes of it. `lost` bytes are not in the capture, and
-    `cut` bytes were cut off its packets. The side took no bytes for `shut` nanoseconds, and has taken none since
-    `shut_since`.
+    Attributes:
+        repeated: Segments with payload that was present before.
+        again: Payload bytes that were present before.
+        lost: Bytes that are not in the capture.
+        cut: Bytes that the capture truncated from packets.
+        shut: Nanoseconds for which this side's receive window was zero.
+        shut_since: The time since which the window has been zero, or None.
+
     """
 
     repeated: int = 0
@@ -71,7 +76,7 @@ class Counts(NamedTuple):
     shut_since: int | None = None
 
     def shut_until(self, time: int | None) -> int:
-        """Return for how many nanoseconds the side took no bytes, up to a time."""
+        """Return the nanoseconds for which the receive window was zero, up to a time."""
         if self.shut_since is None or time is None:
             return self.shut
         return self.shut + max(time - self.shut_since, 0)
@@ -81,8 +86,24 @@ NO_COUNTS = Counts()
 
 
 class Half:
-    """See the module. `next` is the sequence number of the next byte to deliver, UNKNOWN before the start of the stream
-    is known.
+    """One direction of a connection.
+
+    Attributes:
+        next: The sequence number of the next byte to deliver; UNKNOWN before the start of the stream is known.
+        position: The position of `next`, or of `anchor` while `next` is UNKNOWN.
+        anchor: The sequence number at `position` while `next` is UNKNOWN, but data or a FIN was seen.
+        calm: Whether nothing waits in either direction of the connection, and neither has ended.
+        isn: The initial sequence number, from a SYN.
+        hint: The start of the stream according to a SYN-ACK of the other side, if the SYN was not seen.
+        least: The lowest acknowledgment of the other side while `next` is UNKNOWN. The stream starts there or before.
+        unseen: Whether the capture seems to lack this direction.
+        acked: The last acknowledgment of this side.
+        held: The chunks that wait.
+        mark: The highest position that the other side acknowledged, according to segments without data.
+        fin: The sequence number of a FIN.
+        since: The packet since which the waiting bytes could be delivered; 0 if they cannot, or if nothing waits.
+        stray: A segment far from the stream, which shows another connection if the next segment follows it.
+
     """
 
     __slots__ = (
@@ -112,41 +133,39 @@ class Half:
     fin_tag: Tag
 
     def __init__(self, connection: Connection, direction: int) -> None:
-        self.connection, self.direction = connection, direction
-        self.calm = False  # nothing waits in either direction, and none has ended
+        self.connection = connection
+        self.direction = direction
+        self.calm = False
         self.next = UNKNOWN
-        self.anchor = UNKNOWN  # the sequence number at `position`, while `next` is unknown but data or a FIN was seen
+        self.anchor = UNKNOWN
         self.position = _ORIGIN
         self.isn = UNKNOWN
-        self.hint = UNKNOWN  # where the stream starts, by the other side's answer to a SYN that was not seen
-        # the lowest number that the other side acknowledged while `next` is unknown: the stream starts there or before
+        self.hint = UNKNOWN
         self.least = UNKNOWN
-        self.unseen = False  # the capture does not seem to have this side
-        self.acked = UNKNOWN  # what this side last acknowledged of the other's
+        self.unseen = False
+        self.acked = UNKNOWN
         self.held = NOTHING
-        self.mark = (
-            UNKNOWN  # a position up to which this side sent, and the other received: by acknowledgments without data
-        )
-        self.fin = UNKNOWN  # the sequence number of a FIN
+        self.mark = UNKNOWN
+        self.fin = UNKNOWN
         self.finished = False
         self.counts = NO_COUNTS
-        self.since = 0  # the packet since which what waits could go on; 0 while it can't, or nothing waits
+        self.since = 0
         self.stray: Segment | None = None
 
     def at(self, sequence: int) -> int:
-        """The position of a sequence number."""
+        """Return the position of a sequence number."""
         return self.position + signed(sequence - (self.next if self.next != UNKNOWN else self.anchor))
 
     def advance(self, size: int) -> None:
-        """Move on by `size` bytes that were delivered or given up."""
+        """Advance by `size` bytes that were delivered or given up."""
         self.next = (self.next + size) & MASK
         self.position += size
         self.since = 0
 
     def passed(self, size: int, acknowledged: int, packet: int) -> None:
-        """Move on by `size` bytes that came in order and were delivered by others.
+        """Advance by `size` bytes that arrived in order and that the caller delivered.
 
-        `packet` is the last packet of these bytes, and `acknowledged` is what that packet acknowledged.
+        `packet` is the last packet of these bytes, and `acknowledged` its acknowledgment number.
         """
         self.next = (self.next + size) & MASK
         self.position += size
@@ -154,21 +173,21 @@ class Half:
         self.connection.last = max(self.connection.last, packet)
 
     def begin(self, sequence: int) -> None:
-        """The stream starts with this sequence number."""
+        """Set the sequence number at which the stream starts."""
         if self.anchor != UNKNOWN:
             self.position = self.at(sequence)
-        self.next, self.anchor, self.since = sequence, UNKNOWN, 0
+        self.next = sequence
+        self.anchor = UNKNOWN
+        self.since = 0
 
     def begin_at_hint(self, sequence: int) -> None:
-        """Start the stream where the answer to its SYN says, if `sequence` is not long behind that, and no byte is
-        there before.
-        """
+        """Start the stream at `hint`, if `sequence` follows it closely and no earlier byte was seen."""
         soon = self.next == UNKNOWN != self.hint and 0 <= signed(sequence - self.hint) < YOUNG
         if soon and (not self.held or self.at(self.hint) <= self.held.starts[0]):
             self.begin(self.hint)
 
     def receives(self, acknowledgment: int) -> None:
-        """Note what the other side acknowledged, while the start of the stream is not known."""
+        """Record an acknowledgment of the other side while the start of the stream is unknown."""
         if (
             self.next == UNKNOWN
             and not self.unseen
@@ -177,22 +196,24 @@ class Half:
             self.least = acknowledgment
 
     def behind(self, acknowledgment: int) -> bool:
-        """Return whether an acknowledgment is of bytes that this side sent but that are not delivered yet."""
+        """Return whether an acknowledgment covers bytes of this side that are not delivered yet."""
         if self.next != UNKNOWN:
             return self.finished < signed(acknowledgment - self.next) < FAR
         if self.held and 0 < self.at(acknowledgment) - self.held.starts[0] < FAR:
             return True
-        # Since a SYN was seen, the capture has the connection from its beginning: from `hint` or `least` on at the
+        # If the SYN of the peer was seen, the capture has the start of this direction too, at `hint` or `least` at the
         # latest.
         starts = (self.hint, self.least if self.peer.isn != UNKNOWN else UNKNOWN)
         return any(start != UNKNOWN and 0 < signed(acknowledgment - start) < FAR for start in starts)
 
     def give_up(self) -> None:
-        """Wait no longer for this side, which the capture does not seem to have."""
-        self.unseen, self.hint, self.least = True, UNKNOWN, UNKNOWN
+        """Stop waiting for bytes of this side, which the capture seems to lack."""
+        self.unseen = True
+        self.hint = UNKNOWN
+        self.least = UNKNOWN
 
     def blocked(self) -> bool:
-        """Return whether the first chunk is next, but acknowledges what the other side has yet to deliver."""
+        """Return whether the first chunk is next, but acknowledges bytes of the other side that are not delivered."""
         return self.ready() and self.peer.behind(self.held.chunks[0].tag.acknowledgment)
 
     def ready(self) -> bool:
@@ -200,11 +221,11 @@ class Half:
         return self.next != UNKNOWN and bool(self.held) and self.held.starts[0] <= self.position
 
     def hole(self) -> int:
-        """Return where the hole that blocks delivery ends, or UNKNOWN if there is no hole."""
+        """Return the end of the hole that blocks delivery, or UNKNOWN if there is no hole."""
         if self.next == UNKNOWN or self.ready():
             return UNKNOWN
         ends = [self.held.starts[0]] if self.held else []
-        # A FIN counts as one byte, so that what its sender acknowledges later stands behind it.
+        # A FIN takes one sequence number, so later acknowledgments of its sender are after it.
         last = self.at(self.fin) if self.fin != UNKNOWN else None
         if self.position < self.mark and (last is None or self.mark <= last):
             ends.append(self.mark)
@@ -213,27 +234,27 @@ class Half:
         return min(ends, default=UNKNOWN)
 
     def acknowledged(self, position: int) -> bool:
-        """Return whether the other side has everything before this position."""
+        """Return whether the other side has acknowledged all bytes before this position."""
         return position != UNKNOWN != self.peer.acked and position <= self.at(self.peer.acked) < self.position + FAR
 
     @property
     def heard(self) -> bool:
-        """Return whether this side sent anything but a RST."""
+        """Return whether this side sent a segment other than a RST."""
         return self.isn != UNKNOWN or self.next != UNKNOWN or self.anchor != UNKNOWN
 
     @property
     def sent(self) -> int | None:
-        """The bytes of payload from this side modulo 2^32; None if its beginning was not seen."""
+        """Payload bytes of this side modulo 2^32; None if its start was not seen."""
         return None if UNKNOWN in {self.isn, self.next} else (self.next - self.isn - 1) & MASK
 
     def repeats(self, again: int, size: int) -> None:
-        """Count a segment of `size` bytes of payload, `again` of which were there before, cut off bytes among them."""
+        """Count a segment of `size` payload bytes. `again` bytes are repeated. Truncated bytes are included."""
         if size > KEEP_ALIVE:
             counts = self.counts
             self.counts = counts._replace(repeated=counts.repeated + 1, again=counts.again + again)
 
     def opens_or_shuts(self, segment: Segment) -> None:
-        """Note whether a segment of this side says that it takes no more bytes, or takes some again."""
+        """Update the time for which the receive window is zero, from a segment of this side."""
         counts = self.counts
         if segment.flags & ZERO_WINDOW:
             if counts.shut_since is None:
@@ -242,16 +263,16 @@ class Half:
             self.counts = counts._replace(shut=counts.shut_until(segment.time), shut_since=None)
 
     def busy(self) -> bool:
-        """Return whether anything waits here, has ended, is known to be on its way, or is not taken for now."""
+        """Return whether this side has waiting or expected bytes, a FIN, or a zero window."""
         if self.held or self.fin != UNKNOWN or self.counts.shut_since is not None or self.hole() != UNKNOWN:
             return True
         return self.next == UNKNOWN and not self.unseen and (self.hint != UNKNOWN or self.peer.isn != UNKNOWN)
 
     def can_go_on(self) -> bool:
-        """Return whether time alone decides when delivery goes on.
+        """Return whether the passing of packets decides when delivery continues.
 
-        This is so at the unknown start of a stream, at an answer before its question, and at a hole whose bytes the
-        other side has acknowledged.
+        This is so if the start of the stream is unknown, if a chunk acknowledges missing bytes, and at a hole whose
+        bytes the other side has acknowledged.
         """
         if self.next == UNKNOWN:
             return self.anchor != UNKNOWN
@@ -260,12 +281,21 @@ class Half:
 
 
 class Connection:
-    """Two halves; `reset` is the packet with a RST, 0 without; `due` the packet at which what waits is decided, 0 for
-    none.
+    """A connection with its two directions.
 
-    `first` is the first half, and `ends` are those of its segments. `began` is the time of the first packet, whose
-    number is `packet`, and `last` is the number of the last one; `syns` counts SYNs. `closed_by` is the half that sent
-    the first FIN or RST, at the time `ended`.
+    Attributes:
+        ends: The addresses and ports in segments of the first half.
+        first: The half of direction 0.
+        reset: The number of the packet with a RST; 0 without.
+        reset_by: The half that sent the RST.
+        due: The number of the packet at which the waiting bytes are decided; 0 if none wait.
+        began: The time of the first packet.
+        packet: The number of the first packet.
+        last: The number of the last packet.
+        syns: The number of SYNs.
+        closed_by: The half that sent the first FIN or RST.
+        ended: The time of that packet.
+
     """
 
     __slots__ = (
@@ -285,16 +315,22 @@ class Connection:
     )
 
     def __init__(self, number: int, ends: bytes) -> None:
-        self.number, self.ends = number, ends
-        self.first, other = Half(self, 0), Half(self, 1)
-        self.first.peer, other.peer = other, self.first
+        self.number = number
+        self.ends = ends
+        self.first = Half(self, 0)
+        other = Half(self, 1)
+        self.first.peer = other
+        other.peer = self.first
         self.closed = False
-        self.reset = self.due = 0
+        self.reset = 0
+        self.due = 0
         self.reset_by: Half | None = None
         self.began: int | None = None
         self.ended: int | None = None
         self.closed_by: Half | None = None
-        self.packet = self.last = self.syns = 0
+        self.packet = 0
+        self.last = 0
+        self.syns = 0
 
     @property
     def halves(self) -> tuple[Half, Half]:
@@ -302,20 +338,23 @@ class Connection:
         return self.first, self.first.peer
 
     def unlink(self) -> None:
-        """Break the circles between the halves and the connection, which then takes no memory any more."""
+        """Break the reference cycles between the halves and the connection, so that their memory is freed at once."""
         for half in self.halves:
             del half.peer, half.connection
-        self.reset_by = self.closed_by = None
+        self.reset_by = None
+        self.closed_by = None
 
     def close(self, half: Half, time: int | None) -> None:
-        """Note who closes the connection first, and when."""
+        """Record which half closes the connection first, and when."""
         if self.closed_by is None:
-            self.closed_by, self.ended = half, time
+            self.closed_by = half
+            self.ended = time
 
     def life(self, time: int | None) -> Life:
-        """The course of the connection up to a time."""
+        """Return the history of the connection up to a time."""
         one, other = self.halves
-        mine, theirs = one.counts, other.counts
+        mine = one.counts
+        theirs = other.counts
         until = self.ended if self.ended is not None else time
         return Life(
             self.syns,
@@ -334,19 +373,21 @@ class Connection:
         )
 
     def settle(self) -> bool:
-        """Work out whether all is calm: nothing waits, nothing has ended."""
+        """Update and return `calm`: whether nothing waits and nothing has ended."""
         calm = not self.closed and not self.reset and not any(half.busy() for half in self.halves)
         for half in self.halves:
             half.calm = calm
         return calm
 
 
-# What waits in the two directions of a connection, and how it is delivered. `tcp` decides when.
-
-
 class Delivery:
-    """Methods append to `events`. `held` is about what all that waits takes of memory; `time` and `packet` are those of
-    the packet at work.
+    """Delivers chunks as events. Methods append to `events`.
+
+    Attributes:
+        held: The approximate memory of all waiting chunks.
+        time: The time of the packet that is being processed.
+        packet: The number of that packet.
+
     """
 
     def __init__(self) -> None:
@@ -356,14 +397,16 @@ class Delivery:
         self.packet = 0
 
     def count(self, kind: str, size: int) -> None:
-        """So many bytes of payload will be in no event."""
+        """Count payload bytes that will be in no event."""
         self.counts[kind] += size
         if not self.counts[kind]:
             del self.counts[kind]
 
     def hold(self, half: Half, segment: Segment, sequence: int, events: list[Event]) -> bool:
-        """Keep what is new of a segment's payload, which starts at `sequence`; whether anything is."""
-        payload, missing, start = segment.payload, segment.missing, half.at(sequence)
+        """Store the new part of a segment's payload, which starts at `sequence`. Return whether any part is new."""
+        payload = segment.payload
+        missing = segment.missing
+        start = half.at(sequence)
         need = segment.acknowledgment if segment.flags & ACK else half.peer.next
         tag = Tag(segment.time, segment.packet, need, len(payload))
         if not half.held:
@@ -375,12 +418,10 @@ class Delivery:
             old = min(behind, size)
             self.count("duplicate", old)
             half.repeats(min(behind, size + missing), size + missing)
-            payload, missing, start, size = (
-                payload[old:],
-                missing - max(behind - size, 0),
-                max(start + old, half.position),
-                size - old,
-            )
+            payload = payload[old:]
+            missing -= max(behind - size, 0)
+            start = max(start + old, half.position)
+            size -= old
         duplicate = 0
         if size:
             insertion = half.held.insert(start, size, payload, tag)
@@ -397,15 +438,15 @@ class Delivery:
         return half.held.cost != before
 
     def start(self, half: Half) -> None:
-        """In mid-stream: the lowest byte seen so far is the first. Of a stream of which only the FIN was seen that is
-        all.
+        """Start a stream whose start was not captured: its lowest byte so far is the first. If only a FIN was seen, the
+        stream is empty.
         """
         if half.next == UNKNOWN and half.anchor != UNKNOWN:
             first = half.held.starts[0] if half.held else half.at(half.fin)
             half.begin((half.anchor + first - half.position) & MASK)
 
     def force(self, connection: Connection, half: Half, events: list[Event]) -> None:
-        """Deliver the first chunk, whatever is missing before it."""
+        """Deliver the first chunk although bytes before it are missing."""
         self.start(half)
         self.give_up(half, "limit", events)
         if half.ready():
@@ -413,7 +454,7 @@ class Delivery:
         self.deliver(connection, events)
 
     def give_up(self, half: Half, kind: GapKind, events: list[Event]) -> None:
-        """The hole that delivery waits at, if there is one, becomes a gap."""
+        """Turn the hole that blocks delivery, if any, into a gap."""
         end = half.hole()
         if end == UNKNOWN:
             return
@@ -423,12 +464,12 @@ class Delivery:
             tag = half.fin_tag if half.fin != UNKNOWN else Tag(self.time, self.packet, 0, 0)
         size = end - half.position
         events.append(Gap(half.connection.number, half.direction, size, kind, 0, tag.time, tag.packet))
-        if kind != "end":  # nobody acknowledged what is missing at the end
+        if kind != "end":  # bytes that are missing at the end were not acknowledged
             half.counts = half.counts._replace(lost=half.counts.lost + size)
         half.advance(size)
 
     def deliver(self, connection: Connection, events: list[Event]) -> None:
-        """Deliver what is next in both directions, each no further than the other lets it."""
+        """Deliver the next bytes of both directions. Each waits for bytes of the other that it acknowledges."""
         moved = True
         while moved:
             moved = False
@@ -437,11 +478,12 @@ class Delivery:
                     self.deliver_one(half, events)
                     moved = True
                 if half.fin == half.next != UNKNOWN and not half.finished:
-                    half.finished = moved = True
+                    half.finished = True
+                    moved = True
                     events.append(Fin(connection.number, half.direction, half.fin_tag.time, half.fin_tag.packet))
 
     def deliver_one(self, half: Half, events: list[Event]) -> None:
-        """Deliver the first chunk, which has to be next."""
+        """Deliver the first chunk. It must be next."""
         before = half.held.cost
         _, size, data, tag = half.held.pop()
         self.held += half.held.cost - before
@@ -455,7 +497,7 @@ class Delivery:
         half.advance(size)
 
     def deliver_all(self, connection: Connection, events: list[Event]) -> None:
-        """Deliver all that waits, with gaps where bytes are missing."""
+        """Deliver everything that waits, with gaps for missing bytes."""
         for half in connection.halves:
             self.start(half)
         while True:

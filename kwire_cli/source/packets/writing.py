@@ -21,18 +21,16 @@ if TYPE_CHECKING:
     from kwire_cli.source.packets.model import Packet
     from kwire_cli.source.packets.pcap import Order
 
-_RECORD, _BLOCK, _TRAILER = (
-    fixed(declared.PCAP["<"].record),
-    fixed(declared.PCAPNG["<"].block),
-    fixed(declared.PCAPNG["<"].trailer),
-)
+_RECORD = fixed(declared.PCAP["<"].record)
+_BLOCK = fixed(declared.PCAPNG["<"].block)
+_TRAILER = fixed(declared.PCAPNG["<"].trailer)
 _ENHANCED = fixed(declared.PCAPNG["<"].enhanced)
 _SNAP_LENGTH = 1 << 18
 _NANOSECONDS = 9
 _SECOND = 1_000_000_000
 _MICROSECOND = 1000
 _UNKNOWN_LENGTH = -1
-"""The length of a section in pcapng that says nothing."""
+"""The length of a pcapng section if it is not specified."""
 
 
 class Sink(Protocol):
@@ -50,7 +48,8 @@ class Growing:
     """A file that grows by a function that writes."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
-        self._write, self.size = write, 0
+        self._write = write
+        self.size = 0
 
     def append(self, data: bytes | bytearray) -> None:
         """Add bytes at the end."""
@@ -83,8 +82,8 @@ class PcapWriter:
 
 
 class PcapngWriter:
-    """A pcapng file with an interface for each link type, and times in nanoseconds; packets without a time have none
-    here either.
+    """Writes a pcapng file with an interface per link type, and times in nanoseconds. Packets without a time are
+    written without one.
     """
 
     def __init__(self, out: Sink) -> None:
@@ -105,19 +104,22 @@ class PcapngWriter:
         _, time, link, data, length = packet
         timed = time is not None and time >= 0
         if not timed and link != next(iter(self._interfaces), link):
-            timed, time = True, 0  # only the first interface can have packets without a time
+            timed = True  # only the first interface can have packets without a time
+            time = 0
         number = self._interface(link)
         if not timed:
             head = self._layout.simple.build({"original_packet_length": length})
             return self._block(declared.SIMPLE_PACKET_BLOCK, head, data)
-        upper, lower = (time or 0) >> 32 & 0xFFFFFFFF, (time or 0) & 0xFFFFFFFF
+        upper = (time or 0) >> 32 & 0xFFFFFFFF
+        lower = (time or 0) & 0xFFFFFFFF
         head = _ENHANCED.pack(number, upper, lower, len(data), length)
         return self._block(declared.ENHANCED_PACKET_BLOCK, head, data)
 
     def _interface(self, link: int) -> int:
         number = self._interfaces.get(link)
         if number is None:
-            number = self._interfaces[link] = len(self._interfaces)
+            number = len(self._interfaces)
+            self._interfaces[link] = number
             body = self._layout.interface.build({"link_type": link, "reserved": 0, "snap_len": 0})
             resolution = self._layout.option.build({"code": declared.OPTION_TSRESOL, "length": 1}) + bytes(
                 (_NANOSECONDS, 0, 0, 0)

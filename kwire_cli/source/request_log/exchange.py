@@ -1,4 +1,12 @@
-"""Exchanges in a broker's request log, with their bodies and roles of fields."""
+"""Exchanges in a broker's request log: requests and responses with their times, topics and errors.
+
+A broker logs each exchange as one line of JSON (RequestConvertToJson): the header and body of the request, the body of
+the response, the connection, and the time of each stage. `Reader` turns a parsed line into an `Exchange`. It finds
+topics and error codes by the definitions of the messages, as `message.roles` does for messages in bytes.
+
+`Bodies` encodes the logged bodies again, so that commands that compare sizes also work on logs. A log has the values of
+all fields except records. Of records it has only the size (KIP-673).
+"""
 
 from __future__ import annotations
 
@@ -25,16 +33,13 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
 
-# What in a body's JSON form has a role, by its definition: topic names and ids, error codes. As
-# `message.roles`, for messages without bytes.
-
 NO_ID = "A" * 22
-"""The text of a uuid that stands for none."""
+"""The zero uuid in base64, which stands for no id."""
 
 
 @dataclass(slots=True)
 class Marks:
-    """The keys of one object: those whose values have a role, and those of objects in which there are any."""
+    """The keys of one JSON object: `roles` of values that have a role, `inner` of objects that contain such values."""
 
     roles: dict[str, str] = field(default_factory=dict)
     inner: dict[str, Marks] = field(default_factory=dict)
@@ -45,7 +50,7 @@ class Marks:
 
 @dataclass(slots=True)
 class Found:
-    """The values in a body that have a role. `named` are topic ids with the names that stand beside them."""
+    """The values of a body that have a role. `named` has the topic ids that appear next to a name, with that name."""
 
     topics: list[str] = field(default_factory=list)
     topic_ids: list[str] = field(default_factory=list)
@@ -54,7 +59,7 @@ class Found:
 
 
 def marks(spec: MessageSpec) -> Marks:
-    """The marks of a message, in all of its versions: a name means the same in each."""
+    """Return the marks of a message for all of its versions. A field name has the same meaning in each."""
     return _marks(spec, spec.fields)
 
 
@@ -78,8 +83,8 @@ def _role(each: FieldSpec) -> str | None:
 
 
 def found_in(marked: Marks, *bodies: Any) -> Found:
-    """The values with a role in one or several bodies of a message; whatever is not as its definition says is passed
-    over.
+    """Return the values with a role in one or more bodies of a message. Values that do not match the definition are
+    skipped.
     """
     values = Found()
     for item, its in _objects(marked, bodies):
@@ -87,7 +92,7 @@ def found_in(marked: Marks, *bodies: Any) -> Found:
         ids: list[str] = []
         for key, role in its.roles.items():
             if key in item:
-                _take(item[key], role, values, names, ids)
+                _add_value(item[key], role, values, names, ids)
         values.topics += names
         values.topic_ids += ids
         if len(names) == len(ids) == 1:
@@ -96,7 +101,7 @@ def found_in(marked: Marks, *bodies: Any) -> Found:
 
 
 def _objects(marked: Marks, values: Any) -> Iterator[tuple[dict[str, Any], Marks]]:
-    """The objects in which something has a role, in order, however deep they lie."""
+    """Yield the objects that can contain values with a role, in order, at any depth."""
     left: list[tuple[Any, Marks]] = [(value, marked) for value in reversed(values)]
     while left:
         value, its = left.pop()
@@ -107,7 +112,7 @@ def _objects(marked: Marks, values: Any) -> Iterator[tuple[dict[str, Any], Marks
             left += [(value[key], inner) for key, inner in reversed(its.inner.items()) if key in value]
 
 
-def _take(value: Any, role: str, found: Found, names: list[str], ids: list[str]) -> None:
+def _add_value(value: Any, role: str, found: Found, names: list[str], ids: list[str]) -> None:
     if role == ERROR:
         if type(value) is int and value:
             found.errors.append(value)
@@ -119,35 +124,38 @@ def _take(value: Any, role: str, found: Found, names: list[str], ids: list[str])
         ids += [text for text in texts if text != NO_ID]
 
 
-# One exchange as a broker logged it (Kafka's RequestConvertToJson): who asked what, what was answered, and
-# how long each stage took.
-
 STAGES = ("requestQueueTimeMs", "localTimeMs", "remoteTimeMs", "throttleTimeMs", "responseQueueTimeMs", "sendTimeMs")
-"""Where a request's time goes in a broker, in this order; they add up to totalTimeMs. Milliseconds."""
+"""The stages of a request in a broker, in order, in milliseconds. Their sum is totalTimeMs."""
 
 
 CONVERSION = "messageConversionsTime"
-"""Milliseconds, within localTimeMs, for which the broker turned messages of one format into another's; logged where
-there were any."""
+"""Milliseconds, within localTimeMs, for conversion of record batches to another format; logged if there were any."""
 UNTOLD = "unknown"
-"""The name and version of a client's software that Kafka logs until the client has sent them."""
+"""The software name and version that Kafka logs before the client has sent them."""
 _CONNECTION = re.compile(r"(.+):(\d+)-(.+):(\d+)(?:-\d+)+")
-_LONGEST_NAME = 200
-"""Characters of a connection's name; two IPv6 addresses with their zones are shorter."""
-_HIGHEST = 32767
+_MAX_NAME = 200
+"""Maximum length of a connection's name; two IPv6 addresses with zones are shorter."""
+_MAX_INT16 = 32767
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A line of the log, which begins at the byte `start` of the file, unpacked.
+    """A line of the log.
 
-    `client` and `broker` are addresses, `10.0.0.1:9092`; `connection` is the broker's name for the connection.
+    Attributes:
+        line: The line number.
+        start: The byte of the uncompressed file at which the line begins.
+        connection: The broker's name for the connection.
+        client: The address of the client, such as `10.0.0.1:9092`.
+        broker: The address of the broker.
+        forwarded: Whether another broker forwarded the request. That broker logs it too.
+        total_ms: The sum of STAGES as logged.
+        stages: Milliseconds by stage. CONVERSION is included if it was logged.
+        errors: The distinct error codes of the response by name, or by number if the name is unknown.
+        topics: Topic names, and ids if the line does not contain their names.
+        named: Topic ids that appear next to a name, with that name.
+        response: None if the client requested no response (acks=0).
 
-    `response` is None where the client wanted none (acks=0). `errors` are the names of the error codes in the response,
-    numbers where no name is known, each once. `topics` are names, and ids for which the line has no name; `named` are
-    ids with names beside them. `stages` are times in milliseconds by name, CONVERSION among them where it is there;
-    `total_ms` is the sum of STAGES as the broker logged it. A `forwarded` request came from another broker, which took
-    it from the client and logs it too.
     """
 
     line: int
@@ -174,43 +182,46 @@ class Exchange:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds that the broker took, to the nanosecond; None if the log does not say."""
+        """The time that the broker took in seconds, exact to the nanosecond; None if it was not logged."""
         return None if self.total_ms is None else round(self.total_ms / 1000, 9)
 
     @property
     def delayed(self) -> bool:
-        """Return whether the broker holds the answers of this api back on purpose."""
+        """Return whether brokers delay the responses of this api on purpose."""
         return self.api in WAITING
 
 
 class OddExchangeError(ValueError):
-    """A line is JSON, and no logged request."""
+    """A line is JSON, but not a logged request."""
 
 
 class Reader:
-    """Makes exchanges of parsed lines; what it has found out of a definition it keeps."""
+    """Converts parsed lines to exchanges. The marks of each message are cached."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._marks: dict[str, Marks] = {}
 
     def exchange(self, document: Any, line: int, time: str | None, start: int = 0) -> Exchange:
-        """The exchange of a line's JSON; OddExchangeError, with what is wrong, where it is none."""
+        """Return the exchange of a parsed line. Raise OddExchangeError with the reason if the line has no exchange."""
         header = document.get("requestHeader") if isinstance(document, dict) else None
         if not isinstance(header, dict):
             raise OddExchangeError("has no requestHeader")
-        key, version = _int16(header, "requestApiKey"), _int16(header, "requestApiVersion")
-        request, response = document.get("request"), document.get("response")
-        if response == "":  # there is none: 4.4 writes null
+        key = _int16(header, "requestApiKey")
+        version = _int16(header, "requestApiVersion")
+        request = document.get("request")
+        response = document.get("response")
+        if response == "":  # no response; releases from 4.4 write null
             response = None
         if not isinstance(request, dict) or not isinstance(response, dict | None):
             raise OddExchangeError("has no request, or a response that is no object")
         api = self._catalog.api_by_key(key)
-        requested, answered = self._found(api and api.request, request), self._found(api and api.response, response)
+        requested = self._marked_values(api and api.request, request)
+        answered = self._marked_values(api and api.response, response)
         connection = _text(document.get("connection")) or ""
         broker, client = ends(connection)
         correlation = header.get("correlationId")
-        named = {**requested.named, **answered.named}
+        named = requested.named | answered.named
         names = dict.fromkeys(
             [
                 *requested.topics,
@@ -229,7 +240,7 @@ class Reader:
             request, response, start,
         )  # fmt: skip
 
-    def _found(self, message: str | None, body: dict[str, Any] | None) -> Found:
+    def _marked_values(self, message: str | None, body: dict[str, Any] | None) -> Found:
         if message is None or body is None:
             return Found()
         if message not in self._marks:
@@ -238,10 +249,10 @@ class Reader:
 
 
 def ends(connection: str) -> tuple[str | None, str | None]:
-    """The addresses of broker and client in a broker's name for a connection: `127.0.0.1:9092-127.0.0.1:50012-0-3`
-    (ServerConnectionId).
+    """Return the addresses of broker and client in a broker's name for a connection (ServerConnectionId), such as
+    `127.0.0.1:9092-127.0.0.1:50012-0-3`.
     """
-    return _ends(connection) if len(connection) <= _LONGEST_NAME else (None, None)
+    return _ends(connection) if len(connection) <= _MAX_NAME else (None, None)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -254,7 +265,7 @@ def _ends(connection: str) -> tuple[str | None, str | None]:
 
 
 def _host(text: str) -> str:
-    """An address as it is usually written: Java spells IPv6 in full."""
+    """Return an address in its short form. Java writes IPv6 addresses in full."""
     try:
         return ip_address(text).compressed
     except ValueError:
@@ -262,13 +273,14 @@ def _host(text: str) -> str:
 
 
 def _software(document: dict[str, Any], request: dict[str, Any]) -> str | None:
-    """Return the client's software as said on this connection so far, or None.
+    """Return the client's software if it is known on this connection, or None.
 
-    An ApiVersions request is the first to say it.
+    The body of an ApiVersions request is the first to contain it. Later lines have it in clientInformation.
     """
-    told = document.get("clientInformation")
+    information = document.get("clientInformation")
     pairs = [(request.get("clientSoftwareName"), request.get("clientSoftwareVersion"))]
-    pairs += [(told.get("softwareName"), told.get("softwareVersion"))] if isinstance(told, dict) else []
+    if isinstance(information, dict):
+        pairs.append((information.get("softwareName"), information.get("softwareVersion")))
     for name, version in pairs:
         if isinstance(name, str) and name and name != UNTOLD:
             return f"{name} {version if isinstance(version, str) else ''}".rstrip()
@@ -277,7 +289,7 @@ def _software(document: dict[str, Any], request: dict[str, Any]) -> str | None:
 
 def _int16(header: dict[str, Any], name: str) -> int:
     value = header.get(name)
-    if type(value) is not int or not 0 <= value <= _HIGHEST:
+    if type(value) is not int or not 0 <= value <= _MAX_INT16:
         raise OddExchangeError(f"{name} is {'missing' if value is None else 'no number from 0 to 32767'}")
     return value
 
@@ -290,20 +302,17 @@ def _number(value: Any) -> float | None:
     return float(value) if type(value) in {int, float} and abs(value) < 1e15 and isfinite(value) else None
 
 
-# The bodies of logged requests and responses as bytes again: a log has their values, and of records only the
-# size (KIP-673).
-
 REFUSED = "UNSUPPORTED_VERSION"
-"""With this error a broker answers an ApiVersions request in version 0, whatever the request's (KIP-511); of that it
-has read the header alone."""
+"""The error of a broker's version 0 response to an ApiVersions request of a version that it does not support (KIP-511).
+The broker has read only the header of the request."""
 
 
-_LONGEST = RANGES["int32"][1]
+_MAX_SIZE = RANGES["int32"][1]
 
 
 class Written(NamedTuple):
-    """A body with the bytes of its values, without records; `unsaid` is by how many these would make it longer, of
-    which nothing else is known.
+    """A body encoded without records. `unsaid` is the number of bytes that its records would add. Their contents are
+    unknown.
     """
 
     body: Decoded
@@ -311,7 +320,7 @@ class Written(NamedTuple):
 
 
 class Unwritten(NamedTuple):
-    """A body that cannot be written, and why; where it is as in `Exchange`."""
+    """A body that cannot be encoded, with the reason. `line` and `start` are as in `Exchange`."""
 
     line: int
     reason: str
@@ -320,19 +329,19 @@ class Unwritten(NamedTuple):
 
 @dataclass(slots=True)
 class LeftOut:
-    """Bodies that cannot be written: how many, and why not the first one and where it is."""
+    """Counts bodies that cannot be encoded. `first` is the place and reason of the first one."""
 
     count: int = 0
     first: str | None = None
 
     def add(self, place: str, body: Unwritten) -> None:
-        """Count one."""
+        """Count a body."""
         self.count += 1
         self.first = self.first or f"{place}: {body.reason}"
 
     @property
     def text(self) -> str | None:
-        """The note on the first body that cannot be written and on how many follow, or None if all can be."""
+        """A note on the first body that cannot be encoded and the number of others; None if all can be encoded."""
         if not self.first:
             return None
         more = self.count - 1
@@ -341,14 +350,14 @@ class LeftOut:
 
 
 class Bodies:
-    """Writes bodies; what it has found out of a definition it keeps."""
+    """Encodes bodies. The paths of record fields of each message are cached."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._ways: dict[str, Way] = {}
 
     def of(self, exchange: Exchange) -> Iterator[Written | Unwritten]:
-        """The request of an exchange, and its response if there is one."""
+        """Yield the request of an exchange, and its response if it has one."""
         api = self._catalog.api_by_key(exchange.api_key)
         if api is None:
             yield Unwritten(exchange.line, f"api key {exchange.api_key} is not known", exchange.start)
@@ -367,8 +376,12 @@ class Bodies:
                 yield Unwritten(exchange.line, f"{message} {layout}: {error}", exchange.start)
 
     def written(self, message: str, value: dict[str, Any], version: int) -> Written:
-        """A body. EncodeError with the path of what does not fit, InputError for a message or version that no
-        definition has.
+        """Return an encoded body.
+
+        Raises:
+            EncodeError: A value does not fit; the error has its path.
+            InputError: No definition has the message or version.
+
         """
         spec = self._catalog.message(message)
         if message not in self._ways:
@@ -376,12 +389,13 @@ class Bodies:
         sizes: list[int] = []
         data = build(spec, _without_records(value, self._ways[message], sizes), version)
         body = decode_spec(spec, data, version)
-        return Written(body, _unsaid(body, sizes) if sizes else 0)
+        return Written(body, _record_bytes(body, sizes) if sizes else 0)
 
 
 def _without_records(value: Any, way: Way, sizes: list[int]) -> Any:
-    """The value with nothing in place of records, whose sizes are added to `sizes`; itself where it has none. What is
-    odd is left to be refused.
+    """Return a value with empty records, and append the sizes of the records to `sizes`.
+
+    Values that do not match the definition stay unchanged: encoding them raises the error.
     """
     if isinstance(value, list):
         return [_without_records(element, way, sizes) for element in value] if way else value
@@ -392,7 +406,7 @@ def _without_records(value: Any, way: Way, sizes: list[int]) -> Any:
         if inner is not None and key in value:
             changed[key] = _without_records(value[key], inner, sizes)
         size = value.get(key + SIZE_SUFFIX) if inner is None else None
-        if type(size) is int and 0 <= size <= _LONGEST:
+        if type(size) is int and 0 <= size <= _MAX_SIZE:
             sizes.append(size)
             changed[key] = ""
     if not changed:
@@ -402,8 +416,8 @@ def _without_records(value: Any, way: Way, sizes: list[int]) -> Any:
     } | changed
 
 
-def _unsaid(body: Decoded, sizes: list[int]) -> int:
-    """Return how many bytes records of these sizes add to a body, their longer length prefixes included."""
+def _record_bytes(body: Decoded, sizes: list[int]) -> int:
+    """Return the number of bytes that records of these sizes add to a body, including longer length prefixes."""
     decl = next(leaf.decl for leaf in body.entry.program.leaves if leaf.kind == "records")
     lengths = [len(decl.prefix.build(size + decl.compact)) for size in (0, *sizes)]
     return sum(sizes) + sum(lengths[1:]) - len(sizes) * lengths[0]

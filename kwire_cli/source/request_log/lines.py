@@ -1,4 +1,9 @@
-"""Lines of a broker's request log, and whether an input is one."""
+"""Lines of a broker's request log, and the detection of request logs.
+
+Kafka's logger writes JSON after the mark `Completed request:`. The layout of the log can put a time before it and the
+name of the logger after it, write only the JSON, or write lines that are JSON themselves and contain the message as a
+string. `logged_in` finds the request's JSON and its time in all of these.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +18,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 
-# The lines of a file in pieces, and what in a line is a logged request, whatever the log's layout puts around
-# it.
-
 MARK = b"Completed request:"
 """The text that Kafka's logger writes before the JSON."""
 
 
 KEY = b'"requestHeader"'
-"""A key in each line that is JSON alone."""
+"""A key of each request, to recognise lines that are only JSON."""
 LONGEST = 64 << 20
-"""Bytes of a line beyond which it is no line: a response is at most as long as a frame, and a log that holds such is
-broken."""
+"""Maximum size of a line. Responses are no longer than a frame, so a log with longer lines is corrupt."""
 _STAMP = re.compile(rb"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(?:\s?(Z|[+-]\d\d:?\d\d))?(?!\d)")
 _PREFIX = 200
-"""Bytes before the mark in which a time is looked for."""
+"""Bytes before the mark that are searched for a time."""
 MILLISECONDS = 1e11
-"""What is more than this is no number of seconds: they reach it in the year 5138, milliseconds did so in 1973."""
+"""Numbers above this are milliseconds, others seconds: seconds reach it in the year 5138, milliseconds did in 1973."""
 _CLOCKS = ("@timestamp", "timestamp", "time", "ts", "timeMillis", "instant")
-"""Keys that the time of a line has where a log is itself JSON."""
+"""Keys of the time in lines that are JSON."""
 
 
 class TextLine(NamedTuple):
-    """A line from its file, counted from 1; `data` is None where it was longer than LONGEST. `start` is where it begins
-    in the file, unpacked.
+    """A line of a file, counted from 1. `data` is None if the line is longer than LONGEST. `start` is its position in
+    the uncompressed file.
     """
 
     number: int
@@ -45,25 +46,30 @@ class TextLine(NamedTuple):
 
 
 class Logged(NamedTuple):
-    """The JSON of a request as text, and the time that the log gives it: ISO 8601, with a Z where the log says its
-    zone.
-    """
+    """The JSON of a request, and its time in the log. The time is ISO 8601, with Z if the log states a time zone."""
 
     text: bytes
     time: str | None
 
 
 def lines_of(pieces: Iterable[bytes], start: int = 0) -> Iterator[TextLine]:
-    """All lines of a file that comes in pieces, from this byte on; the last one without an end too. No more than
-    LONGEST bytes are held.
+    """Yield all lines of a file from the byte `start` on, including a last line without a newline. At most LONGEST
+    bytes are in memory.
     """
-    number, held, size = 1, bytearray(), 0
+    number = 1
+    held = bytearray()
+    size = 0
     for piece in pieces:
-        *whole, rest = piece.split(b"\n")
-        for part in whole:
+        *lines, rest = piece.split(b"\n")
+        for part in lines:
             size += len(part)
-            yield TextLine(number, None if size > LONGEST else bytes(held) + part if held else part, start)
-            number, start, size = number + 1, start + size + 1, 0
+            if size > LONGEST:
+                yield TextLine(number, None, start)
+            else:
+                yield TextLine(number, bytes(held) + part if held else part, start)
+            number += 1
+            start += size + 1
+            size = 0
             held.clear()
         size += len(rest)
         if size > LONGEST:
@@ -75,45 +81,53 @@ def lines_of(pieces: Iterable[bytes], start: int = 0) -> Iterator[TextLine]:
 
 
 def logged_in(data: bytes) -> Logged | None:
-    """The request in a line: behind Kafka's mark, as a line of JSON alone, or as text within the JSON of the log. None
-    where there is none.
+    """Return the request in a line: after Kafka's mark, as a line of JSON, or in a string of a JSON log line.
+
+    Return None if the line contains no request.
     """
     at = data.find(MARK)
     if data.lstrip()[:1] == b"{":
-        return _bare(data, wrapped=at >= 0)
+        return _in_json_line(data, wrapped=at >= 0)
     if at < 0:
         return None
     return Logged(_object(data[at + len(MARK) :]), _stamp(data[max(0, at - _PREFIX) : at]))
 
 
-def _bare(data: bytes, *, wrapped: bool) -> Logged | None:
+def _in_json_line(data: bytes, *, wrapped: bool) -> Logged | None:
     if not wrapped:
         return Logged(data, None) if KEY in data else None
-    from orjson import JSONDecodeError, loads  # noqa: PLC0415 - only for such logs
+    from orjson import JSONDecodeError, loads  # noqa: PLC0415 - only for JSON logs
 
     try:
-        around = loads(data)
+        log_entry = loads(data)
     except JSONDecodeError:
-        return Logged(data, None)  # whoever reads it says what is wrong
-    inner = next((text for text in around.values() if isinstance(text, str) and text.find(MARK.decode()) >= 0), None)
-    logged = logged_in(inner.encode("utf-8", "surrogatepass")) if inner and inner.lstrip()[:1] != "{" else None
-    return logged and Logged(logged.text, _clock(around) or logged.time)
+        return Logged(data, None)  # the reader of the line reports the error
+    message = _marked_string(log_entry)
+    logged = None
+    if message and message.lstrip()[:1] != "{":
+        logged = logged_in(message.encode("utf-8", "surrogatepass"))
+    return logged and Logged(logged.text, _entry_time(log_entry) or logged.time)
+
+
+def _marked_string(log_entry: dict[str, Any]) -> str | None:
+    for text in log_entry.values():
+        if isinstance(text, str) and MARK.decode() in text:
+            return text
+    return None
 
 
 def _object(data: bytes) -> bytes:
-    """Up to the last brace: the layout may put the logger's name behind it."""
+    """Return the JSON up to its last brace. The layout may append the name of the logger."""
     data = data.strip()
     return data[: data.rfind(b"}") + 1] if data.startswith(b"{") and b"}" in data else data
 
 
-def _clock(around: dict[str, Any]) -> str | None:
-    """The time in a log that is itself JSON: as text, as seconds or milliseconds since 1970, or as log4j's
-    `instant`.
-    """
+def _entry_time(log_entry: dict[str, Any]) -> str | None:
+    """Return the time of a JSON log line: a string, seconds or milliseconds since 1970, or an `instant` of log4j."""
     from kwire_cli.source.kafka.captured import time_text  # noqa: PLC0415 - start-up counts
 
     for key in _CLOCKS:
-        value: Any = around.get(key)
+        value: Any = log_entry.get(key)
         if isinstance(value, dict):
             value = value.get("epochSecond")
         if isinstance(value, str) and (stamp := _stamp(value.encode("utf-8", "replace"))):
@@ -124,69 +138,68 @@ def _clock(around: dict[str, Any]) -> str | None:
 
 
 def _stamp(text: bytes) -> str | None:
-    """The last time in a text, with microseconds; in UTC where it has a zone, and without one as the broker's clock
-    showed it.
+    """Return the last time in a string, with microseconds. It is in UTC if the string has a time zone, otherwise it is
+    unchanged.
     """
-    matches = [*_STAMP.finditer(text)][-1:]
+    matches = list(_STAMP.finditer(text))
     if not matches:
         return None
-    day, clock, fraction, zone = (part and part.decode() for part in matches[0].groups())
+    day, clock, fraction, zone = (part and part.decode() for part in matches[-1].groups())
     try:
         at = datetime.fromisoformat(f"{day}T{clock}.{(fraction or '0')[:6].ljust(6, '0')}{zone or ''}")
-        at = at.astimezone(UTC) if zone else at
+        if zone:
+            at = at.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
     return f"{at:%Y-%m-%dT%H:%M:%S.%f}{'Z' if zone else ''}"
 
 
-# Telling a request log from any other text by the form of its first lines.
-
 NAMED = 3
-"""Request logs that a text names."""
+"""Number of request logs that a note lists."""
 
 
 _CUT = re.compile(rb'\{\s*(?:"isForwarded"\s*:\s*(?:true|false)\s*,\s*)?"requestHeader"\s*:\s*\{\s*"\w+"\s*:')
-"""The first keys of a logged request, where the JSON of a line does not end."""
+"""The first keys of a logged request, for lines whose JSON is truncated."""
 _TEXT = re.compile(rb"(?:RequestHeader\(|Name:).*")
-"""The text that Kafka wrote before 2.8."""
+"""The format that Kafka wrote before 2.8."""
 _LOGGED = re.compile(rb"\d\d:\d\d:\d\d|\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b")
-"""Text near the beginning of lines of any logger: a time or a level."""
+"""A time or a level, as in lines of any logger."""
 _NEAR = 100
-_GOES_ON = (b" ", b"\t", b"{", b"Caused by:", b"java.", b"org.apache.kafka.")
-"""The beginning of lines that continue a logged line, and of lines of logs that are JSON."""
+_CONTINUATIONS = (b" ", b"\t", b"{", b"Caused by:", b"java.", b"org.apache.kafka.")
+"""Starts of lines that continue a logged line, and of lines of JSON logs."""
 
 
 def is_request_log(first: bytes) -> bool:
-    """Return whether the first bytes of a file, packed or not, are those of a request log.
+    """Return whether the first bytes of a file, compressed or not, belong to a request log.
 
-    Lines with a request decide by their form, and there must be as many of them as lines that no logger writes. So a
-    text that quotes such lines, or names what they begin with, is none.
+    The form of the lines decides. Requests must be at least as many as lines that no logger writes, so that notes that
+    quote some request lines are not taken for a log.
     """
     start = unpacked_start(first, OPENING) or b""
     if MARK not in start and KEY not in start:
         return False
-    requests = foreign = 0
+    requests = 0
+    foreign = 0
     for line in start.split(b"\n"):
         if not line.strip():
             continue
         if _is_request(line):
             requests += 1
-        elif not line.startswith(_GOES_ON) and not _LOGGED.search(line[:_NEAR]):
+        elif not line.startswith(_CONTINUATIONS) and not _LOGGED.search(line[:_NEAR]):
             foreign += 1
     return requests > 0 and requests >= foreign
 
 
 def beside_captures(logs: Sequence[str], what: str) -> str:
-    """Say what becomes of request logs that are given with captures, which may show the same exchanges."""
-    names = [
-        *(os.fsencode(log).decode("utf-8", "replace") for log in logs[:NAMED]),
-        *([f"{len(logs) - NAMED} more"] if len(logs) > NAMED else []),
-    ]
+    """Return a note on request logs that were given with captures. Both may contain the same exchanges."""
+    names = [os.fsencode(log).decode("utf-8", "replace") for log in logs[:NAMED]]
+    if len(logs) > NAMED:
+        names.append(f"{len(logs) - NAMED} more")
     return f"captures may show the same exchanges as request logs given with them ({', '.join(names)}): {what}"
 
 
 def _is_request(line: bytes) -> bool:
-    """Return whether a line has the form of a logged request: JSON, JSON that was cut, or the text of old brokers."""
+    """Return whether a line is a logged request: as JSON, as truncated JSON, or in the format of old brokers."""
     if MARK not in line and KEY not in line:
         return False
     logged = logged_in(line)

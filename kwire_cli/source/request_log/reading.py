@@ -1,4 +1,8 @@
-"""Lines of a broker's request log, read whole or in parts."""
+"""Exchanges and faults of a broker's request log, read from a file or from a part of it.
+
+A part has the lines that begin in it, so a log can be cut at any byte. A compressed log is one part. Lines of other
+loggers are skipped. A damaged line becomes a fault, and reading continues after it.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +23,8 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-# Parts of a request log that can be read on their own: cut anywhere, each has the lines that begin in it. A
-# packed log is one part.
-
 PART_SIZE = 128 << 20
-"""Bytes of a part, about, as of captures and segments."""
+"""Approximate size of a part in bytes."""
 
 
 _WINDOW = 1 << 20
@@ -31,7 +32,9 @@ _NEWLINE = b"\n"
 
 
 class LogPart(NamedTuple):
-    """The lines of a file that begin in the bytes [start, stop); with stop None all of it, packed or not."""
+    """The lines of a file that begin in the bytes [start, stop), or the whole file, compressed or not, if `stop` is
+    None.
+    """
 
     path: str
     start: int = 0
@@ -39,12 +42,14 @@ class LogPart(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Return whether the part is all of the file."""
+        """Return whether the part is the complete file."""
         return self.stop is None
 
 
 def parts_of(path: str, size: int = PART_SIZE) -> list[LogPart]:
-    """The parts of a log, of about `size` bytes each. One that cannot be read is one part: reading it says why."""
+    """Return the parts of a log, of about `size` bytes each. A file that cannot be read is one part, so that its reader
+    reports the error.
+    """
     try:
         file = FileBytes(path)
         if file.size <= size or is_packed(path):
@@ -55,12 +60,14 @@ def parts_of(path: str, size: int = PART_SIZE) -> list[LogPart]:
 
 
 def is_packed(path: str) -> bool:
-    """Return whether a log is packed. InputError if it cannot be read."""
+    """Return whether a log is compressed. Raise InputError if it cannot be read."""
     return bytes(FileBytes(path).read(0, MAGIC_SIZE)).startswith((GZIP, ZSTD))
 
 
 def lines_in(part: LogPart) -> Iterator[TextLine]:
-    """The lines that begin in a part of a plain file, counted from its start. InputError where it cannot be read."""
+    """Yield the lines that begin in a part of an uncompressed file, counted from the start of the part. Raise
+    InputError if the file cannot be read.
+    """
     file = FileBytes(part.path)
     stop = file.size if part.stop is None else part.stop
     first = _first_line(file, part.start) if part.start else 0
@@ -88,14 +95,10 @@ def _windows(file: FileBytes, start: int) -> Iterator[bytes]:
         yield bytes(file.read(at, stop))
 
 
-# A request log from a file, plain or packed: its exchanges, and a fault for each line that was damaged.
-
-
 class LineFault(NamedTuple):
-    """A line that ought to be a request and cannot be read as one, or where the file itself ends badly; lines count
-    from 1.
+    """A line that should be a request but cannot be read, or damage at the end of the file. Lines count from 1.
 
-    `start` is where the line begins in the file, unpacked.
+    `start` is the position of the line in the uncompressed file.
     """
 
     line: int
@@ -105,32 +108,38 @@ class LineFault(NamedTuple):
 
 
 class RequestLog:
-    """The exchanges and faults of a log, in its order; iterate once. Of a `part` those of the lines that begin in it,
-    which are counted there.
+    """The exchanges and faults of a log in order; iterate once. With a `part`, only the lines that begin in it, counted
+    from its start.
 
-    `others` counts the lines of other loggers, which are passed over; `faults` those that were told of.
+    `others` is the number of lines of other loggers, which are skipped, and `faults` the number of faults so far.
 
     Raises:
-        InputError: It can't be opened or read.
+        InputError: The file cannot be opened or read.
 
     """
 
     def __init__(
         self, source: str | os.PathLike[str] | IO[bytes], catalog: Catalog, part: LogPart | None = None
     ) -> None:
-        self._pieces, self._reader, self._part = Pieces(source), Reader(catalog), part
+        self._pieces = Pieces(source)
+        self._reader = Reader(catalog)
+        self._part = part
         self.name = self._pieces.name
-        self.exchanges = self.faults = self.others = 0
+        self.exchanges = 0
+        self.faults = 0
+        self.others = 0
 
     @property
     def passed(self) -> int:
-        """The bytes of the file that were read so far."""
+        """The number of bytes of the file that were read so far."""
         return self._pieces.passed
 
     def __iter__(self) -> Iterator[Exchange | LineFault]:
-        number = start = 0
+        number = 0
+        start = 0
         for line in lines_in(self._part) if self._part and not self._part.whole else lines_of(self._pieces):
-            number, start = line.number, line.start
+            number = line.number
+            start = line.start
             outcome = read_line(self._reader, line)
             if isinstance(outcome, Exchange):
                 self.exchanges += 1
@@ -161,7 +170,7 @@ def read_line(reader: Reader, line: TextLine) -> Exchange | LineFault | None:
             "the text that Kafka wrote before 2.8 is not understood, only its JSON",
             line.start,
         )
-    from orjson import JSONDecodeError, loads  # noqa: PLC0415 - only for such logs
+    from orjson import JSONDecodeError, loads  # noqa: PLC0415 - only for logs with JSON
 
     try:
         document: Any = loads(logged.text)

@@ -1,4 +1,9 @@
-"""Hex and base64 without offsets."""
+"""Readers of hex and base64 without offsets.
+
+Hex digits can be grouped in any way, with colons, commas, semicolons, hyphens, `0x` or a backslash and `x` before them,
+and with comments. Base64 can be standard or URL-safe, with or without padding, on one or more lines. Lines that are
+complete frames become separate chunks.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +13,6 @@ from base64 import b64decode, b64encode
 from kwire_cli.errors import counted
 from kwire_cli.source.text.model import Chunk, MismatchError, Reading, comment_text, first_visible, is_comment, is_frame
 
-# Plain hex: digits in any grouping, with colons, commas, semicolons, hyphens, 0x or \x before them, and comments.
-
 _SEPARATORS = str.maketrans(",;:-\t\f\v", "       ")
 
 
@@ -17,8 +20,8 @@ _EXPECTED = "expected a hex digit"
 
 
 def read_hex(text: str) -> Reading:
-    """All digits as one chunk; a chunk for each line where every line is a whole frame: a size prefix, and as many
-    bytes.
+    """Return all digits as one chunk. If each line is a complete frame with its size prefix, return a chunk per
+    line.
     """
     lines = _lines(text)
     framed = len(lines) > 1 and all(is_frame(line.data) for line in lines)
@@ -29,19 +32,20 @@ def read_hex(text: str) -> Reading:
 
 
 def read_hex_lines(text: str) -> Reading:
-    """A chunk for each line."""
+    """Return a chunk per line."""
     lines = _lines(text)
     return Reading(tuple(lines), f"hex digits, {len(lines)} lines, each a chunk")
 
 
 def _lines(text: str) -> list[Chunk]:
-    """The bytes of each line that has any; MismatchError at the first character that is no part of hex."""
+    """Return the bytes of each line that has any. Raise MismatchError at the first character that does not fit."""
     if not text.strip():
         raise MismatchError(0, _EXPECTED)
     text = _without_quotes(text)
     chunks: list[Chunk] = []
     prefix = re.compile(r"\b0[xX](?=[0-9a-fA-F])|\\x(?=[0-9a-fA-F]{2}(?![0-9a-fA-F]))")
-    position, label = 0, None
+    position = 0
+    label = None
     for number, line in enumerate(text.split("\n"), 1):
         if is_comment(line):
             label = comment_text(line)
@@ -53,7 +57,7 @@ def _lines(text: str) -> list[Chunk]:
             try:
                 data = bytes.fromhex(prefix.sub("  ", code).translate(_SEPARATORS))
             except ValueError:
-                data = _slow(code, position)
+                data = _tokenized(code, position)
             if data:
                 chunks.append(Chunk(data, number, label))
             label = None
@@ -64,7 +68,7 @@ def _lines(text: str) -> list[Chunk]:
 
 
 def _without_quotes(text: str) -> str:
-    """The text with the quotes around all of it made spaces, so that no position moves."""
+    """Return the text with spaces instead of enclosing quotes. All other characters keep their offsets."""
     bare = text.strip()
     if len(bare) < 2 or bare[0] not in "\"'`" or bare[-1] != bare[0] or "\\" in bare:
         return text
@@ -75,11 +79,12 @@ def _without_quotes(text: str) -> str:
 _TOKEN = re.compile(r"(?P<mark>0[xX](?=[0-9a-fA-F])|\\x)?+(?P<digits>[0-9a-fA-F]++)|(?P<wrong>[^ \t\f\v,;:-])")
 
 
-def _slow(code: str, position: int) -> bytes:
-    """Return the bytes of a line token by token: 0x0 is a byte, and the first character that does not fit is named."""
+def _tokenized(code: str, position: int) -> bytes:
+    """Return the bytes of a line, read by tokens: 0x0 is one byte. Raise MismatchError with the exact position."""
     out = bytearray()
     for token in _TOKEN.finditer(code):
-        mark, digits = token["mark"], token["digits"]
+        mark = token["mark"]
+        digits = token["digits"]
         if token["wrong"]:
             raise MismatchError(position + token.start(), _EXPECTED)
         if mark == "\\x" and len(digits) != 2:
@@ -94,9 +99,6 @@ def _slow(code: str, position: int) -> bytes:
     return bytes(out)
 
 
-# Base64, standard or URL-safe, with or without padding, on one line or several.
-
-
 def read_base64(text: str) -> Reading:
     """Return the lines as one chunk, or each as a chunk if a line before the last ends in padding, or each is a frame.
 
@@ -105,7 +107,8 @@ def read_base64(text: str) -> Reading:
 
     """
     lines: list[tuple[int, str, int, str | None]] = []
-    position, label = 0, None
+    position = 0
+    label = None
     for number, line in enumerate(text.split("\n"), 1):
         bare = line.strip()
         # Not any `//`: both characters are base64.

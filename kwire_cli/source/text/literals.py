@@ -74,12 +74,15 @@ def literal_bytes(text: str) -> tuple[bytes, tuple[str, ...]]:
 def _chunks(text: str, notes: list[str]) -> list[Chunk]:
     chunks: list[Chunk] = []
     brackets: list[str] = []
-    name = comment = earlier = None
+    name = None
+    comment = None
+    earlier = None
     before = ""
     at = 0
     line = 1
     while part := _PART.match(text, at):
-        kind, here = part.lastgroup or "", part[0]
+        kind = part.lastgroup or ""
+        here = part[0]
         if kind == "list" and (_is_index(here, before) or _is_type(text, part)):
             kind, here = "mark", here[0]
         at += len(here)
@@ -202,7 +205,12 @@ def _bytes_of(prefix: str, body: str, start: int) -> bytes:
 
 def _unescaped(body: str, start: int, *, python: bool = False) -> bytes:
     """Return the bytes of the text of a string. In a bytes literal of Python an unknown escape is two characters."""
-    encoding = "ascii" if python else "latin-1" if "\\u00" in body else "utf-8"
+    if python:
+        encoding = "ascii"
+    elif "\\u00" in body:
+        encoding = "latin-1"
+    else:
+        encoding = "utf-8"
     out = bytearray()
     at = 0
     for escape in _ESCAPE.finditer(body):

@@ -21,9 +21,9 @@ from kwire_cli.spec.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-LEAST = 8
+MIN_FRAME = 8
 """Bytes of the shortest frame: a size, and a correlation id."""
-LONGEST_HASH = 64
+MAX_HASH = 64
 """Bytes of SHA-512: no hash, id or address is longer."""
 LABEL = 100
 """Characters of a line in a label."""
@@ -113,7 +113,7 @@ def proves_itself(data: bytes, *, numbers: bool = False) -> bool:
     - It is longer than any hash, and holds a zero byte. With `numbers`, which may be partitions, at least one number
       is also below 0 or above 127.
     """
-    if len(data) < LEAST:
+    if len(data) < MIN_FRAME:
         return False
     at = _frames(data)
     rest = len(data) - at
@@ -126,13 +126,13 @@ def proves_itself(data: bytes, *, numbers: bool = False) -> bool:
         reads_as_request(definitions, data) or reads_as_request(definitions, len(data).to_bytes(SIZE_BYTES) + data)
     ):
         return True
-    return len(data) > LONGEST_HASH and 0 in data and (not numbers or max(data) > 127)
+    return len(data) > MAX_HASH and 0 in data and (not numbers or max(data) > 127)
 
 
 def _frames(data: bytes) -> int:
     """Return the end of the last whole frame of those that size prefixes lead to, from the first byte on."""
     at = 0
-    while len(data) - at >= LEAST:
+    while len(data) - at >= MIN_FRAME:
         size = says_size(data, at, len(data)) or 0
         if not SIZE_BYTES <= size <= len(data) - at - SIZE_BYTES:
             break
@@ -186,7 +186,7 @@ def _of_line(line: str, place: int, above: str, notes: list[str]) -> tuple[list[
         if run.proved:
             taken.append(run)
         else:
-            passed += len(run.data) >= LEAST and run.kind != "base64" and run.data != _COLUMNS
+            passed += len(run.data) >= MIN_FRAME and run.kind != "base64" and run.data != _COLUMNS
     for run in taken:
         for note in run.notes:
             _note(notes, note.replace("line 1:", f"line {place}:"))
@@ -206,7 +206,7 @@ def _of_line(line: str, place: int, above: str, notes: list[str]) -> tuple[list[
 
 def _bytes(kind: str, text: str) -> tuple[bytes, tuple[str, ...]]:
     """Return the bytes of a run, and the notes on them. Text has no bytes."""
-    if len(text) < 2 * LEAST or (kind == "string" and "\\" not in text and not text[1:-1].isalnum()):
+    if len(text) < 2 * MIN_FRAME or (kind == "string" and "\\" not in text and not text[1:-1].isalnum()):
         return b"", ()
     try:
         if kind == "bare":
@@ -250,7 +250,7 @@ def _dump(rows: list[str]) -> list[bytes] | None:
     block = "\n".join(rows)
     for read in READERS.values():
         try:
-            return [chunk.data for chunk in read(block).chunks if len(chunk.data) >= LEAST]
+            return [chunk.data for chunk in read(block).chunks if len(chunk.data) >= MIN_FRAME]
         except MismatchError:
             continue
     return None

@@ -1,4 +1,8 @@
-"""Readings of a text, and what is around bytes in chats, tickets and logs."""
+"""Results of reading text forms, and helpers that all forms share.
+
+A reader of a form returns a `Reading`, or raises `MismatchError` with the first character that does not fit. The offset
+allows `auto` to report the form that fitted furthest.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,12 @@ from typing import NamedTuple
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.structs.headers import FRAME_SIZE, RESPONSE_START
 
-_SIZE, _RESPONSE_START = fixed(FRAME_SIZE), fixed(RESPONSE_START)
-
-# What a form gives back, and how it says that a text is not in that form.
+_SIZE = fixed(FRAME_SIZE)
+_RESPONSE_START = fixed(RESPONSE_START)
 
 
 class Answers(NamedTuple):
-    """The response that bytes are, as the text names it. The bytes lack its size and correlation id."""
+    """The response that bytes are, according to the text around them. The bytes lack size and correlation id."""
 
     api_key: int
     version: int
@@ -28,7 +31,7 @@ class Answers(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Bytes that the input itself separates.
+    """Bytes that the input separates from others.
 
     `line` is their first line, from 1 (0 for raw). `label` is a comment or the name of a variable.
     """
@@ -40,7 +43,7 @@ class Chunk(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A text read in one form: its chunks, a sentence part that says what was seen, and what is missing in them."""
+    """Text read in one form: its chunks, a description of the form, and notes on missing parts."""
 
     chunks: tuple[Chunk, ...]
     detail: str
@@ -48,23 +51,25 @@ class Reading(NamedTuple):
 
 
 NO_FRAME = "no line holds bytes that prove to be a frame"
-"""The reason why a text is no log with bytes in it."""
+"""The reason for text that is not a log with bytes."""
 
 
 WHOLE_TEXT = -1
-"""Offset of a MismatchError that is about a text as a whole."""
+"""Offset of a MismatchError that concerns the whole text."""
 
 
 class MismatchError(Exception):
-    """A text is not in the form tried; it never leaves this room.
+    """The text is not in the tried form. The error is raised and handled within `source.text`.
 
-    `offset` is the first character of the text that does not fit, or WHOLE_TEXT. `sure` says that what stands
-    before it can only be this form, so that looser forms must not be tried.
+    `offset` is the first character that does not fit, or WHOLE_TEXT. `sure` is true if the text before it can only be
+    in this form, so that less strict forms must not be tried.
     """
 
     def __init__(self, offset: int, reason: str, *, sure: bool = False) -> None:
         super().__init__(reason)
-        self.offset, self.reason, self.sure = offset, reason, sure
+        self.offset = offset
+        self.reason = reason
+        self.sure = sure
 
 
 Reader = Callable[[str], Reading]
@@ -76,12 +81,12 @@ def is_comment(line: str) -> bool:
 
 
 def comment_text(line: str) -> str | None:
-    """A comment without its marks; None when nothing is left."""
+    """Return a comment without its marks, or None if it is empty."""
     return line.strip().removeprefix("/*").removesuffix("*/").strip("#/ \t") or None
 
 
 def first_visible(text: str) -> int:
-    """Return where the first character that is not whitespace stands, or 0 in an empty text."""
+    """Return the offset of the first character that is not whitespace, or 0 for an empty text."""
     return len(text) - len(text.lstrip()) if text.strip() else 0
 
 
@@ -90,22 +95,20 @@ _CONTROLS = bytes(byte for byte in (*range(32), 127) if byte not in b"\t\n\v\f\r
 
 
 def has_controls(data: bytes) -> bool:
-    """Return whether bytes contain control characters that text does not."""
+    """Return whether bytes contain control characters that text does not contain."""
     return len(data.translate(None, _CONTROLS)) != len(data)
 
 
 def is_frame(data: bytes) -> bool:
-    """Return whether bytes are a whole frame: a four-byte size prefix, and as many bytes after it."""
+    """Return whether bytes are a complete frame: a four-byte size prefix and that number of bytes."""
     return len(data) >= _SIZE.size and _SIZE.unpack(data)[0] == len(data) - _SIZE.size
 
-
-# What stands around bytes in chats, tickets and logs.
 
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)[^`\n]*\n(?P<inside>[\s\S]*?)\n[ \t]*(?:```|~~~)[ \t]*\n?")
 
 
 def without_fence(text: str) -> str:
-    """Return a text with blanks in place of a Markdown fence around it, so that no character moves."""
+    """Return `text` with spaces instead of an enclosing Markdown fence. All other characters keep their offsets."""
     match = _FENCE.fullmatch(text)
     if match is None:
         return text

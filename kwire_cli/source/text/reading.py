@@ -1,4 +1,9 @@
-"""Text forms by name, and text or binary inputs read into bytes and frames."""
+"""Encoded bytes in text: the forms by name, the recognition of a form, and the frames in the result.
+
+Tools print bytes in many forms, and inputs rarely state their form. `read_input` tries the readers of all forms in a
+fixed order, strict forms first. A form must fit the whole text, so that a broken hex dump is reported and not read as
+another form. Readers are imported when their form is tried, to keep the start of kwire fast.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +35,10 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-# Telling bytes from text, and the binary files that kwire knows by their first bytes.
-
 CAPTURE = "a packet capture"
 
 
-# What stands at a file's start, and what such a file is.
+# First bytes of binary files, and the descriptions of the files.
 MAGICS = (
     (b"\xa1\xb2\xc3\xd4", f"{CAPTURE} (pcap)"),
     (b"\xd4\xc3\xb2\xa1", f"{CAPTURE} (pcap)"),
@@ -48,19 +51,22 @@ MAGICS = (
 
 
 def recognised_binary(data: bytes) -> str | None:
-    """Return the kind of a binary file by its first bytes, or None if it is of no known kind.
+    """Return the description of a binary file from its first bytes, such as "a packet capture (pcap)".
 
-    An example is "a packet capture (pcap)".
+    Return None if the format is unknown.
     """
-    return next((what for magic, what in MAGICS if data.startswith(magic)), None)
+    for magic, description in MAGICS:
+        if data.startswith(magic):
+            return description
+    return None
 
 
 def as_text(data: bytes) -> str | None:
-    """The text that bytes are, in UTF-8 or, behind a byte order mark, UTF-16; None when they are no text."""
+    """Return bytes as text: UTF-8, or UTF-16 with a byte order mark. Return None if they are not text."""
     try:
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             text = data.decode("utf-16")
-            # Random bytes make UTF-16 easily, but not such as these forms are written in.
+            # Random bytes are often valid UTF-16, but rarely ASCII, which all forms consist of.
             return text if text.isascii() and not has_controls(text.encode()) else None
         return None if has_controls(data) else data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -68,48 +74,44 @@ def as_text(data: bytes) -> str | None:
 
 
 def begins_as_text(start: bytes) -> bool:
-    """Return whether a file with this start may be text, in UTF-8 or UTF-16 (which has zeros)."""
+    """Return whether a file with these first bytes may be text, in UTF-8 or UTF-16 (which contains zeros)."""
     return not has_controls(start.replace(b"\0", b"") if start[:2] in (b"\xff\xfe", b"\xfe\xff") else start)
 
 
-# The text forms that bytes are written in. A module is imported when its form is tried: start-up counts.
-
 ROW_FORMS = ("tcpdump", "xxd", "hexdump", "od", "wireshark")
 OTHER_FORMS = ("hex", "literal", "base64", "log")
-"""The order in which auto tries forms. Rows with offsets come before plain hex, which would take offsets for bytes.
-Base64 comes late, because nearly any word is base64. Lines of a log are searched if no form fits all of a text."""
+"""The order in which `auto` tries forms. Rows with offsets precede plain hex, which would read offsets as bytes. Base64
+comes late, because most words are valid base64. Lines of a log are searched if no form fits the whole text."""
 
 
 def reader(form: str) -> Reader:
     """Return the function that reads a form."""
     if form in ROW_FORMS:
-        from kwire_cli.source.text.rows import READERS as ROWS  # noqa: PLC0415 - as said above
+        from kwire_cli.source.text.rows import READERS as ROWS  # noqa: PLC0415 - imported when used
 
         return ROWS[form]
     if form == "literal":
-        from kwire_cli.source.text.literals import read_literals  # noqa: PLC0415 - as said above
+        from kwire_cli.source.text.literals import read_literals  # noqa: PLC0415 - imported when used
 
         return read_literals
     if form == "log":
-        from kwire_cli.source.text.log_lines import read_log_lines  # noqa: PLC0415 - as said above
+        from kwire_cli.source.text.log_lines import read_log_lines  # noqa: PLC0415 - imported when used
 
         return read_log_lines
-    from kwire_cli.source.text.digits import READERS  # noqa: PLC0415 - as said above
+    from kwire_cli.source.text.digits import READERS  # noqa: PLC0415 - imported when used
 
     return READERS[form]
 
-
-# Bytes from what a user gives: text in any of the forms that tools print bytes in, or raw bytes.
 
 FORMS: tuple[str, ...] = ("auto", "hex", "hex-lines", *ROW_FORMS, "literal", "base64", "log", "raw")
 
 
 TEXT_LIMIT = 256 << 20
-"""Bytes of a text that are read: forms are recognised by all of it, which takes several times as much memory."""
+"""Maximum size of text. A form is recognised from the whole text, which takes several times its size in memory."""
 _SEEN = 1 << 16
-"""Bytes that tell whether an input may be text."""
+"""First bytes that decide whether an input may be text."""
 
-# Pages on the web hold no-break spaces where the dump had spaces, places where a word may break, and curved quotes.
+# Web pages replace spaces by no-break spaces, insert break opportunities, and curve quotes.
 _SPACES = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: "", 0x2060: "", 0xFEFF: "", 0x201C: '"', 0x201D: '"'}
 
 
@@ -117,10 +119,14 @@ _EXPORT = re.compile(r"""<(?:pdml|psml)\s|"_source":\s*\{\s*"layers":\s*\{|^\{"i
 
 
 class Input(NamedTuple):
-    """An input as it was read: its form, its chunks, and how the form was recognised.
+    """The bytes of an input, with the form in which they were encoded.
 
-    `form` is one of FORMS, never auto. There is at least one chunk. `detail` is a sentence on what was recognised and
-    why. `notes` say what is missing in the input, with its place.
+    Attributes:
+        form: One of FORMS, but not auto.
+        chunks: At least one chunk.
+        detail: Which form was recognised, and why.
+        notes: The parts that are missing in the input, with their places.
+
     """
 
     form: str
@@ -130,11 +136,12 @@ class Input(NamedTuple):
 
 
 def read_content(source: IO[bytes], form: str, *, file: str) -> bytes:
-    """Read the rest of an open file. Raise InputError for text beyond TEXT_LIMIT, and read no more of it."""
+    """Read the rest of an open file. Raise InputError for text beyond TEXT_LIMIT, without reading more of it."""
     start = source.read(_SEEN)
     if not _is_limited(start, form):
         return start + source.read()
-    pieces, size = [start], len(start)
+    pieces = [start]
+    size = len(start)
     while size and size <= TEXT_LIMIT and (more := source.read(min(PIECE, TEXT_LIMIT + 1 - size))):
         pieces.append(more)
         size += len(more)
@@ -144,12 +151,12 @@ def read_content(source: IO[bytes], form: str, *, file: str) -> bytes:
 
 
 def _is_limited(start: bytes, form: str) -> bool:
-    """Return whether an input that begins with these bytes is read as text."""
+    """Return whether an input with these first bytes is read as text."""
     return form != "raw" and (form != "auto" or begins_as_text(start[:_SEEN]))
 
 
 def check_size(data: Any, form: str, *, file: str | None) -> None:
-    """Raise InputError if bytes are text beyond TEXT_LIMIT."""
+    """Raise InputError for text beyond TEXT_LIMIT."""
     if len(data) > TEXT_LIMIT and _is_limited(bytes(data[:_SEEN]), form):
         raise InputError(
             f"this text is larger than {TEXT_LIMIT >> 20} MiB: give a part of it (head -c, split), or its bytes "
@@ -159,15 +166,16 @@ def check_size(data: Any, form: str, *, file: str | None) -> None:
 
 
 def read_input(data: bytes, form: str = "auto", *, file: str | None = None) -> Input:
-    """The bytes that `data` holds, written in `form`; auto decides by `data` alone.
+    """Return the bytes that `data` contains in `form`.
 
     Args:
-        data: A file's content or a command's argument.
-        form: One of FORMS.
-        file: Names the input in errors.
+        data: The content of a file, or an argument of a command.
+        form: One of FORMS. With auto, `data` decides.
+        file: The name of the input in errors.
 
     Raises:
-        InputError: The input is empty or a text beyond the limit, no form fits, or `form` does not; line and column are
+        InputError: The input is empty, is text beyond the limit, or does not fit the form. Line and column are the
+            place
             of the first character that does not fit.
 
     """
@@ -179,9 +187,9 @@ def read_input(data: bytes, form: str = "auto", *, file: str | None = None) -> I
     if form == "raw":
         return _raw(data, "as asked")
     if form == "auto":
-        what = recognised_binary(data)
-        if what is not None:
-            raise InputError(f"this is {what}, which is not text; `--input raw` takes its bytes", file=file)
+        description = recognised_binary(data)
+        if description is not None:
+            raise InputError(f"this is {description}, which is not text; `--input raw` takes its bytes", file=file)
         text = as_text(data)
         if text is None:
             return _raw(data, "it holds control characters or is not UTF-8, so it is not text")
@@ -196,7 +204,9 @@ def read_input(data: bytes, form: str = "auto", *, file: str | None = None) -> I
     try:
         return _guess(text) if form == "auto" else _read(text, form, "as asked")
     except MismatchError as error:
-        line, column = (None, None) if error.offset == WHOLE_TEXT else _position(text, error.offset)
+        if error.offset == WHOLE_TEXT:
+            raise InputError(error.reason, file=file) from None
+        line, column = _position(text, error.offset)
         raise InputError(error.reason, file=file, line=line, column=column) from None
 
 
@@ -205,7 +215,7 @@ def _raw(data: bytes, why: str) -> Input:
 
 
 def _decoded(data: bytes, form: str, file: str | None) -> str:
-    """The text of bytes that are not plainly text, for a form that was asked for."""
+    """Return the text of bytes in a requested form, although they contain characters that text rarely does."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -216,13 +226,13 @@ def _decoded(data: bytes, form: str, file: str | None) -> str:
 
 
 def _position(text: str, offset: int | None) -> tuple[int, int]:
-    """Line and column, from 1, of an offset in the text, or of the text's end."""
+    """Return line and column, from 1, of an offset, or of the end of the text if it is None."""
     before = text[:offset]
     return before.count("\n") + 1, len(before) - before.rfind("\n")
 
 
 def _read(text: str, form: str, why: str) -> Input:
-    """The text read in one form; MismatchError when it is not in that form, or holds no bytes."""
+    """Return the text read in one form. Raise MismatchError if it is in another form, or contains no bytes."""
     reading: Reading = reader(form)(text)
     size = sum(len(chunk.data) for chunk in reading.chunks)
     if not size:
@@ -233,27 +243,27 @@ def _read(text: str, form: str, why: str) -> Input:
 
 _HEX = re.compile("[0-9a-fA-F]+")
 _DECIMALS = re.compile(r"(?=[^#/]*?(?<!\S)(?:-?\d(?:,|\s+=|\s+-?\d)|-?\d{3}(?!\d)))(?![^#/]*?(?<!\d)0\d)")
-"""Numbers that are not hex digits: one has a single digit or three, and none begins with a zero."""
+"""Matches numbers that are not hex digits: one of them has a single digit or three, and none begins with a zero."""
 
 
 _VAGUE = ("expected an offset", "expected a list, a string")
-"""The beginnings of reasons that any text may have."""
+"""Starts of reasons that are true for most texts, and so do not help."""
 
 
 def _guess(text: str) -> Input:
-    """Return the text read in the first form that fits all of it.
+    """Return the text read in the first form that fits the whole text.
 
     Raises:
-        MismatchError: No form fits. The error is that of the form that gets furthest, if it is specific.
+        MismatchError: No form fits. The error comes from the form that fits furthest, if it is specific.
 
     """
     failures: list[tuple[str, MismatchError]] = []
     digits = text.strip()
-    # An offset has at most 16 digits: a longer number is no row, and the module of rows need not be imported.
+    # An offset has at most 16 digits, so a longer number is not a row, and the module of rows is not imported.
     plain = len(digits) > 16 and len(digits) % 2 == 0 and _HEX.fullmatch(digits)
     for form in OTHER_FORMS if plain else (*ROW_FORMS, *OTHER_FORMS):
         if form == OTHER_FORMS[0] and any(error.sure for _, error in failures):
-            # Rows with offsets, one of them broken: read as plain hex, the offsets would become bytes.
+            # Rows with offsets, but one is broken. Plain hex would read the offsets as bytes.
             failures = [failure for failure in failures if failure[1].sure]
             break
         try:
@@ -295,7 +305,7 @@ def _is_mostly_hex(text: str) -> bool:
 
 
 def _why(form: str) -> str:
-    """Why auto takes a form, given that those before it did not fit."""
+    """Return why `auto` chose a form after the forms before it did not fit."""
     if form == "hex":
         return "every character fits, and hex goes before base64"
     if form == "base64":
@@ -305,9 +315,9 @@ def _why(form: str) -> str:
     return "every line fits" if form in ROW_FORMS else "every token fits"
 
 
-def _refuse_other_radix(text: str, found: Input) -> None:
-    """MismatchError when a hexdump reads as well as od, with octal offsets, and `*` stands for another number of
-    rows.
+def _refuse_other_radix(text: str, guess: Input) -> None:
+    """Raise MismatchError if hexdump and od (with octal offsets) both fit, but repeat a different number of
+    rows at `*`.
     """
     star = text.find("*")
     if star < 0:
@@ -316,7 +326,7 @@ def _refuse_other_radix(text: str, found: Input) -> None:
         other = _read(text, "od", "")
     except MismatchError:
         return
-    if [chunk.data for chunk in other.chunks] != [chunk.data for chunk in found.chunks]:
+    if [chunk.data for chunk in other.chunks] != [chunk.data for chunk in guess.chunks]:
         raise MismatchError(
             star,
             "these offsets are hex as well as octal, and `*` stands for another number of bytes in each; say "
@@ -325,14 +335,14 @@ def _refuse_other_radix(text: str, found: Input) -> None:
 
 
 def _refuse_digits(text: str) -> None:
-    """Raise MismatchError for numbers without brackets that may be hex."""
+    """Raise MismatchError for numbers without brackets that can be hex."""
     if text.lstrip()[:1].isdigit() and not _DECIMALS.match(text.lstrip()):
         raise MismatchError(first_visible(text), "expected a list, a string or decimals that cannot be hex")
 
 
 def _refuse_words(text: str) -> None:
-    """MismatchError for text that is base64 only by chance: a lower-case word, or hex digits with a slip among them."""
-    # Comments are no digits; blanks in their place leave all others where they are.
+    """Raise MismatchError for text that fits base64 by chance: a lower-case word, or hex digits with a typing error."""
+    # Comments contain no digits. Spaces in their place keep all offsets.
     text = re.sub(r"(?m)^[ \t]*(?:# |// ).*$", lambda comment: " " * len(comment[0]), text)
     digits = text.strip()
     if digits.isalpha() and digits.islower():
@@ -351,16 +361,15 @@ def _refuse_words(text: str) -> None:
         )
 
 
-# The frames in the bytes of an input, split and decoded.
-
-
 def frames_in(catalog: Catalog, source: Input, hints: Hints, *, framed: bool | None = None) -> Iterator[Frame]:
-    """The frames of a source, numbered from 1 over all of its chunks. A response in a log is read as its request says,
-    if that came before.
+    """Yield the frames of an input, numbered from 1 over all of its chunks.
 
-    Behind a raw SASL token no guess is believed until a frame is understood: tokens follow one another.
+    A response in a log is decoded by its request, if the request precedes it. After a raw SASL token, guesses are
+    rejected until a frame is identified with certainty, because tokens follow each other.
     """
-    number, logged, after_token = 1, source.form == "log", False
+    number = 1
+    logged = source.form == "log"
+    after_token = False
     requests: dict[int, Frame] = {}
     for chunk in source.chunks:
         answers = chunk.answers
@@ -369,9 +378,10 @@ def frames_in(catalog: Catalog, source: Input, hints: Hints, *, framed: bool | N
         for original in read_all(catalog, data, hints if hints != Hints() else known, first=number, framed=framed):
             frame = _answering(catalog, original, requests) if logged else original
             if not frame.sure:
-                from kwire_cli.message.secrets import holds_token  # noqa: PLC0415 - most frames are understood
+                from kwire_cli.message.secrets import holds_token  # noqa: PLC0415 - most frames are certain
 
-                frame = unrecognised(frame) if after_token and frame.guess else frame
+                if after_token and frame.guess:
+                    frame = unrecognised(frame)
                 after_token = after_token or holds_token(original)
             else:
                 after_token = False
@@ -379,17 +389,17 @@ def frames_in(catalog: Catalog, source: Input, hints: Hints, *, framed: bool | N
             number += 1
 
 
-def _answering(catalog: Catalog, frame: Frame, asked: dict[int, Frame]) -> Frame:
-    """The frame, or, where its api is a guess, the response to the last request with its correlation id, if that fits
-    to the last byte.
+def _answering(catalog: Catalog, frame: Frame, requests: dict[int, Frame]) -> Frame:
+    """Return a frame whose api is a guess as the response to the last request with its correlation id, if that fits to
+    the last byte. Return any other frame unchanged.
     """
     correlation_id = frame.header.value.get("correlationId") if frame.header else None
     if correlation_id is None:
         return frame
     if frame.sure and frame.kind == "request":
-        asked[correlation_id] = frame
+        requests[correlation_id] = frame
         return frame
-    request = asked.get(correlation_id) if frame.guess else None
+    request = requests.get(correlation_id) if frame.guess else None
     api = catalog.api_by_key(request.api_key) if request and request.api_key is not None else None
     if request is None or api is None:
         return frame

@@ -137,7 +137,8 @@ def _rows(text: str, style: Style) -> list[Row]:
     rows: list[Row] = []
     position = 0
     label = None
-    squeezed = early = -1
+    squeezed = -1
+    early = -1
     fresh = True
     for number, line in enumerate(text.split("\n"), 1):
         bare = line.strip()

@@ -1,1 +1,1 @@
-"""TLS between TCP streams and what is said in them: records, handshakes, keys from a key log."""
+"""Decryption of TLS between TCP streams and Kafka connections: records, handshakes, and keys from key logs."""

@@ -1,4 +1,9 @@
-"""Cipher suites, keys, and decryption of single records."""
+"""Cipher suites, key derivation, and decryption of single records.
+
+Keys are derived from secrets by the key schedules of TLS 1.2 (RFC 5246, 5 and 6.3) and TLS 1.3 (RFC 8446, 7). Only AEAD
+suites are supported, because their tag proves whether a key and a record number are right. This is the only module
+that imports the package cryptography of the extra kwire[tls].
+"""
 
 from __future__ import annotations
 
@@ -16,35 +21,30 @@ if TYPE_CHECKING:
     from kwire_cli.source.tls.records import Record
 
 
-# From secrets to keys: what the key schedules of TLS 1.2 (RFC 5246, 5 and 6.3) and 1.3 (RFC 8446, 7) derive.
-
-
 def expand_label(digest: str, secret: bytes, label: str, size: int) -> bytes:
-    """HKDF-Expand-Label with an empty context: `size` bytes, no more than the hash gives at once."""
+    """Return HKDF-Expand-Label with an empty context: `size` bytes, at most one output of the hash."""
     info = LABEL.build({"length": size, "label": b"tls13 " + label.encode(), "context": b""})
     return hmac.digest(secret, info + b"\1", digest)[:size]
 
 
 def next_secret(digest: str, secret: bytes) -> bytes:
-    """The traffic secret after a KeyUpdate."""
+    """Return the traffic secret after a KeyUpdate."""
     return expand_label(digest, secret, "traffic upd", hashlib.new(digest).digest_size)
 
 
 def key_block(digest: str, master: bytes, server_random: bytes, client_random: bytes, size: int) -> bytes:
-    """So many bytes of the PRF of TLS 1.2 over a master secret."""
+    """Return `size` bytes of the TLS 1.2 PRF over a master secret."""
     seed = b"key expansion" + server_random + client_random
-    out, at = b"", seed
+    out = b""
+    at = seed
     while len(out) < size:
         at = hmac.digest(master, at, digest)
         out += hmac.digest(master, at + seed, digest)
     return out[:size]
 
 
-# Cipher suites: which can be decrypted, and the names of those that can't but are met.
-
-
 class Suite(NamedTuple):
-    """A suite with an AEAD: its number and IANA's name, the bytes of a key, and the hash that keys are derived with."""
+    """A suite with an AEAD: its number, IANA's name, the size of its keys, and the hash of the key derivation."""
 
     number: int
     name: str
@@ -99,10 +99,13 @@ _SIZES = {
     "CHACHA20_POLY1305_SHA256": (32, "sha256"),
 }
 
-SUITES = {
-    number: Suite(number, name, *next(sizes for ending, sizes in _SIZES.items() if name.endswith(ending)))
-    for number, name in _NAMES.items()
-}
+
+def _suite(number: int, name: str) -> Suite:
+    key_size, digest = next(sizes for ending, sizes in _SIZES.items() if name.endswith(ending))
+    return Suite(number, name, key_size, digest)
+
+
+SUITES = {number: _suite(number, name) for number, name in _NAMES.items()}
 """Cipher suites that can be decrypted, by number."""
 OF_TLS_1_3 = tuple(suite for suite in SUITES.values() if suite.number >> 8 == 0x13)
 
@@ -138,12 +141,9 @@ _OTHERS = {
 
 
 def suite_name(number: int) -> str:
-    """IANA's name of a suite, or its number."""
+    """Return IANA's name of a suite, or its number if the name is unknown."""
     return _NAMES.get(number) or _OTHERS.get(number) or f"suite 0x{number:04x}"
 
-
-# What opens the records of one direction under one key. The only module that imports the package
-# cryptography, of the extra kwire[tls].
 
 _HEADER, _EXPLICIT, _NONCE, _SALT, _TAG = (layout.sizeof() for layout in (RECORD, EXPLICIT_NONCE, NONCE, SALT, TAG))
 
@@ -152,89 +152,95 @@ _ADDITIONAL = fixed(ADDITIONAL_DATA)
 
 
 class Opened(NamedTuple):
-    """A record's true type, and its text."""
+    """The decrypted content type and plaintext of a record."""
 
     type: int
     text: bytes
 
 
 class Cipher(Protocol):
-    """A key of one direction. `around` are the bytes of a record that are not its text, header and all, where it is not
-    padded.
+    """A key of one direction. `around` is the number of bytes of a record that are not plaintext: header, nonce and
+    tag, without padding.
     """
 
     around: int
 
     def open(self, record: Record, sequence: int) -> Opened | None:
-        """Return the type and text of a record, or None if it is not number `sequence` under this key."""
+        """Return the content of a record, or None if it is not record `sequence` under this key."""
 
     def updated(self) -> Cipher | None:
         """Return the cipher after a KeyUpdate, or None if the TLS version has no key updates."""
 
 
 class Cipher13:
-    """TLS 1.3: the keys of a traffic secret."""
+    """The keys of a TLS 1.3 traffic secret."""
 
     __slots__ = ("_aead", "_iv", "_secret", "around", "suite")
 
     def __init__(self, suite: Suite, secret: bytes) -> None:
-        self.suite, self._secret = suite, secret
+        self.suite = suite
+        self._secret = secret
         self._aead = _aead(suite, expand_label(suite.digest, secret, "key", suite.key_size))
         self._iv = int.from_bytes(expand_label(suite.digest, secret, "iv", _NONCE))
         self.around = _HEADER + INNER_TYPE.sizeof() + _TAG
 
     def __reduce__(self) -> tuple[type[Cipher13], tuple[Suite, bytes]]:
-        """Return what it is made of again."""
+        """Return the constructor with its arguments, for pickle."""
         return Cipher13, (self.suite, self._secret)
 
     def open(self, record: Record, sequence: int) -> Opened | None:
-        """As `Cipher`; padding is left out."""
+        """Return the content of a record without padding, or None if it is not record `sequence` under this key."""
         text = _decrypted(self._aead, (self._iv ^ sequence).to_bytes(_NONCE), record.data, record.header)
         text = text.rstrip(b"\0") if text and not text[-1] else text
         return Opened(text[-1], text[:-1]) if text else None
 
     def updated(self) -> Cipher13:
-        """As `Cipher`."""
+        """Return the cipher after a KeyUpdate."""
         return Cipher13(self.suite, next_secret(self.suite.digest, self._secret))
 
 
 class Cipher12:
-    """TLS 1.2: a write key, and what is fixed of its nonces."""
+    """A TLS 1.2 write key, with the fixed part of its nonces."""
 
     __slots__ = ("_aead", "_explicit", "_iv", "_key", "around", "suite")
 
     def __init__(self, suite: Suite, key: bytes, iv: bytes) -> None:
         self._aead = _aead(suite, key)
-        self.suite, self._key, self._iv = suite, key, iv
+        self.suite = suite
+        self._key = key
+        self._iv = iv
         self._explicit = 0 if suite.is_chacha else _EXPLICIT
         self.around = _HEADER + self._explicit + _TAG
 
     def __reduce__(self) -> tuple[type[Cipher12], tuple[Suite, bytes, bytes]]:
-        """Return what it is made of again."""
+        """Return the constructor with its arguments, for pickle."""
         return Cipher12, (self.suite, self._key, self._iv)
 
     def open(self, record: Record, sequence: int) -> Opened | None:
-        """As `Cipher`."""
+        """Return the content of a record, or None if it is not record `sequence` under this key."""
         size = len(record.data) - self._explicit - _TAG
         if size < 0:
             return None
         if self._explicit:
-            nonce, data = self._iv + record.data[:_EXPLICIT], record.data[_EXPLICIT:]
+            nonce = self._iv + record.data[:_EXPLICIT]
+            data = record.data[_EXPLICIT:]
         else:
-            nonce, data = (int.from_bytes(self._iv) ^ sequence).to_bytes(_NONCE), record.data
+            nonce = (int.from_bytes(self._iv) ^ sequence).to_bytes(_NONCE)
+            data = record.data
         text = _decrypted(self._aead, nonce, data, _ADDITIONAL.pack(sequence, record.type, record.version, size))
         return None if text is None else Opened(record.type, text)
 
     def updated(self) -> None:
-        """There are no key updates in TLS 1.2."""
+        """Return None: TLS 1.2 has no key updates."""
 
 
 def ciphers12(suite: Suite, master: bytes, server_random: bytes, client_random: bytes) -> tuple[Cipher12, Cipher12]:
-    """The ciphers of client and server."""
+    """Return the ciphers of client and server."""
     size = suite.key_size
     iv = _NONCE if suite.is_chacha else _SALT
     block = key_block(suite.digest, master, server_random, client_random, 2 * (size + iv))
-    keys, ivs = block[: 2 * size], block[2 * size :]
+    keys = block[: 2 * size]
+    ivs = block[2 * size :]
     return Cipher12(suite, keys[:size], ivs[:iv]), Cipher12(suite, keys[size:], ivs[iv:])
 
 

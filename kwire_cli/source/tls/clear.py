@@ -1,4 +1,7 @@
-"""What TLS says in the clear: the handshake up to the first keys, and alerts that no key hides."""
+"""Names of TLS messages that are not encrypted: the handshake up to the first keys, and alerts.
+
+They are listed for TLS connections without a key log, for example to show why a handshake failed.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,16 @@ if TYPE_CHECKING:
 
 
 class Clear:
-    """Both sides of a connection of which no byte is missing so far.
+    """Reads both directions of a connection while the capture has all of its bytes.
 
-    A side is read until its first application data, or until its bytes are no records.
+    A direction is read until its first application data, or until its bytes are malformed.
     """
 
     def __init__(self) -> None:
         self._sides: list[_Side | None] = [_Side(), _Side()]
 
     def feed(self, side: int, data: bytes) -> Iterator[str]:
-        """Yield the names of the messages and alerts that are whole with the next bytes of a side."""
+        """Yield the names of the messages and alerts that are complete with the next bytes of a side."""
         reader = self._sides[side]
         if reader is None:
             return
@@ -32,8 +35,10 @@ class Clear:
 
 class _Side:
     def __init__(self) -> None:
-        self._records, self._messages = Records(), Messages()
-        self._has_keys = self.is_over = False
+        self._records = Records()
+        self._messages = Messages()
+        self._has_keys = False
+        self.is_over = False
 
     def feed(self, data: bytes) -> Iterator[str]:
         self._records.feed(data)

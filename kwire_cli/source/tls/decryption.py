@@ -1,6 +1,7 @@
-"""TLS taken out of a capture's streams: events in, events out. A stream that is no TLS goes through as it is.
+"""Decryption of TLS in the streams of a capture: events in, events out. Streams of other protocols pass unchanged.
 
-What does that is imported when there is a key log: most captures have none.
+The modules that decrypt are imported only if there is a key log, because most captures have no key log, and the package
+cryptography is optional.
 """
 
 from __future__ import annotations
@@ -23,13 +24,12 @@ if TYPE_CHECKING:
 
 
 class Decryption:
-    """The events of a capture with what TLS streams say in place of their bytes, as far as a key log has their keys.
+    """Replaces the bytes of TLS streams by their decrypted data, for all secrets that a key log contains.
 
-    `paths` are key logs; `blocks` gives the secrets that the capture file has had so far. Without both nothing is done
-    at all.
+    `paths` are key logs. `blocks` returns the secrets in the capture file so far. Without both, events pass unchanged.
 
     Raises:
-        InputError: A key log cannot be read or is none, or there is one and the package that decrypts is not installed.
+        InputError: A key log cannot be read or is malformed, or the package for decryption is not installed.
 
     """
 
@@ -51,7 +51,7 @@ class Decryption:
 
     @property
     def keys(self) -> KeyLog:
-        """The key log, which is empty if there is none."""
+        """The key log. It is empty if neither a path nor a block was given."""
         if self._keys is None:
             self._open(())
         assert self._keys  # noqa: S101 - for the type checker
@@ -63,17 +63,17 @@ class Decryption:
         return self._streams
 
     def go_on(self, streams: dict[int, Stream]) -> None:
-        """Take the streams of another one, whose `keys` were these."""
+        """Continue with the streams of another instance that had the same key logs."""
         self._streams = streams
         if streams:
             _ = self.keys
 
     def holds(self, connection: int) -> bool:
-        """Return whether a connection's bytes are not, or may not be, the data said in the connection."""
+        """Return whether a connection is TLS or may be, so that its bytes may differ from the decrypted data."""
         return connection in self._streams
 
     def take(self, events: list[Event]) -> list[Event]:
-        """These events, with those of TLS in their places."""
+        """Return the events, with decrypted data instead of TLS."""
         if self._keys is None:
             if not self._blocks():
                 return events
@@ -104,8 +104,8 @@ class Decryption:
 
 
 def blocks_of(paths: Sequence[str]) -> tuple[Secrets, ...]:
-    """Key logs as the secrets blocks of a capture file, for who reads captures elsewhere. InputError as
-    `Decryption`.
+    """Return key logs as secrets blocks of a capture file, for readers in other processes. Raise InputError as
+    `Decryption` does.
     """
     if not paths:
         return ()

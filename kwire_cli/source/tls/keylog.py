@@ -1,6 +1,7 @@
 """Key logs in the format of NSS (draft-ietf-tls-keylogfile): lines of a label, a client random and a secret.
 
-They are files, which may grow while they are read, and the secrets blocks of a pcapng file. A secret is never shown.
+The sources are files, which may grow while they are read, and the secrets blocks of a pcapng file. New data is read
+only if a secret is not found. Secrets are never printed.
 """
 
 from __future__ import annotations
@@ -30,36 +31,36 @@ _LINE = re.compile(
 )
 _ANY_LINE = re.compile(rb"[A-Z0-9_]+[ \t]+[0-9a-f]+[ \t]+[0-9a-f]+", re.IGNORECASE)
 _PIECE = 1 << 20
-_LONGEST = 256
-"""Bytes that no line of a key log has."""
+_MAX_LINE = 256
+"""Size that no line of a key log reaches."""
 
 
 class KeyLog:
-    """The secrets of key logs: files by their paths, and the secrets blocks that a capture has had so far, where it has
-    any.
+    """The secrets of key logs: files by path, and the secrets blocks of a capture so far.
 
     Raises:
-        InputError: A file cannot be read, or is no key log.
+        InputError: A file cannot be read, or is not a key log.
 
     """
 
     def __init__(self, paths: Sequence[str] = (), blocks: Callable[[], Sequence[Secrets]] = tuple) -> None:
         self._known: dict[tuple[str, bytes], bytes] = {}
-        self._blocks, self._taken = blocks, 0
-        self._files = dict.fromkeys(paths, 0)  # bytes of each that were read
+        self._blocks = blocks
+        self._taken = 0
+        self._files = dict.fromkeys(paths, 0)  # the number of bytes read from each file
         for path in paths:
             self._read(path)
 
     def find(self, label: str, random: bytes) -> bytes | None:
-        """The secret of this label for a client random; what came to the key logs since is read first, where that is
-        needed.
+        """Return the secret of this label for a client random. If it is unknown, read the new data of all sources
+        first. Return None if no source contains it.
         """
         secret = self._known.get((label, random))
-        if secret is None and self._more():
+        if secret is None and self._read_new():
             secret = self._known.get((label, random))
         return secret
 
-    def _more(self) -> bool:
+    def _read_new(self) -> bool:
         before = len(self._known)
         blocks = self._blocks()
         for block in blocks[self._taken :]:
@@ -72,7 +73,7 @@ class KeyLog:
         return len(self._known) > before
 
     def _read(self, path: str) -> None:
-        """The lines that are whole behind those that were read; the last one of a file may have no end."""
+        """Read the lines after those that were read before. The last line of a file may have no newline."""
         try:
             with Path(path).open("rb") as file:
                 if before := self._files[path]:
@@ -100,12 +101,12 @@ class KeyLog:
 
 
 def _begins_log(start: bytes) -> bool:
-    """Return whether the first line with content, if any, has the form of a key log's line.
+    """Return whether the first line with content, if any, has the form of a line in a key log.
 
-    The label may be another than those above. A short line that does not end yet is not judged.
+    The label can be unknown. A short incomplete line is not judged.
     """
     whole, end, last = start.rpartition(b"\n")
-    text = whole + end + last if len(last) >= _LONGEST else whole
+    text = whole + end + last if len(last) >= _MAX_LINE else whole
     lines = (line for line in map(bytes.strip, text.splitlines()) if line and not line.startswith(b"#"))
     first = next(lines, None)
     return first is None or _ANY_LINE.match(first) is not None

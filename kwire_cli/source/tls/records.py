@@ -1,4 +1,14 @@
-"""TLS records and handshake messages."""
+"""TLS records and handshake messages of one direction. Decryption is done elsewhere, by `session`.
+
+`Records` cuts bytes at record headers, and continues after lost bytes:
+
+- Bytes that are lost inside a record damage only that record, because its end is known from its header.
+- If lost bytes can contain the end of a record, each later byte sequence that reads as a header is a candidate. The
+  session has the keys, and decides whether the candidate is a record.
+- If the bytes at the position of a header cannot be a header, the direction is `broken`.
+
+`Messages` reassembles handshake messages from the plaintext of records. Only hellos and certificates are parsed.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +25,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-# One direction's bytes cut at the headers of TLS records, and where records are found again behind a loss. No
-# keys here.
-#
-# Rules - Lost bytes inside a record cost that record alone: its end is known from its header. - Where they
-# may hold a record's end, a record is next looked for at all that reads as a header; who has the keys says
-# whether it is one. - What can be no header where one has to stand ends the direction (`broken`).
-
 _HEADER = fixed(network.RECORD)
 
 
 _TYPES = range(network.CHANGE_CIPHER_SPEC, network.HEARTBEAT + 1)
 _MAYBE = re.compile(rb"[\x14-\x18]\x03[\x00-\x04]")
-"""The beginning of a header."""
+"""Matches the start of a header: type and version."""
 _BEGINNING = 3
-"""Bytes of that."""
+"""Length of that match."""
 
 
 class Record(NamedTuple):
-    """A record; `header` and `data` are its bytes."""
+    """A TLS record with the bytes of its header and its payload."""
 
     type: int
     version: int
@@ -42,19 +45,19 @@ class Record(NamedTuple):
 
     @property
     def size(self) -> int:
-        """All its bytes."""
+        """The size of header and payload."""
         return len(self.header) + len(self.data)
 
 
 class Lost(NamedTuple):
-    """Bytes between two records, some of which are missing; `records` is how many they are, None where nobody knows."""
+    """Bytes between two records, some of them lost. `records` is the number of records in them; None if unknown."""
 
     size: int
     records: int | None
 
 
 def reads_as_record(data: bytes | bytearray) -> bool:
-    """Return whether bytes begin as a TLS record does, and go on with another one as far as they go."""
+    """Return whether bytes begin with a TLS record, and continue with a second one if they are long enough."""
     at = 0
     for _ in range(2):
         if len(data) - at < _HEADER.size:
@@ -67,7 +70,7 @@ def reads_as_record(data: bytes | bytearray) -> bool:
 
 
 def begins_data(data: bytes) -> bool:
-    """Return whether the record that these bytes begin is application data, with which no connection begins."""
+    """Return whether bytes begin a record of application data, which cannot be the first record of a connection."""
     return bool(_HEADER.unpack(data, 0)[0] == network.APPLICATION_DATA) if len(data) >= _HEADER.size else False
 
 
@@ -78,7 +81,7 @@ class _Header(NamedTuple):
 
 
 def _header(data: bytes | bytearray, at: int) -> _Header | None:
-    """The header that stands at `at`, and where its record ends; None for what is no header."""
+    """Return the header at `at` with the end of its record, or None if the bytes there are not a header."""
     kind, version, length = _HEADER.unpack(data, at)
     if kind not in _TYPES or version not in network.VERSIONS or not 0 < length <= network.MAX_RECORD:
         return None
@@ -86,40 +89,46 @@ def _header(data: bytes | bytearray, at: int) -> _Header | None:
 
 
 class Records:
-    """The records of one direction: `feed` it bytes and losses (`lose`) in order, and take what `next` gives after
-    each, until that is None.
+    """Cuts the bytes of one direction into records. Call `feed` or `lose` with bytes and losses in order, and then
+    `next` until it returns None.
 
-    `searching` says that framing is lost: then what `next` gives may be a record, and `found` or `passed` has to be
-    called. `broken` says that there are no records any more. `position` counts the bytes before what `next` gives next.
+    Attributes:
+        searching: Whether framing is lost. The records that `next` returns are then candidates, which the caller must
+            accept with `found` or reject with `passed`.
+        broken: Whether no more records can be found.
+        position: The number of bytes before the next record.
+
     """
 
     __slots__ = ("_at", "_buffer", "_lost", "_rest", "broken", "position", "searching")
 
     def __init__(self) -> None:
         self._buffer = bytearray()
-        self._at = 0  # bytes of the buffer that are used
-        self._rest = 0  # bytes that still come of a record that lacks some
-        self._lost = 0  # bytes since the last record that was whole, where some of them are lost
-        self.searching = self.broken = False
+        self._at = 0  # consumed bytes of the buffer
+        self._rest = 0  # bytes of a damaged record that follow the lost ones
+        self._lost = 0  # bytes since the last complete record, if some of them are lost
+        self.searching = False
+        self.broken = False
         self.position = 0
 
     @property
     def left(self) -> int:
-        """Bytes that are in nothing that was given."""
+        """The number of bytes that no result contains yet."""
         return self._lost + len(self._buffer) - self._at
 
     def feed(self, data: bytes) -> None:
-        """The next bytes."""
+        """Add the next bytes."""
         del self._buffer[: self._at]
         self._at = 0
         if self._rest:
-            rest, data = data[: self._rest], data[self._rest :]
+            rest = data[: self._rest]
+            data = data[self._rest :]
             self._give_up(len(rest))
             self._rest -= len(rest)
         self._buffer += data
 
     def lose(self, count: int) -> None:
-        """The next bytes are lost."""
+        """Record the loss of the next `count` bytes."""
         held = len(self._buffer) - self._at
         if (
             held >= _HEADER.size
@@ -138,13 +147,13 @@ class Records:
         self.position += count
 
     def next(self) -> Record | Lost | None:
-        """The next record, or what was lost before it; None while neither is whole."""
+        """Return the next record or the loss before it. Return None while neither is complete."""
         if self._rest or self.broken:
             return None
         if self.searching:
-            return self._look()
+            return self._find_candidate()
         if self._lost:
-            return self._taken_lost(1)
+            return self._pop_lost(1)
         if len(self._buffer) - self._at < _HEADER.size:
             return None
         header = _header(self._buffer, self._at)
@@ -156,26 +165,26 @@ class Records:
         return record
 
     def found(self) -> Lost:
-        """Accept what `next` gave as a record, and return the lost bytes before the record."""
+        """Accept the candidate of `next` as a record. Return the lost bytes before it."""
         if header := _header(self._buffer, self._at):
             self._advance(header.end - self._at)
         self.searching = False
-        return self._taken_lost(None)
+        return self._pop_lost(None)
 
     def passed(self) -> None:
-        """Reject what `next` gave as no record, and go on with the search one byte further."""
-        self._pass(1)
+        """Reject the candidate of `next`, and continue the search at the next byte."""
+        self._skip_bytes(1)
 
-    def _look(self) -> Record | None:
+    def _find_candidate(self) -> Record | None:
         """Return the next bytes that read as a record, or None while the record is not complete."""
         while True:
             match = _MAYBE.search(self._buffer, self._at)
-            self._pass((match.start() if match else max(len(self._buffer) - _BEGINNING + 1, self._at)) - self._at)
+            self._skip_bytes((match.start() if match else max(len(self._buffer) - _BEGINNING + 1, self._at)) - self._at)
             if not match or len(self._buffer) - self._at < _HEADER.size:
                 return None
             if header := _header(self._buffer, self._at):
                 return self._record(header) if header.end <= len(self._buffer) else None
-            self._pass(1)
+            self._skip_bytes(1)
 
     def _record(self, header: _Header) -> Record:
         start = self._at + _HEADER.size
@@ -183,11 +192,12 @@ class Records:
             header.type, header.version, bytes(self._buffer[self._at : start]), bytes(self._buffer[start : header.end])
         )
 
-    def _taken_lost(self, records: int | None) -> Lost:
-        lost, self._lost = Lost(self._lost, records), 0
+    def _pop_lost(self, records: int | None) -> Lost:
+        lost = Lost(self._lost, records)
+        self._lost = 0
         return lost
 
-    def _pass(self, count: int) -> None:
+    def _skip_bytes(self, count: int) -> None:
         self._advance(count)
         self._lost += count
 
@@ -196,10 +206,8 @@ class Records:
         self.position += count
 
 
-# Handshake messages, put together from records; what the hellos say.
-
-LONGEST_READ = 1 << 16
-"""Bytes of a hello, or of certificates, that are read. Of no other message more than its type is kept."""
+MAX_READ = 1 << 16
+"""Maximum size of hellos and certificates that are parsed. Of larger and other messages only the type is used."""
 
 
 _HANDSHAKE_HEADER = fixed(network.MESSAGE)
@@ -207,49 +215,51 @@ _READ = frozenset((network.CLIENT_HELLO, network.SERVER_HELLO, network.CERTIFICA
 
 
 class Message(NamedTuple):
-    """A handshake message; `body` is that of a hello or of certificates, None of others and of one that is too long."""
+    """A handshake message. `body` is None unless the message is a hello or certificates of at most MAX_READ
+    bytes.
+    """
 
     type: int
     body: bytes | None
 
 
 class Messages:
-    """The messages of one direction, from the texts of its handshake records."""
+    """Reassembles the handshake messages of one direction from the plaintext of records."""
 
-    __slots__ = ("_kept", "_rest", "_skip", "_type")
+    __slots__ = ("_buffer", "_rest", "_skip", "_type")
 
     def __init__(self) -> None:
         self.restart()
 
     def restart(self) -> None:
-        """Forget the message so far: the next bytes begin a message."""
-        self._kept = bytearray()
+        """Drop the incomplete message: the next bytes begin a message."""
+        self._buffer = bytearray()
         self._type: int | None = None
         self._rest = 0
         self._skip = False
 
     def feed(self, text: bytes) -> Iterator[Message]:
-        """The messages that are whole with this text."""
+        """Yield the messages that are complete with this plaintext."""
         at = 0
         while True:
             if self._type is None:
-                taken = text[at : at + _HANDSHAKE_HEADER.size - len(self._kept)]
-                self._kept += taken
+                taken = text[at : at + _HANDSHAKE_HEADER.size - len(self._buffer)]
+                self._buffer += taken
                 at += len(taken)
-                if len(self._kept) < _HANDSHAKE_HEADER.size:
+                if len(self._buffer) < _HANDSHAKE_HEADER.size:
                     return
-                self._type, length = _HANDSHAKE_HEADER.unpack(self._kept)
+                self._type, length = _HANDSHAKE_HEADER.unpack(self._buffer)
                 self._rest = int.from_bytes(length)
-                self._skip = self._type not in _READ or self._rest > LONGEST_READ
-                self._kept.clear()
+                self._skip = self._type not in _READ or self._rest > MAX_READ
+                self._buffer.clear()
             taken = text[at : at + self._rest]
             at += len(taken)
             self._rest -= len(taken)
             if not self._skip:
-                self._kept += taken
+                self._buffer += taken
             if self._rest:
                 return
-            message = Message(self._type, None if self._skip else bytes(self._kept))
+            message = Message(self._type, None if self._skip else bytes(self._buffer))
             self.restart()
             yield message
 
@@ -265,7 +275,7 @@ class ClientHello(NamedTuple):
 class ServerHello(NamedTuple):
     """The fields of a ServerHello that decryption needs.
 
-    `preshared`: the ServerHello resumes a session in the way of TLS 1.3.
+    `preshared` is true if it resumes a session with a TLS 1.3 pre-shared key.
     """
 
     random: bytes
@@ -277,30 +287,29 @@ class ServerHello(NamedTuple):
 
     @property
     def retries(self) -> bool:
-        """Return whether the server asks for another ClientHello."""
+        """Return whether this is a HelloRetryRequest, after which the client sends another ClientHello."""
         return self.random == network.HELLO_RETRY
 
 
 def client_hello(body: bytes) -> ClientHello | None:
-    """A ClientHello; None for what is none."""
+    """Parse a ClientHello. Return None if it is malformed."""
     hello = _parsed(network.CLIENT_HELLO_BODY, body)
     return hello and ClientHello(hello.random, hello.session_id, network.EARLY_DATA in _extensions(hello))
 
 
 def server_hello(body: bytes) -> ServerHello | None:
-    """A ServerHello; None for what is none."""
+    """Parse a ServerHello. Return None if it is malformed."""
     hello = _parsed(network.SERVER_HELLO_BODY, body)
     if hello is None:
         return None
     extensions = _extensions(hello)
     selected = extensions.get(network.SUPPORTED_VERSIONS)
     version = hello.legacy_version if selected is None else _parsed(network.SELECTED_VERSION, selected)
-    compressed, preshared = hello.compression_method != 0, network.PRE_SHARED_KEY in extensions
-    return (
-        None
-        if version is None
-        else ServerHello(hello.random, hello.session_id, version, hello.cipher_suite, compressed, preshared)
-    )
+    compressed = hello.compression_method != 0
+    preshared = network.PRE_SHARED_KEY in extensions
+    if version is None:
+        return None
+    return ServerHello(hello.random, hello.session_id, version, hello.cipher_suite, compressed, preshared)
 
 
 def _parsed(layout: Any, data: bytes) -> Any:
@@ -315,7 +324,7 @@ def _extensions(hello: Any) -> dict[int, bytes]:
 
 
 def message_name(message: Message, *, is_1_3: bool = False) -> str:
-    """Return the name of a handshake message; of a certificate also the times between which it is valid."""
+    """Return the name of a handshake message. For a certificate, the name includes its period of validity."""
     name = network.MESSAGES.get(message.type, f"handshake message {message.type}")
     if message.type != network.CERTIFICATE or message.body is None:
         return name
@@ -324,20 +333,21 @@ def message_name(message: Message, *, is_1_3: bool = False) -> str:
 
 
 def _validity(certificate: bytes) -> str:
-    """Return between which times a certificate is valid; nothing if it cannot be read, or cryptography is missing."""
+    """Return the period of validity of a certificate. Empty if it is malformed, or cryptography is not installed."""
     if find_spec("cryptography") is None:
         return ""
-    from cryptography import x509  # noqa: PLC0415 - few captures have a certificate that can be read
+    from cryptography import x509  # noqa: PLC0415 - few captures contain a readable certificate
 
     try:
         read = x509.load_der_x509_certificate(certificate)
-        first, last = read.not_valid_before_utc, read.not_valid_after_utc
+        first = read.not_valid_before_utc
+        last = read.not_valid_after_utc
     except (ValueError, x509.InvalidVersion):
         return ""
     return f"valid from {first:%Y-%m-%dT%H:%M:%SZ} to {last:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def alert_name(text: bytes) -> str:
-    """Return the name of an alert, or `alert` alone if its body cannot be parsed."""
+    """Return the name of an alert, or `alert` if its body cannot be parsed."""
     alert = _parsed(network.ALERT_BODY, text)
     return "alert" if alert is None else f"alert {network.ALERTS.get(alert.description, alert.description)}"

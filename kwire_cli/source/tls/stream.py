@@ -1,4 +1,9 @@
-"""One stream of a capture, of which it is not known yet whether it is TLS, or which is."""
+"""A TCP stream that may be TLS.
+
+Its events are buffered until the first bytes of a direction show whether it is TLS. A TLS stream is then decrypted by a
+session, or its bytes are reported with the reason why it cannot be decrypted. Another stream passes unchanged. A PROXY
+header of a load balancer can precede TLS, and is passed on separately.
+"""
 
 from __future__ import annotations
 
@@ -18,87 +23,86 @@ PROTOCOL = "tls"
 NOT_INSTALLED = "decrypting it needs the package cryptography: pip install 'kwire[tls]'"
 MID_CONNECTION = "the capture begins in the middle of the connection"
 MOST_HELD = 1 << 16
-"""Bytes of a stream that wait for what tells whether it is TLS."""
+"""Maximum number of bytes that are buffered while the protocol is unknown. Beyond it the stream passes unchanged."""
 
 
 class Stream:
-    """A stream, as long as it is not known to be none of TLS; `done` when its events need no care any more.
+    """A stream that may be TLS. `done` is true when its events need no further processing.
 
-    Its first events are held until the first bytes of a side tell. `first` are those of each side, None where they are
-    lost.
+    The first events are buffered until the first bytes of a direction identify the protocol.
     """
 
     def __init__(self, start: Start, session: Callable[[int], Session | None]) -> None:
         self.done = False
-        self._number, self._opened = start.connection, start.opened
+        self._number = start.connection
+        self._opened = start.opened
         self._new_session = session
         self._session: Session | None = None
-        self._reason: str | None = None  # why there is none, although it is TLS
-        self._turns = Turns(start.connection)
-        self._held: list[Data | Gap] = []
-        self._first: list[bytes | None] = [b"", b""]
+        self._reason: str | None = None  # why a TLS stream has no session
+        self._tls_events = Turns(start.connection)
+        self._buffered: list[Data | Gap] = []
+        self._first: list[bytes | None] = [b"", b""]  # first bytes of each direction; None if they are lost
 
     def take(self, event: Event) -> Sequence[Event]:
-        """Return the events that stand for an event of this stream."""
+        """Return the events that replace an event of this stream."""
         if isinstance(event, End):
             self.done = True
-            return [*self._let_go(), *(self._session or self._turns).end(), event]
+            return [*self._release(), *(self._session or self._tls_events).end(), event]
         if not isinstance(event, Data | Gap):
             return [event]
         if self._session or self._reason:
-            return self._of_tls(event)
-        self._held.append(event)
-        return self._look(event)
+            return self._process_tls(event)
+        self._buffered.append(event)
+        return self._detect(event)
 
-    def _of_tls(self, event: Data | Gap) -> Sequence[Event]:
+    def _process_tls(self, event: Data | Gap) -> Sequence[Event]:
         session = self._session
         if isinstance(event, Data):
             if session:
                 return session.feed(event.direction, event.data, event.time, event.packet)
-            return self._turns.add(
-                event.direction, len(event.data), Place(event.time, event.packet), reason=self._reason
-            )
-        return (
-            session.lose(event.direction, event.size, event.kind, event.time, event.packet)
-            if session
-            else [*self._turns.end(), event]
-        )
+            place = Place(event.time, event.packet)
+            return self._tls_events.add(event.direction, len(event.data), place, reason=self._reason)
+        if session:
+            return session.lose(event.direction, event.size, event.kind, event.time, event.packet)
+        return [*self._tls_events.end(), event]
 
-    def _look(self, event: Data | Gap) -> Sequence[Event]:
-        """Decide by the first bytes, where they are there."""
+    def _detect(self, event: Data | Gap) -> Sequence[Event]:
+        """Decide the protocol, if the first bytes of the direction are complete."""
         side = event.direction
         before = self._first[side]
         if isinstance(event, Gap) or before is None:
             self._first[side] = None if isinstance(event, Gap) and not before else before
-            return self._let_go_if_many()
-        first = self._first[side] = before + event.data
+            return self._release_if_full()
+        first = before + event.data
+        self._first[side] = first
         if not self._opened and reads_as_record(first):
-            return self._begin(first)
+            return self._start_session(first)
         if undecided(first):
-            return self._let_go_if_many()
+            return self._release_if_full()
         opening = beginning(first)
         if opening and opening.protocol == PROTOCOL:
-            return self._begin(first)
+            return self._start_session(first)
         if opening and opening.prefix:
-            return self._without_prefix(side, opening.prefix)
-        return self._let_go()
+            return self._split_prefix(side, opening.prefix)
+        return self._release()
 
-    def _begin(self, first: bytes) -> list[Event]:
-        """It is TLS."""
+    def _start_session(self, first: bytes) -> list[Event]:
         if begins_data(first):
             self._reason = MID_CONNECTION
         else:
             self._session = self._new_session(self._number)
             self._reason = None if self._session else NOT_INSTALLED
-        held, self._held = self._held, []
-        return [decrypted for event in held for decrypted in self._of_tls(event)]
+        events: list[Event] = []
+        for event in self._pop_buffered():
+            events += self._process_tls(event)
+        return events
 
-    def _without_prefix(self, side: int, size: int) -> list[Event]:
-        """Pass on the prefix that a load balancer put before the stream, then look at the rest anew."""
-        held, self._held = self._held, []
+    def _split_prefix(self, side: int, size: int) -> list[Event]:
+        """Return the header of a load balancer as it is, and process the bytes after it as a new stream."""
+        buffered = self._pop_buffered()
         out: list[Event] = []
         self._first[side] = b""
-        for event in held:
+        for event in buffered:
             taken = min(size, len(event.data)) if isinstance(event, Data) and event.direction == side else 0
             if isinstance(event, Data) and taken:
                 size -= taken
@@ -108,15 +112,16 @@ class Stream:
                 out += self.take(event)
         return out
 
-    def _let_go_if_many(self) -> list[Event]:
-        return (
-            self._let_go()
-            if sum(len(event.data) for event in self._held if isinstance(event, Data)) > MOST_HELD
-            else []
-        )
+    def _release_if_full(self) -> list[Event]:
+        size = sum(len(event.data) for event in self._buffered if isinstance(event, Data))
+        return self._release() if size > MOST_HELD else []
 
-    def _let_go(self) -> list[Event]:
-        """It is none of TLS."""
+    def _release(self) -> list[Event]:
+        """Return the buffered events unchanged. The stream is not TLS, or has ended."""
         self.done = self.done or not (self._session or self._reason)
-        held, self._held = self._held, []
-        return [*held]
+        return list(self._pop_buffered())
+
+    def _pop_buffered(self) -> list[Data | Gap]:
+        buffered = self._buffered
+        self._buffered = []
+        return buffered
