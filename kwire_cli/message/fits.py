@@ -108,7 +108,7 @@ def frame_note(
 
 
 def _attempts(spans: Spans, *, is_cut: bool) -> list[bool]:
-    """Return whether to try the bytes as a whole message, and as one without its end if its end is what is missing."""
+    """Return whether to try the bytes as a whole message (False), and as one whose end is missing (True)."""
     attempts = [] if is_cut else [False]
     if spans.lost > 0 and not ends_early(spans):
         attempts.append(True)
