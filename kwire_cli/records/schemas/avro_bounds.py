@@ -1,6 +1,6 @@
 """The limit on the depth and the size of Avro values.
 
-fastavro trusts counts, and nests as deep as the bytes say. For most schemas the bytes end first. The exceptions are
+fastavro trusts counts, and nests as deep as the bytes require. For most schemas the bytes end first. The exceptions are
 arrays of items that take no bytes, types that contain themselves, and records of records of records without bytes.
 Their values are walked once before they are read.
 """

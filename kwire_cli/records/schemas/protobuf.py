@@ -1,6 +1,6 @@
 """Protobuf values as JSON: by descriptor sets and .proto files, with the message that the bytes name.
 
-Names of fields are those of the schema. 64-bit integers are numbers, bytes are base64 text, and well-known types have
+Fields have the names of the schema. 64-bit integers are numbers, bytes are base64 text, and well-known types have
 the form of Protobuf's own JSON.
 """
 
@@ -89,7 +89,9 @@ class Reader:
         except (TypeError, KeyError, ValueError) as error:
             reason = str(error).splitlines()[-1].strip()
             raise InputError(f"{schema.label} is not a Protobuf schema: {reason}", file=schema.file) from None
-        self._messages = [message for file in found for message in _ordered(file)]
+        self._messages: list[Any] = []
+        for file in found:
+            self._messages.extend(_ordered(file))
         if not self._messages:
             raise InputError(f"{schema.label} defines no message", file=schema.file)
         self._main = found[-1]
@@ -226,7 +228,10 @@ def _files_of(schema: Schema, used: dict[str, Schema]) -> tuple[list[Any], list[
 
 
 def _imports(files: list[Any]) -> list[str]:
-    return [name for file in files for name in file.dependency]
+    imports: list[str] = []
+    for file in files:
+        imports.extend(file.dependency)
+    return imports
 
 
 def _described(schema: Schema) -> list[Any] | None:
@@ -273,7 +278,8 @@ class _Form:
     """The JSON form of messages, with a limit on the number of values."""
 
     def __init__(self, pool: Any, left: int) -> None:
-        self._pool, self._left = pool, left
+        self._pool = pool
+        self._left = left
         self._unknown = 0
         self._missing: dict[str, None] = {}
 
