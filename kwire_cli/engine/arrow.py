@@ -265,7 +265,7 @@ class Columns:
         return pa.ListArray.from_arrays(pa.array(offsets), self.array(node.element, int(offsets[-1])), mask=mask)
 
     def series(self, node: Series) -> pa.ListArray:
-        """Return a list for each message, of the elements up to its end."""
+        """Return a list of elements for each message."""
         firsts = self.order[self.begin[node.first] : self.begin[node.first + 1]]
         offsets = np.searchsorted(firsts, self.walk.first).astype(np.int32)
         return pa.ListArray.from_arrays(pa.array(offsets), self.array(node.element, len(firsts)))

@@ -27,7 +27,7 @@ VARINT_TOO_LONG = 8192
 TRAILING_BYTES = 16384
 INVALID_LENGTH = 32768
 FATAL = 4096
-"""The first bit of anomalies after which decoding can't go on: the rest is a gap."""
+"""The first bit of anomalies at which decoding stops: the remaining bytes are a gap."""
 
 KERNEL_BITS = {
     OVERLONG_VARINT: "OVERLONG_VARINT",
@@ -98,7 +98,7 @@ LOG_FILES = {
     "ROW_COUNT_MISMATCH": "a checkpoint that says another number of rows than it has; Kafka's reader fails here",
     "INVALID_TEXT": "text that is not what such a file holds; the line is a gap",
 }
-"""Anomalies of the files of a log directory, beside CRC_MISMATCH."""
+"""Anomalies of the files of a log directory, in addition to CRC_MISMATCH."""
 
 MEANING = {
     "OVERLONG_VARINT": "a varint written with more bytes than it needs; read as Kafka reads it",
@@ -177,7 +177,7 @@ SHIFTS = frozenset(
 REMARKS = frozenset({"EARLY_LAYOUT", "FITS_OTHERWISE"})
 """The codes of anomalies that are not faults: a correct writer wrote the bytes."""
 NOT_KNOWN = frozenset({"UNKNOWN_SCHEMA", "UNKNOWN_TYPE", "UNKNOWN_VERSION", *REMARKS})
-"""The codes of anomalies that tell what kwire does not know. In the payload of a record they are no fault."""
+"""The codes of anomalies about unknown data. In the payload of a record these are not faults."""
 
 
 UNREAD = frozenset({
@@ -199,12 +199,12 @@ class Anomaly(NamedTuple):
 
 
 def in_payload(found: Iterable[Anomaly]) -> list[Anomaly]:
-    """Return the anomalies of a message that others carry: where it ends early, the input lacks nothing."""
+    """Return the anomalies of an inner message: if it ends early, the input itself is complete."""
     return [note._replace(code="PAYLOAD_TRUNCATED") if note.code == "TRUNCATED" else note for note in found]
 
 
 def faults_among(notes: Iterable[Anomaly]) -> list[Anomaly]:
-    """Return the anomalies that are faults: those of NOT_KNOWN tell only what kwire does not know."""
+    """Return the anomalies that are faults, without the codes in NOT_KNOWN."""
     return [note for note in notes if note.code not in NOT_KNOWN]
 
 
@@ -215,5 +215,5 @@ STILL = sum(bit for bit, code in KERNEL_BITS.items() if code not in SHIFTS)
 
 
 def codes(bits: int) -> list[str]:
-    """The codes of the bits that the kernel set."""
+    """Return the codes of the bits that the kernel set."""
     return [code for bit, code in KERNEL_BITS.items() if bits & bit]
