@@ -266,7 +266,7 @@ _FAULTS = {
     ),
     "frameSize_wrong": (
         "LZ4_CONTENT_SIZE",
-        "the lz4 frame does not become as many bytes as it says; Kafka's reader skips that",
+        "the lz4 frame does not decompress to its stated size; Kafka's reader ignores the size",
     ),
 }
 

@@ -1,8 +1,8 @@
 """The framings of compressed record sets: xerial's for snappy, LZ4 frames, zstd blocks, gzip members.
 
 Sources: org.xerial.snappy.SnappyCodec and SnappyOutputStream; the LZ4 frame format 1.6, which
-org.apache.kafka.common.compress.Lz4BlockInputStream reads in part; RFC 8878 (zstd); RFC 1952 (gzip). Names come from these
-sources.
+org.apache.kafka.common.compress.Lz4BlockInputStream reads in part; RFC 8878 (zstd); RFC 1952 (gzip). The names
+come from these sources.
 """
 
 from __future__ import annotations
