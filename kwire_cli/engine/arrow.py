@@ -1,4 +1,8 @@
-"""Arrow columns of many messages, and a row for each field."""
+"""Arrow columns of many messages, and a row for each field.
+
+Values are gathered from the spans of all messages, leaf by leaf, with numpy and compiled loops. No Python object is
+created per value, because tables may have millions of rows.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def batch_of(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch:
-    """Rows, with a value for each field of the schema, as one record batch; no rows are one without any."""
+    """Return rows, with a value for each field of the schema, as one record batch."""
     columns = zip(*rows, strict=True) if rows else [()] * len(schema)
     return pa.RecordBatch.from_arrays(
         [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
@@ -111,7 +115,7 @@ def null_values(leaf: Leaf, at: Places) -> Mask | None:
 
 
 def lengths(decl: Sized | ArrayOf, data: Octets, start: Ints) -> Ints:
-    """Lengths and counts, below 0 for null."""
+    """Return lengths and counts, below 0 for null."""
     return numbers(decl.prefix, data, start) - int(decl.compact)
 
 
@@ -123,7 +127,7 @@ def absent(decl: NullableStruct, data: Octets, start: Ints) -> Mask:
 
 
 def numbers(decl: Any, data: Octets, start: Ints) -> Ints:
-    """Integers of a declaration, which begin at these places."""
+    """Return the integers of a declaration that begin at these places."""
     if isinstance(decl, FixedInt):
         return _fixed(data, start, decl.length, signed=decl.wire[0] == "i")
     out = np.empty(len(start), np.int64)
@@ -154,7 +158,7 @@ def strings(data: Octets, start: Ints, end: Ints, null: Mask | None = None) -> p
 
 
 def binaries(data: Octets, start: Ints, end: Ints, null: Mask | None = None) -> pa.Array:
-    """These bytes. InputError for more than a column can have."""
+    """Return these bytes as a column. Raise InputError if they exceed the maximum of a column."""
     return _copied(pa.binary(), data, start, end, null)
 
 
@@ -166,7 +170,7 @@ def _copied(kind: pa.DataType, data: Octets, start: Ints, end: Ints, null: Mask 
 
 
 def base64_texts(data: Octets, start: Ints, end: Ints) -> pa.Array:
-    """These bytes as base64 text, as Kafka writes ids: by the alphabet of URLs, and without padding."""
+    """Return these bytes as base64 text in Kafka's form for ids: with the URL-safe alphabet, without padding."""
     size = end - start
     out = _room(int(((size + 2) // 3 * 4).sum()))
     offsets = np.empty(len(start) + 1, np.int32)

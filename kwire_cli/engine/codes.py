@@ -1,5 +1,7 @@
-"""The codes of anomalies: the kernel's bits for them, and what each means. docs/model.md is made from this
-table.
+"""The codes of anomalies: the kernel's bits for them, and their meanings.
+
+The kernel only handles integers, so it reports a bit per anomaly. docs/model.md is generated from the table of
+meanings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The kernel compiled by numba: many messages in one call, and numpy types of fixed fields."""
+"""The kernel compiled by numba: many messages in one call, and numpy types of fixed fields.
+
+numba compiles the same function that CPython runs, so both return identical spans. A call fills an output of fixed size
+and is repeated until all jobs are done, because the number of spans is not known in advance.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Lowering: programs made from declarations, of messages and of records."""
+"""Lowering: programs made from declarations, of messages and of records.
+
+A declaration is walked once. The walk emits instructions for the kernel, and builds the nodes that give the resulting
+spans their meaning. Adjacent fields of fixed size become a single instruction, because the kernel's time depends on the
+number of instructions.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +80,7 @@ class Lowering:
             self.program.widest = max(self.program.widest, len(run))
 
     def run_rows(self, run: list[tuple[Leaf, int]]) -> int:
-        """Rows of the tables for these fields and their sizes; where they begin."""
+        """Append rows to the tables for these fields and their sizes. Return their start."""
         first = len(self.program.tables)
         end = 0
         for leaf, size in run:
@@ -123,7 +128,7 @@ class Lowering:
         raise TypeError(f"no lowering for {decl!r}")
 
     def struct(self, decl: MessageStruct, name: str, path: str) -> Struct:
-        """Fields and tag section."""
+        """Lower a struct: its fields and its tag section."""
         dot = f"{path}." if path else ""
         fields = tuple(self.node(sc.subcon, sc.name, dot + sc.name) for sc in decl.subcons)
         flat = len(fields) if all(type(field) is Leaf for field in fields) else 0
@@ -253,7 +258,7 @@ def _extent(decl: Any) -> tuple[int, int]:
 
 @cache
 def records_entry(decl: MessageStruct) -> Entry:
-    """The lowered layout of a declaration of `structs.records`; made once.
+    """Return the lowered layout of a declaration of `structs.records`, which is created once.
 
     All of them are in one program, so that one kernel run can walk jobs of several formats.
     """

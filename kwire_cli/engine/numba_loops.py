@@ -1,4 +1,8 @@
-"""Loops that numba compiles, and the folder that keeps their machine code."""
+"""Loops that numba compiles, and the folder for their machine code.
+
+The loops fill arrays of the caller, so that numba needs no Python objects. Importing this module is fast, because numba
+itself is only imported by `compiled`.
+"""
 
 from __future__ import annotations
 
@@ -120,7 +124,7 @@ def doubtful(data: Any, node: Any, value: Any, end: Any, first: Any, doubts: Any
 
 
 def fixed_numbers(data: Any, start: Any, length: int, signed: bool, out: Any) -> None:  # noqa: FBT001 - of a compiled function
-    """Big-endian integers of `length` bytes."""
+    """Read big-endian integers of `length` bytes."""
     shift = 64 - 8 * length
     for i in range(len(start)):
         at = start[i]
@@ -131,7 +135,7 @@ def fixed_numbers(data: Any, start: Any, length: int, signed: bool, out: Any) ->
 
 
 def varints(data: Any, start: Any, bits: int, zigzag: bool, out: Any) -> None:  # noqa: FBT001 - as above
-    """Varints of `bits` 16, 32 or 64, read as `numbers.Varint` does: bits above the width are dropped."""
+    """Read varints of `bits` 16, 32 or 64 as `numbers.Varint` does: bits above the width are dropped."""
     shift = 64 - bits
     for i in range(len(start)):
         at = start[i]

@@ -1,5 +1,7 @@
-"""Spans: what the kernel saw, as columns. Spans cover the input once and in order, so that each one starts where the
-one before it ended.
+"""Spans: the output of the kernel, as columns.
+
+Spans cover the input once and in order, so the start of a span is the end of the one before it. Columns of small
+messages are lists, and columns of large ones arrays, which take less memory.
 """
 
 from __future__ import annotations

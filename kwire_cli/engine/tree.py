@@ -324,10 +324,9 @@ def tagged_parts(item: Item) -> Iterator[tuple[Item, Item]]:
 
 
 def places(item: Item, *, keep: bool = True) -> Iterator[tuple[str, Item]]:
-    """Every item with its path, in the order of the bytes: `topics[0].partitions[3].leaderId`; a tag section is
-    `_tags`.
+    """Yield every item with its path, in wire order: `topics[0].partitions[3].leaderId`. A tag section is `_tags`.
 
-    The items are those in `parts`; not so without `keep`, which takes less memory.
+    The items belong to `parts`. Without `keep` they are temporary objects, which saves memory.
     """
     yield "", item
     # One loop with a stack of open items. Nested generators would pass every item through all levels.

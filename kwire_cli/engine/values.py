@@ -1,4 +1,8 @@
-"""Values and anomalies of a tree, and the body of a message with both."""
+"""Values and anomalies of a tree, and the body of a message with both.
+
+Both are folds over a tree. Building a tree is slow, so a `Body` first tries a generated reader, if many messages of its
+layout were decoded, and then the flags of its spans.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,7 @@ BASE64 = Form()
 
 
 def value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
-    """Kafka's JSON form of an item (JsonConverterGenerator); ABSENT where nothing of it could be decoded."""
+    """Return Kafka's JSON form of an item (JsonConverterGenerator), or ABSENT if no byte of it was decoded."""
     node = item.node
     kind = type(node)
     if kind is Leaf:

@@ -1,4 +1,9 @@
-"""A decoded message, its record sets, and the patches that make its JSON form lossless."""
+"""A decoded message, its record sets, and the patches that make its JSON form lossless.
+
+`Decoded` combines the spans of a message with the folds over them. These are computed at their first use, because most
+callers need only one of them. Kafka's JSON form cannot represent all bytes, such as overlong varints. So the lossless
+form encodes the value again, and stores the smallest parts in which the result differs from the original.
+"""
 
 from __future__ import annotations
 
@@ -369,7 +374,7 @@ def decode_spec(
     stop: int | None = None,
     alone: bool = True,
 ) -> Decoded:
-    """Decode the bytes by this definition only. Bytes after the message are an anomaly only if `alone` is set."""
+    """Decode the bytes by this definition only. Unless `alone` is set, other bytes may follow the message."""
     check_version(spec)
     valid = spec.valid_versions
     layout = min(max(version, valid.low), valid.high)

@@ -1,4 +1,9 @@
-"""Headers of frames, and messages and frames encoded from JSON."""
+"""Headers of frames, and messages and frames encoded from JSON.
+
+Messages are encoded through construct, by the same declaration that the engine lowers for decoding, so both have the
+same layout. Values may be in the lossless form, whose patches are inserted afterwards. Errors contain the path of the
+value, but never a value that may be a secret.
+"""
 
 from __future__ import annotations
 

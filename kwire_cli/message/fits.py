@@ -122,7 +122,9 @@ def fits_note(words: str, start: int, *, is_cut: bool = False) -> Anomaly:
 
 
 def _words(spec: MessageSpec, version: int, fits: list[Fit]) -> str:
-    """Name the fits that change one thing: the version, with the header that Kafka writes before it, or the header."""
+    """Return the fits as text, if they change one thing: the version, with Kafka's header version for it, or the
+    header.
+    """
     versions = [fit.version for fit in fits if fit.header_version == header_version_of(spec, fit.version)]
     headers = [fit.header_version for fit in fits if fit.version == version]
     if headers:

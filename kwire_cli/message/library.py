@@ -1,4 +1,8 @@
-"""The library's functions for bodies of messages: `kwire_cli.decode`, `encode` and `columns`."""
+"""The library's functions for bodies of messages: `kwire_cli.decode`, `encode` and `columns`.
+
+Each function takes the catalogue for its arguments, which is cached, and calls the same code as the commands. Arrow and
+numpy are imported in `columns`, because they belong to an extra.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Frames split from bytes, and the likeliest reading of each."""
+"""Frames split from bytes, and the likeliest reading of each.
+
+Size prefixes lead from one frame to the next. If they do not lead to the exact end, the bytes are one message without a
+prefix, or their end is missing. Both readings are tried, and the one that explains the bytes with fewer bits is
+returned (`guess`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Roles of fields: topics, ids, error codes, records, secrets."""
+"""Roles of fields: topics, ids, error codes, records, secrets.
+
+Roles are determined once per layout, by the names, types and entity types of its fields, and stored by node number.
+Values with a role are then read from the spans without a tree, because every frame of a capture needs them.
+"""
 
 from __future__ import annotations
 

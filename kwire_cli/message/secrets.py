@@ -281,7 +281,7 @@ def _hidden_inside(catalog: Catalog, frame: Frame, asked: Frame | None) -> dict[
 
 
 def whole_frame_hidden(frame: Frame) -> dict[str, frozenset[int]]:
-    """Hide everything of a frame that is not understood, except a size prefix that counts its bytes exactly.
+    """Return the hidden parts of a frame whose contents are uncertain: all except a size prefix that counts its bytes.
 
     The correlation id of a guess is shown, so that its request can be found.
     """

@@ -1,4 +1,8 @@
-"""Batches and records of every format, and their JSON form."""
+"""Batches and records of every format, and their JSON form.
+
+A `Batch` is a view of its bytes. Its header is read at its first use and cached; its records are decoded in lists of
+limited size by the module of its format. So the memory does not depend on the size of a file.
+"""
 
 from __future__ import annotations
 
@@ -358,7 +362,7 @@ class Payloads:
         return [payload for payload in parts if payload and payload.is_known]
 
     def to_json(self, hidden: Mapping[str, frozenset[int]]) -> dict[str, Any]:
-        """`{"control": …}` or `{"decoded": …}`."""
+        """Return the payload as `{"control": …}` or `{"decoded": …}`."""
         if self.control:
             return {"control": self.control.to_json()}
         return {"decoded": self.record.to_json(hidden=hidden)} if self.record else {"control": {"type": self.draft}}

@@ -1,4 +1,8 @@
-"""Snappy and lz4, block by block."""
+"""Snappy and lz4, block by block.
+
+The libraries decompress a whole frame or nothing. Reading block by block keeps the output before a fault, and checks
+the limits before memory is allocated.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +101,7 @@ def _snappy_header(data: memoryview, at: int, out: Output) -> int:
 
 
 def _block(data: memoryview, at: int, size: int, out: Output) -> None:
-    """One raw block at `at`; there may be less of it than `size`."""
+    """Decompress a raw block at `at`, which may be shorter than `size`."""
     import cramjam  # noqa: PLC0415 - start-up is a feature
 
     block = data[at : at + size]
@@ -122,7 +126,7 @@ def _block(data: memoryview, at: int, size: int, out: Output) -> None:
 
 
 def pack_snappy(data: Any, level: int | None, magic: int) -> bytes:  # noqa: ARG001 - the same for all codecs
-    """Xerial's stream with chunks of 32 KiB."""
+    """Return xerial's stream with chunks of 32 KiB."""
     import cramjam  # noqa: PLC0415 - start-up is a feature
 
     parts = [
@@ -203,7 +207,9 @@ def unpack_lz4(data: memoryview, out: Output, magic: int) -> None:
 
 
 def _lz4_header(data: memoryview, out: Output, magic: int) -> tuple[int, int, bytes]:
-    """Flags, the most that a block becomes, and the header with the checksum that the library asks for."""
+    """Return the flags, the maximum size of a decompressed block, and the header with the checksum that the library
+    needs.
+    """
     try:
         start, flags, descriptor = _LZ4_START.unpack(data)
         if start != LZ4_MAGIC:
@@ -280,8 +286,9 @@ def _fault(error: Exception) -> tuple[str, str]:
 
 
 def pack_lz4(data: Any, level: int | None, magic: int) -> bytes:
-    """One frame as Kafka writes it: independent blocks of 64 KiB, nothing optional. Magic 0 gets the header checksum of
-    KAFKA-3160.
+    """Return an LZ4 frame in Kafka's form: independent blocks of 64 KiB, without optional parts.
+
+    Magic 0 gets the header checksum of KAFKA-3160.
     """
     import lz4.block  # noqa: PLC0415 - start-up is a feature
 

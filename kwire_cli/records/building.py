@@ -1,4 +1,9 @@
-"""Records and batches from JSON: values given, and their parts built."""
+"""Records and batches from JSON: the values of objects, and the parts of batches built from them.
+
+The writers of all formats share these functions. Objects are read key by key together with their path, so that an error
+names the exact key. Given sizes and checksums are written even if they are wrong, because faulty batches are useful as
+test data.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +78,7 @@ class Given:
         return default if value is None else value
 
     def flag(self, key: str, *, default: bool = False) -> bool:
-        """True or false."""
+        """Return a boolean, or the default if the key is missing."""
         value = self.value.get(key)
         if value is not None and not isinstance(value, bool):
             raise self.refuse(key, f"it is true or false, not {shown(value)}")

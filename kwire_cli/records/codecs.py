@@ -1,4 +1,8 @@
-"""Codecs by number and name, their limits, checksums and partial output."""
+"""Codecs by number and name, their limits, checksums and partial output.
+
+A compressed byte can become a thousand bytes, so the output is limited in size and in ratio to the input. The libraries
+return nothing for a damaged block. Slow decoders here return the output up to the fault.
+"""
 
 from __future__ import annotations
 
@@ -150,8 +154,8 @@ def crc32c(data: Any, value: int = 0) -> int:
 
 @cache
 def _crc32c_function() -> Callable[[Any, int], int]:
-    """The function of the library crc32c, without its package: importing that looks up its version, which takes longer
-    than a small log.
+    """Load the function of the library crc32c without its package, whose import queries its version and takes longer
+    than reading a small log.
     """
     from importlib.machinery import PathFinder  # noqa: PLC0415 - start-up is a feature
     from importlib.util import find_spec, module_from_spec  # noqa: PLC0415
@@ -169,8 +173,8 @@ def _crc32c_function() -> Callable[[Any, int], int]:
 
 
 def xxh32_short(data: Any) -> int:
-    """XxHash32 with seed 0 of fewer than 16 bytes, which is all that an LZ4 header has (the long form hashes in four
-    lanes first).
+    """Return the xxHash32 with seed 0 of fewer than 16 bytes, the maximum of an LZ4 header. Longer input is hashed in
+    four lanes first.
 
     Source: the xxHash algorithm description, version 0.1.1, steps 1 (short input) and 4 to 6.
     """

@@ -1,4 +1,9 @@
-"""Arrow columns of batches, records and faults."""
+"""Arrow columns of batches, records and faults.
+
+The compiled engine reads well-formed batches of format v2, many at a time, and the exact reader reads all others. Both
+results have the same rows, so the columns do not depend on the reader. A Python object per record would be too slow for
+large logs.
+"""
 
 from __future__ import annotations
 
@@ -256,7 +261,7 @@ class BatchValues:
         return pa.RecordBatch.from_arrays([self.column(field) for field in BATCHES], schema=BATCHES)
 
     def column(self, field: pa.Field) -> pa.Array:
-        """One of BATCHES."""
+        """Return one of BATCHES."""
         return _typed(_BATCH_COLUMNS[field.name](self), field.type)
 
     def flag(self, mask: int) -> Any:

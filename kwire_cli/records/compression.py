@@ -1,4 +1,8 @@
-"""Compression and decompression of record sets: gzip, zstd, and the choice of a codec."""
+"""Compression and decompression of record sets: gzip, zstd, and the choice of a codec.
+
+Data is decompressed in pieces of limited size, so that the output before a fault is kept and limits apply early.
+`decompress` never raises: the fault is an anomaly of the result.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +112,7 @@ def _decompress_to_damage(unpacker: Any, packed: Any, at: int, out: Output) -> i
 
 
 def pack_gzip(data: Any, level: int | None, magic: int) -> bytes:  # noqa: ARG001 - the same for all codecs
-    """One member, with the header that java.util.zip.GZIPOutputStream writes."""
+    """Return a gzip member with the header of java.util.zip.GZIPOutputStream."""
     packer = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, -_WINDOW)
     header = GZIP_HEADER.build(
         {
@@ -227,8 +231,8 @@ def _checksum(data: memoryview, at: int, reader: Any, out: Output) -> int:
 
 
 def pack_zstd(data: Any, level: int | None, magic: int) -> bytes:  # noqa: ARG001 - the same for all codecs
-    """One frame as Kafka's stream writes it: without content size and checksum, and with an empty block last, since it
-    is flushed before it ends.
+    """Return a zstd frame in the form of Kafka's stream, which flushes before the end: without content size and
+    checksum, and with an empty last block.
     """
     import zstandard  # noqa: PLC0415 - start-up is a feature
 

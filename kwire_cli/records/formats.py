@@ -1,5 +1,6 @@
-"""The record formats, a line for each: all that names one, declares it, reads it or writes it is found from here.
-Importing this costs nothing.
+"""The record formats, one entry each: the modules that declare, read and write a format are found from here.
+
+The modules are loaded at their first use, so importing this module is fast.
 """
 
 from __future__ import annotations

@@ -160,6 +160,6 @@ class Gap:
         return Anomaly(code, "", self.position, f"{self.size} bytes: {MEANING[code]}")
 
     def to_json(self, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:
-        """`{"position","size","gap"}`, with `"batch"` where a batch was cut."""
+        """Return `{"position","size","gap"}`, with `"batch"` for a truncated batch."""
         document = {"position": self.position, "size": self.size, "gap": self.code}
         return document | {"batch": self.batch.to_json(deep=deep, hide=hide)} if self.batch else document

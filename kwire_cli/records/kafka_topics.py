@@ -1,4 +1,9 @@
-"""Records of Kafka's own topics, and control records."""
+"""Records of Kafka's own topics, and control records.
+
+In the topics of coordinators a key begins with the record type, and a value with its version. In the metadata log both
+are in a frame at the start of the value. The type selects a definition, by which the rest is decoded like any message.
+Control batches contain transaction markers and the records that KRaft writes into its log.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +97,7 @@ class Control:
         return [*self.notes, *located(payload for payload in (self.key, self.value) if payload)]
 
     def to_json(self) -> dict[str, Any]:
-        """`{"type":"COMMIT","coordinatorEpoch":0}`, `{"type":"KRaftVoters","value":{…}}`, or
+        """Return the JSON form: `{"type":"COMMIT","coordinatorEpoch":0}`, `{"type":"KRaftVoters","value":{…}}`, or
         `{"type":"UNKNOWN","number":9,"value":"<base64>"}`.
         """
         if self.number in MARKERS:

@@ -101,7 +101,7 @@ FORMATS = CHOICES
 
 
 def by_magic(names: Iterable[str]) -> Mapping[int, Layout]:
-    """These formats by their magic byte."""
+    """Return these formats by their magic byte."""
     return {LAYOUTS[name].magic: LAYOUTS[name] for name in names}
 
 

@@ -184,7 +184,7 @@ def _inner(batch: Batch, area: Area) -> Iterator[Batch | Gap]:
 def _shallow(
     area: Area, start: int, stop: int, layout: Layout, prefix: str, notes: MutableSequence[Anomaly]
 ) -> tuple[bytes | None, bytes | None, tuple[tuple[str | int, bytes | None], ...], int, int]:
-    """Key, value and headers of one message in [start, stop) of an area, and where key and value begin there."""
+    """Return key, value and headers of the message in [start, stop) of an area, and the starts of key and value."""
     entry = records_entry(layout.decl)
     names = [field.name for field in entry.root.fields]
     spans = walk(entry, area.data, start, stop)

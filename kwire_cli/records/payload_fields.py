@@ -1,4 +1,8 @@
-"""Payloads in fields of messages: subscriptions and assignments of group members."""
+"""Payloads in fields of messages: subscriptions and assignments of group members.
+
+To Kafka's protocol these are opaque bytes. A table maps fields to roles, and the protocol's name in the same struct or
+an enclosing one selects the definition. Without a name the definition that fits all bytes is used, as a guess.
+"""
 
 from __future__ import annotations
 
@@ -275,7 +279,7 @@ def payloads_of(catalog: Catalog, spec: MessageSpec, version: int, tree: Tree) -
 def _reach(
     item: Item, names: list[str], path: str, scope: tuple[Item, ...]
 ) -> Iterator[tuple[str, Item, tuple[Item, ...]]]:
-    """Every leaf of that path, with its path in full and the structs around it, the outermost first."""
+    """Yield every leaf of that path, with its full path and the enclosing structs, the outermost first."""
     node = item.node
     if isinstance(node, Leaf):
         if item.whole and not names:

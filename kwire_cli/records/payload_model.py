@@ -1,4 +1,8 @@
-"""Payloads: messages inside the bytes of a field or a record."""
+"""Payloads: messages inside the bytes of a field or a record.
+
+A payload with a definition is decoded like any message. Otherwise it remains bytes, with the reason as an anomaly.
+Paths and offsets count from its own start, so that it can be shown separately; `located` adds the path of its field.
+"""
 
 from __future__ import annotations
 
@@ -117,9 +121,7 @@ class Payload:
         return base64.b64encode(self.data[self.start :]).decode("ascii") if self.plain is None else self.plain
 
     def to_json(self, *, hidden: frozenset[int] = frozenset()) -> dict[str, Any]:
-        """`{"path","type","version","data"}`, and `"guess": true` where the type was guessed; `hidden` as in
-        `json_data`.
-        """
+        """Return `{"path","type","version","data"}`, with `"guess": true` for a guess; `hidden` as in `json_data`."""
         document = {
             "path": self.path,
             "type": self.type,

@@ -1,4 +1,8 @@
-"""Batches read from bytes and files, and bytes recognised as batches."""
+"""Batches read from bytes and files, and bytes recognised as batches.
+
+A batch is accepted if its size, magic and checksum are valid. Otherwise the next valid batch is searched, and the bytes
+before it are a gap, because the batches after a damaged place are still readable.
+"""
 
 from __future__ import annotations
 
@@ -119,8 +123,8 @@ class Reader:
         self.known = (-1, False)  # where a frame begins whose checksum was compared already, and whether it is right
 
     def plain(self, layout: Layout) -> Iterator[tuple[int, int, tuple[Any, ...]]]:
-        """Batches of one format with the right checksum that follow each other: where they begin and end, and the
-        numbers of their headers.
+        """Yield consecutive batches of one format with valid checksums: their start, their end, and the numbers of
+        their headers.
 
         It costs a fraction of `items`, and stops before any other bytes. `items` then continues there.
         """

@@ -1,4 +1,8 @@
-"""Record format v2: batches and their records, compressed or anomalous."""
+"""Record format v2: batches and their records, compressed or malformed.
+
+A generated reader decodes records until the first malformed one. The spans and trees of the engine decode the following
+records: this is slower, but describes the anomalies. Both return lists of limited size.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Record sets written from JSON, with payloads of Kafka's own topics."""
+"""Record sets written from JSON, with payloads of Kafka's own topics.
+
+The input is the output of `kwire dump` or a part of it. Items are written one at a time, by the function of their
+format in `write_batches`. Omitted numbers are derived, so that a handwritten item can be short.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Versions that each release of Kafka accepts, and definitions written as JSON text."""
+"""Versions that each release of Kafka accepts, and definitions written as JSON text.
+
+The versions are data in `specs/releases.json`, which `importer` updates for a release. Both kinds of files have one
+item per line, so that their diffs are readable.
+"""
 
 from __future__ import annotations
 

@@ -369,7 +369,7 @@ def _cached_catalog(files: tuple[Stamped, ...], kafka: str | None, laid: tuple[S
 
 @lru_cache(maxsize=16)
 def _sent(kafka: str | None, pickled: bytes) -> Catalog:
-    """The catalogue that came from another process: one object however often it comes."""
+    """Return the catalogue that another process sent; the same object for the same data."""
     import pickle  # noqa: PLC0415 - only tasks of Spark need it
 
     return _make(kafka, *pickle.loads(pickled)) if pickled else _cached_catalog((), kafka, ())  # noqa: S301 - our own

@@ -1,4 +1,7 @@
-"""Files of definitions: the bundled folder, names, and findings with their places."""
+"""Files of definitions: the bundled folder, names, and findings with their places.
+
+The package may be a zip on a cluster, so bundled files are read by the loader of this module and not by their path.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The model of a message definition: versions, fields, default values, changed copies."""
+"""The model of a message definition: versions, fields, default values, changed copies.
+
+The model is plain data: other modules read it from JSON, check it and declare layouts from it. Its objects are frozen,
+because layouts are cached by definition; a change returns a copy.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +76,7 @@ class Versions(NamedTuple):
         return not other or (self.low <= other.low and other.high <= self.high)
 
     def each(self) -> Iterator[int]:
-        """Every version, ascending."""
+        """Return every version, ascending."""
         return iter(range(self.low, self.high + 1))
 
 

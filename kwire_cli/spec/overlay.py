@@ -1,4 +1,8 @@
-"""Definitions and overlays that people bring."""
+"""User definitions, and overlays, which are JSON files that change definitions.
+
+An overlay is applied to the JSON form of a definition, and the result is checked by the same rules as a file. A
+violation that the original did not have is an error with its place in the overlay, so that every result can be used.
+"""
 
 from __future__ import annotations
 

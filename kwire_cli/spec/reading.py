@@ -1,4 +1,8 @@
-"""The JSON of a definition read into the model, with every problem noted."""
+"""The JSON of a definition read into the model, with every problem noted.
+
+Unreadable keys are reported and skipped, so that one run of `kwire lint` lists all problems. Each part of the result
+keeps its place in the JSON for further findings.
+"""
 
 from __future__ import annotations
 
@@ -253,12 +257,12 @@ class Definition(NamedTuple):
             waiting += [(f"{path}[]." if item.spec.is_array else f"{path}.", each) for each in reversed(inner)]
 
     def walk(self) -> Iterator[Item]:
-        """Every field of the message and of its common structs, at any depth."""
+        """Yield every field of the message and of its common structs, at any depth."""
         for item in self.top:
             yield from item.walk()
 
     def walk_generated(self) -> Iterator[Item]:
-        """Every field for which Kafka's generator may write a class, at any depth."""
+        """Yield every field for which Kafka's generator may write a class, at any depth."""
         for item in self.top:
             yield from item.walk_generated()
 

@@ -1,4 +1,8 @@
-"""Rules of a message's keys, its structs, its fields, their encodings and tags."""
+"""Rules of a message's keys, its structs, its fields, their encodings and tags.
+
+Each function checks one subject in a whole definition, and reports violations at their keys. All rules are checked for
+every definition; `rules` then selects the violations that the rule book contains.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Rule books: every rule by its id, and definitions or folders checked against a book."""
+"""Rule books: every rule by its id, and definitions or folders checked against a book.
+
+A book is a set of rules and a grammar of keys. All violations are reported at once, in the order of the text. A fatal
+rule protects the meaning of a definition: loading a definition that violates it raises SpecError.
+"""
 
 from __future__ import annotations
 
@@ -277,8 +281,9 @@ def examine_value(value: object, report: Report, rules: str) -> tuple[Definition
 
 
 def check_folder(paths: Sequence[str | os.PathLike[str]], rules: str = DEFAULT_BOOK) -> list[Finding]:
-    """Every violation in files and in the *.json files of folders, each file by itself and then between them;
-    InputError for a missing path. Of files that are named one by one, no other half is missing.
+    """Return every violation in files and in the *.json files of folders: of each file, then between the files.
+
+    Raise InputError for a missing path. If only files are named, a missing half of a pair is not a violation.
     """
     texts: list[tuple[str, str]] = []
     unreadable: list[Finding] = []
@@ -293,9 +298,9 @@ def check_folder(paths: Sequence[str | os.PathLike[str]], rules: str = DEFAULT_B
 def check_many(
     texts: Iterable[tuple[str, str | None]], rules: str = DEFAULT_BOOK, *, part: bool = False
 ) -> list[Finding]:
-    """Every violation in definitions given as (text, file), each by itself and then between them.
+    """Return every violation in definitions, which are pairs of text and file: of each definition, then between them.
 
-    With `part` they are some of all there are: no other half of a pair is missing.
+    With `part` the definitions are a subset, so a missing half of a pair is not a violation.
     """
     findings: list[Finding] = []
     definitions: list[Definition] = []

@@ -288,7 +288,7 @@ class Rest(construct.Construct):
 
 
 def fields(**kinds: Any) -> list[Any]:
-    """Named fields in this order: a construct each, or the name of a type of fixed size."""
+    """Return named fields in this order: a construct each, or the name of a type of fixed size."""
     return [name / (FIXED[kind] if isinstance(kind, str) else kind) for name, kind in kinds.items()]
 
 

@@ -52,7 +52,7 @@ class ProducerSnapshotLayout:
 
 
 def transaction_index_entry(aborted: MessageSpec) -> MessageStruct:
-    """`.txnindex`: a version and, by the definition AbortedTxn, an aborted transaction; 34 bytes."""
+    """Return an entry of `.txnindex`: a version and an aborted transaction by the definition AbortedTxn; 34 bytes."""
     return MessageStruct([*VERSION.subcons, *declare(aborted, TRANSACTION_INDEX_VERSION).subcons], None, {})
 
 
@@ -67,7 +67,9 @@ def end_transaction_marker(marker: MessageSpec) -> MessageStruct:
 
 
 def producer_snapshot(snapshot: MessageSpec) -> ProducerSnapshotLayout:
-    """`.snapshot`: a version, a CRC and, by the definition ProducerSnapshot, what each producer did last."""
+    """Return the layout of `.snapshot`: a version, a CRC, and the latest state of each producer by the definition
+    ProducerSnapshot.
+    """
     crc, entries = declare(snapshot, PRODUCER_SNAPSHOT_VERSION).subcons
     array = entries.subcon
     return ProducerSnapshotLayout(

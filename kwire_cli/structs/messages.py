@@ -1,4 +1,8 @@
-"""Messages declared from their definitions, and version prefixes of payloads."""
+"""Messages declared from their definitions, and version prefixes of payloads.
+
+`declare` converts a definition at a version to a construct declaration. Encoding builds values through the declaration,
+the engine lowers it for decoding, and tests parse with it, so all of them use one layout.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +19,6 @@ from kwire_cli.structs.tags import TaggedField, TagSection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-# The construct declaration of a message at a version, made from its definition as Kafka's MessageDataGenerator does.
-#
-# Only `declare(spec, version)` converts a definition to a layout. encode builds through it, the engine lowers it, and
-# tests parse with it.
 
 
 @dataclass(slots=True)

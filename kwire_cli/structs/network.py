@@ -1,4 +1,8 @@
-"""Capture files, link layers, IP, TCP, tunnels, TLS and the PROXY protocol."""
+"""Capture files, link layers, IP, TCP, tunnels, TLS and the PROXY protocol.
+
+Layouts are declared as constructs. Loops over packets do not parse with them: `engine.fixed` converts layouts of fixed
+size to a struct.Struct, so that offsets are declared only here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Numbers and varints, and the places in a value that errors name."""
+"""Numbers and varints, and the paths of values in errors.
+
+Each construct has a `read` for the engine, which converts the bytes of a span. construct's own parsing is mainly used
+by tests, and its building by the encoder.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ MAX_SHOWN = 80
 
 
 def field_path(path: str) -> str:
-    """`(building) -> topics -> [0] -> name` as `topics[0].name`."""
+    """Return a path of construct as a field path: `(building) -> topics -> [0] -> name` as `topics[0].name`."""
     out = ""
     for part in path.split(" -> ")[1:]:
         out += part if part.startswith("[") or not out else f".{part}"
@@ -51,7 +55,7 @@ _FLOAT_TEXT = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def checked_int(value: Any, low: int, high: int, what: str, path: str) -> int:
-    """`value` if it is an int from `low` to `high`; EncodeError otherwise."""
+    """Return `value` if it is an int from `low` to `high`. Raise EncodeError otherwise."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise EncodeError(f"{what} takes an integer, not {json_kind(value)}", path=field_path(path), value=value)
     if not low <= value <= high:

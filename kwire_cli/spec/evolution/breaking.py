@@ -1,4 +1,9 @@
-"""The compatibility of two sets of definitions: rules, remarks, and every rule broken."""
+"""The compatibility of two sets of definitions: rules, remarks, and every broken rule.
+
+Messages are paired, and the layouts of each common version compared (`changes.problems`). Each problem breaks a rule,
+whose severity depends on whether bytes, values or only names are affected. Versions with equal layouts are compared
+once.
+"""
 
 from __future__ import annotations
 
@@ -330,8 +335,7 @@ _WITHOUT_HEADERS = frozenset({"data", "coordinator-key", "coordinator-value"})
 
 
 def breaking(old: Definitions, new: Definitions, *, part: bool = False) -> list[Break]:
-    """Everything that two sets of definitions break, message by message in the order of the old ones, the worst first
-    in each.
+    """Return everything that two sets of definitions break, by message in the order of the old ones, the worst first.
 
     With `part` the new definitions are a subset: none is reported as missing, and if each side has one definition,
     these are compared.
@@ -468,5 +472,5 @@ def _break(old: Given, found: _VersionProblem, versions: tuple[Versions, ...], *
 
 
 def spans(versions: Iterable[Versions]) -> str:
-    """Ranges of versions in one text: 0-3, 5."""
+    """Return ranges of versions as text: 0-3, 5."""
     return ", ".join(map(str, versions))

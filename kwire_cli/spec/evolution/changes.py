@@ -1,4 +1,8 @@
-"""Differences of two definitions or versions, and layouts that read each other's bytes."""
+"""Differences of two definitions or versions, and layouts that read each other's bytes.
+
+`problems` compares the bytes of two layouts, and ignores all differences without an effect on them. `changes` compares
+all facts of two definitions, for display.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +63,7 @@ def problems(old: StructAt, new: StructAt, path: str = "") -> Iterator[Problem]:
 
 
 def _paired(old: StructAt, new: StructAt) -> Pairs[FieldAt]:
-    """Fields by name. Of the others: tagged ones by number, mandatory ones by place."""
+    """Pair fields by name, then tagged fields by number and mandatory ones by place."""
     return pair((*old.plain, *old.tagged), (*new.plain, *new.tagged), _compatible)
 
 

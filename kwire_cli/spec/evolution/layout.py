@@ -1,4 +1,9 @@
-"""Layouts by version, and the pairs of messages, fields and versions of two sets of definitions."""
+"""Layouts by version, and the pairs of messages, fields and versions of two sets of definitions.
+
+A layout describes the form of each field's bytes, so that two layouts can be compared without bytes. Messages and
+fields are paired by name first. The rest is paired by place and type, so that a renamed field is not reported as
+removed.
+"""
 
 from __future__ import annotations
 
@@ -281,12 +286,12 @@ class Stretches:
 
 
 def ranges(numbers: Iterable[int]) -> tuple[Versions, ...]:
-    """Version numbers as the fewest ranges, ascending."""
+    """Return version numbers as the fewest ranges, ascending."""
     return joined(Versions(number, number) for number in numbers)
 
 
 def joined(some: Iterable[Versions]) -> tuple[Versions, ...]:
-    """Ranges that follow one another as one, ascending."""
+    """Return ranges with adjacent ones merged, ascending."""
     merged: list[Versions] = []
     for versions in sorted(some):
         if merged and merged[-1].high >= versions.low - 1:
@@ -362,7 +367,7 @@ def message_pairs(old: Definitions, new: Definitions, *, part: bool = False) -> 
 
 
 def matched(old: Definitions, new: Definitions, *, part: bool = False) -> list[Match]:
-    """Every old message that has versions with what became of it; `part` as in `message_pairs`."""
+    """Return every old message that has versions, with its successor; `part` as in `message_pairs`."""
     pairs = message_pairs(old, new, part=part)
     unstable = (_unstable(old), _unstable(new))
     return [

@@ -1,4 +1,8 @@
-"""Definitions to compare, from files, folders, jars and git revisions, with their places in the text."""
+"""Definitions to compare, from files, folders, jars and git revisions, with their places in the text.
+
+The places are needed for findings that point to a line. Revisions are read by the user's git command, so that no
+working tree is changed.
+"""
 
 from __future__ import annotations
 

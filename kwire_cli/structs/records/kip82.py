@@ -1,4 +1,8 @@
-"""Messages of the KIP-82 draft, with record headers, and its alternatives."""
+"""Messages of the KIP-82 draft, with record headers, and its alternatives.
+
+The format was never shipped, but its cost can be compared with the shipped headers. So the alternatives that the
+document mentions are declared too.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +73,7 @@ RESERVED = "RESERVED"
 
 
 def _space(number: int, name: str) -> tuple[KeyRange, ...]:
-    """One of the spaces of 0x100000 keys in which each use has 0x10000 and the rest is reserved."""
+    """Return a space of 0x100000 keys: 0x10000 for each use, the rest reserved."""
     start = number << 20
     used = tuple(KeyRange(start + (i << 16), start + (i << 16) + 0xFFFF, name, use) for i, use in enumerate(USES))
     return *used, KeyRange(used[-1].last + 1, start + 0xFFFFF, name, RESERVED)
