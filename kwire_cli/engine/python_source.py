@@ -53,7 +53,7 @@ class Read(NamedTuple):
 
 MOST_LINES = 4000
 MOST_LOOPS = 12
-MOST_INDENTED = 60
+MAX_INDENTED = 60
 """The three are limits of generated source, within CPython's limits. Larger layouts are left to the kernel; Kafka's
 largest needs a tenth of them."""
 
@@ -174,7 +174,7 @@ class Source:
 
     def add(self, *lines: str) -> None:
         """Write statements."""
-        if len(self.lines) > MOST_LINES or self._indent > MOST_INDENTED:
+        if len(self.lines) > MOST_LINES or self._indent > MAX_INDENTED:
             raise UnsupportedError
         self.lines += ["    " * self._indent + line for line in lines]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SKIP = "skip"
 """The form of values in which there are only the single fields of the message itself."""
-MOST_READERS = 4096
+MAX_READERS = 4096
 """Maximum number of cached readers. Kafka has fewer layouts, but definitions can change often."""
 _FAULTS = "IndexError, struct_error, UnicodeDecodeError"
 """Exceptions of generated source for bytes that end too early, or invalid UTF-8."""
@@ -42,7 +42,7 @@ def reader_of(
     key = (id(entry), form, roles is not None)
     cached = _READERS.get(key)
     if cached is None:
-        if len(_READERS) >= MOST_READERS:
+        if len(_READERS) >= MAX_READERS:
             _READERS.clear()
         cached = _READERS[key] = (
             entry,
@@ -60,7 +60,7 @@ def often_read(entry: Entry, form: str) -> Callable[[Any, int, int], Read] | Non
     """Return the reader of a layout whose messages are decoded one by one, or None for the first messages."""
     tally = _SEEN.get(id(entry))
     if tally is None:
-        if len(_SEEN) >= MOST_READERS:
+        if len(_SEEN) >= MAX_READERS:
             _SEEN.clear()
         tally = _SEEN[id(entry)] = [entry, 0, holds_records(entry)]  # as above
     own = form if tally[2] else "base64"  # only records depend on the form
@@ -80,7 +80,7 @@ def counter_of(entry: Entry, places: Mapping[int, Any]) -> Counter:
     key = (id(entry), frozenset(places))
     cached = _COUNTERS.get(key)
     if cached is None:
-        if len(_COUNTERS) >= MOST_READERS:
+        if len(_COUNTERS) >= MAX_READERS:
             _COUNTERS.clear()
         cached = _COUNTERS[key] = entry, _counter(entry, places)
     return cached[1]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 
-MOST_HEADER = 1024
+MAX_HEADER = 1024
 """The most bytes of a header that fits: the zeros of a body read as thousands of tags."""
 
 
@@ -67,7 +67,7 @@ def frame_fits(
     """
     fits = []
     for number in header_spec(catalog, kind).valid_versions.each():
-        header = decode_header(catalog, kind, number, data, start=start, stop=min(stop, start + MOST_HEADER))
+        header = decode_header(catalog, kind, number, data, start=start, stop=min(stop, start + MAX_HEADER))
         if header.complete and not header.raw.flags and not header.anomalies:
             versions = body_fits(spec, data, header.raw.used, stop, is_cut=is_cut)
             fits += [Fit(number, version) for version in versions]

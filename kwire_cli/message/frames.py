@@ -57,7 +57,7 @@ SMALL = 1 << 16
 """A lower bound for size prefixes that are read two bytes late: these contain half of the size and the api key."""
 _LENGTH_BYTES = 2
 """The length of a client id."""
-LEAST_CLIENT_ID = 2
+MAX_RANDOM_CLIENT_ID = 2
 """Maximum length of a client id that random bytes may contain."""
 CUT = -8.0
 """Bits for bytes that end before their size prefix states. Negative: a possible size is evidence of a frame."""
@@ -170,7 +170,7 @@ class Frame(InNotebook):
         if not client_id.isprintable():
             # An attack, or shifted bytes. Shifted bytes do not fit to the last byte.
             return self.body is not None and self.body.exact and self.counted and not self.anomalies
-        named = len(client_id) > LEAST_CLIENT_ID
+        named = len(client_id) > MAX_RANDOM_CLIENT_ID
         if named and self.counted:
             return True
         cut_in_header = self.cut and not self.header.complete and self._holds_client_id
@@ -634,7 +634,7 @@ def has_client(frame: Frame) -> bool:
     if frame.header is None or not frame.header.complete or frame.header.anomalies:
         return False
     client_id = frame.header.value.get("clientId") or ""
-    return len(client_id) > LEAST_CLIENT_ID and client_id.isascii() and client_id.isprintable()
+    return len(client_id) > MAX_RANDOM_CLIENT_ID and client_id.isascii() and client_id.isprintable()
 
 
 def _may_be_request(frame: Frame) -> bool:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 22
 """Limit on the bytes of records per call, except for a single larger batch."""
-_MOST_RUNS = 64
+_MAX_RUNS = 64
 """Maximum number of changes between malformed and well-formed batches in a chunk. With more changes the whole chunk is
 read exactly. Also the number of interruptions after which short runs are read exactly."""
 _SHORT = 65536
@@ -149,7 +149,7 @@ def heads(source: Source, start: int = 0, stop: int | None = None) -> Iterator[H
         while bounds[-1] - bounds[0] >= CHUNK:
             yield reader.heads(bounds)
             bounds = reader.plain_bounds()
-        if len(bounds) > 1 and (bounds[-1] - bounds[0] >= _SHORT or breaks < _MOST_RUNS):
+        if len(bounds) > 1 and (bounds[-1] - bounds[0] >= _SHORT or breaks < _MAX_RUNS):
             yield reader.heads(bounds)
         else:
             yield from (Batch(source, at, end - at, _LAYOUT, True) for at, end in pairwise(bounds.tolist()))  # noqa: FBT003 - as there
@@ -234,7 +234,7 @@ def _runs_by_anomaly(odd: npt.NDArray[np.bool_]) -> Iterator[tuple[bool, slice]]
     batches: handling many short runs would cost more than reading all batches exactly.
     """
     bounds = [0, *(np.flatnonzero(odd[1:] != odd[:-1]) + 1).tolist(), len(odd)]
-    if len(bounds) > _MOST_RUNS:
+    if len(bounds) > _MAX_RUNS:
         yield True, slice(0, len(odd))
         return
     for first, last in pairwise(bounds):

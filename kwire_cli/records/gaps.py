@@ -28,12 +28,12 @@ _LATEST = 1 << 48
 """Milliseconds since 1970 (in the year 10889) that no timestamp of a real log reaches."""
 
 
-_MOST_OFFSET = 1 << 48
+_MAX_OFFSET = 1 << 48
 """An offset that no partition reaches: a million records each second for nine years."""
 MOST_CUT = 100 * 1024 * 1024
 """Maximum size of a truncated batch: the default limit of a broker for requests (socket.request.max.bytes). A larger
 size field is treated as corrupt."""
-_MOST_EPOCH = 1 << 20
+_MAX_EPOCH = 1 << 20
 """Maximum leader epoch. No partition has had as many elections."""
 
 
@@ -131,8 +131,8 @@ def is_header(said: Mapping[str, int]) -> bool:
     deltas = said.get("lastOffsetDelta", 0)
     absent = all(said.get(name, -1) >= -1 for name in ("producerId", "producerEpoch", "baseSequence", "recordsCount"))
     times = all(-1 <= said.get(name, -1) < _LATEST for name in ("timestamp", "baseTimestamp", "maxTimestamp"))
-    offsets = 0 <= said.get("offset", said.get("baseOffset", 0)) < _MOST_OFFSET
-    epoch = -1 <= said.get("partitionLeaderEpoch", -1) < _MOST_EPOCH
+    offsets = 0 <= said.get("offset", said.get("baseOffset", 0)) < _MAX_OFFSET
+    epoch = -1 <= said.get("partitionLeaderEpoch", -1) < _MAX_EPOCH
     return offsets and epoch and deltas >= 0 and absent and times and said.get("recordsCount", -1) <= deltas + 1
 
 

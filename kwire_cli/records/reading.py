@@ -322,7 +322,7 @@ def items(source: Source) -> Iterator[Batch | Gap]:
 # The topic of a record set: as specified, from its folder, or recognised from the records of the metadata log, which
 # contain secrets.
 
-MOST_BATCHES = 8
+MAX_BATCHES = 8
 """Maximum number of batches to examine for the topic."""
 MOST_RECORDS = 8
 """Maximum number of records to examine in a batch."""
@@ -355,7 +355,7 @@ def is_metadata_log(source: Source, start: int = 0) -> bool:
     """
     by_kraft = False
     catalog = source.catalog or bundled()
-    for item in islice(read_items(source, start), MOST_BATCHES):
+    for item in islice(read_items(source, start), MAX_BATCHES):
         if not isinstance(item, Batch) or not item.crc_valid:
             continue
         records = [*islice(item.records(), MOST_RECORDS)]
@@ -382,7 +382,7 @@ def _is_metadata(catalog: Catalog, record: Record) -> bool:
 # Recognising record batches by their first bytes: by a valid checksum, or, if a batch is cut or damaged, by a plausible
 # header.
 
-_MOST_CUT_KEY = 1 << 7
+_MAX_CUT_KEY = 1 << 7
 """Maximum bytes of a truncated key. With a larger length, the bytes are probably not a batch."""
 
 
@@ -462,7 +462,7 @@ def _lengths_fit(frame: Frame, view: memoryview) -> bool | None:
         if at + _LENGTH.length > len(view):
             return True if "timestamp" in frame.layout.head.names else None
         length = int.from_bytes(view[at : at + _LENGTH.length], signed=True)
-        if not last and length > max(_MOST_CUT_KEY, len(view) - at):
+        if not last and length > max(_MAX_CUT_KEY, len(view) - at):
             return False
         at += _LENGTH.length + max(length, 0)
         if length < -1 or (at != frame.end if last else at + _LENGTH.length > frame.end):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # Records with anomalies are read through a tree: slower than the compiled reader, but with details.
 
-MOST_ODD = 10_000
+MAX_ODD = 10_000
 """Malformed records that are read of any compressed batch."""
 PACKED = 4
 """Compressed bytes for each further malformed record."""
@@ -59,7 +59,7 @@ def has_enough(batch: Batch, area: Area, read: int, at: int, notes: MutableSeque
     DECOMPRESSION_LIMIT. Zeros compress a thousand to one, and a few zeros make a record and a line. Without
     compression there are no more records than bytes, so nothing is skipped.
     """
-    if not area.compressed or read < max(MOST_ODD, batch.size // PACKED):
+    if not area.compressed or read < max(MAX_ODD, batch.size // PACKED):
         return False
     offset, where = area.place(at)
     detail = (

@@ -38,7 +38,7 @@ PREFIX = _ID.size
 """The size of an id of 4 bytes with the byte before it."""
 MOST_UNPACKED = 64 << 20
 """Maximum bytes of a decompressed value."""
-MOST_RATIO = 1000
+MAX_RATIO = 1000
 """Maximum ratio of the decompressed to the compressed size. zlib reaches 1032."""
 LEAST_UNPACKED = 1 << 16
 
@@ -90,7 +90,7 @@ def _in_headers(headers: Headers, part: str) -> Told | None:
 
 
 def _unpacked(data: bytes) -> bytes:
-    limit = min(max(len(data) * MOST_RATIO, LEAST_UNPACKED), MOST_UNPACKED)
+    limit = min(max(len(data) * MAX_RATIO, LEAST_UNPACKED), MOST_UNPACKED)
     unzip = zlib.decompressobj()
     try:
         unpacked = unzip.decompress(data, limit)

@@ -66,7 +66,7 @@ CONFLUENT = {
 }
 """The files that schemas in Confluent's registry import without a reference."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
-MOST_INDEXES = 100
+MAX_INDEXES = 100
 MOST_FILES = 2_000
 """The most files of a schema with its imports. Protobuf's library crashes if tens of thousands import each other."""
 INT32 = 5
@@ -75,7 +75,7 @@ NAME_FIELD = 0x0A
 """The tag of the field of Apicurio's Ref, a message that names another one."""
 MOST_VALUES = 32
 """The most values per byte, absent fields included: an empty message is two bytes, and may have many fields."""
-LEAST_VALUES = 10_000
+MIN_VALUES = 10_000
 
 
 class Reader:
@@ -119,7 +119,7 @@ class Reader:
             value = maker(data[start:] if start else data)
         except (DecodeError, RecursionError):
             raise UnfitError(f"the bytes are not a {message.full_name}") from None
-        form = _Form(self._pool, max(LEAST_VALUES, MOST_VALUES * len(data)))
+        form = _Form(self._pool, max(MIN_VALUES, MOST_VALUES * len(data)))
         document = form.message(value)
         return Value(document, message.full_name, form.note)
 
@@ -142,7 +142,7 @@ class Reader:
         count, at = _zigzag(data, start)
         if count == 0:
             return self._at([0]), at
-        if not 0 < count <= MOST_INDEXES:
+        if not 0 < count <= MAX_INDEXES:
             raise UnfitError(f"the value cannot have {count} message indexes")
         indexes = []
         for _ in range(count):
