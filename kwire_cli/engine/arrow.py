@@ -1,4 +1,8 @@
-"""Arrow columns of many messages, and a row for each field."""
+"""Arrow columns of many messages, and a row for each field.
+
+Values are gathered from the spans of all messages, leaf by leaf, with numpy and compiled loops. No Python object is
+created per value, because tables may have millions of rows.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +31,11 @@ if TYPE_CHECKING:
     Mask = npt.NDArray[np.bool_]
 
 
-# Rows that Python made, as Arrow has them.
+# Rows of Python values as Arrow record batches.
 
 
 def batch_of(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch:
-    """Rows, with a value for each field of the schema, as one record batch; no rows are one without any."""
+    """Return rows, with a value for each field of the schema, as one record batch."""
     columns = zip(*rows, strict=True) if rows else [()] * len(schema)
     return pa.RecordBatch.from_arrays(
         [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
@@ -41,7 +45,7 @@ def batch_of(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch
 # Arrow arrays of the values of leaves: gathers over spans, without a Python object for a value.
 
 MOST_BYTES = 0x7FFFFFFF
-"""The most bytes of the values of an Arrow column with offsets of 32 bits, as Spark takes them."""
+"""Maximum bytes of the values of an Arrow column with 32-bit offsets, which Spark needs."""
 
 
 URL_SAFE = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", np.uint8)
@@ -66,7 +70,7 @@ class Places(NamedTuple):
 
 
 def type_of(leaf: Leaf) -> pa.DataType:
-    """The Arrow type of a leaf's values: ints by their width, bool, double, string for strings and uuids, binary."""
+    """Return the Arrow type of a leaf's values: ints by width, bool, double, string for strings and uuids, binary."""
     decl = leaf.decl
     if isinstance(decl, FixedInt | Varint):
         return pa.int64() if decl.declared else _INTS.get(leaf.kind, pa.int32())
@@ -80,7 +84,7 @@ def type_of(leaf: Leaf) -> pa.DataType:
 
 
 def values_of(leaf: Leaf, at: Places) -> pa.Array:
-    """The values of one leaf, null where they are. Bytes of a string that are no UTF-8 become U+FFFD."""
+    """Return the values of one leaf, including nulls. Invalid UTF-8 in a string becomes U+FFFD."""
     decl = leaf.decl
     if isinstance(decl, FixedInt | Varint):
         return pa.array(numbers(decl, at.data, at.start)).cast(type_of(leaf))  # the value of a size is all prefix
@@ -111,19 +115,19 @@ def null_values(leaf: Leaf, at: Places) -> Mask | None:
 
 
 def lengths(decl: Sized | ArrayOf, data: Octets, start: Ints) -> Ints:
-    """Lengths and counts, below 0 for null."""
+    """Return lengths and counts, below 0 for null."""
     return numbers(decl.prefix, data, start) - int(decl.compact)
 
 
 def absent(decl: NullableStruct, data: Octets, start: Ints) -> Mask:
-    """Return a mask of the presence markers that say that there is no struct."""
+    """Return a mask of the presence markers of null structs."""
     mark = numbers(decl.presence, data, start)
     nulls: Mask = mark <= 0 if decl.tagged else mark < 0
     return nulls
 
 
 def numbers(decl: Any, data: Octets, start: Ints) -> Ints:
-    """Integers of a declaration, which begin at these places."""
+    """Return the integers of a declaration that begin at these places."""
     if isinstance(decl, FixedInt):
         return _fixed(data, start, decl.length, signed=decl.wire[0] == "i")
     out = np.empty(len(start), np.int64)
@@ -138,7 +142,7 @@ def _fixed(data: Octets, start: Ints, length: int, *, signed: bool) -> Ints:
 
 
 def strings(data: Octets, start: Ints, end: Ints, null: Mask | None = None) -> pa.Array:
-    """The texts of these bytes."""
+    """Return these bytes as strings."""
     column = _copied(pa.string(), data, start, end, null)
     try:
         column.validate(full=True)
@@ -154,7 +158,7 @@ def strings(data: Octets, start: Ints, end: Ints, null: Mask | None = None) -> p
 
 
 def binaries(data: Octets, start: Ints, end: Ints, null: Mask | None = None) -> pa.Array:
-    """These bytes. InputError for more than a column can have."""
+    """Return these bytes as a column. Raise InputError if they exceed the maximum of a column."""
     return _copied(pa.binary(), data, start, end, null)
 
 
@@ -166,7 +170,7 @@ def _copied(kind: pa.DataType, data: Octets, start: Ints, end: Ints, null: Mask 
 
 
 def base64_texts(data: Octets, start: Ints, end: Ints) -> pa.Array:
-    """These bytes as base64 text, as Kafka writes ids: by the alphabet of URLs, and without padding."""
+    """Return these bytes as base64 text in Kafka's form for ids: with the URL-safe alphabet, without padding."""
     size = end - start
     out = _room(int(((size + 2) // 3 * 4).sum()))
     offsets = np.empty(len(start) + 1, np.int32)
@@ -185,19 +189,18 @@ def _array(kind: pa.DataType, count: int, offsets: npt.NDArray[np.int32], data: 
     return pa.Array.from_buffers(kind, count, [valid, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
-# Messages as Arrow columns: the spans of many messages of one layout gathered into nested arrays, in Kafka's
-# names.
+# Messages as Arrow columns: the spans of many messages of one layout gathered into nested arrays, in Kafka's names.
 #
-# Spans are in the order of the bytes, so those of one node, one after the other, are its column. Counts give
-# the lists, presence markers the nulls, and the tag count before a tag header says whose field it is. A
-# tagged field that is left out has its default.
+# Spans are in wire order, so the consecutive spans of one node are its column. Counts determine the lists, presence
+# markers the nulls, and the tag count before a tag header identifies the message of the field. A tagged field that is
+# left out has its default.
 
 
 def columns(entry: Entry, walk: Walk) -> tuple[pa.StructArray, Ints]:
-    """The messages of `walk` of which every field was decoded, a struct each, and which ones they are; all of them of
-    the layout `entry`.
+    """Return the completely decoded messages of `walk` as structs, with their numbers.
 
-    Unknown tagged fields are left out. TypeError for a layout whose fields attribute bits bring.
+    All messages have the layout `entry`. Unknown tagged fields are left out. Raise TypeError for a layout with fields
+    that depend on attribute bits.
     """
     whole = np.flatnonzero(walk.complete)
     return Columns(entry, walk if len(whole) == len(walk.jobs) else walk.only(whole)).root(), whole
@@ -210,12 +213,14 @@ class Columns:
     """
 
     def __init__(self, entry: Entry, walk: Walk, *, defaults: bool = True) -> None:
-        self.entry, self.walk, self.start = entry, walk, walk.start
+        self.entry = entry
+        self.walk = walk
+        self.start = walk.start
         self.defaults = defaults
         self.begin, self.order = by_node(walk)
 
     def spans(self, leaf: Leaf) -> Ints:
-        """The numbers of a leaf's spans, in order."""
+        """Return the numbers of a leaf's spans, in order."""
         return self.order[self.begin[leaf.id] : self.begin[leaf.id + 1]]
 
     def places(self, leaf: Leaf) -> Places:
@@ -228,11 +233,11 @@ class Columns:
         return lengths(leaf.decl, at.data, at.start)
 
     def root(self) -> pa.StructArray:
-        """A struct for each message."""
+        """Return a struct for each message."""
         return self.struct(self.entry.root, len(self.walk.jobs))
 
     def array(self, node: Node, count: int) -> pa.Array:
-        """The array of a node that is there `count` times."""
+        """Return the array of a node that occurs `count` times."""
         if isinstance(node, Leaf):
             return values_of(node, self.places(node))
         if isinstance(node, Struct):
@@ -246,7 +251,7 @@ class Columns:
         raise TypeError(f"{node.path} has no column: its form hangs on other fields")
 
     def struct(self, node: Struct, count: int) -> pa.StructArray:
-        """Its fields, then the tagged ones."""
+        """Return the array of a struct: its fields, then the tagged ones."""
         arrays = {field.name: self.array(field, count) for field in node.fields}
         if node.tags:
             arrays |= self.tagged(node.tags, count)
@@ -264,20 +269,20 @@ class Columns:
         return pa.ListArray.from_arrays(pa.array(offsets), self.array(node.element, int(offsets[-1])), mask=mask)
 
     def series(self, node: Series) -> pa.ListArray:
-        """Lists of what stands in each message from its beginning to its end."""
+        """Return a list of elements for each message."""
         firsts = self.order[self.begin[node.first] : self.begin[node.first + 1]]
         offsets = np.searchsorted(firsts, self.walk.first).astype(np.int32)
         return pa.ListArray.from_arrays(pa.array(offsets), self.array(node.element, len(firsts)))
 
     def nullable(self, node: Nullable) -> pa.Array:
-        """A struct where its marker says so."""
+        """Build a nullable struct from its presence markers."""
         at = self.places(node.presence)
         null = absent(node.presence.decl, at.data, at.start)
         structs = self.struct(node.struct, int((~null).sum()))
         return structs.take(pa.array(np.cumsum(~null) - 1, mask=null)) if null.any() else structs
 
     def tagged(self, node: Tags, count: int) -> dict[str, pa.Array]:
-        """The known fields of a section that is there `count` times; of one that came twice the last."""
+        """Return the known fields of a section that occurs `count` times. Of a duplicate field the last one counts."""
         sections = self.spans(node.count)
         arrays = {}
         for number, (field, default) in node.known.items():
@@ -305,7 +310,7 @@ def places(walk: Walk, start: Ints, spans: Ints) -> Places:
 
 
 def arrow_type(node: Node) -> pa.DataType:
-    """The type of a node's column."""
+    """Return the type of a node's column."""
     if isinstance(node, Leaf):
         return type_of(node)
     if isinstance(node, Array | Series):
@@ -321,17 +326,13 @@ def arrow_type(node: Node) -> pa.DataType:
 
 
 def _plain(node: Node, value: Any) -> Any:
-    """A value in JSON form as Arrow takes it: bytes as bytes, tagged fields that are left out at their defaults."""
+    """Convert a value from JSON form to Arrow: decode bytes, and add the defaults of omitted tagged fields."""
     if value is None:
         return None
     if isinstance(node, Leaf):
-        return (
-            base64.b64decode(value)
-            if pa.types.is_binary(type_of(node))
-            else float(value)
-            if node.kind == "float64"
-            else value
-        )
+        if pa.types.is_binary(type_of(node)):
+            return base64.b64decode(value)
+        return float(value) if node.kind == "float64" else value
     if isinstance(node, Array):
         return [_plain(node.element, item) for item in value]
     if isinstance(node, Nullable):
@@ -347,7 +348,7 @@ def _plain(node: Node, value: Any) -> Any:
 
 
 def sum_walk(walk: Walk) -> Ints:
-    """The bytes of each leaf over all messages: a row for each, bytes of prefixes, bytes of values, number of spans."""
+    """Return a row per leaf over all messages: bytes of prefixes, bytes of values, number of spans."""
     sums = np.zeros((len(walk.program.leaves), 3), np.int64)
     compiled(numba_loops.sum_by_node)(walk.node, walk.start, walk.value, walk.end, sums)
     return sums

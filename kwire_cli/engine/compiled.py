@@ -1,4 +1,8 @@
-"""The kernel compiled by numba: many messages in one call, and numpy types of fixed fields."""
+"""The kernel compiled by numba: many messages in one call, and numpy types of fixed fields.
+
+numba compiles the same function that CPython runs, so both return identical spans. A call fills an output of fixed size
+and is repeated until all jobs are done, because the number of spans is not known in advance.
+"""
 
 from __future__ import annotations
 
@@ -30,29 +34,29 @@ if TYPE_CHECKING:
     Octets = npt.NDArray[np.uint8]
 
 
-# The kernel compiled: the very function that CPython runs, over many messages in one call. Of `kwire[lake]`;
-# nothing interactive imports this.
+# The compiled kernel: the same function that CPython runs, over many messages in one call. It belongs to `kwire[lake]`;
+# no interactive command imports it.
 #
-# Machine code is kept between processes, in a folder of the user's own and not beside the package, which may
-# not be writable. The folder's name has a digest of the sources: the compiler itself only sees when the file
-# of a function changes, not when the numbers do that it takes from other files.
+# Machine code is cached in a folder of the user, because the package folder may not be writable. The folder's name
+# contains a digest of the sources: the compiler detects changes in the file of a function, but not in numbers that it
+# imports from other files.
 
 CHUNK = 16384
-"""Spans that the output has room for: it is used again and again, and stays in the processor's caches. New memory would
-cost more than the spans."""
+"""Spans that fit the output, which is reused and stays in the processor's caches. New memory would cost more than the
+spans."""
 
 
 MEASURED = 4096
-"""The same where nobody takes the spans: as many as stay in the nearest cache."""
+"""Spans that fit the output if they are only summed up: these stay in the nearest cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The spans of many messages as columns: those of job k are [first[k], first[k + 1]), and cover its bytes once and
-    in order.
+    """The spans of many messages as columns. The spans [first[k], first[k + 1]) belong to job k, and cover its bytes
+    once and in order.
 
-    `jobs` has a row for each message, as `program.JOB` says, filled in by the kernel; `flags` pairs of a span's number
-    and its bits, in order.
+    `jobs` has a row for each message, as specified at `program.JOB`, completed by the kernel; `flags` are pairs of a
+    span's number and its bits, in order.
     """
 
     program: Program
@@ -75,13 +79,15 @@ class Walk:
 
     @property
     def complete(self) -> npt.NDArray[np.bool_]:
-        """A mask of the messages of which every field was decoded, even if bytes are left over."""
+        """A mask of the messages whose fields were all decoded, even if bytes follow them."""
         mask: npt.NDArray[np.bool_] = (self.jobs[:, 5] == 0) | (self.jobs[:, 6] == p.GAP)
         return mask
 
     @property
     def doubtful(self) -> Ints:
-        """The numbers of the messages that may have an anomaly that no flag tells: the tree of each has to."""
+        """The numbers of the messages that may have an anomaly without a flag, so that their trees have to be
+        checked.
+        """
         mask = np.zeros(len(self.jobs), np.bool_)
         doubts = _arrays(self.program).doubts
         compiled(numba_loops.doubtful)(self.data, self.node, self.value, self.end, self.first, doubts, mask)
@@ -102,14 +108,15 @@ class Walk:
 
     def part(self, first: int, last: int) -> Walk:
         """Return the spans of the messages [first, last) without copying the columns."""
-        low, high = int(self.first[first]), int(self.first[last])
+        low = int(self.first[first])
+        high = int(self.first[last])
         columns = (self.node[low:high], self.value[low:high], self.end[low:high])
         begin, end = np.searchsorted(self.flags[:, 0], (low, high))
         flags = self.flags[begin:end] - np.array([low, 0])
         return Walk(self.program, self.data, self.jobs[first:last], self.first[first : last + 1] - low, *columns, flags)
 
     def spans(self, job: int) -> Spans:
-        """Return the spans of one message, as `engine.spans.walk` gives them."""
+        """Return the spans of one message, equal to those from `engine.spans.walk`."""
         _, start, stop, _, used, bits, lost = map(int, self.jobs[job])
         first, last = map(int, self.first[job : job + 2])
         node, value, end = (column[first:last].tolist() for column in (self.node, self.value, self.end))
@@ -121,16 +128,18 @@ class Walk:
 
 
 def octets(data: Any) -> npt.NDArray[np.uint8]:
-    """Bytes-likes as the kernel takes them: not copied, and never written to."""
+    """Return bytes-likes as an array for the kernel: not copied, and read-only."""
     view = np.frombuffer(data, np.uint8)
     view.flags.writeable = False
     return view
 
 
 def jobs_of(entry: Entry, starts: Any, stops: Any) -> Ints:
-    """A job for each message [start, stop) of one layout."""
+    """Return a job for each message [start, stop) of one layout."""
     jobs = np.zeros((len(starts), p.JOB), np.int64)
-    jobs[:, 0], jobs[:, 1], jobs[:, 2] = entry.pc, starts, stops
+    jobs[:, 0] = entry.pc
+    jobs[:, 1] = starts
+    jobs[:, 2] = stops
     return jobs
 
 
@@ -151,7 +160,8 @@ def walk_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Walk
     status = kernel.FULL
     while status == kernel.FULL:
         status = run(arrays.code, arrays.tables, data, todo, *out, state)
-        n, f = int(state[p.STATE_SPANS]), int(state[p.STATE_FLAGS])
+        n = int(state[p.STATE_SPANS])
+        f = int(state[p.STATE_FLAGS])
         pieces.append([column[:size].copy() for column, size in zip(out, (n, n, n, f), strict=True)])
     node, value, end, flags = pieces[0] if len(pieces) == 1 else map(np.concatenate, zip(*pieces, strict=True))
     pairs = flags.reshape(-1, 2)
@@ -161,8 +171,9 @@ def walk_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Walk
 
 
 def sum_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Ints:
-    """As `walk_many`, but nothing is kept of the spans: a row for each leaf of the program, bytes of prefixes, bytes of
-    values, number of spans.
+    """Run the compiled kernel over all jobs, and sum up the spans instead of keeping them.
+
+    Return a row for each leaf of the program: bytes of prefixes, bytes of values, number of spans.
     """
     sums = np.zeros((len(program.leaves), 3), np.int64)
     if not len(jobs):
@@ -173,7 +184,8 @@ def sum_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Ints:
     state = np.array(first_state(program, flat[: p.JOB].tolist(), MEASURED), np.int64)
     state[p.STATE_JOBS] = len(jobs)
     out = _output(program)
-    run, add = compiled_kernel(), compiled(numba_loops.sum_spans)
+    run = compiled_kernel()
+    add = compiled(numba_loops.sum_spans)
     base = job = at = 0
     status = kernel.FULL
     while status == kernel.FULL:
@@ -189,7 +201,7 @@ _HELD = threading.local()
 
 
 def _output(program: Program) -> tuple[Any, ...]:
-    """The columns that the kernel writes into, and pairs of flags: of this thread, which is in one walk at a time."""
+    """Return the columns and the pairs of flags into which the kernel writes. A thread reuses them in each walk."""
     room = CHUNK + program.widest
     columns: tuple[Any, ...] = getattr(_HELD, "output", ())
     if not columns or len(columns[0]) < room:
@@ -218,7 +230,8 @@ def _arrays(program: Program) -> _Arrays:
     """Return a program as arrays, which are made again when the program has grown."""
     arrays = _ARRAYS.get(id(program))
     if arrays is None or len(arrays.code) != len(program.code):
-        code, tables = np.array(program.code, np.int64), np.array(program.tables or [0], np.int64)
+        code = np.array(program.code, np.int64)
+        tables = np.array(program.tables or [0], np.int64)
         doubts = np.array([p.doubt_of(leaf) for leaf in program.leaves], np.int8)
         arrays = _ARRAYS[id(program)] = _Arrays(program, code, tables, doubts)
     return arrays
@@ -233,8 +246,8 @@ def compiled_kernel() -> Any:
 
 @cache
 def compiled(function: Callable[..., Any]) -> Any:
-    """The function as machine code that leaves the interpreter's lock to others while it runs; kept for the next
-    process where that can be.
+    """Compile a function to machine code that releases the interpreter's lock. The code is cached on disk if
+    possible.
     """
     import numba  # noqa: PLC0415 - it takes as long as all else that a Spark task imports, and planning one need not compile
 
@@ -247,16 +260,15 @@ def compiled(function: Callable[..., Any]) -> Any:
         str(folder),
     )  # looked at now, when keeping is set up; other functions keep theirs
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(_in_a_file(function, folder))
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(_from_file(function, folder))
     finally:
         settings.CACHE_DIR = cache_dir
 
 
-def _in_a_file(function: Callable[..., Any], folder: Path) -> Callable[..., Any]:
-    """The function; if it was imported from a zip, as of a copy of its module in this folder.
+def _from_file(function: Callable[..., Any], folder: Path) -> Callable[..., Any]:
+    """Return the function, or, if it was imported from a zip, the function with the path of a copy of its module.
 
-    What is kept is found by the path of a function's file, and that of a zip which was sent to a cluster is another for
-    each job.
+    The cache is addressed by the path of a function's file, and a zip on a cluster has another path in each job.
     """
     if Path(function.__code__.co_filename).exists():
         return function
@@ -271,13 +283,13 @@ def _in_a_file(function: Callable[..., Any], folder: Path) -> Callable[..., Any]
     )
 
 
-# Declarations of fixed size as numpy types, for headers of which there are many: fields are columns, and no
-# offset is written twice.
+# Declarations of fixed size as numpy types, for many headers at once: fields are columns, and offsets are declared only
+# once.
 
 
 def numpy_type(decl: Any) -> np.dtype[Any]:
-    """The structure of `decl`, fields named as `fixed` names them: numbers in their byte order, `Bytes` and uuids as
-    arrays of octets.
+    """Return the structured type of `decl`, with the field names of `fixed`. Numbers keep their byte order; `Bytes` and
+    uuids are arrays of octets.
 
     Raises:
         TypeError: The declaration has no fixed size.
@@ -289,12 +301,18 @@ def numpy_type(decl: Any) -> np.dtype[Any]:
 def _number(order: str, code: str, size: int) -> tuple[Any, ...]:
     if code.endswith("s"):
         return np.uint8, (size,)
-    kind = "?" if code == "?" else "f" if code in "efd" else "i" if code.islower() else "u"
-    return (f"{order or '|'}{kind}{size}" if kind != "?" else "?",)
+    if code == "?":
+        return ("?",)
+    kind = "u"
+    if code in "efd":
+        kind = "f"
+    elif code.islower():
+        kind = "i"
+    return (f"{order or '|'}{kind}{size}",)
 
 
 def read_rows(data: Octets, start: Ints, layout: np.dtype[Any]) -> npt.NDArray[Any]:
-    """The structures that begin at these places, all of which have to lie within the data: copied, one row each."""
+    """Return copies of the structures that begin at these places, one row each. All have to be within the data."""
     out = np.empty((len(start), layout.itemsize), np.uint8)
     compiled(copy_rows)(data, start, out)
     return out.view(layout)[:, 0]
@@ -307,9 +325,10 @@ def offset_of(decl: Any, name: str) -> int:
 
 
 def copy_rows(data: Any, start: Any, out: Any) -> None:
-    """The bytes at each place, as many as `out` has columns."""
+    """Copy the bytes at each place into a row of `out`, whose width is the number of bytes."""
     size = out.shape[1]
     for i in range(len(start)):
-        source, taken = data[start[i] : start[i] + size], out[i]
+        source = data[start[i] : start[i] + size]
+        taken = out[i]
         for k in range(size):
             taken[k] = source[k]

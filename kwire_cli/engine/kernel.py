@@ -75,7 +75,8 @@ from kwire_cli.engine.program import (
 if TYPE_CHECKING:
     from collections.abc import MutableSequence, Sequence
 
-DONE, FULL = 0, 1
+DONE = 0
+FULL = 1
 
 
 def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, and calls are what a kernel cannot afford
@@ -92,18 +93,33 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
     """Walk the jobs over `data`. Span i is [end of span i - 1, value, end); `flags` gets pairs (span, bits) where there
     is something to report.
 
-    `state` is what `engine.spans` sets up (see STATE in `program`). Returns DONE, or FULL when the output has to be
-    taken away first, to be called again with the same state.
+    `state` is initialised by `engine.spans` (see STATE in `program`). Returns DONE, or FULL if the output is full: the
+    caller saves it and calls again with the same state.
     """
-    pc, pos, stop, sp = state[0], state[1], state[2], state[3]
-    job, left, empty, base = state[4], state[5], state[6], state[STATE_BASE]
-    room, widest, count = state[STATE_ROOM], state[STATE_WIDEST], state[STATE_JOBS]
+    pc = state[0]
+    pos = state[1]
+    stop = state[2]
+    sp = state[3]
+    job = state[4]
+    left = state[5]
+    empty = state[6]
+    base = state[STATE_BASE]
+    room = state[STATE_ROOM]
+    widest = state[STATE_WIDEST]
+    count = state[STATE_JOBS]
     n = f = 0
     while True:
         if n > room:
-            state[0], state[1], state[2], state[3] = pc, pos, stop, sp
-            state[4], state[5], state[6], state[STATE_BASE] = job, left, empty, base + n
-            state[STATE_SPANS], state[STATE_FLAGS] = n, f
+            state[0] = pc
+            state[1] = pos
+            state[2] = stop
+            state[3] = sp
+            state[4] = job
+            state[5] = left
+            state[6] = empty
+            state[STATE_BASE] = base + n
+            state[STATE_SPANS] = n
+            state[STATE_FLAGS] = f
             return FULL
         op = code[pc]
         if op == LOOP:
@@ -260,7 +276,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                 pos += 1
             at = pos
 
-            # ... then what it means.
+            # ... then its meaning.
             if bits >= FATAL:
                 if op == TAGSIZE:
                     start = state[sp + 2]
@@ -474,7 +490,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                 n += 1
                 row += TRY_ROW
             if row == last:
-                # What follows most often: a few headers or none, the end of a header, the end of a record.
+                # The most frequent continuations: few or no headers, the end of a header, the end of a record.
                 pc = code[pc + 4]
                 if code[pc] == ARRAYZ:
                     v = data[pos] & 255 if pos < stop else 1
@@ -503,7 +519,10 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
                     if code[pc] == UNTIL and pos < (state[sp] if code[pc + 4] else stop):
                         pc = code[pc + 3]
                 continue
-            pc, pos, sp, n = after, start, top, first
+            pc = after
+            pos = start
+            sp = top
+            n = first
             continue
 
         elif op == UNTIL:
@@ -579,8 +598,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
         elif pos < stop:
             bits = TRAILING_BYTES
 
-        # The job ends here: after its last field, with bytes left over, or where it could not go on. What is left is a
-        # gap.
+        # The job ends here: after its last field, with remaining bytes, or at an error. The remaining bytes are a gap.
         if bits:
             out_node[n] = GAP
             out_value[n] = start
@@ -595,9 +613,15 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one function is what numba compiles, 
         jobs[row + 6] = node
         job += 1
         if job == count:
-            state[STATE_BASE], state[STATE_SPANS], state[STATE_FLAGS] = base + n, n, f
+            state[STATE_BASE] = base + n
+            state[STATE_SPANS] = n
+            state[STATE_FLAGS] = f
             return DONE
         row += JOB
         jobs[row + 3] = base + n
-        pc, pos, stop = jobs[row], jobs[row + 1], jobs[row + 2]
-        sp, left, empty = STACK - FRAME, 0, 0
+        pc = jobs[row]
+        pos = jobs[row + 1]
+        stop = jobs[row + 2]
+        sp = STACK - FRAME
+        left = 0
+        empty = 0

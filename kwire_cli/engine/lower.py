@@ -1,4 +1,9 @@
-"""Lowering: programs made from declarations, of messages and of records."""
+"""Lowering: programs made from declarations, of messages and of records.
+
+A declaration is walked once. The walk emits instructions for the kernel, and builds the nodes that give the resulting
+spans their meaning. Adjacent fields of fixed size become a single instruction, because the kernel's time depends on the
+number of instructions.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +37,7 @@ _ENTRIES: dict[tuple[int, int], tuple[MessageSpec, Entry]] = {}
 
 
 def entry_for(spec: MessageSpec, version: int) -> Entry:
-    """The lowered layout of a message at a version; made once for each definition object."""
+    """Return the lowered layout of a message at a version. It is created once for each definition object."""
     key = (id(spec), version)
     if key not in _ENTRIES:
         _ENTRIES[key] = spec, lower(declare(spec, version))  # the definition is kept, so that its id stays its own
@@ -61,7 +66,7 @@ class Lowering:
         return Entry(self.program, pc, root)
 
     def emit(self, op: int, node: int = 0, a: int = 0, b: int = 0, c: int = 0) -> int:
-        """Append an instruction, after the fixed-size fields that wait; where it is."""
+        """Append an instruction after the pending fixed-size fields. Return its position."""
         self.flush()
         self.program.code += (op, node, a, b, c)
         return len(self.program.code) - p.STRIDE
@@ -75,8 +80,9 @@ class Lowering:
             self.program.widest = max(self.program.widest, len(run))
 
     def run_rows(self, run: list[tuple[Leaf, int]]) -> int:
-        """Rows of the tables for these fields and their sizes; where they begin."""
-        first, end = len(self.program.tables), 0
+        """Append rows to the tables for these fields and their sizes. Return their start."""
+        first = len(self.program.tables)
+        end = 0
         for leaf, size in run:
             end += size
             self.program.tables += (leaf.id, end)
@@ -88,13 +94,13 @@ class Lowering:
         return len(self.program.code)
 
     def leaf(self, kind: str, name: str, path: str, decl: Any) -> Leaf:
-        """A new leaf."""
+        """Append a leaf to the program."""
         leaf = Leaf(len(self.program.leaves), kind, name, path, decl)
         self.program.leaves.append(leaf)
         return leaf
 
     def open(self, *, size: bool = False) -> None:
-        """The kernel's stack grows here."""
+        """Record that the kernel's stack grows here."""
         self.opened.append(size)
         self.program.depth = max(self.program.depth, len(self.opened))
 
@@ -122,14 +128,14 @@ class Lowering:
         raise TypeError(f"no lowering for {decl!r}")
 
     def struct(self, decl: MessageStruct, name: str, path: str) -> Struct:
-        """Fields and tag section."""
+        """Lower a struct: its fields and its tag section."""
         dot = f"{path}." if path else ""
         fields = tuple(self.node(sc.subcon, sc.name, dot + sc.name) for sc in decl.subcons)
         flat = len(fields) if all(type(field) is Leaf for field in fields) else 0
         return Struct(name, path, fields, self.tags(decl.tags, path) if decl.tags else None, flat)
 
     def array(self, decl: ArrayOf, name: str, path: str) -> Array:
-        """A count, and a loop or an array of fixed size."""
+        """Lower an array: a count, and a loop or elements of fixed size."""
         count = self.leaf("count", name, path, decl)
         heavy = weight(decl.element)
         fixed = None if isinstance(decl, VarintArray) else self.fixed_element(decl.element, name, f"{path}[]")
@@ -144,7 +150,11 @@ class Lowering:
             )
             self.program.widest = max(self.program.widest, len(run))
             return Array(name, path, count, element)
-        op = p.ARRAYZ if isinstance(decl, VarintArray) else p.ARRAYV if decl.compact else p.ARRAY32
+        op = p.ARRAY32
+        if isinstance(decl, VarintArray):
+            op = p.ARRAYZ
+        elif decl.compact:
+            op = p.ARRAYV
         start = self.emit(op, count.id, 0, decl.nullable, heavy)
         self.open()
         body = self.here()
@@ -155,8 +165,9 @@ class Lowering:
         return Array(name, path, count, element)
 
     def fixed_element(self, decl: Any, name: str, path: str) -> tuple[Node, list[tuple[Leaf, int]]] | None:
-        """The element and its fields if all of it has a fixed size; else nothing, and no trace of the try. One with
-        bytes must not have a weight.
+        """Return the element and its fields if the element has a fixed size. Otherwise return None and emit no code.
+
+        An element with bytes must not have a weight.
         """
         if not _is_fixed(decl) or (weight(decl) and _extent(decl)[1]):
             return None
@@ -166,7 +177,7 @@ class Lowering:
         return element, run
 
     def nullable(self, decl: NullableStruct, name: str, path: str) -> Nullable:
-        """A presence marker and a struct."""
+        """Lower a presence marker and a struct."""
         presence = self.leaf("presence", name, path, decl)
         start = self.emit(p.PRESENTV if decl.tagged else p.PRESENT8, presence.id)
         struct = self.struct(decl.subcon, name, path)
@@ -174,7 +185,7 @@ class Lowering:
         return Nullable(name, path, presence, struct)
 
     def tags(self, decl: Any, path: str) -> Tags:
-        """A tag section."""
+        """Lower a tag section."""
         where = f"{path}._tags" if path else "_tags"
         dot = f"{path}." if path else ""
         count = self.leaf("tag-count", "_tags", where, decl)
@@ -205,7 +216,9 @@ class Lowering:
 def _length_op(decl: Sized) -> int:
     if isinstance(decl, VarintSized):
         return p.LENZ if decl.prefix.zigzag else p.LENU
-    return p.LENV if decl.compact else p.STR16 if decl.kind == "string" else p.LEN32
+    if decl.compact:
+        return p.LENV
+    return p.STR16 if decl.kind == "string" else p.LEN32
 
 
 def _is_fixed(decl: Any) -> bool:
@@ -229,7 +242,8 @@ def _extent(decl: Any) -> tuple[int, int]:
     Of an array only the count is in every value.
     """
     if isinstance(decl, MessageStruct):
-        structs, size = 1, int(decl.tags is not None)
+        structs = 1
+        size = int(decl.tags is not None)
         for sc in decl.subcons:
             more, least = _extent(sc.subcon)
             structs, size = structs + more, size + least
@@ -239,15 +253,14 @@ def _extent(decl: Any) -> tuple[int, int]:
     return 0, decl.length if isinstance(decl, FIXED_SIZE) else 1
 
 
-# Lowering of record formats: what stands behind a size, series without a count, fields that attribute bits
-# bring.
+# Lowering of record formats: fields within a size, series without a count, fields that depend on attribute bits.
 
 
 @cache
 def records_entry(decl: MessageStruct) -> Entry:
-    """The lowered layout of a declaration of `structs.records`; made once.
+    """Return the lowered layout of a declaration of `structs.records`, which is created once.
 
-    All of them stand in one program, so that one kernel run can walk jobs of several formats.
+    All of them are in one program, so that one kernel run can walk jobs of several formats.
     """
     return _RecordLowering(_records_program()).entry(decl)
 
@@ -273,7 +286,9 @@ class _RecordLowering(Lowering):
         return None if isinstance(decl, composites.SizedStruct) else super().fixed_element(decl, name, path)
 
     def struct(self, decl: MessageStruct, name: str, path: str) -> Struct:
-        """Headers of records are nothing but lengths and bytes, which one step can take, as records themselves."""
+        """Lower a struct. Headers of records consist only of lengths and bytes, which one step can read like
+        records.
+        """
         if (
             decl.tags
             or not decl.subcons
@@ -324,23 +339,27 @@ class _RecordLowering(Lowering):
 
     def size(self, decl: Any, name: str, path: str) -> Leaf:
         leaf = self.leaf(decl.kind, name, path, decl)
-        self.emit(p.SIZE32 if isinstance(decl, FixedInt) else p.SIZEZ if decl.zigzag else p.SIZEU, leaf.id)
+        op = p.SIZE32
+        if not isinstance(decl, FixedInt):
+            op = p.SIZEZ if decl.zigzag else p.SIZEU
+        self.emit(op, leaf.id)
         return leaf
 
     def choice(self, decl: composites.Choice, name: str, path: str, at: int) -> Choice:
-        """A field by bits of the byte at `at` behind the size: the forms one after the other, each skipped where the
-        bits are others.
+        """Lower a field that depends on bits of the byte at `at` after the size: the code of each form, which is
+        skipped for other bits.
         """
         forms: dict[int, Node] = {}
         empty = None
-        code, ends = self.program.code, []
+        code = self.program.code
+        ends = []
         cases = [(decl.mask * p.MASK + value, form) for value, form in decl.forms.items()]
         if decl.otherwise:
             cases.append((0, decl.otherwise))  # no bits are 0: always so
         for i, (test, form) in enumerate(cases):
             when = self.emit(p.WHEN, 0, at, test)
             node = self.node(form, name, path)
-            forms[_first(node)] = node
+            forms[_first_node(node)] = node
             if isinstance(node, Series) and node.size is None:
                 empty = node
             if i + 1 < len(cases):
@@ -360,18 +379,18 @@ class _RecordLowering(Lowering):
         body = self.here()
         element = self.node(decl.element, name, f"{path}[]")
         tail = self.emit(p.UNTIL, 0, 0, body, bounded)
-        if isinstance(self.program.leaves[_first(element)].decl, composites.Rest):
+        if isinstance(self.program.leaves[_first_node(element)].decl, composites.Rest):
             raise TypeError(f"an element of {path} may have no bytes")
         self.program.code[head + 3] = body
         self.program.code[head + 2] = self.program.code[tail + 2] = self.here()
         if size:
             self.emit(p.SIZEEND)
             self.opened.pop()
-        return Series(name, path, size, element, _first(element))
+        return Series(name, path, size, element, _first_node(element))
 
     def attempt(self, decls: list[Any]) -> tuple[int, int]:
-        """Before a zig-zag size and what follows it: a TRY for as many fields as it can take; how many these are, and
-        where it is.
+        """Emit a TRY before a zig-zag size and the fields after it. Return the number of its fields and its
+        position.
         """
         count = 0
         while count < len(decls) and _is_tried(decls[count]):
@@ -379,14 +398,17 @@ class _RecordLowering(Lowering):
         return (count, self.emit(p.TRY)) if count and isinstance(decls[0], Varint) else (0, 0)
 
     def attempted(self, trial: int, leaves: list[Any]) -> None:
-        """After these fields: what the TRY needs to know."""
-        code, tables = self.program.code, self.program.tables
+        """Complete a TRY after the code of its fields."""
+        code = self.program.code
+        tables = self.program.tables
         past = self.here()
         code[trial + 2 : trial + 5] = len(tables), len(leaves), past
         for i, leaf in enumerate(leaves):
-            form, least = leaf.decl.length if isinstance(leaf.decl, FIXED_SIZE) else p.TRY_NUMBER, 0
+            form = leaf.decl.length if isinstance(leaf.decl, FIXED_SIZE) else p.TRY_NUMBER
+            least = 0
             if isinstance(leaf.decl, VarintSized):
-                form, least = p.TRY_LENGTH, -int(leaf.decl.nullable)
+                form = p.TRY_LENGTH
+                least = -int(leaf.decl.nullable)
             elif i == 0:
                 form = p.TRY_SIZE
             tables += (leaf.id, form, least)
@@ -402,12 +424,12 @@ def _is_tried(decl: Any) -> bool:
     )
 
 
-def _first(node: Node) -> int:
-    """The node of the span that this one begins with; it has to have one in any case."""
+def _first_node(node: Node) -> int:
+    """Return the node of the first span of a node that always has a span."""
     if isinstance(node, Leaf):
         return node.id
     if isinstance(node, Struct) and node.fields:
-        return _first(node.fields[0])
+        return _first_node(node.fields[0])
     if isinstance(node, Series):
         return node.size.id if node.size else node.first
     raise TypeError(f"{node.path} can't stand in a series or choice")

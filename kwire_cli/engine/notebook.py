@@ -14,5 +14,5 @@ class InNotebook:
     """The function of `view.html.notebook` that makes the HTML."""
 
     def _repr_html_(self) -> str:
-        """Return the HTML. The function is loaded by name, because views stand above what they show."""
+        """Return the HTML. The function is loaded by name, because this module must not import views."""
         return str(getattr(import_module("kwire_cli.view.html.notebook"), self.NOTEBOOK_VIEW)(self))

@@ -1,4 +1,8 @@
-"""Loops that numba compiles, and the folder that keeps their machine code."""
+"""Loops that numba compiles, and the folder for their machine code.
+
+The loops fill arrays of the caller, so that numba needs no Python objects. Importing this module is fast, because numba
+itself is only imported by `compiled`.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# Where machine code is kept between processes: a folder of the user's own. Apart from `compiled`, so that
-# asking for it imports nothing heavy.
+# The folder for cached machine code. It is in this module and not in `compiled`, so that a query for it imports no
+# large package.
 
 
 def cache_folder(function: Callable[..., Any]) -> Path | None:
-    """Return the folder for a function's machine code, or None if the user has no writable folder of their own.
+    """Return the folder for a function's machine code, or None if no folder of the user is writable.
 
     The folder is in `NUMBA_CACHE_DIR` or `XDG_CACHE_HOME` if one of these is set, else in `~/.cache`, else among
     temporary files. The code kept there is run, so a folder that others can write to does not count.
@@ -59,13 +63,14 @@ def _is_ours(folder: Path) -> bool:
     return os.access(folder, os.W_OK | os.X_OK)
 
 
-# Loops over spans and bytes, for `compiled.compiled`: each fills arrays that it is given. All numbers are
-# int64 in two's complement.
+# Loops over spans and bytes, for `compiled.compiled`: each fills arrays that the caller passes. All numbers are int64
+# in two's complement.
 
 
 def sort_by_node(node: Any, at: Any, order: Any) -> None:
-    """Put the numbers of the spans into `order`, those of each node together and in order; `at` is where each node's
-    begin, and is moved on.
+    """Write the numbers of the spans into `order`, grouped by node and in order within a group.
+
+    `at` is the start of each node's group, and is advanced.
     """
     for i in range(len(node)):
         k = node[i]
@@ -85,11 +90,10 @@ def sum_by_node(node: Any, start: Any, value: Any, end: Any, sums: Any) -> None:
 def sum_spans(
     node: Any, value: Any, end: Any, base: int, jobs: Any, begun: int, job: int, at: int, sums: Any
 ) -> tuple[int, int]:
-    """As `sum_by_node`, of spans as the kernel has just written them, from the span `base` on; `at` is where the one
-    before them ended.
+    """Sum up as `sum_by_node` does, for the latest spans of the kernel, from the span `base` on.
 
-    `jobs` are those of the kernel, of which `begun` have begun, and the first `job` began before these spans. Gives
-    both for the spans that follow.
+    `at` is the end of the span before them. `jobs` are the kernel's jobs; `begun` of them have begun, and `job` began
+    before these spans. Return `job` and `at` for the next spans.
     """
     for i in range(len(node)):
         while job < begun and jobs[job, 3] == base + i:
@@ -104,8 +108,9 @@ def sum_spans(
 
 
 def doubtful(data: Any, node: Any, value: Any, end: Any, first: Any, doubts: Any, mask: Any) -> None:
-    """Mark the messages with a text that is not ASCII, a bool that is neither 0 nor 1, or a field of which only a tree
-    can tell; `doubts` are those of leaves (`program.doubt_of`).
+    """Mark the messages with a string that is not ASCII, a bool that is neither 0 nor 1, or a field that needs a tree.
+
+    `doubts` are the checks of leaves (`program.doubt_of`).
     """
     for job in range(len(mask)):
         for i in range(first[job], first[job + 1]):
@@ -119,7 +124,7 @@ def doubtful(data: Any, node: Any, value: Any, end: Any, first: Any, doubts: Any
 
 
 def fixed_numbers(data: Any, start: Any, length: int, signed: bool, out: Any) -> None:  # noqa: FBT001 - of a compiled function
-    """Big-endian integers of `length` bytes."""
+    """Read big-endian integers of `length` bytes."""
     shift = 64 - 8 * length
     for i in range(len(start)):
         at = start[i]
@@ -130,7 +135,7 @@ def fixed_numbers(data: Any, start: Any, length: int, signed: bool, out: Any) ->
 
 
 def varints(data: Any, start: Any, bits: int, zigzag: bool, out: Any) -> None:  # noqa: FBT001 - as above
-    """Varints of `bits` 16, 32 or 64, read as `numbers.Varint` does: bits above the width are dropped."""
+    """Read varints of `bits` 16, 32 or 64 as `numbers.Varint` does: bits above the width are dropped."""
     shift = 64 - bits
     for i in range(len(start)):
         at = start[i]
@@ -152,17 +157,16 @@ def varints(data: Any, start: Any, bits: int, zigzag: bool, out: Any) -> None:  
 
 
 def copy_bytes(data: Any, start: Any, end: Any, out: Any, offsets: Any) -> None:
-    """The bytes [start, end) of all, one after the other; `offsets` are where they begin in `out`, and where the last
-    ones end.
+    """Concatenate the bytes of all ranges [start, end). `offsets` gets their starts in `out`, and the end of the
+    last.
     """
     to = 0
     for i in range(len(start)):
         offsets[i] = to
         size = end[i] - start[i]
-        source, taken = (
-            data[start[i] : end[i]],
-            out[to : to + size],
-        )  # two arrays: LLVM then knows that many bytes can be copied at once
+        # Slices of two arrays let LLVM copy many bytes at once.
+        source = data[start[i] : end[i]]
+        taken = out[to : to + size]
         for k in range(size):
             taken[k] = source[k]
         to += size
@@ -170,7 +174,7 @@ def copy_bytes(data: Any, start: Any, end: Any, out: Any, offsets: Any) -> None:
 
 
 def base64_texts(data: Any, start: Any, end: Any, alphabet: Any, out: Any, offsets: Any) -> None:
-    """The base64 texts, without padding, of the bytes [start, end) of all; `out` and `offsets` as in `copy_bytes`."""
+    """Write the base64 text, without padding, of all ranges [start, end); `out` and `offsets` as in `copy_bytes`."""
     to = 0
     for i in range(len(start)):
         offsets[i] = to
@@ -222,11 +226,10 @@ def count_elements(
 def hop(
     data: Any, at: int, stop: int, target: int, size_at: int, magic_at: int, overhead: int, least: Any
 ) -> tuple[int, int]:
-    """From one batch to the next by their sizes, until one begins at `target` or later: where that is, and where the
-    one before it begins or -1.
+    """Follow the sizes of batches from `at` on, up to the first batch that begins at `target` or later.
 
-    It ends earlier before bytes that are none, or not all of one. `least` is the smallest size that a batch of each
-    magic can say, 0 for one unknown.
+    Return its start, and the start of the batch before it or -1. The loop ends earlier at bytes outside any batch and
+    at an incomplete batch. `least` is the minimum of the size field for each magic, 0 for an unknown one.
     """
     before = -1
     while at < target and stop - at > magic_at:
@@ -254,21 +257,23 @@ def hop_sets(
     end: Any,
     which: Any,
 ) -> int:
-    """The batches of record sets [start, stop) that are nothing but batches of one format, by their sizes: how many,
-    where, and of which set.
+    """Locate the batches in the record sets [start, stop) that consist only of batches of one format, by their sizes.
 
-    A set that has anything else in it has none here.
+    Write their starts, ends and the number of their set, and return their count. A set with any other bytes is omitted.
     """
     count = 0
     for k in range(len(start)):
-        at, first = start[k], count
+        at = start[k]
+        first = count
         while stop[k] - at > magic_at:
             size = 0
             for i in range(4):
                 size = (size << 8) | (data[at + size_at + i] & 255)
             if data[at + magic_at] & 255 != magic or size < least or size > stop[k] - at - overhead:
                 break
-            begin[count], end[count], which[count] = at, at + overhead + size, k
+            begin[count] = at
+            end[count] = at + overhead + size
+            which[count] = k
             at += overhead + size
             count += 1
         if at != stop[k]:

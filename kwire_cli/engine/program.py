@@ -1,7 +1,7 @@
 """Programs: declarations lowered to integers for the kernel, and to nodes for everything that gives spans a meaning.
 
-`code` holds instructions of STRIDE ints (op, node, a, b, c), `tables` the rows that they point into. Node numbers are
-those that spans carry. Several declarations can stand in one program, each with its own entry, so that one kernel run
+`code` contains instructions of STRIDE ints (op, node, a, b, c), `tables` the rows that they point to. The node numbers
+also appear in spans. Several declarations can share one program, each with a separate entry, so that one kernel run
 walks messages of many kinds.
 """
 
@@ -26,7 +26,7 @@ VARINT = 4  #   the number      most bytes            excess bits of last  -
 UNTIL = 5  #    -               past the series       the element's start  within a size
 SIZEEND = 6  #  -               -                     -                    -
 REST = 7  #     the bytes       bytes to keep         -                    -
-WHEN = 8  #     -               byte behind the size  mask, value          where to go else
+WHEN = 8  #     -               byte after the size   mask, value          where to go else
 TRY = 9  #      -               first table row       fields               past these fields
 # From here on a number is read first: a byte,
 PRESENT8 = 10  # presence        where null goes       -                    -
@@ -57,20 +57,22 @@ MASK = 256
 """A WHEN takes its two numbers as one: mask times this, plus value."""
 
 TRY_ROW = 3
-"""node, bytes of a number of fixed size or one of the forms below, least length. A TRY takes what is usual in one step:
-varints of at most 3 bytes and no more than they need, lengths that are there. Where anything is else it leaves the
-fields to the instructions after it, which say what."""
-TRY_NUMBER, TRY_LENGTH, TRY_SIZE = -1, -2, -3
-"""All of them zig-zag varints."""
+"""node, bytes of a number of fixed size or one of the forms below, least length. A TRY reads the usual forms in one
+step: varints of at most 3 bytes without overlong forms, and lengths that are not null. For other forms it leaves the
+fields to the instructions after it, which report the anomalies."""
+TRY_NUMBER = -1
+TRY_LENGTH = -2
+TRY_SIZE = -3
+"""The three are forms of a TRY, all of them zig-zag varints."""
 RUN_ROW = 2
 """node, end of the field relative to the start of the run."""
 TAG_ROW = 3
-"""tag, where its payload begins in the code or -1 where it is not valid in this version, node of its header; the rows
-of a section ascend by tag."""
+"""tag, start of its payload in the code or -1 if it is not valid in this version, node of its header; the rows of a
+section ascend by tag."""
 
 WEIGHTLESS = 16
-"""Structs of an array's element that cost nothing, for each byte that the element has at least. The weight of an
-element is how many more it has, and a message has at most as much weight as bytes: what is made of it is in proportion
+"""Structs of an array's element that are free, per byte of the element's minimum size. The weight of an element is the
+number of its further structs. The total weight of a message is limited to its bytes, so that the work is proportional
 to them. No element in the definitions of Kafka has a weight."""
 
 GAP = 0
@@ -96,8 +98,8 @@ class Leaf(NamedTuple):
 class Struct:
     """Fields in order, then the tag section of a flexible version.
 
-    `flat` is how many fields it has if all of them are leaves, so that their spans follow each other whatever the bytes
-    say; else 0. `size` is the number of the field that is the size of what follows it, -1 without one.
+    `flat` is the number of fields if all of them are leaves, so that their spans are always consecutive; else 0. `size`
+    is the number of the field with the size of the fields after it, or -1.
     """
 
     name: str
@@ -130,7 +132,7 @@ class Nullable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tags:
-    """A tag section; `known` maps a header's node number to the field behind it and its default in JSON form."""
+    """A tag section; `known` maps a header's node number to the field after it and its default in JSON form."""
 
     name: str
     path: str
@@ -142,8 +144,8 @@ class Tags:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
-    """Elements without a count, behind their size in bytes or behind nothing. Another one is there if the next span is
-    its first.
+    """Elements without a count, after their size in bytes or without any prefix. If the next span is `first`, another
+    element follows.
     """
 
     name: str
@@ -155,8 +157,8 @@ class Series:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """A field in one of several forms, or absent. `forms` are by the node of their first span; where none is next it is
-    `empty`, a series.
+    """A field in one of several forms, or absent. `forms` are by the node of their first span; without one of these
+    spans the form is `empty`, a series.
     """
 
     name: str
@@ -169,7 +171,7 @@ Node = Leaf | Struct | Array | Nullable | Tags | Series | Choice
 
 
 def below(node: Node) -> Iterator[Node]:
-    """Yield what a node consists of, in the order of the spans, as far as that is known."""
+    """Yield the components of a node in the order of the spans. Those that only the bytes determine are omitted."""
     if isinstance(node, Struct):
         yield from (*node.fields, *((node.tags,) if node.tags else ()))
     elif isinstance(node, Array):
@@ -227,9 +229,9 @@ CERTAIN, TEXT, FLAG, DOUBTFUL = range(4)
 
 
 def doubt_of(leaf: Leaf) -> int:
-    """Return what has to be looked at, beside the flags of spans, to know that a value has no anomaly.
+    """Return the check that a value needs in addition to the flags of spans, to exclude an anomaly.
 
-    TEXT may be invalid UTF-8, FLAG has to be 0 or 1, and of what is DOUBTFUL only a tree can tell.
+    TEXT may be invalid UTF-8, FLAG has to be 0 or 1, and a DOUBTFUL value needs a tree.
     """
     if leaf.kind == "string":
         return TEXT
@@ -242,8 +244,8 @@ JOB = 7
 """Ints of a job: pc, start, stop; then filled in by the kernel: first span, bytes used, bits of the gap, node that
 could not be read."""
 FRAME = 4
-"""Ints that a loop (elements left), tag section (tags left, tag, end of its payload, span of its header) or size (where
-it ends, where what it counts begins, its span) holds on the stack while it is open."""
+"""Ints on the stack for an open loop (elements left), tag section (tags left, tag, end of its payload, span of its
+header) or size (its end, the start of its content, its span)."""
 
 # The kernel's state: pc, position, stop, stack top, job, fixed elements left, elements without bytes; then these; then
 # the stack.

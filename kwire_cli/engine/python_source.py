@@ -1,6 +1,7 @@
-"""Python source of generated readers, and what readers give: values, roles, or MalformedError.
+"""Python source of generated readers, and their results: values, roles, or MalformedError.
 
-Sinks say what becomes of well-formed bytes.
+A reader is generated per layout, because a Python function with the fields unrolled is several times as fast as a loop
+over a program. `Source` collects the lines. A sink determines the values that a reader builds from well-formed bytes.
 """
 
 from __future__ import annotations
@@ -24,19 +25,21 @@ if TYPE_CHECKING:
     from kwire_cli.structs.numbers import Varint
 
 
-TOPIC, TOPIC_ID, ERROR = "topic", "topic-id", "error"
-"""Roles of leaves whose values a reader collects."""
+TOPIC = "topic"
+TOPIC_ID = "topic-id"
+ERROR = "error"
+"""The three are the roles of leaves whose values a reader collects."""
 
 
 class MalformedError(Exception):
-    """The bytes are not well-formed, or a reader can't tell: ask the kernel."""
+    """The bytes are malformed, or too unusual for a reader: the kernel has to decode them."""
 
 
 class Read(NamedTuple):
     """The value of a message in JSON form, and the values of its leaves with a role, in order.
 
     `topics` are names of topics that are not empty, `ids` topic ids that are not zero, `errors` error codes that are
-    not 0, `names` pairs of a topic's id and name that stand in one structure.
+    not 0, `names` pairs of a topic's id and name in the same structure.
     """
 
     value: dict[str, Any]
@@ -48,13 +51,15 @@ class Read(NamedTuple):
 
 # Python source as it is written: its lines, its namespace, and the functions that all readers call.
 
-MOST_LINES, MOST_LOOPS, MOST_INDENTED = 4000, 12, 60
-"""Limits of generated source, within what CPython compiles. A layout beyond them is left to the kernel; Kafka's
-largest takes a tenth of them."""
+MOST_LINES = 4000
+MOST_LOOPS = 12
+MAX_INDENTED = 60
+"""The three are limits of generated source, within CPython's limits. Larger layouts are left to the kernel; Kafka's
+largest needs a tenth of them."""
 
 
 class UnsupportedError(Exception):
-    """A layout that no reader is made of: it is too large, or has a form that only the kernel reads."""
+    """A layout without a reader: it is too large, or has a form that only the kernel reads."""
 
 
 def more(data: Any, at: int, number: int) -> tuple[int, int]:
@@ -100,7 +105,8 @@ def varint_reader(decl: Varint) -> Callable[[Any, int], tuple[int, int]]:
     longest = 7 * (decl.max_bytes - 1)
     excess = 0x7F & ~((1 << (decl.bits - longest)) - 1)
     low, high = decl.declared or (-(1 << 64), 1 << 64)
-    zigzag, negative = decl.zigzag, 1 << (decl.bits - 1)
+    zigzag = decl.zigzag
+    negative = 1 << (decl.bits - 1)
 
     def read(data: Any, at: int) -> tuple[int, int]:
         number = shift = 0
@@ -161,20 +167,20 @@ class Source:
         return self._constants[key]
 
     def unpack(self, code: str) -> str:
-        """Return the name of what unpacks values of these codes of `struct`, which are never a definition's text."""
+        """Return the name of a function that unpacks values by these codes of `struct`, which are safe in source."""
         name = f"unpack_{code}"
         self.space[name] = struct.Struct(f">{code}").unpack_from
         return name
 
     def add(self, *lines: str) -> None:
         """Write statements."""
-        if len(self.lines) > MOST_LINES or self._indent > MOST_INDENTED:
+        if len(self.lines) > MOST_LINES or self._indent > MAX_INDENTED:
             raise UnsupportedError
         self.lines += ["    " * self._indent + line for line in lines]
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Write a compound statement: what is written meanwhile is its body."""
+        """Write a compound statement. Lines written inside the context are its body."""
         loops = head.startswith(("for ", "while "))
         self.add(head)
         self._indent += 1
@@ -189,7 +195,7 @@ class Source:
         self._loops -= loops
 
     def function(self, name: str) -> Callable[..., Any]:
-        """Compile what was written; return the function of this name."""
+        """Compile the lines and return the function of this name."""
         exec(compile("\n".join(self.lines), f"<{name}>", "exec"), self.space)  # noqa: S102 - no text of a definition is in it
         compiled: Callable[..., Any] = self.space[name]
         return compiled
@@ -226,12 +232,12 @@ _SINK_SPACE: dict[str, Any] = {
 
 
 class Sink:
-    """A sink that makes Kafka's JSON form of Python objects; `records` says how records are shown, as in `values.Form`.
+    """A sink that builds Kafka's JSON form from Python objects; `records` is the form of records, as in `values.Form`.
 
     Attributes:
         space: The names of a reader's namespace that expressions and statements use.
         names: The variables of fields that statements use, by the field's name. They are ours: for record formats.
-        empty: The value of an array without elements behind a zig-zag count.
+        empty: The value of an array without elements after a zig-zag count.
 
     """
 
@@ -243,7 +249,7 @@ class Sink:
         self.records = records
 
     def keeps(self, node: Node, *, top: bool) -> bool:  # noqa: ARG002 - other sinks look at them
-        """Return whether the value of a node is wanted; `top` says that the node is a field of the message itself."""
+        """Return whether the value of a node is wanted; `top` is true for fields of the message itself."""
         return True
 
     def tagged(self) -> Sink:
@@ -251,11 +257,11 @@ class Sink:
         return self
 
     def before(self, name: str) -> Sequence[str]:  # noqa: ARG002 - as above
-        """Return statements that stand before a field, whose value is `name`."""
+        """Return statements to insert before a field, whose value is `name`."""
         return ()
 
     def after(self, name: str) -> Sequence[str]:  # noqa: ARG002 - as above
-        """Return statements that stand behind a field; `name_size` is the length of a string or bytes."""
+        """Return statements to insert after a field; `name_size` is the length of a string or bytes."""
         return ()
 
     def string(self, data: str) -> str:
@@ -272,7 +278,7 @@ class Sink:
         """Write statements that make the value of an array of the list of its elements."""
 
     def only(self, value: str) -> str:
-        """Return the value of an array of one element behind a zig-zag count."""
+        """Return the value of an array of one element after a zig-zag count."""
         return f"[{value}]"
 
     def struct(self, out: Source, pairs: Sequence[tuple[Node, str]]) -> str:
@@ -286,7 +292,7 @@ class Sink:
 
 
 class Skip(Sink):
-    """A sink that makes nothing but the single fields of the message itself."""
+    """A sink that only reads the single fields of the message itself."""
 
     def keeps(self, node: Node, *, top: bool) -> bool:
         """Return whether a field of the message costs next to nothing."""
@@ -298,11 +304,11 @@ class Skip(Sink):
 
 
 class Counter(Sink):
-    """A sink that counts bytes by leaf, as spans say them; tag sections that are not empty are left to spans.
+    """A sink that counts bytes by leaf, as the spans do. Tag sections that are not empty are left to the spans.
 
-    A reader adds to numbers (`sums`) that are as few as can be: what leaves have in common, and what differs in size.
-    `totals` says what they come to. `places` are nodes of leaves whose places are wanted too; `most` are counters
-    that begin where the numbers of earlier calls ended.
+    A reader adds to few counters (`sums`): one for each group of leaves that occur together, and one for each variable
+    size. `totals` computes the bytes of each leaf. `places` are nodes of leaves whose places are collected too; `most`
+    are counters that continue from earlier calls.
 
     """
 
@@ -325,7 +331,7 @@ class Counter(Sink):
         return [0] * (len(self._numbers) + len(self.most))
 
     def totals(self, sums: Sequence[int]) -> Iterator[tuple[Leaf, int, int, int]]:
-        """Return what numbers say of each leaf that occurred: bytes before values, bytes of values, occurrences."""
+        """Yield the totals of each leaf that occurred: bytes before values, bytes of values, occurrences."""
         for leaf, occurs, prefix, more_prefix, value, more_value in self.leaves:
             if times := sums[occurs]:
                 before, own = (sums[more] if more >= 0 else 0 for more in (more_prefix, more_value))
@@ -337,7 +343,7 @@ class Counter(Sink):
         return self.structures[-1]
 
     def more(self, *, seldom: bool = False) -> str:
-        """Return the name of another number; `seldom` says that it is mostly 0."""
+        """Return the name of another counter; `seldom` is set if it is mostly 0."""
         name = f"n{len(self._numbers)}"
         self._numbers.append(name)
         if seldom:
@@ -347,9 +353,7 @@ class Counter(Sink):
     def leaf(
         self, leaf: Leaf, occurs: str, prefix: int = 0, more_prefix: str = "", *, value: int = 0, more_value: str = ""
     ) -> None:
-        """Say which numbers are a leaf's: its occurrences; bytes that each has, and the number of what is beyond
-        them.
-        """
+        """Assign the counters of a leaf: its occurrences, and its fixed bytes with the counters of further bytes."""
         self.leaves.append(
             (leaf, self._number(occurs), prefix, self._number(more_prefix), value, self._number(more_value))
         )

@@ -1,7 +1,7 @@
 """Readers of one layout: Python functions generated from it, which read well-formed bytes without spans.
 
-The generator is `engine.reader_source`. A reader gives exactly what the kernel's spans say, or it raises
-MalformedError. The kernel then says what is malformed, and where.
+The generator is `engine.reader_source`. A reader returns exactly the values of the kernel's spans, or it raises
+MalformedError. The kernel then locates the anomaly.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 SKIP = "skip"
 """The form of values in which there are only the single fields of the message itself."""
-MOST_READERS = 4096
-"""Readers that are kept; Kafka has fewer layouts, but definitions can come and go."""
+MAX_READERS = 4096
+"""Maximum number of cached readers. Kafka has fewer layouts, but definitions can change often."""
 _FAULTS = "IndexError, struct_error, UnicodeDecodeError"
-"""Exceptions of generated source where bytes end too early, or are no text."""
+"""Exceptions of generated source for bytes that end too early, or invalid UTF-8."""
 
 
 _READERS: dict[tuple[int, str, bool], tuple[Entry, Callable[[Any, int, int], Read]]] = {}
@@ -42,7 +42,7 @@ def reader_of(
     key = (id(entry), form, roles is not None)
     cached = _READERS.get(key)
     if cached is None:
-        if len(_READERS) >= MOST_READERS:
+        if len(_READERS) >= MAX_READERS:
             _READERS.clear()
         cached = _READERS[key] = (
             entry,
@@ -53,17 +53,17 @@ def reader_of(
 
 _SEEN: dict[int, list[Any]] = {}
 OFTEN = 8
-"""Messages of a layout from which on a reader is worth its making."""
+"""Number of messages of a layout from which on it pays to generate a reader."""
 
 
 def often_read(entry: Entry, form: str) -> Callable[[Any, int, int], Read] | None:
-    """Return the reader of a layout of which many messages are decoded one by one; None for the first ones."""
+    """Return the reader of a layout whose messages are decoded one by one, or None for the first messages."""
     tally = _SEEN.get(id(entry))
     if tally is None:
-        if len(_SEEN) >= MOST_READERS:
+        if len(_SEEN) >= MAX_READERS:
             _SEEN.clear()
         tally = _SEEN[id(entry)] = [entry, 0, holds_records(entry)]  # as above
-    own = form if tally[2] else "base64"  # forms differ in records alone
+    own = form if tally[2] else "base64"  # only records depend on the form
     if (id(entry), own, False) not in _READERS:
         tally[1] += 1
         if tally[1] < OFTEN:
@@ -80,7 +80,7 @@ def counter_of(entry: Entry, places: Mapping[int, Any]) -> Counter:
     key = (id(entry), frozenset(places))
     cached = _COUNTERS.get(key)
     if cached is None:
-        if len(_COUNTERS) >= MOST_READERS:
+        if len(_COUNTERS) >= MAX_READERS:
             _COUNTERS.clear()
         cached = _COUNTERS[key] = entry, _counter(entry, places)
     return cached[1]
@@ -114,7 +114,7 @@ def _reader(
             with out.block("if type(data) is not bytes:"):  # only bytes can be read as text
                 out.add("data = bytes(data[at:stop])", "at, stop = 0, len(data)")
             out.add(*(f"{name} = []" for name, wanted in there.items() if wanted))
-            _whole(writer, out, entry, kept=True)
+            _write_message(writer, out, entry, kept=True)
             out.add(
                 f"return make(Read, (value, {', '.join(name if wanted else '()' for name, wanted in there.items())}))"
             )
@@ -123,8 +123,8 @@ def _reader(
         return _refuse
 
 
-def _whole(writer: Any, out: Source, entry: Entry, *, kept: bool) -> None:
-    """Write what reads a message up to its end."""
+def _write_message(writer: Any, out: Source, entry: Entry, *, kept: bool) -> None:
+    """Write the statements that read a complete message."""
     with out.block("try:"):
         writer.struct(entry.root, "value", kept=kept, top=True)
     out.add(f"except ({_FAULTS}): raise Malformed from None", "if at != stop: raise Malformed")
@@ -138,7 +138,7 @@ def _counter(entry: Entry, places: Mapping[int, Any]) -> Counter:
     try:
         with out.block("def count(data, at, stop, sums, rows):"):
             counter.begin(out)
-            _whole(writer, out, entry, kept=False)
+            _write_message(writer, out, entry, kept=False)
             counter.end(out)
         counter.count = out.function("count")
     except UnsupportedError:
@@ -146,18 +146,18 @@ def _counter(entry: Entry, places: Mapping[int, Any]) -> Counter:
     return counter
 
 
-# Records: the layout of a series of records, each behind its size
+# Records: the layout of a series of records, each after its size
 
 
 def records_reader(
     entry: Entry, sink: Sink, given: Sequence[str], then: Sequence[str], last: str
 ) -> Callable[..., Any]:
-    """Return `read(data, at, stop, most, *given)` of at most so many records.
+    """Return `read(data, at, stop, most, *given)`, which reads up to `most` records.
 
     It returns a list of results, where it stopped, whether that is not a malformed record, how many records it read,
     and `last`. `then` are the statements for a record, which call `add` with a result or extend `out` by several. They
     use the names in `given`, those in the sink's `names` and `space`, and for such a field `name_at`, where its bytes
-    begin. `last` is the name of what is wanted of the last record, 0 without one.
+    begin. `last` is the name of the value wanted of the last record, 0 without one.
     """
     writer = _writer(sink)
     out = writer.out

@@ -1,7 +1,9 @@
 """The generator of readers: statements that read the nodes of a lowered layout, for messages and records alike.
 
-What becomes of the bytes is the business of a sink (`Sink`). Text of definitions never becomes part of the
-source: names and defaults are constants of its namespace.
+Nodes are visited in wire order, and each visit appends lines to a `Source`. A sink (`Sink`) determines the values that
+are built from the bytes. Strings of definitions never become part of the source: names and defaults are constants of
+its
+namespace.
 """
 
 from __future__ import annotations
@@ -43,14 +45,15 @@ class Writer:
         self, sink: Sink, roles: Mapping[int, str] | None = None, naming: Sequence[tuple[int, int]] = ()
     ) -> None:
         self.out = Source(sink.space)
-        self.sink, self.roles, self.naming = sink, roles or {}, dict(naming)
+        self.sink = sink
+        self.roles = roles or {}
+        self.naming = dict(naming)
         self._counter = sink if isinstance(sink, Counter) else None
-        self._tagging = 0  # tagged fields that what is written stands in
-        self._bounded = False  # whether a size says where the structure ends
-        self._occurs = ""  # what counts the structures
-        self._run: list[
-            tuple[str, str, list[str], int]
-        ] = []  # fixed-size values that are unpacked together: code, name, what follows, node of a place
+        self._tagging = 0  # depth of tagged fields around the current node
+        self._bounded = False  # whether a size determines the end of the structure
+        self._occurs = ""  # the counter of the current structure
+        # Fixed-size values that are unpacked together: code, name, statements after them, node of a place.
+        self._run: list[tuple[str, str, list[str], int]] = []
 
     # Values of fixed size
 
@@ -73,9 +76,11 @@ class Writer:
 
     def _fixed(self, node: Leaf, name: str, *, kept: bool) -> None:
         """Let a leaf of fixed size wait for its neighbours."""
-        decl, role = node.decl, self.roles.get(node.id)
+        decl = node.decl
+        role = self.roles.get(node.id)
         after: list[str] = []
-        code, size = "d", decl.length
+        code = "d"
+        size = decl.length
         if isinstance(decl, FixedInt):
             code = decl.fmtstr[1]
             if decl.declared:
@@ -105,13 +110,13 @@ class Writer:
     # Lengths and counts
 
     def _length(self, decl: Any, name: str, *, most: int = 0) -> tuple[str, str, tuple[int, str]]:
-        """Write what reads a length or count.
+        """Write the statements that read a length or count.
 
-        Return the conditions under which there is something, and under which it is null; and how many bytes the
-        length takes: a number of them each time, and the name of what counts more of them. A compact length is left
-        as it is stored, plus one. `most` is the largest that there may be.
+        Return the conditions for a value and for null, and the size of the length: a fixed number of bytes, and the
+        counter of further bytes. A compact length is left as it is stored, plus one. `most` is the allowed maximum.
         """
-        out, extra = self.out, ""
+        out = self.out
+        extra = ""
         if decl.compact:
             self.flush()
             out.add(f"{name} = data[at]", "at += 1")
@@ -142,10 +147,10 @@ class Writer:
         return f"{name} >= 0", f"{name} == -1", (width, extra)
 
     def _zigzag(self, decl: Varint, name: str) -> str:
-        """Write what reads a zig-zag number; return the name of what counts its bytes but for the first.
+        """Write the statements that read a zig-zag number. Return the counter of its bytes after the first.
 
-        Numbers of one or two bytes are read in place, as nearly all have so many. A second byte of 0 would not have
-        been needed.
+        Numbers of one or two bytes are read inline, because most have this size. A second byte of 0 is an overlong
+        form.
         """
         out = self.out
         extra = self._counter.more() if self._counter else ""
@@ -168,8 +173,12 @@ class Writer:
 
     def _sized(self, node: Leaf, name: str, *, kept: bool) -> None:
         """Write what reads a string, bytes or records."""
-        out, decl, sink, counter = self.out, node.decl, self.sink, self._counter
-        size, role = f"{name}_size", self.roles.get(node.id)
+        out = self.out
+        decl = node.decl
+        sink = self.sink
+        counter = self._counter
+        size = f"{name}_size"
+        role = self.roles.get(node.id)
         text = node.kind == "string"
         kept = kept or role == TOPIC
         if self._tagging and node.kind == "records" and sink.records != "base64":
@@ -178,12 +187,14 @@ class Writer:
         with out.block(f"if {there}:"):
             if self._bounded:
                 out.add(f"{name}_at = at", f"at += {size}")
-                begin, end = f"{name}_at", "at"
+                begin = f"{name}_at"
+                end = "at"
             else:
                 out.add(
                     f"end = at + {size} - 1" if decl.compact else f"end = at + {size}", "if end > stop: raise Malformed"
                 )
-                begin, end = "at", "end"
+                begin = "at"
+                end = "end"
             data = f"data[{begin}:{end}]"
             if counter:
                 total = counter.more()
@@ -215,7 +226,9 @@ class Writer:
 
     def _varint(self, node: Leaf, name: str) -> None:
         """Write what reads a number of variable length."""
-        out, decl, counter = self.out, node.decl, self._counter
+        out = self.out
+        decl = node.decl
+        counter = self._counter
         placed = counter is not None and node.id in counter.places
         if decl.zigzag and not decl.declared and not placed:
             extra = self._zigzag(decl, name)
@@ -236,7 +249,7 @@ class Writer:
             out.add(f"if {name}: errors.append({name})")
 
     def _bound(self, node: Node, name: str) -> None:
-        """Write what reads the size of a structure: a prefix of what follows, and no value."""
+        """Write the statements that read the size of a structure. It is counted as a prefix and has no value."""
         if not isinstance(node, Leaf) or not isinstance(node.decl, Varint) or not node.decl.zigzag:
             raise UnsupportedError
         extra = self._zigzag(node.decl, name)
@@ -248,7 +261,9 @@ class Writer:
     # Nodes
 
     def node(self, node: Node, name: str, *, kept: bool = True) -> None:
-        """Write what reads a node. A value that is `kept` is in `name`, that of a leaf of fixed size after a flush."""
+        """Write the statements that read a node. A value that is `kept` is in `name`; fixed-size leaves need a
+        flush.
+        """
         if isinstance(node, Struct):
             self.struct(node, name, kept=kept)
         elif isinstance(node, Array):
@@ -267,11 +282,13 @@ class Writer:
             raise UnsupportedError
 
     def struct(self, node: Struct, name: str, *, kept: bool, top: bool = False) -> None:
-        """Write what reads a structure with its tag section; `top` is that of the message itself."""
-        out, sink = self.out, self.sink
+        """Write the statements that read a structure with its tag section; `top` is set for the message itself."""
+        out = self.out
+        sink = self.sink
         pairs: list[tuple[Node, str]] = []
         names: dict[int, str] = {}
-        outer, bounded = self._occurs, self._bounded
+        outer = self._occurs
+        bounded = self._bounded
         if self._counter:
             self._occurs = self._counter.structure()
             out.add(f"{self._occurs} += 1")
@@ -295,17 +312,22 @@ class Writer:
             out.add("if at != size_end: raise Malformed")
         for topic, topic_id in self.naming.items():
             if topic in names and topic_id in names:
-                topic_value, id_value = names[topic], names[topic_id]
+                topic_value = names[topic]
+                id_value = names[topic_id]
                 out.add(f"if {topic_value} and {id_value} != NO_ID: names.append(({id_value}, {topic_value}))")
         if kept:
             out.add(f"{name} = {sink.struct(out, pairs)}")
         if node.tags:
             self._tags(node.tags, name if kept else "")
-        self._occurs, self._bounded = outer, bounded
+        self._occurs = outer
+        self._bounded = bounded
 
     def _array(self, node: Array, name: str, *, kept: bool) -> None:
         """Write what reads a count and elements."""
-        out, decl, element, sink = self.out, node.count.decl, node.element, self.sink
+        out = self.out
+        decl = node.count.decl
+        element = node.element
+        sink = self.sink
         if weight(decl.element):
             raise UnsupportedError  # the kernel bounds how many such elements there can be
         if not isinstance(decl.prefix, FixedInt) and decl.prefix.zigzag and not self._counter:
@@ -320,12 +342,15 @@ class Writer:
                 self.flush()
                 out.add(f"{name} = {sink.only(only)}")
             with out.block("else:"):
-                self._counted(node, name, kept=kept)
+                self._loop_over_elements(node, name, kept=kept)
             return
-        self._counted(node, name, kept=kept)
+        self._loop_over_elements(node, name, kept=kept)
 
-    def _counted(self, node: Array, name: str, *, kept: bool) -> None:
-        out, decl, element, sink = self.out, node.count.decl, node.element, self.sink
+    def _loop_over_elements(self, node: Array, name: str, *, kept: bool) -> None:
+        out = self.out
+        decl = node.count.decl
+        element = node.element
+        sink = self.sink
         count = out.name()
         there, null, prefix = self._length(decl, count)
         if self._counter:
@@ -351,7 +376,7 @@ class Writer:
         self._null(decl, null, [f"{name} = None"] if kept else [])
 
     def _is_bare(self, element: Leaf) -> bool:
-        """Return whether the elements are numbers of which nothing but the value matters."""
+        """Return whether the elements are numbers that only contribute their values."""
         places = self._counter.places if self._counter else ()
         return not (element.decl.declared or element.id in self.roles or element.id in places)
 

@@ -1,5 +1,7 @@
-"""Spans: what the kernel saw, as columns. Spans cover the input once and in order, so that each one starts where the
-one before it ended.
+"""Spans: the output of the kernel, as columns.
+
+Spans cover the input once and in order, so the start of a span is the end of the one before it. Columns of small
+messages are lists, and columns of large ones arrays, which take less memory.
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ if TYPE_CHECKING:
 
     from kwire_cli.engine.program import Entry, Program
 
-FIRST_CHUNK, CHUNK = 64, 4096
-"""Spans that the output has room for at first, and at most: most messages are small, and a list of zeros costs as much
-as many a message."""
+FIRST_CHUNK = 64
+"""Number of spans that first fit the output. Most messages are small, and a list of zeros takes as long as many
+messages."""
+CHUNK = 4096
+"""Maximum number of spans that fit the output."""
 MANY = 16384
-"""Spans from which on their columns are arrays."""
+"""Number of spans from which on columns are arrays."""
 
 
 class Span(NamedTuple):
@@ -36,10 +40,10 @@ class Span(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """The spans of one message: columns of equal length, `flags` only where there is something to report.
+    """The spans of one message: columns of equal length, and `flags` of spans with an anomaly.
 
-    `start` and `stop` are where the message lies in `data`, `used` is where its last field ended, `lost` the node that
-    could not be read, if any. A named tuple, since it is made as fast as it is read.
+    `start` and `stop` are the bounds of the message in `data`, `used` is the end of its last field, `lost` the node
+    that could not be read, or -1. It is a named tuple, which is created as fast as it is read.
     """
 
     program: Program
@@ -75,7 +79,10 @@ def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None, *, st
     chunk = min(FIRST_CHUNK, max(stop - start, 0) + 1)  # each span has a byte, but for a gap at the end
     state = first_state(program, jobs, chunk)
     room = chunk + program.widest
-    out_node, out_value, out_end, pairs = [0] * room, [0] * room, [0] * room, [0] * (4 * room)
+    out_node = [0] * room
+    out_value = [0] * room
+    out_end = [0] * room
+    pairs = [0] * (4 * room)
     status = kernel.run(program.code, program.tables, data, jobs, out_node, out_value, out_end, pairs, state)
     n = state[p.STATE_SPANS]
     flags: dict[int, int] = {}
@@ -92,7 +99,10 @@ def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None, *, st
         state[p.STATE_ROOM] = chunk = min(2 * chunk, CHUNK)
         if room < chunk + program.widest:
             room = chunk + program.widest
-            out_node, out_value, out_end, pairs = [0] * room, [0] * room, [0] * room, [0] * (4 * room)
+            out_node = [0] * room
+            out_value = [0] * room
+            out_end = [0] * room
+            pairs = [0] * (4 * room)
         status = kernel.run(program.code, program.tables, data, jobs, out_node, out_value, out_end, pairs, state)
         n = state[p.STATE_SPANS]
         node.extend(out_node[:n])
@@ -112,8 +122,8 @@ def _flagged(flags: dict[int, int], pairs: Sequence[int], state: Sequence[int]) 
 
 
 def without_rest(spans: Spans) -> Spans:
-    """The spans of a message that something else follows: without the gap that stands for it."""
-    if spans.lost > 0 or spans.used == spans.stop:  # the gap of what follows has no node that was lost
+    """Return the spans of a message that other bytes follow, without the gap for these bytes."""
+    if spans.lost > 0 or spans.used == spans.stop:  # the gap of following bytes has no lost node
         return spans
     last = len(spans.node) - 1
     flags = {at: bits for at, bits in spans.flags.items() if at != last}
@@ -122,7 +132,7 @@ def without_rest(spans: Spans) -> Spans:
 
 
 def first_state(program: Program, jobs: Any, chunk: int) -> list[int]:
-    """The kernel's state before the first job; output columns must have room for `chunk` plus the program's widest
+    """Return the kernel's state before the first job; output columns need room for `chunk` plus the program's widest
     step.
     """
     job = [jobs[0], jobs[1], jobs[2], p.STACK - p.FRAME, 0, 0, 0]

@@ -1,8 +1,8 @@
-"""Trees: the spans of one message grouped by its declaration. The one place where the flat sequence of leaves becomes
-fields in structs in arrays.
+"""Trees: the spans of one message grouped by its declaration.
 
-Every view of a message is a fold over this: `values` gives Kafka's JSON form, `leaves` the annotated bytes, `anomalies`
-what was wrong.
+The kernel returns a flat sequence of leaves. `build` turns it into fields in structs in arrays, and it is the only code
+that does so. Every view of a message is a fold over the tree: `values` returns Kafka's JSON form, `leaves` the
+annotated bytes, `anomalies` the anomalies.
 """
 
 from __future__ import annotations
@@ -26,45 +26,52 @@ LONG_ROW = 32
 
 
 class Item:
-    """A node at work: the bytes [start, end) of the data are this field, struct, array or part of a tag section.
+    """The bytes [start, end) of the data as a node: a field, struct, array or part of a tag section.
 
-    `parts` are what it consists of, in the order of the bytes; a leaf has none and its number `span` among the spans.
-    An array's first part is its count, a nullable struct's its presence, a tag section's its count; each tag is a
-    header and a field. `tag` is set on an unknown tag's two parts. `whole` is false where the bytes ended too early.
+    `parts` are its components, in wire order. A leaf has no parts, but a number `span` among the spans. An array's
+    first part is its count, a nullable struct's its presence, a tag section's its count; each tag is a header and a
+    field. `tag` is set on an unknown tag's two parts. `whole` is false if the bytes ended too early.
     """
 
     __slots__ = ("end", "index", "node", "parts", "span", "start", "tag", "whole")
 
     def __init__(self, node: Node, start: int, index: int | None = None) -> None:
-        self.node, self.start, self.end, self.index = node, start, start, index
+        self.node = node
+        self.start = start
+        self.end = start
+        self.index = index
         self.parts: Sequence[Item] = ()
         self.span = -1
         self.tag: int | None = None
         self.whole = False
 
     def each(self) -> Iterator[Item]:
-        """The parts, for one pass: unlike those in `parts` they need not be the same objects the next time."""
+        """Return the parts, for one pass: unlike those in `parts` they may be other objects each time."""
         return iter(self.parts)
 
     @property
     def leaf(self) -> Leaf:
         """The node of an item that is a leaf."""
-        return self.node  # type: ignore[return-value] # asked for a leaf's node alone, and so often that a cast costs
+        return self.node  # type: ignore[return-value] # only called for leaves, and so often that a cast is too slow
 
 
 class Row(Item):
-    """An item of which all parts are leaves, whole, and spans that follow each other from `first` on; last there may be
-    an empty tag section.
+    """An item whose parts are all complete leaves, in consecutive spans from `first` on. An empty tag section may
+    follow.
 
-    It makes the parts when they are asked for, and keeps only what `parts` gave: as an object a leaf is a hundred times
-    as big as most are as bytes.
+    The parts are created lazily, and kept only after access to `parts`: as an object a leaf is about a hundred times as
+    large as its bytes.
     """
 
     __slots__ = ("first", "spans")
 
     def __init__(self, node: Node, start: int, index: int | None, first: int, spans: Spans) -> None:
-        self.node, self.start, self.end, self.index = node, start, start, index
-        self.first, self.spans = first, spans
+        self.node = node
+        self.start = start
+        self.end = start
+        self.index = index
+        self.first = first
+        self.spans = spans
         self.span = -1
         self.tag = None
         self.whole = True
@@ -76,9 +83,11 @@ class Row(Item):
         return self.parts
 
     def each(self) -> Iterator[Item]:
-        """The parts, for one pass."""
+        """Return the parts, for one pass."""
         node = self.node
-        at, start, ends = self.first, self.start, self.spans.end
+        at = self.first
+        start = self.start
+        ends = self.spans.end
         if isinstance(node, Array):
             item = _leaf(node.count, start, at, ends)
             yield item
@@ -103,12 +112,14 @@ class Row(Item):
 
 def _leaf(node: Node, start: int, span: int, ends: Sequence[int], index: int | None = None) -> Item:
     item = Item(node, start, index)
-    item.span, item.end, item.whole = span, ends[span], True
+    item.span = span
+    item.end = ends[span]
+    item.whole = True
     return item
 
 
 class Tree(NamedTuple):
-    """A message: its root, the gap after what could be decoded if there is one, and the spans that both stand on."""
+    """A message: its root, the gap after the decoded bytes or None, and the spans of both."""
 
     root: Item
     gap: Item | None
@@ -120,7 +131,7 @@ class _EndOfSpansError(Exception):
 
 
 def build(entry: Entry, spans: Spans) -> Tree:
-    """The tree of the spans that `entry`'s program made; partial where they end early."""
+    """Return the tree of the spans of `entry`'s program. It is partial if the spans end early."""
     builder = _Builder(spans)
     root = Item(entry.root, spans.start)
     root.parts = []
@@ -131,7 +142,8 @@ def build(entry: Entry, spans: Spans) -> Tree:
     gap = None
     if builder.at < len(spans.node):
         gap = Item(spans.program.leaves[p.GAP], builder.pos)
-        gap.span, gap.end = builder.at, spans.end[-1]
+        gap.span = builder.at
+        gap.end = spans.end[-1]
     return Tree(root, gap, spans)
 
 
@@ -139,9 +151,14 @@ class _Builder:
     """A position in the spans, and one method per kind of node that takes its spans from there."""
 
     def __init__(self, spans: Spans) -> None:
-        self.spans, self.data = spans, spans.data
-        self.nodes, self.ends, self.leaves = spans.node, spans.end, spans.program.leaves
-        self.at, self.count, self.pos = 0, len(spans.node), spans.start
+        self.spans = spans
+        self.data = spans.data
+        self.nodes = spans.node
+        self.ends = spans.end
+        self.leaves = spans.program.leaves
+        self.at = 0
+        self.count = len(spans.node)
+        self.pos = spans.start
 
     def leaf(self, item: Item, node: Leaf) -> None:
         at = self.at
@@ -159,9 +176,9 @@ class _Builder:
         return item
 
     def flat(self, node: Struct) -> int:
-        """Return how many of the next spans are those of a struct of leaves.
+        """Return the number of the next spans that belong to a struct of leaves.
 
-        Return 0 unless all leaves are there and the struct has no tags.
+        Return 0 unless the spans of all leaves exist and the struct has no tags.
         """
         last = self.at + node.flat - 1
         if not node.tags:
@@ -234,12 +251,12 @@ class _Builder:
         self.done(item)
 
     def choice(self, parent: Item, node: Choice) -> Item:
-        """The form of a field that is there; the struct itself where none is, and the field no part of it."""
+        """Return the present form of a field, or the struct itself if no form is present."""
         form = node.forms.get(self.next(), node.empty)
         return self.part(parent, form) if form else parent
 
     def next(self) -> int:
-        """The node of the next span; where the bytes end, that of the one that should be next, if any."""
+        """Return the node of the next span. At the gap this is the node that was expected, if any."""
         number = self.nodes[self.at] if self.at < self.count else -1
         return self.spans.lost if number == p.GAP else number
 
@@ -264,7 +281,7 @@ class _Builder:
         self.done(item)
 
     def close(self, item: Item) -> None:
-        """Give what was begun and not ended the end of what was decoded."""
+        """Set the end of all open items to the end of the decoded bytes."""
         while not item.whole:
             item.end = self.pos
             if not item.parts:
@@ -280,14 +297,14 @@ def _first_varint(data: Any, at: int) -> Any:
 
 
 def read_count(item: Item, data: Any) -> int:
-    """The number in a count or tag count; below 0 for a null array."""
+    """Return the number in a count or tag count; it is negative for a null array."""
     decl = item.leaf.decl
     raw = data[item.start : item.end]
     return int(decl.prefix.read(raw)) - decl.compact if isinstance(decl, ArrayOf) else int(UVARINT.read(raw))
 
 
 def is_null(item: Item, data: Any) -> bool:
-    """Return whether this presence marker, string, bytes or records leaf says null."""
+    """Return whether this presence marker, string, bytes or records leaf is null."""
     decl = item.leaf.decl
     raw = data[item.start : item.end]
     if isinstance(decl, Sized):
@@ -300,21 +317,19 @@ def _prefix(decl: Sized, raw: Any) -> Any:
 
 
 def tagged_parts(item: Item) -> Iterator[tuple[Item, Item]]:
-    """The pairs of header and field in a tag section."""
+    """Yield the pairs of header and field in a tag section."""
     parts = item.parts
     for i in range(1, len(parts) - 1, 2):
         yield parts[i], parts[i + 1]
 
 
 def places(item: Item, *, keep: bool = True) -> Iterator[tuple[str, Item]]:
-    """Every item with its path, in the order of the bytes: `topics[0].partitions[3].leaderId`; a tag section is
-    `_tags`.
+    """Yield every item with its path, in wire order: `topics[0].partitions[3].leaderId`. A tag section is `_tags`.
 
-    The items are those in `parts`; not so without `keep`, which takes less memory.
+    The items belong to `parts`. Without `keep` they are temporary objects, which saves memory.
     """
     yield "", item
-    # One loop over what is open: a generator in a generator for each level would hand every item up through all of
-    # them.
+    # One loop with a stack of open items. Nested generators would pass every item through all levels.
     still_open = [("", item, iter(item.parts) if keep else item.each())]
     while still_open:
         path, parent, parts = still_open[-1]
@@ -329,7 +344,7 @@ def places(item: Item, *, keep: bool = True) -> Iterator[tuple[str, Item]]:
 
 
 def path_of(part: Item, parent: Item, path: str) -> str:
-    """The path of a part of an item, by that of the item."""
+    """Return the path of a part of an item; `path` is the path of the item."""
     if part.index is not None:
         return f"{path}[{part.index}]"
     if part.tag is not None:
@@ -344,7 +359,7 @@ def path_of(part: Item, parent: Item, path: str) -> str:
 
 
 def leaves(tree: Tree) -> Iterator[Span]:
-    """The spans with their paths; the gap last, under the path of what could not be read."""
+    """Yield the spans with their paths. The gap is last, under the path of the field that could not be read."""
     spans = tree.spans
     lost = ""
     start = spans.start

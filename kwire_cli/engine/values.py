@@ -1,4 +1,8 @@
-"""Values and anomalies of a tree, and the body of a message with both."""
+"""Values and anomalies of a tree, and the body of a message with both.
+
+Both are folds over a tree. Building a tree is slow, so a `Body` first tries a generated reader, if many messages of its
+layout were decoded, and then the flags of its spans.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +35,13 @@ if TYPE_CHECKING:
 # their size).
 
 ABSENT = object()
-"""The value of what the bytes did not reach."""
+"""The value of a field that the bytes do not reach."""
 
 
 class Form(NamedTuple):
     """The form in which values are shown.
 
-    `records` is "base64" for text, "size" for the size alone, or "raw" for bytes. `hidden` are the spans with secrets
+    `records` is "base64" for text, "size" for only the size, or "raw" for bytes. `hidden` are the spans with secrets
     that are not shown.
     """
 
@@ -49,7 +53,7 @@ BASE64 = Form()
 
 
 def value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
-    """Kafka's JSON form of an item (JsonConverterGenerator); ABSENT where nothing of it could be decoded."""
+    """Return Kafka's JSON form of an item (JsonConverterGenerator), or ABSENT if no byte of it was decoded."""
     node = item.node
     kind = type(node)
     if kind is Leaf:
@@ -74,16 +78,18 @@ def value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
 
 
 def tree_value(tree: Tree, form: Form) -> dict[str, Any]:
-    """Kafka's JSON form of a message, as far as the bytes reach."""
+    """Return Kafka's JSON form of a message, up to the end of the bytes."""
     root_value = value(tree.root, tree, form)
     return {} if root_value is ABSENT else root_value
 
 
 def leaf_value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
-    """The value of one leaf in JSON form: counts and presence markers as numbers, unknown tags as base64 text, ABSENT
-    for tag headers and gaps.
+    """Return the value of one leaf in JSON form. Counts and presence markers are numbers, unknown tags base64 text.
+
+    Tag headers and gaps are ABSENT.
     """
-    leaf, spans = item.leaf, tree.spans
+    leaf = item.leaf
+    spans = tree.spans
     if not item.whole or leaf.kind in {"tag-header", "gap"}:
         return ABSENT
     data = spans.data
@@ -143,12 +149,13 @@ def _key(part: Item, v: Any, form: Form) -> str:
     return name + SIZE_SUFFIX if shown_by_size else name
 
 
-# Anomalies: the fold of a tree into what a correct writer would not have written.
+# Anomalies: the fold of a tree into the deviations from a correct writer.
 
 
 def anomalies(tree: Tree) -> list[Anomaly]:
-    """Everything that a correct writer would not have written, in the order of the bytes."""
-    spans, data = tree.spans, tree.spans.data
+    """Return all deviations from a correct writer, in wire order."""
+    spans = tree.spans
+    data = spans.data
     notes: list[Anomaly] = []
     lost = ""
     for path, item in places(tree.root, keep=False):
@@ -179,10 +186,11 @@ def anomalies(tree: Tree) -> list[Anomaly]:
 
 
 def is_regular(spans: Spans) -> bool:
-    """Return whether `anomalies` finds nothing. False if only a tree can tell, as for tagged fields."""
+    """Return whether `anomalies` finds nothing. False if only a tree can decide, as for tagged fields."""
     if not spans.well_formed:
         return False
-    data, leaves = spans.data, spans.program.leaves
+    data = spans.data
+    leaves = spans.program.leaves
     for at, number in enumerate(spans.node):
         doubt = doubt_of(leaves[number])
         if doubt == TEXT:
@@ -245,7 +253,7 @@ def _gap_detail(code: str, tree: Tree) -> str:
 class Body:
     """The bytes [start, stop) of `data` as a message; offsets count from the start of `data`.
 
-    `layout_version` differs from `version` where that is unknown and the nearest known layout served; then `guess` is
+    `layout_version` differs from `version` if that is unknown. It is the nearest known layout then, and `guess` is
     true.
     """
 
@@ -312,11 +320,11 @@ class Body:
 
     @cached_property
     def _calm(self) -> bool:
-        """Return whether a reader accepts the message or its spans tell that it has no anomaly."""
+        """Return whether a reader accepts the message, or its spans exclude anomalies."""
         return self._read("size") is not None or is_regular(self.raw)
 
     def _read(self, form: str) -> dict[str, Any] | None:
-        """Return what a reader says of the message; None if it has no reader yet, or may be malformed."""
+        """Return the message from a reader, or None if there is no reader yet or the message may be malformed."""
         raw = self.raw
         if raw.flags or raw.lost >= 0:
             return None
@@ -328,7 +336,7 @@ class Body:
         return None
 
     def form(self, form: Form) -> dict[str, Any]:
-        """Kafka's JSON form, as far as the bytes reach."""
+        """Return Kafka's JSON form, up to the end of the bytes."""
         if not form.hidden and (document := self._read(form.records)) is not None:
             self.__dict__["_calm"] = True  # which need not be found out again
             return document

@@ -57,7 +57,9 @@ def likeliest_record(catalog: Catalog, data: bytes) -> tuple[str, Decoded] | Non
 
     None if no key or value fits to the last byte, or if random bytes are nearly as likely.
     """
-    candidates = [(bits, topic, body) for topic in COORDINATORS for bits, body, _ in _weighed(catalog, topic, data)[:1]]
+    candidates = []
+    for topic in COORDINATORS:
+        candidates += [(bits, topic, body) for bits, body, _ in _weighed(catalog, topic, data)[:1]]
     if not candidates:
         return None
     bits, topic, body = min(candidates, key=lambda candidate: candidate[:2])

@@ -1,4 +1,9 @@
-"""A decoded message, its record sets, and the patches that make its JSON form lossless."""
+"""A decoded message, its record sets, and the patches that make its JSON form lossless.
+
+`Decoded` combines the spans of a message with the folds over them. These are computed at their first use, because most
+callers need only one of them. Kafka's JSON form cannot represent all bytes, such as overlong varints. So the lossless
+form encodes the value again, and stores the smallest parts in which the result differs from the original.
+"""
 
 from __future__ import annotations
 
@@ -35,22 +40,22 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
     Way = dict[str, "Way | None"]
-    """The keys on the way to records; None at the records themselves."""
+    """The keys that lead to the records fields of a message; None at a records field itself."""
 
 
-# Where in the body of a message records are, and of which partition.
+# The records in the body of a message, with their partitions.
 
 _PARTITION = frozenset({"index", "partitionIndex"})
 """The names of a partition's number in Produce, Fetch, ShareFetch and FetchSnapshot."""
 
 
 _LONGEST_LENGTH = 5
-"""Bytes of the longest length of a records field: those of an unsigned varint."""
+"""Maximum bytes of the length of a records field: an unsigned varint."""
 
 
 class RecordSet(NamedTuple):
-    """The bytes [start, stop) of the data, records of a partition; `topic` is a name or an id, empty where nothing says
-    it, the partition then -1.
+    """The bytes [start, stop) of the data: the records of a partition. `topic` is a name or an id. If the partition is
+    unknown, `topic` is empty and `partition` is -1.
     """
 
     topic: str
@@ -60,8 +65,7 @@ class RecordSet(NamedTuple):
 
 
 class InField(NamedTuple):
-    """The bytes [start, stop) of a records field behind its length, which says `size`: more than there are where the
-    field is cut.
+    """The bytes [start, stop) of a records field after its length. If the field is cut, its `size` is larger.
 
     `span` is the number of the field's span, or of the gap that begins with the field.
     """
@@ -78,15 +82,13 @@ class InField(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The size for eyes."""
+        """The size for display."""
         there = self.stop - self.start
         return f"{there} of {self.size} bytes" if self.is_cut else f"{there} byte{'s' * (there != 1)}"
 
 
 def records_in(item: Item, tree: Tree) -> InField | None:
-    """Return the records in a leaf, also in the one in which the bytes end, or in the gap that begins there; None where
-    there are none.
-    """
+    """Return the records in a leaf, or in the gap at which the message ends; None if there are no records."""
     if not item.whole:
         return cut_records(tree.spans)
     start = tree.spans.value[item.span]
@@ -98,8 +100,8 @@ def records_in(item: Item, tree: Tree) -> InField | None:
 
 
 def cut_records(raw: Spans) -> InField | None:
-    """Return the records in the field in which the bytes of a message end; None where they end elsewhere, or in the
-    field's length.
+    """Return the records in the field in which the bytes of a message end; None if they end in another field, or in the
+    length of the field.
     """
     leaves = raw.program.leaves
     decl = leaves[raw.lost].decl if 0 <= raw.lost < len(leaves) else None
@@ -117,12 +119,12 @@ def cut_records(raw: Spans) -> InField | None:
 
 
 def record_sets(found: Roles, raw: Spans) -> Iterator[RecordSet]:
-    """The record sets of a body with these spans and roles that are not empty, in order."""
+    """Return the record sets of a body with these spans and roles that are not empty, in order."""
     return (record_set for _, record_set in by_span(found, raw))
 
 
 def cut_record_set(found: Roles, raw: Spans) -> RecordSet | None:
-    """Return the record set in which the bytes of a message end; None where they end elsewhere."""
+    """Return the record set in which the bytes of a message end; None if they end in another field."""
     if cut_records(raw) is None:
         return None
     *_, (_, last) = by_span(found, raw)
@@ -130,13 +132,15 @@ def cut_record_set(found: Roles, raw: Spans) -> RecordSet | None:
 
 
 def by_span(found: Roles, raw: Spans) -> Iterator[tuple[int, RecordSet]]:
-    """Yield the same with the number of the span that holds each; last the one in which the bytes end, with the number
-    of the gap.
-    """
-    leaves, topics = raw.program.leaves, found.by_node
-    topic, partition = "", -1
+    """Yield each record set of a body with the number of its span. A truncated set is last, with its gap's number."""
+    leaves = raw.program.leaves
+    topics = found.by_node
+    topic = ""
+    partition = -1
     for at, node in enumerate(raw.node):
-        leaf, start, stop = leaves[node], raw.value[at], raw.end[at]
+        leaf = leaves[node]
+        start = raw.value[at]
+        stop = raw.end[at]
         if topics.get(node) in {TOPIC, TOPIC_ID}:
             value = bytes(raw.data[start:stop])
             topic = uuid_text(value) if leaf.kind == "uuid" else value.decode("utf-8", "replace")
@@ -148,29 +152,29 @@ def by_span(found: Roles, raw: Spans) -> Iterator[tuple[int, RecordSet]]:
         yield cut.span, RecordSet(topic, partition, cut.start, cut.stop)
 
 
-# Records in the body of a message that are given as a list of batches: written, and put in as the base64 text
-# that a declaration takes.
+# Records given as a list of batches: encoded, and inserted as the base64 text that a declaration expects.
 
 _TOPIC_KEYS = ("name", "topic")
 """The names of the topic that holds partitions in Produce, Fetch and FetchSnapshot."""
 
 
 def with_bytes(spec: MessageSpec, value: Any) -> Any:
-    """The value with bytes in place of batches; itself where there are none. EncodeError with the path within the
-    message.
+    """Return the value with base64 text in place of batches, or the value itself if it has no batches.
+
+    Raise EncodeError with the path within the message.
     """
     way = records_in_json(spec)
-    return _replaced(value, way, "", None) if way else value
+    return _with_base64(value, way, "", None) if way else value
 
 
 def records_in_json(spec: MessageSpec) -> Way:
-    """The way to the records in a message; empty where it can hold none."""
-    return _way(spec, spec.fields, {})
+    """Return the keys that lead to the records in a message; empty if it cannot contain records."""
+    return _paths_to_records(spec, spec.fields, {})
 
 
-def _way(spec: MessageSpec, fields: tuple[FieldSpec, ...], known: dict[str, Way]) -> Way:
-    """The way from these fields on; `known` are those of the structs that were seen, so that none is walked twice, not
-    even one that holds itself.
+def _paths_to_records(spec: MessageSpec, fields: tuple[FieldSpec, ...], known: dict[str, Way]) -> Way:
+    """Return the keys that lead from these fields to records. Each struct is walked once and kept in `known`, which
+    also ends the recursion of a struct that contains itself.
     """
     way: Way = {}
     for field in fields:
@@ -179,35 +183,36 @@ def _way(spec: MessageSpec, fields: tuple[FieldSpec, ...], known: dict[str, Way]
         elif name := field.struct_name:
             if name not in known:
                 known[name] = {}
-                known[name] |= _way(spec, spec.struct_fields(field), known)
+                known[name] |= _paths_to_records(spec, spec.struct_fields(field), known)
             if known[name]:
                 way[field.json_name] = known[name]
     return way
 
 
-def _replaced(value: Any, way: Way, path: str, topic: str | None) -> Any:
+def _with_base64(value: Any, way: Way, path: str, topic: str | None) -> Any:
     """Return a value with base64 text in place of the batches that are on the way to records.
 
-    A value that is no object, or lacks a key, stays as it is: refusing it is up to the declaration.
+    A value that is not an object, or lacks a key, is returned unchanged: the declaration rejects it.
     """
     if not isinstance(value, dict):
         return value
     own = next((value[key] for key in _TOPIC_KEYS if isinstance(value.get(key), str)), topic)
     changed: dict[str, Any] = {}
     for key, inner in way.items():
-        part, where = value.get(key), f"{path}.{key}" if path else key
+        part = value.get(key)
+        where = f"{path}.{key}" if path else key
         if inner is None and isinstance(part, list | tuple):
-            changed[key] = _written(part, where, own)
+            changed[key] = _batches_to_base64(part, where, own)
         elif inner is not None and isinstance(part, list | tuple):
-            parts = [_replaced(element, inner, f"{where}[{i}]", own) for i, element in enumerate(part)]
+            parts = [_with_base64(element, inner, f"{where}[{i}]", own) for i, element in enumerate(part)]
             if any(a is not b for a, b in zip(part, parts, strict=True)):
                 changed[key] = parts
-        elif inner is not None and (new := _replaced(part, inner, where, own)) is not part:
+        elif inner is not None and (new := _with_base64(part, inner, where, own)) is not part:
             changed[key] = new
     return value | changed if changed else value
 
 
-def _written(items: Any, path: str, topic: str | None) -> str:
+def _batches_to_base64(items: Any, path: str, topic: str | None) -> str:
     from kwire_cli.records.building import within  # noqa: PLC0415
     from kwire_cli.records.kafka_topics import OWN_TOPICS  # noqa: PLC0415 - only messages with batches need what knows records
     from kwire_cli.records.writing import write  # noqa: PLC0415
@@ -218,12 +223,12 @@ def _written(items: Any, path: str, topic: str | None) -> str:
 
 
 LOSSLESS_KEY = "_lossless"
-"""The key in a value under which the bytes stand that JSON can't carry."""
+"""The key in a value that contains the bytes that JSON cannot represent."""
 
 
 def build(spec: MessageSpec, value: Any, version: int, *, lenient: bool = False) -> bytes:
-    """The bytes of a value without anything lossless; `lenient` lets pass what only faulty peers write (null where it
-    is not allowed).
+    """Return the bytes of a value without its lossless part. `lenient` allows null in fields that cannot be null, which
+    only faulty peers write.
     """
     check_version(spec, version)
     try:
@@ -242,11 +247,11 @@ RECORD_FORMS = ("decoded", "size", "base64")
 
 @dataclass(frozen=True, repr=False)
 class Decoded(Body, InNotebook):
-    """A message as `kwire_cli.decode` gives it: its value, spans and anomalies.
+    """A message that `kwire_cli.decode` returns: its value, spans and anomalies.
 
-    `value`, `spans` and `data` are what is on the wire, secrets too; `to_json` leaves out the secrets that `hides`
-    finds, where records are shown as bytes and where they are not. `reading` is how `to_json` reads records unless it
-    is told.
+    `value`, `spans` and `data` contain the bytes as received, including secrets. `to_json` redacts the secrets that
+    `hides` returns; its argument is true if records are shown as bytes. `reading` is the default for the `reading` of
+    `to_json`.
     """
 
     NOTEBOOK_VIEW = "message_html"
@@ -257,7 +262,7 @@ class Decoded(Body, InNotebook):
         return f"<{self.message} version {self.version}, {self.size} bytes, {len(self.anomalies)} anomalies>"
 
     def __getitem__(self, name: str) -> Any:
-        """Return the value of a field, as `value` has it: `decoded["topics"][0]["name"]`."""
+        """Return the value of a field in the form of `value`: `decoded["topics"][0]["name"]`."""
         return self.value[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -265,7 +270,7 @@ class Decoded(Body, InNotebook):
 
     @property
     def size(self) -> int:
-        """The number of bytes that the message's fields take; what is left over is a gap."""
+        """The number of bytes of the message's fields; the bytes after them are a gap."""
         return self.raw.used - self.raw.start
 
     @cached_property
@@ -281,11 +286,12 @@ class Decoded(Body, InNotebook):
         hidden: frozenset[int] | None = None,
         reading: RecordsAs | None = None,
     ) -> dict[str, Any]:
-        """The message in Kafka's JSON form.
+        """Return the message in Kafka's JSON form.
 
         `records` is "base64", "size" for {name}SizeInBytes as in a broker's request log, or "decoded" for batches with
-        records, as `reading` says. `lossless` adds what that form can't carry under "_lossless", so that encode gives
-        the very same bytes. `hidden` are the numbers of the spans to redact; without them it is what `hides` finds.
+        records, read by `reading`. `lossless` adds the bytes that this form cannot represent under "_lossless", so that
+        encode returns identical bytes. `hidden` are the numbers of the spans to redact; the default is the result of
+        `hides`.
         """
         if records not in RECORD_FORMS:
             raise InputError(
@@ -323,7 +329,7 @@ class Decoded(Body, InNotebook):
 
 
 def as_bytes(data: Any) -> Any:
-    """`data` as bytes or a flat memoryview of bytes, not copied; InputError where it is no such thing."""
+    """Return `data` as bytes or a flat memoryview, without a copy. Raise InputError if it is not bytes-like."""
     if isinstance(data, bytes):
         return data
     try:
@@ -384,8 +390,9 @@ def decode_spec(
 
 
 def checked(decoded: Decoded, *, strict: bool = False) -> Decoded:
-    """The same, or DecodeError where nothing could be decoded, and with `strict` for any anomaly; its `partial` is the
-    result.
+    """Return the result itself if it contains any field.
+
+    Raise DecodeError if nothing could be decoded, or with `strict` for any anomaly. Its `partial` is the result.
     """
     if not decoded.complete and len(decoded.raw.node) <= 1:
         size = decoded.stop - decoded.start
@@ -400,18 +407,20 @@ def checked(decoded: Decoded, *, strict: bool = False) -> Decoded:
     return decoded
 
 
-# The lossless form: what Kafka's JSON form can't carry, kept beside it so that encoding gives the very same
+# The lossless form: bytes that Kafka's JSON form cannot represent are added to it, so that encoding returns identical
 # bytes.
 #
-# A value encodes to canonical bytes. Where these differ from what was decoded (overlong varints, duplicate or
-# default-valued tags, bool 2, invalid UTF-8, lengths that lie), the smallest differing parts are kept as
-# patches: path, kind of the part, and its bytes.
+# A value encodes to canonical bytes. These may differ from the decoded bytes: overlong varints, duplicate or
+# default-valued tags, bool 2, invalid UTF-8, wrong lengths. The smallest differing parts are kept as patches: path,
+# kind of the part, and its bytes.
 
 KEY = LOSSLESS_KEY
 
 
-WHOLE, REST = "message", "gap"
-"""Kinds of patches that stand for all of the bytes, and for those after the end of the message."""
+WHOLE = "message"
+"""The kind of a patch with all of the bytes."""
+REST = "gap"
+"""The kind of a patch with the bytes after the end of the message."""
 
 Patch = dict[str, str]
 
@@ -433,8 +442,8 @@ def patches(decoded: Decoded) -> list[Patch]:
     if tree.gap:
         differences.append(_patch("", REST, decoded.data[tree.gap.start : tree.gap.end]))
     if not differences:
-        # Null where it is not allowed: the value says it all, but only the lossless form may be encoded. Nothing
-        # follows it.
+        # Null in a field that cannot be null: the value is complete, but only the lossless form may be encoded. No
+        # bytes follow it.
         differences.append(_patch("", REST, b""))
     value = decoded.value | {KEY: differences}
     return differences if apply(decoded.spec, value, decoded.layout_version) == data else whole
@@ -448,7 +457,7 @@ def _built(decoded: Decoded, *, lenient: bool) -> bytes | None:
 
 
 def apply(spec: MessageSpec, value: dict[str, Any], version: int) -> bytes:
-    """Encode a value with its patches put in place; EncodeError where one has no place."""
+    """Encode a value and insert its patches. Raise EncodeError if the place of a patch does not exist."""
     parts = _checked(value[KEY])
     if len(parts) == 1 and parts[0][1] == WHOLE:
         return parts[0][2]
@@ -464,7 +473,8 @@ def apply(spec: MessageSpec, value: dict[str, Any], version: int) -> bytes:
         if (path, kind) not in at:
             raise EncodeError(f"a {kind} of the lossless form has no place in the value any more", path=path)
         changes.append((at[path, kind].start, at[path, kind].end, data))
-    out, done = bytearray(), 0
+    out = bytearray()
+    done = 0
     for start, end, data in sorted(changes):
         if start < done:
             raise EncodeError("parts of the lossless form overlap")
@@ -474,12 +484,12 @@ def apply(spec: MessageSpec, value: dict[str, Any], version: int) -> bytes:
 
 
 def whole_frame(found: Any) -> bytes:
-    """The bytes of a frame that was kept whole."""
+    """Return the bytes of a frame that was stored completely."""
     return b"".join(data for _, _, data in _checked(found))
 
 
 def frame_patch(data: Any) -> list[Patch]:
-    """A frame kept whole: what stands for one that its parts alone do not give back."""
+    """Return the patch for a frame that cannot be reproduced from its parts, and is stored completely."""
     return [_patch("", "frame", data)]
 
 

@@ -1,4 +1,9 @@
-"""Headers of frames, and messages and frames encoded from JSON."""
+"""Headers of frames, and messages and frames encoded from JSON.
+
+Messages are encoded through construct, by the same declaration that the engine lowers for decoding, so both have the
+same layout. Values may be in the lossless form, whose patches are inserted afterwards. Errors contain the path of the
+value, but never a value that may be a secret.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +26,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 
-# Headers of requests and responses: which version goes with which message, and KIP-482's own numbering beside
-# Kafka's.
+# Headers of requests and responses: the header version of each message, and KIP-482's numbering in addition to Kafka's.
 
 FLAVOURS = ("kafka", "kip482")
 """Headers as Kafka ships them, or with KIP-482's own flexible request header, whose client id is a compact string."""
@@ -37,7 +41,7 @@ def _compact_client_id(spec: MessageSpec) -> MessageSpec:
 
 
 def header_spec(catalog: Catalog, kind: str, flavour: str = "kafka") -> MessageSpec:
-    """The definition of the header of a request or response."""
+    """Return the definition of the header of a request or response."""
     if flavour not in FLAVOURS:
         raise InputError(f"unknown header {flavour!r}; there are {' and '.join(FLAVOURS)}")
     spec = catalog.message("RequestHeader" if kind == "request" else "ResponseHeader")
@@ -45,7 +49,7 @@ def header_spec(catalog: Catalog, kind: str, flavour: str = "kafka") -> MessageS
 
 
 def header_version(catalog: Catalog, kind: str, api_key: int, version: int) -> int:
-    """The header version that Kafka uses with a version of a request or response (ApiMessageType)."""
+    """Return the header version that Kafka uses with a version of a request or response (ApiMessageType)."""
     return (
         catalog.request_header_version(api_key, version)
         if kind == "request"
@@ -90,26 +94,24 @@ def head_size(kind: str) -> int:
 def decode_header(
     catalog: Catalog, kind: str, version: int, data: Any, *, start: int, stop: int, flavour: str = "kafka"
 ) -> Decoded:
-    """The header at `start`; what follows it is not an anomaly of the header's."""
+    """Decode the header at `start`. Bytes after it are not an anomaly."""
     return decode_spec(header_spec(catalog, kind, flavour), data, version, start=start, stop=stop, alone=False)
 
 
-# Encoding: values in Kafka's JSON form back to bytes, through construct's build. Byte-identical to what Kafka
-# writes.
+# Encoding: values in Kafka's JSON form back to bytes, with construct's build. The bytes are identical to Kafka's.
 
 
 def encode(catalog: Catalog, value: Any, message: str, version: int) -> bytes:
-    """The bytes of a message's body. Takes what `Decoded.to_json` gives, the lossless form too; records as base64 text
-    or as a list of batches.
+    """Encode a message's body from the result of `Decoded.to_json`, also in the lossless form.
 
-    EncodeError with path, value and reason where a value does not fit; InputError for a message or version that no
-    definition has.
+    Records are base64 text or a list of batches. Raise EncodeError with path, value and reason if a value does not fit,
+    and InputError if no definition has the message or version.
     """
     return encode_spec(catalog.message(message), value, version)
 
 
 def encode_spec(spec: MessageSpec, value: Any, version: int) -> bytes:
-    """As `encode`, with the definition itself."""
+    """Encode a body as `encode` does, with the given definition."""
     try:
         if isinstance(value, dict) and LOSSLESS_KEY in value:
             return apply(spec, value, version)
@@ -119,7 +121,7 @@ def encode_spec(spec: MessageSpec, value: Any, version: int) -> bytes:
 
 
 def without_secret(spec: MessageSpec, error: EncodeError) -> EncodeError:
-    """Return the error without the value that it tells of, where that may be a secret or have one in it."""
+    """Return the error without its value if the value may be or contain a secret."""
     if not (can_hold_secrets(spec.name) or spec.name in FETCHED) or not has_secret(spec, error.path):
         return error
     return EncodeError(
@@ -130,7 +132,7 @@ def without_secret(spec: MessageSpec, error: EncodeError) -> EncodeError:
 def encode_document(
     catalog: Catalog, document: Any, write: Callable[[MessageSpec, Any, int], bytes] = encode_spec
 ) -> bytes:
-    """Return the bytes of what the command prints as JSON: a body with its message and version, or a whole frame.
+    """Encode a document that the command prints as JSON: a body with its message and version, or a whole frame.
 
     `write` encodes the body, and the header of a frame. A frame gets its size prefix unless it has
     `"prefixed": false`, and a body with `"versionPrefix": true` gets its version. Raises EncodeError if something is
@@ -141,7 +143,8 @@ def encode_document(
     if LOSSLESS_KEY in document:
         return whole_frame(document[LOSSLESS_KEY])
     if "message" in document:
-        spec, value = catalog.message(_text(document, "message")), _needed(document, "body")
+        spec = catalog.message(_text(document, "message"))
+        value = _needed(document, "body")
         version = _integer(document, "version")
         body = write(spec, value, version)
         if document.get("versionPrefix") is not True:

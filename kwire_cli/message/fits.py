@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 
-MOST_HEADER = 1024
+MAX_HEADER = 1024
 """The most bytes of a header that fits: the zeros of a body read as thousands of tags."""
 
 
@@ -67,7 +67,7 @@ def frame_fits(
     """
     fits = []
     for number in header_spec(catalog, kind).valid_versions.each():
-        header = decode_header(catalog, kind, number, data, start=start, stop=min(stop, start + MOST_HEADER))
+        header = decode_header(catalog, kind, number, data, start=start, stop=min(stop, start + MAX_HEADER))
         if header.complete and not header.raw.flags and not header.anomalies:
             versions = body_fits(spec, data, header.raw.used, stop, is_cut=is_cut)
             fits += [Fit(number, version) for version in versions]
@@ -108,7 +108,7 @@ def frame_note(
 
 
 def _attempts(spans: Spans, *, is_cut: bool) -> list[bool]:
-    """Return whether to try the bytes as a whole message, and as one without its end if its end is what is missing."""
+    """Return whether to try the bytes as a whole message (False), and as one whose end is missing (True)."""
     attempts = [] if is_cut else [False]
     if spans.lost > 0 and not ends_early(spans):
         attempts.append(True)
@@ -122,7 +122,9 @@ def fits_note(words: str, start: int, *, is_cut: bool = False) -> Anomaly:
 
 
 def _words(spec: MessageSpec, version: int, fits: list[Fit]) -> str:
-    """Name the fits that change one thing: the version, with the header that Kafka writes before it, or the header."""
+    """Return the fits as text, if they change one thing: the version, with Kafka's header version for it, or the
+    header.
+    """
     versions = [fit.version for fit in fits if fit.header_version == header_version_of(spec, fit.version)]
     headers = [fit.header_version for fit in fits if fit.version == version]
     if headers:

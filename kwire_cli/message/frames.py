@@ -1,4 +1,10 @@
-"""Frames: requests, responses, and messages inside them."""
+"""Frames: requests, responses, and the messages that their fields contain.
+
+A frame is a size prefix, a header and a body. Bytes are read as a request if their header names a known api and the
+body
+fits; otherwise all responses are tried and ranked by `guess`. A capture may begin inside a frame, so `Frame.credible`
+estimates from the bytes themselves whether a frame starts at the right place.
+"""
 
 from __future__ import annotations
 
@@ -36,26 +42,23 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Api, Catalog
 
 
-# Frames: size prefix, header and body of one request or response, decoded.
-
 _SIZE = fixed(declare(SIZE_PREFIX, 0))
 
 
 SIZE_BYTES = _SIZE.size
 PAYLOADS = "payloads"
-"""Among the names of hidden parts: nothing of what is in fields is shown."""
+"""A key of the hidden parts: all messages inside fields are hidden."""
 HEAD = "head"
-"""Among the names of hidden parts: nothing tells that the frame begins where a frame begins, so that its first bytes
-are secret too."""
+"""A key of the hidden parts: the start of the frame is uncertain, so its api key and version are hidden too."""
 MAX_SIZE = 100 * 1024 * 1024
-"""The largest request that a broker takes by default (socket.request.max.bytes); what says more is no size."""
+"""The default maximum size of a request (socket.request.max.bytes). A larger value cannot be a size."""
 
 SMALL = 1 << 16
-"""No size prefix that begins two bytes late says less: then the size and the api key stand in it."""
+"""A lower bound for size prefixes that are read two bytes late: these contain half of the size and the api key."""
 _LENGTH_BYTES = 2
 """The length of a client id."""
-LEAST_CLIENT_ID = 2
-"""Characters of a client id that may be there by accident."""
+MAX_RANDOM_CLIENT_ID = 2
+"""Maximum length of a client id that random bytes may contain."""
 CUT = -8.0
 """Bits for bytes that end before their size prefix states. Negative: a possible size is evidence of a frame."""
 UNNAMED = 8.0
@@ -68,10 +71,11 @@ DOUBT = 16.0
 """Bits by which a request has to beat each response that fits; otherwise it is a guess."""
 NEWER = 8
 """The distance from the newest known version of an api up to which a number may be a request's version."""
-NEWER_APIS, NEWER_VERSIONS = 32, 4
+NEWER_APIS = 32
+NEWER_VERSIONS = 4
 """The distances from the known api keys and versions up to which bytes may be a request by themselves."""
 NO_VERSION = 256
-"""The first number that is hardly the version of an api."""
+"""Api versions from this number on are implausible."""
 
 
 class Hints(NamedTuple):
@@ -87,9 +91,9 @@ class Hints(NamedTuple):
 class Frame(InNotebook):
     """The bytes [start, stop) of the data as a request or response. `kind` is request, response or unknown.
 
-    `prefixed` says whether a size stands before it. With `guess` the api and version of a response were found from the
-    bytes alone; `candidates` are all that fit, likeliest first. `notes` are anomalies of the frame itself. `label`
-    is what the input called it; of a frame that was `logged` it is the line, and stands in its JSON form too.
+    `prefixed` is set if a size precedes it. With `guess` the api and version of a response were derived from its bytes;
+    `candidates` are all that fit, likeliest first. `notes` are anomalies of the frame itself. `label` is its name in
+    the input. A frame that was `logged` has its log line as label, which its JSON form includes.
     """
 
     NOTEBOOK_VIEW = "frame_html"
@@ -112,7 +116,7 @@ class Frame(InNotebook):
     logged: bool = False
     flavour: str = "kafka"
     hides: Callable[[bool], dict[str, frozenset[int]]] | None = field(default=None, repr=False, compare=False)
-    """What finds the secrets that `to_json` leaves out unless it is told; given whether records are shown as bytes."""
+    """Finds the secrets that `to_json` redacts by default. The argument is true if records are shown as bytes."""
 
     def __repr__(self) -> str:
         name = self.api or (f"api key {self.api_key}" if self.api_key is not None else "")
@@ -122,7 +126,7 @@ class Frame(InNotebook):
 
     @cached_property
     def prefix(self) -> Decoded | None:
-        """The size that stands before it, if one does."""
+        """The size prefix, or None if the frame has no prefix."""
         return (
             decode_spec(SIZE_PREFIX, self.data, 0, start=self.start, stop=min(self.start + SIZE_BYTES, self.stop))
             if self.prefixed
@@ -146,12 +150,12 @@ class Frame(InNotebook):
 
     @property
     def cut(self) -> bool:
-        """Return whether the size prefix says that the frame has more bytes than are there."""
+        """Return whether the size prefix exceeds the bytes of the frame."""
         return self.prefixed and (says_size(self.data, self.start, self.stop) or 0) > self.size - SIZE_BYTES
 
     @cached_property
     def credible(self) -> bool:
-        """Return whether the frame begins where a frame begins, as far as its own bytes can tell.
+        """Return whether the frame probably starts at the right place, judged by its own bytes.
 
         A request names its client, in text. A request that does not name its client has a body that fits to the last
         byte, or is cut. A request without a client's name, or whose size prefix does not count its bytes, has an api
@@ -163,11 +167,10 @@ class Frame(InNotebook):
         if self.kind == "response":
             return not self.guess or (self.likely and (self.counted or not self.prefixed))
         client_id = self.header.value.get("clientId") or ""
-        if (
-            not client_id.isprintable()
-        ):  # somebody who means harm, or bytes that are shifted, which do not fit to the last one
+        if not client_id.isprintable():
+            # An attack, or shifted bytes. Shifted bytes do not fit to the last byte.
             return self.body is not None and self.body.exact and self.counted and not self.anomalies
-        named = len(client_id) > LEAST_CLIENT_ID
+        named = len(client_id) > MAX_RANDOM_CLIENT_ID
         if named and self.counted:
             return True
         cut_in_header = self.cut and not self.header.complete and self._holds_client_id
@@ -179,12 +182,12 @@ class Frame(InNotebook):
 
     @property
     def _holds_client_id(self) -> bool:
-        """Return whether the client id of a request, of which bytes are missing, fits into the size of the frame."""
+        """Return whether the client id of a truncated request fits into the size of the frame."""
         head = head_size("request")
         start = self.start + SIZE_BYTES + head
         length = int.from_bytes(self.data[start : min(start + _LENGTH_BYTES, self.stop)], "big", signed=True)
-        said = says_size(self.data, self.start, self.stop)
-        return said is not None and head + _LENGTH_BYTES + max(length, 0) <= said
+        size = says_size(self.data, self.start, self.stop)
+        return size is not None and head + _LENGTH_BYTES + max(length, 0) <= size
 
     @cached_property
     def bits(self) -> float:
@@ -209,7 +212,7 @@ class Frame(InNotebook):
     def likely(self) -> bool:
         """Return whether a guess is better than random bytes; by far, if an anomaly of it may have moved bytes.
 
-        Without a size prefix that counts the bytes, its body alone is compared: the header may be a size prefix.
+        If no size prefix counts the bytes, only its body is compared: the header may be a size prefix.
         """
         if self.header is None or self._best is None:
             return False
@@ -233,7 +236,8 @@ class Frame(InNotebook):
     @property
     def _near(self) -> bool:
         """Return whether the api is known or a little above the known ones, and the version near known ones."""
-        key, version = self.api_key or 0, self.api_version or 0
+        key = self.api_key or 0
+        version = self.api_version or 0
         api = self.catalog.api_by_key(key)
         if api is None or not api.request:
             return (
@@ -243,11 +247,10 @@ class Frame(InNotebook):
         return 0 <= version <= self.catalog.entry(api.request).valid_versions.high + NEWER
 
     def shown(self, hidden: Mapping[str, frozenset[int]]) -> Frame:
-        """Return the frame without numbers that stand outside its parts, as far as they may be bytes of a secret by
-        `hidden`.
+        """Return the frame without its api key, version and size if these may be bytes of a secret.
 
-        A known api with a version below 256 is hardly an accident: half of its bytes are zero. So are those of a size
-        below 64 KiB.
+        `hidden` are the hidden parts. A known api with a version below 256 is rarely a coincidence, because half of its
+        bytes are zero. The same applies to a size below 64 KiB.
         """
         if HEAD not in hidden:
             return self
@@ -260,12 +263,12 @@ class Frame(InNotebook):
         return replace(self, api_key=None, api=None, api_version=None, notes=notes)
 
     def contradicts(self, hints: Hints) -> bool:
-        """Return whether the frame has another api or version than `hints` say."""
+        """Return whether the frame has another api or version than `hints`."""
         return bool(hints.api and hints.api.key != self.api_key) or hints.version not in {None, self.api_version}
 
     @property
     def parts(self) -> Iterator[tuple[str, Decoded]]:
-        """Size prefix, header and body, as far as there are such."""
+        """The parts that exist, of size prefix, header and body."""
         yield from (
             (name, part) for name, part in (("size", self.prefix), ("header", self.header), ("body", self.body)) if part
         )
@@ -275,7 +278,7 @@ class Frame(InNotebook):
         """The anomalies of the frame, its header, its body and the messages in its fields.
 
         Paths in the header begin with header. Offsets count from the start of the data. If the frame is cut, a size
-        beyond its end is TRUNCATED too, and a count beyond its end is dropped, since it says no more than that.
+        beyond its end is TRUNCATED too, and a count beyond its end is dropped, since it adds no information.
         """
         all_notes = [*self.notes, *(self.prefix.anomalies if self.prefix else ())]
         if self.header:
@@ -291,7 +294,8 @@ class Frame(InNotebook):
     @cached_property
     def fits(self) -> list[Anomaly]:
         """The anomaly FITS_OTHERWISE of a frame that does not fit its api and version, if other versions fit."""
-        header, body = self.header, self.body
+        header = self.header
+        body = self.body
         api = self.catalog.api_by_key(self.api_key) if self.api_key is not None else None
         message = api and (api.request if self.kind == "request" else api.response)
         if header is None or not message or self.api_version is None or self.flavour != "kafka":
@@ -304,7 +308,7 @@ class Frame(InNotebook):
         return frame_note(self.catalog, spec, self.api_version, header, body, self.stop, is_cut=self.cut)
 
     def inside(self, asked: Frame | None = None) -> list[Payload | Forwarded]:
-        """The messages in its fields; `asked` is a response's request."""
+        """Return the messages in its fields; `asked` is a response's request."""
         return inside(self, asked)
 
     @property
@@ -320,12 +324,12 @@ class Frame(InNotebook):
         asked: Frame | None = None,
         reading: RecordsAs | None = None,
     ) -> dict[str, Any]:
-        """The frame as in JSON lines: kind, size, api, header, body, anomalies; what is neither a request nor a
-        response is a gap.
+        """Return the frame as in JSON lines: kind, size, api, header, body, anomalies. A frame of unknown kind is a
+        gap.
 
-        `hidden` has the spans to redact by part (header, body; of what is in a field by its path, `requestData:body`),
-        and with PAYLOADS none of what is in fields is shown. `asked` is a response's request. `records` and `reading`
-        are as in `Decoded.to_json`.
+        `hidden` has the spans to redact by part: header, body, or a message in a field, such as `requestData:body`.
+        With PAYLOADS all messages in fields are omitted. `asked` is a response's request. `records` and `reading` are
+        as in `Decoded.to_json`.
         """
         if hidden is None:
             hidden = self.hides(records == "base64") if self.hides else {}
@@ -379,7 +383,7 @@ class Frame(InNotebook):
         return {"label": self.label} if self.label and self.logged else {}
 
     def payloads(self, hidden: dict[str, frozenset[int]], asked: Frame | None = None) -> list[dict[str, Any]]:
-        """Return what is decoded of messages in its fields; `hidden` and `asked` as in `to_json`."""
+        """Return the decoded messages in its fields; `hidden` and `asked` as in `to_json`."""
         return (
             []
             if PAYLOADS in hidden
@@ -408,15 +412,15 @@ def _hidden_in(each: Payload | Forwarded, hidden: dict[str, frozenset[int]]) -> 
 
 
 def says_size(data: Any, at: int, stop: int) -> int | None:
-    """The number in the size prefix at `at`; None where it has not come whole."""
+    """Return the size prefix at `at`, or None if fewer than SIZE_BYTES remain."""
     return int(_SIZE.unpack(data, at)[0]) if stop - at >= SIZE_BYTES else None
 
 
-# What the fields of a request or response hold that is a message itself: payloads, and the requests and
-# responses that Envelopes carry (KIP-590).
+# Messages in the fields of a request or response: payloads, and the requests and responses that Envelopes carry
+# (KIP-590).
 
 CARRIED = {"EnvelopeRequest": "requestData", "EnvelopeResponse": "responseData"}
-"""The field that is a request or response of its own, header and body without a size, by message."""
+"""The field that contains a complete request or response, header and body without a size, by message."""
 
 
 @dataclass(frozen=True)
@@ -447,8 +451,9 @@ class Forwarded:
         return in_payload(self.frame.anomalies)
 
     def to_json(self, *, hidden: dict[str, frozenset[int]]) -> dict[str, Any]:
-        """`data` has header and body as a frame's document has, null if the bytes are no frame; `hidden` the spans to
-        redact by part.
+        """Return the JSON form. `data` is the frame without its size, or null if the bytes cannot be read as a frame.
+
+        `hidden` has the spans to redact by part.
         """
         document = self.frame.to_json(hidden=hidden)
         return {
@@ -465,8 +470,9 @@ def holds(message: str) -> bool:
 
 
 def inside(frame: Frame, asked: Frame | None = None) -> list[Payload | Forwarded]:
-    """The messages in a frame about which there is no doubt; `asked` is a response's request, which says what an
-    Envelope brings back.
+    """Return the messages in the fields of a frame, except in a guess.
+
+    `asked` is a response's request: only it determines the type of the response in an Envelope.
     """
     body = frame.body
     if body is None or body.guess or frame.guess or not holds(body.message):
@@ -504,14 +510,15 @@ def _head_says_envelope(frame: Frame, start: int, stop: int) -> bool:
 
 
 def _field_at(frame: Frame, path: str) -> tuple[int, int] | None:
-    """Return where the value of a field stands in the data; None if the field ends early."""
+    """Return the start and end of a field's value in the data; None if the field ends early."""
     assert frame.body  # noqa: S101 - for the type checker
     return next(((span.value, span.end) for span in frame.body.spans if span.path == path and span.kind != "gap"), None)
 
 
 def located(frame: Frame, found: list[Payload | Forwarded]) -> list[Anomaly]:
-    """The anomalies of what is inside, with paths and offsets of the frame; of what is deeper inside, the offset of
-    what it is in.
+    """Return the anomalies of the inner messages, with paths and offsets of the frame.
+
+    An anomaly nested deeper gets the offset of the message that contains it.
     """
     out: list[Anomaly] = []
     starts = (
@@ -535,12 +542,13 @@ def located(frame: Frame, found: list[Payload | Forwarded]) -> list[Anomaly]:
 
 
 def _is_left_to_bytes(hints: Hints) -> bool:
-    """Return whether nobody said what the bytes are."""
     return hints.kind is None and hints.api is None
 
 
 def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, stop: int, prefixed: bool) -> Frame:
-    """One frame: as a request if its header says so and its body fits, otherwise as the response that fits best."""
+    """Read one frame: as a request if its header is valid and its body fits, otherwise as the response that fits
+    best.
+    """
     data = as_bytes(data)
     notes: tuple[Anomaly, ...] = ()
     at = start
@@ -626,7 +634,7 @@ def has_client(frame: Frame) -> bool:
     if frame.header is None or not frame.header.complete or frame.header.anomalies:
         return False
     client_id = frame.header.value.get("clientId") or ""
-    return len(client_id) > LEAST_CLIENT_ID and client_id.isascii() and client_id.isprintable()
+    return len(client_id) > MAX_RANDOM_CLIENT_ID and client_id.isascii() and client_id.isprintable()
 
 
 def _may_be_request(frame: Frame) -> bool:
@@ -653,17 +661,18 @@ def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
     head = request_head(frame.data, at, frame.stop) or _cut_head(catalog, frame, at)
     if head is None:
         return frame
-    key, version = head.api_key, head.version
+    key = head.api_key
+    version = head.version
     api = catalog.api_by_key(key)
     if hints.kind == "request" and ((hints.api and hints.api.key != key) or hints.version not in {None, version}):
-        said = (f"api {hints.api.name}" if hints.api else "") + (
+        wanted = (f"api {hints.api.name}" if hints.api else "") + (
             "" if hints.version is None else f" version {hints.version}"
         )
         declared = api and 0 <= version < NO_VERSION
-        # Numbers of no known api may be bytes of a secret.
-        says = f"api key {key} version {version}" if declared else "an api or version that is not known"
+        # Numbers of an unknown api may be bytes of a secret.
+        stated = f"api key {key} version {version}" if declared else "an unknown api or version"
         raise InputError(
-            f"the request's header says {says}, not {said.strip()}; omit --api and --message-version for requests"
+            f"the request's header has {stated}, not {wanted.strip()}; omit --api and --message-version for requests"
         )
     if not api or not api.request:
         unknown = _unknown_request(catalog, frame, at, hints, key, version)
@@ -680,13 +689,16 @@ def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
 def _cut_head(catalog: Catalog, frame: Frame, at: int) -> RequestHead | None:
     """Return the head of a request that ends in its head, or None if the api key or version is missing."""
     fields = decode_header(catalog, "request", 0, frame.data, start=at, stop=frame.stop).value
-    key, version = fields.get("requestApiKey"), fields.get("requestApiVersion")
+    key = fields.get("requestApiKey")
+    version = fields.get("requestApiVersion")
     return None if key is None or version is None else RequestHead(key, version, fields.get("correlationId", 0))
 
 
 def _unknown_request(catalog: Catalog, frame: Frame, at: int, hints: Hints, key: int, version: int) -> Frame:
-    """Every api since KIP-482 is flexible; older headers have no tag section, and what stands in its place is then no
-    empty one.
+    """Return the frame of a request whose api is unknown.
+
+    Every api since KIP-482 is flexible. An older header has no tag section, and the bytes in its place rarely form an
+    empty tag section.
     """
     header = decode_header(catalog, "request", 2, frame.data, start=at, stop=frame.stop, flavour=hints.header)
     if not header.complete or header.anomalies:

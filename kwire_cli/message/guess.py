@@ -1,10 +1,10 @@
-"""The likeliest message in bytes that nothing else names: a request by its header, or one of all responses.
+"""The likeliest message in bytes of an unknown type: a request by its header, or one of all responses.
 
-A response has no api key, so all versions of all apis are tried. Candidates explain the same bytes, and the one that
-needs the fewest bits is the likeliest: a leaf costs minus the logarithm of how likely its value is there (0 for an
-error code or throttle time, short printable text, small counts, ids and epochs, zeros among the bytes of something
-inner). A request has to explain its header, and the choice of a response costs CHOICE, so both are in one ranking.
-Random bytes cost 8 bits each: a reading that costs more is not evidence.
+A response has no api key, so all versions of all apis are tried. Each candidate explains the same bytes, and the one
+that needs the fewest bits is the likeliest. A leaf costs minus the logarithm of the likelihood of its value: 0 for an
+error code or throttle time, short printable text, small counts, ids and epochs, zeros among the bytes of an inner
+value. A request has to explain its header, and the choice of a response costs CHOICE, so both are in one ranking.
+Random bytes cost 8 bits each: a candidate that costs more is not evidence.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def shown_candidates(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
 
 
 def describe_candidates(candidates: Sequence[Candidate]) -> str:
-    """Return the shown candidates except the first in words, with the kind of those of another kind than the first."""
+    """Return the shown candidates after the first as text, with their kind if it is another kind than the first's."""
     return ", ".join(
         f"{candidate}{'' if candidate.kind == candidates[0].kind else f' {candidate.kind}'}"
         for candidate in shown_candidates(candidates)[1:]
@@ -181,7 +181,7 @@ def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 class _Layout(NamedTuple):
-    """Responses that read any bytes in the same way, down to the numbers of their leaves, which mean what each says."""
+    """Responses that read any bytes in the same way, down to the numbers of their leaves, with all their meanings."""
 
     header: int
     meanings: list[tuple[Api, int, Entry]]
@@ -221,7 +221,8 @@ def bits_of(catalog: Catalog, tree: Tree) -> float:
 
 
 def _leaf_bits(catalog: Catalog, item: Item, tree: Tree) -> float:
-    leaf, data = item.leaf, tree.spans.data
+    leaf = item.leaf
+    data = tree.spans.data
     if isinstance(leaf.decl, Sized):
         length = item.end - tree.spans.value[item.span]
         if length == 0 and is_null(item, data):
@@ -249,14 +250,18 @@ def _leaf_bits(catalog: Catalog, item: Item, tree: Tree) -> float:
 def _int_bits(catalog: Catalog, name: str, kind: str, number: int) -> float:
     width = INT_BITS[kind]
     if kind == "int16" and name[-9:].lower() == "errorcode":
-        return 0.5 if number == 0 else 9.5 if catalog.error_name(number) else width + ANOMALY
+        if number == 0:
+            return 0.5
+        return 9.5 if catalog.error_name(number) else width + ANOMALY
     if name == "throttleTimeMs":
-        return 0.2 if number == 0 else 16.0 if 0 < number < 1 << 16 else width + 6.0
+        if number == 0:
+            return 0.2
+        return 16.0 if 0 < number < 1 << 16 else width + 6.0
     if name == "acks" and number not in ACKS:
         return ANOMALY + width
     if number in {0, -1}:
         return 2.0
-    # two bits tell which scale the number has, then come its digits
+    # two bits for the scale of the number, then its digits
     return min(2.0 + 2 * log2(abs(number) + 1), width + 2.0)
 
 

@@ -45,17 +45,17 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-MOST_RECENT = 8
-"""Ends of headers that are tried before a header is decoded: most clients open connections one after the other."""
+MAX_RECENT = 8
+"""Recent header ends compared before a header is decoded. Most clients open several connections in succession."""
 SMALL = 1 << 10
-"""Bytes of a body whose values the kernel's spans give sooner than a reader is made."""
+"""Below this size the kernel's spans return the values of a body faster than a compiled reader."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
     """The common properties of all frames of one kind, api and version.
 
-    In all of these frames the bytes that follow the correlation id stand at `tail_at`. `recent` are the latest ends of
+    In all of these frames the bytes after the correlation id start at `tail_at`. `recent` are the latest ends of
     headers, of all connections.
     """
 
@@ -75,7 +75,7 @@ class Layout:
 
 @lru_cache(maxsize=2)
 def layouts(catalog: Catalog) -> Layouts:
-    """Return the layouts of this process, shared by all connections, which say the same things."""
+    """Return the layouts of this process, shared by all connections with the same definitions."""
     return Layouts(catalog)
 
 
@@ -100,8 +100,8 @@ class Layouts:
         catalog = self.catalog
         api = catalog.api_by_key(api_key)
         message = api and (api.request if kind == "request" else api.response)
-        # An ApiVersions response may be of version 0 whatever was asked for, and some clients write its request oddly.
-        # What holds other messages is rare, and is shown with them.
+        # An ApiVersions response may have version 0 for any requested version, and some clients encode its request
+        # incorrectly. Messages that contain other messages are rare, and are shown with them.
         if not api or not message or api_key == API_VERSIONS or holds(message):
             return None
         spec = catalog.message(message)
@@ -126,7 +126,7 @@ class Layouts:
             Readers(entry, field_roles),
             holds_records(entry),
             tail_at,
-            deque(maxlen=MOST_RECENT),
+            deque(maxlen=MAX_RECENT),
         )
 
 
@@ -148,23 +148,25 @@ NO_TAIL = Tail(b"", {}, "")
 
 
 class Readers:
-    """The readers of a layout. `form` is that in which a body was asked for last: `read` reads the next one in it."""
+    """The readers of a layout. `form` is the last requested form of a body; `read` reads the next body in this form."""
 
     __slots__ = ("_counts", "_entry", "_known", "_roles", "form", "read")
 
     def __init__(self, entry: Entry, known: Roles) -> None:
-        self._entry, self._roles = entry, known
+        self._entry = entry
+        self._roles = known
         self._counts: dict[str, int] = {}
         self._known: dict[str, Callable[[Any, int, int], Read]] = {}
-        self.turn_to(SKIP)
+        self.select_form(SKIP)
 
-    def turn_to(self, form: str) -> None:
-        """Make this the form that is read at once."""
-        self.form, self.read = form, self._known.get(form, self._first)
+    def select_form(self, form: str) -> None:
+        """Make this the form of the next bodies."""
+        self.form = form
+        self.read = self._known.get(form, self._first)
 
     def _first(self, data: Any, start: int, stop: int) -> Read:
-        """Read one of the first bodies, of which the kernel says enough: a reader is worth its making for many, or for
-        one that is large.
+        """Read one of the first bodies from the kernel's spans. Compiling a reader pays off for many bodies or a large
+        one.
         """
         form = self.form
         self._counts[form] = count = self._counts.get(form, 0) + 1
@@ -180,29 +182,34 @@ class Readers:
 class Plain:
     """A request or response of a known layout.
 
-    `tail` is what follows the correlation id in its header, `start` where its body begins.
+    `tail` are the bytes after the correlation id in its header, `start` the start of its body.
     """
 
     __slots__ = ("_form", "_read", "correlation_id", "data", "layout", "start", "tail")
 
     def __init__(self, layout: Layout, data: bytes, correlation_id: int, tail: Tail, start: int) -> None:
-        self.layout, self.data, self.start = layout, data, start
-        self.correlation_id, self.tail = correlation_id, tail
+        self.layout = layout
+        self.data = data
+        self.start = start
+        self.correlation_id = correlation_id
+        self.tail = tail
         self._read: Read | None = None
         self._form = ""
 
     def read(self) -> Read:
-        """Return what was read of the body, in the form of its layout; MalformedError where it may be malformed."""
+        """Return the contents of the body in the form of its layout. Raise MalformedError if it may be malformed."""
         contents = self._read
         if contents is None:
-            readers, data = self.layout.readers, self.data
+            readers = self.layout.readers
+            data = self.data
             self._form = readers.form
             contents = self._read = readers.read(data, self.start, len(data))
         return contents
 
     def release(self) -> None:
-        """Forget what was read of the body."""
-        self._read, self._form = None, ""
+        """Drop the contents of the body."""
+        self._read = None
+        self._form = ""
 
     @property
     def spans(self) -> Spans:
@@ -221,24 +228,28 @@ class Plain:
 
     @property
     def header(self) -> dict[str, Any]:
-        """The header in JSON form, as `Frame.to_json` shows it."""
+        """The header in JSON form, as in `Frame.to_json`."""
         return {"headerVersion": self.layout.header_version, "correlationId": self.correlation_id, **self.tail.rest}
 
     def body(self, records: str = "base64", reading: RecordsAs | None = None) -> dict[str, Any]:
-        """Return the body in JSON form, as `Decoded.to_json` has it; MalformedError as `read`."""
+        """Return the body in JSON form, as in `Decoded.to_json`. Raise MalformedError if it may be malformed."""
         layout = self.layout
         decoded = records == "decoded" and layout.has_records
-        form = RAW if decoded else "base64" if not layout.has_records else records
+        form = records
+        if decoded:
+            form = RAW
+        elif not layout.has_records:
+            form = "base64"
         contents = self._read
         if contents is None or form != self._form:
             readers = layout.readers
             if readers.form != form:
-                readers.turn_to(form)
+                readers.select_form(form)
             contents = self._read = readers.read(self.data, self.start, len(self.data))
             self._form = form
         if not decoded:
             return contents.value
-        self._form = ""  # the value is changed in what follows
+        self._form = ""  # the value is changed below
         return filled(layout.roles, contents.value, reading or RecordsAs())
 
 
@@ -254,8 +265,8 @@ def _shared(tails: tuple[tuple[Layout, Tail], ...]) -> Mapping[Layout, Tail]:
 
 
 class Headers:
-    """The headers of one connection. What follows the correlation id hardly ever changes, so that comparing it is all
-    the reading there is.
+    """The headers of one connection. The bytes after the correlation id rarely change, so usually they are only
+    compared with the known bytes, not decoded.
     """
 
     __slots__ = ("_catalog", "_tails")
@@ -265,19 +276,19 @@ class Headers:
         self._tails = _shared(())
 
     def plain(self, layout: Layout, data: bytes, correlation_id: int) -> Plain | None:
-        """The frame with this layout; None where its header is not whole, or odd."""
+        """Return the frame with this layout, or None if its header is incomplete or malformed."""
         at = layout.tail_at
         tail = self._tails.get(layout)
         if tail is None or not data.startswith(tail.data, at):
             tail = next((recent for recent in layout.recent if data.startswith(recent.data, at)), None)
-            tail = tail or self._decoded(layout, data)
+            tail = tail or self._decode_tail(layout, data)
             if tail is None:
                 return None
             self._tails = _shared((*{**self._tails, layout: tail}.items(),))
         return Plain(layout, data, correlation_id, tail, at + len(tail.data))
 
-    def _decoded(self, layout: Layout, data: bytes) -> Tail | None:
-        """Return what follows the correlation id in a header; None where that is not whole, or odd."""
+    def _decode_tail(self, layout: Layout, data: bytes) -> Tail | None:
+        """Decode the bytes after the correlation id of a header; None if they are incomplete or malformed."""
         header = decode_header(
             self._catalog, layout.kind, layout.header_version, data, start=SIZE_BYTES, stop=len(data)
         )
@@ -285,7 +296,7 @@ class Headers:
             return None
         client_id = header.value.get("clientId")
         if client_id and not client_id.isprintable() and may_hide(layout.message):
-            return None  # where bytes were lost, a secret may stand here
+            return None  # if bytes are missing, these may be a secret
         rest = {
             name: value
             for name, value in header.value.items()

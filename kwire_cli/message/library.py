@@ -1,4 +1,8 @@
-"""The library's functions for bodies of messages: `kwire_cli.decode`, `encode` and `columns`."""
+"""The library's functions for bodies of messages: `kwire_cli.decode`, `encode` and `columns`.
+
+Each function takes the catalogue for its arguments, which is cached, and calls the same code as the commands. Arrow and
+numpy are imported in `columns`, because they belong to an extra.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +43,14 @@ def decode(
     kafka: str | None = None,
     overlays: Paths | None = None,
 ) -> Decoded:
-    """The body of a message, without header. `data` is bytes-like and is not copied.
+    """Decode the body of a message, without header. `data` is bytes-like and is not copied.
 
     Keys and values of Kafka's own topics, and other messages that begin with their version, need no `version`.
 
-    Lenient: the result may be partial, with a gap and an anomaly that says why. DecodeError where nothing can be
-    decoded, and with `strict` for any anomaly; InputError for an unknown message.
+    Decoding is lenient: the result may be partial, with a gap and an anomaly that gives the reason. Raise DecodeError
+    if nothing could be decoded, and with `strict` for any anomaly. Raise InputError for an unknown message.
 
-    `to_json` redacts secrets unless `show_secrets` is true; `value`, `spans` and `data` are what is on the wire
+    `to_json` redacts secrets unless `show_secrets` is true; `value`, `spans` and `data` contain the bytes as received
     (docs/secrets.md).
     """
     definitions = catalog(specs, kafka, overlays)
@@ -63,10 +67,10 @@ def encode(
     kafka: str | None = None,
     overlays: Paths | None = None,
 ) -> bytes:
-    """The bytes of a body, identical to Kafka's; takes what `Decoded.to_json` gives, records as base64 text or as
-    batches.
+    """Encode a body, with bytes identical to Kafka's. `value` is the result of `Decoded.to_json`; its records are
+    base64 text or batches.
 
-    EncodeError where a value does not fit.
+    Raise EncodeError if a value does not fit.
     """
     return encode_body(catalog(specs, kafka, overlays), value, message, version)
 
@@ -83,8 +87,8 @@ def columns(
     """Return bodies of one message and version as an Arrow array: a struct each, nested, in Kafka's names; null for a
     body that is not whole, or that only an earlier layout of the version reads.
 
-    Tagged fields that are left out have their defaults, unknown ones are not there, and bytes behind the last field are
-    ignored. Values are what is on the wire, secrets too. Needs `kwire[lake]`. InputError for an unknown message
+    Tagged fields that are left out have their defaults, unknown ones are omitted, and bytes after the last field are
+    ignored. Values are as received, including secrets. Needs `kwire[lake]`. Raise InputError for an unknown message
     or version, for data that is not bytes, and if a package of the extras is missing.
     """
     definitions = catalog(specs, kafka, overlays)
@@ -110,6 +114,8 @@ def columns(
         kept[:] = [not decode_body(definitions, parts[number], message, version).is_early for number in whole]
     if len(whole) == len(parts) and kept.all():
         return structs
-    rows, missing = np.zeros(len(parts), np.int64), np.ones(len(parts), bool)
-    rows[whole], missing[whole] = np.arange(len(whole)), ~kept
+    rows = np.zeros(len(parts), np.int64)
+    rows[whole] = np.arange(len(whole))
+    missing = np.ones(len(parts), bool)
+    missing[whole] = ~kept
     return structs.take(pa.array(rows, mask=missing))

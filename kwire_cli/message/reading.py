@@ -1,4 +1,9 @@
-"""Frames split from bytes, and the likeliest reading of each."""
+"""Frames split from bytes, and the likeliest reading of each.
+
+Size prefixes lead from one frame to the next. If they do not lead to the exact end, the bytes are one message without a
+prefix, or their end is missing. Both readings are tried, and the one that explains the bytes with fewer bits is
+returned (`guess`).
+"""
 
 from __future__ import annotations
 
@@ -26,10 +31,10 @@ API_KEY_BYTES = INTS["int16"].length
 
 
 def split(data: Any, start: int = 0, stop: int | None = None) -> list[tuple[int, int, bool]]:
-    """The frames in some bytes as (start, stop, whether its whole size prefix is right).
+    """Split bytes into frames: (start, stop, whether the frame is complete).
 
-    Size prefixes lead from one frame to the next. Where they do not lead to the very end, the last one is what is left;
-    bytes that do not even begin with a size that fits come back as one piece.
+    Size prefixes lead from one frame to the next. The last frame has the remaining bytes if a prefix does not fit.
+    Bytes that begin with an impossible size are returned as one piece.
     """
     data = as_bytes(data)
     stop = len(data) if stop is None else stop
@@ -45,8 +50,9 @@ def split(data: Any, start: int = 0, stop: int | None = None) -> list[tuple[int,
 
 
 def read_all(catalog: Catalog, data: Any, hints: Hints, *, first: int = 1, framed: bool | None = None) -> list[Frame]:
-    """The frames in some bytes, numbered from `first`. `framed` says whether size prefixes stand before them; None
-    leaves it to the bytes.
+    """Read the frames in some bytes, numbered from `first`.
+
+    `framed` determines whether size prefixes precede the frames; with None the bytes decide.
     """
     data = as_bytes(data)
     pieces = split(data) if framed is not False else [(0, len(data), False)]
@@ -62,7 +68,7 @@ def read_all(catalog: Catalog, data: Any, hints: Hints, *, first: int = 1, frame
     said = says_size(data, 0, len(data)) or 0
     if said < 0 and _is_left_to_bytes(hints):
         return read_pieces(pieces, prefixed=True)
-    # No row of whole frames: one message without a prefix, or frames of which the last was cut. Whatever reads better.
+    # Either one message without a prefix, or frames with a truncated last one. Choose the reading with fewer bits.
     bare = read_pieces([(0, len(data), False)], prefixed=False)
     if bare[0].sure or (len(pieces) == 1 and not 0 <= said <= MAX_SIZE):
         return bare
@@ -73,7 +79,7 @@ def read_all(catalog: Catalog, data: Any, hints: Hints, *, first: int = 1, frame
 
 
 def _ends_in_api_key(catalog: Catalog, data: Any) -> bool:
-    """Return whether the bytes may be a request's size and api key and no more: too few to tell them from a response
+    """Return whether the bytes may be only a request's size and api key: too few to distinguish them from a response
     without a size.
     """
     key = bytes(data[SIZE_BYTES : SIZE_BYTES + API_KEY_BYTES])

@@ -1,5 +1,7 @@
-"""Anomalies of the batches in the records fields of messages. The anomalies of a message are those of its own fields;
-these are all others that a tree of it shows.
+"""Anomalies of the batches in the records fields of messages.
+
+The anomalies of a decoded message only cover its fields, because its records are decoded lazily. The functions here
+decode them and yield the other anomalies that a tree of the message shows.
 """
 
 from __future__ import annotations
@@ -27,11 +29,13 @@ UNPLACED = -1
 def record_notes(
     message: str, field_roles: Roles, body: dict[str, Any], reading: RecordsAs, *, deep: bool
 ) -> Iterator[Anomaly]:
-    """Yield the anomalies of the batches in a message's body in RAW form, and with `deep` those of their records and of
-    the payloads in these, which are decompressed and decoded for it. What kwire does not know of a payload is none.
+    """Yield the anomalies of the batches in a message's body in RAW form.
 
-    A path begins with that of the records field; offsets are bytes from the first one of its records. The last batch of
-    a Fetch response may be cut: a broker sends as many bytes as were asked for.
+    With `deep`, records are decompressed and payloads decoded, and their anomalies included. Payloads of an unknown
+    type are not an anomaly.
+
+    A path begins with the path of the records field; offsets are bytes from its first record. The last batch of a Fetch
+    response may be truncated: a broker limits the response to the requested number of bytes.
     """
     for _, _, note in _notes(message, field_roles, body, reading, deep=deep):
         yield note

@@ -1,6 +1,6 @@
 """The redaction of messages, frames, records and batches.
 
-One object decides what is not shown, and every command, view and table asks it.
+One object decides what to hide. Every command, view and table calls it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Hidden = dict[str, frozenset[int]]
 
 _WHOLE = dict.fromkeys(("key", "value", "headers"), frozenset({0}))
-"""The parts of a record of which nothing is shown. A number hides all bytes that have no layout."""
+"""The hidden parts of a record that is hidden completely. A number hides all bytes that have no layout."""
 _SECRET = frozenset({"key", "value", "records", "messages"})
 
 
@@ -103,8 +103,8 @@ class RecordRedaction:
         return self._last[1]
 
     def gap(self, topic: str | None) -> bool:
-        """Return whether bytes of a topic that cannot be read may be a secret: those of Kafka's own topics may, and any
-        where fields are redacted.
+        """Return whether unreadable bytes of a topic may be a secret: in Kafka's own topics, and in all topics if
+        fields are redacted.
         """
         serdes = self._catalog.serdes
         return (topic is not None and is_internal(topic)) or (serdes is not None and serdes.redacts())
@@ -131,9 +131,7 @@ class RecordRedaction:
 
 
 def redacting(catalog: Catalog, frame: Frame, line: Line | None = None) -> Frame:
-    """Return a frame whose `to_json`, and that of its header and body, leaves out secrets; `line` is that of a capture
-    it belongs to.
-    """
+    """Return a frame whose `to_json` omits secrets, also in its header and body; `line` is its line of a capture."""
 
     def hides(raw_records: bool) -> Hidden:  # noqa: FBT001 - called with one thing
         redaction = Redaction(catalog, raw_records=raw_records)
@@ -162,7 +160,7 @@ def redacting_body(catalog: Catalog, body: Decoded) -> Decoded:
 def note_of_guess(frame: Frame, hidden: Hidden) -> str | None:
     """Return a note on the hidden values of a guess, with the options that show them. None if all values are shown.
 
-    Bytes after the message are no values.
+    Bytes after the message do not count as values.
     """
     gap = frame.body.tree.gap if frame.body else None
     rest = {gap.span} if gap else set()
@@ -173,16 +171,18 @@ def note_of_guess(frame: Frame, hidden: Hidden) -> str | None:
 
 
 class Redaction:
-    """The secrets that are not shown, made once from the definitions and --show-secrets.
+    """The rules for hiding secrets, built once from the definitions and --show-secrets.
 
-    `record` hides what records of Kafka's own topics mean, None where everything is shown. `raw_records` says that
+    `record` hides secrets in records of Kafka's own topics; None if everything is shown. `raw_records` is set if
     records are shown as bytes.
     """
 
     __slots__ = ("_harmless", "catalog", "raw_records", "record", "show_secrets")
 
     def __init__(self, catalog: Catalog, *, show_secrets: bool = False, raw_records: bool = False) -> None:
-        self.catalog, self.show_secrets, self.raw_records = catalog, show_secrets, raw_records
+        self.catalog = catalog
+        self.show_secrets = show_secrets
+        self.raw_records = raw_records
         self.record = None if show_secrets else RecordRedaction(catalog)
         self._harmless: dict[Layout, bool] = {}
 

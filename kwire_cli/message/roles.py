@@ -1,4 +1,8 @@
-"""Roles of fields: topics, ids, error codes, records, secrets."""
+"""Roles of fields: topics, ids, error codes, records, secrets.
+
+Roles are determined once per layout, by the names, types and entity types of its fields, and stored by node number.
+Values with a role are then read from the spans without a tree, because every frame of a capture needs them.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +35,18 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
 
-# Single fields read from spans without a tree: those with a role (topic names, topic ids, error codes) and
-# those of a name; found once a layout.
+# Single fields read from spans without a tree: by role (topic names, topic ids, error codes) or by name. The nodes are
+# determined once per layout.
 
 
-NO_UUID, NO_ERROR = bytes(16), bytes(2)
+NO_UUID = bytes(16)
+NO_ERROR = bytes(2)
 
 
 class Roles(NamedTuple):
-    """The nodes of a layout that have a role: `by_node` says which; `top` has the leaves of the message itself by name.
+    """The nodes of a layout that have a role: `by_node` has the roles; `top` the leaves of the message itself by name.
 
-    `naming` are pairs of a topic's name and its id in one struct: messages that have both tell what an id is called.
+    `naming` are the fields for a topic's name and its id in one struct, from which the names of ids are learned.
     `encoded` are the error codes that an overlay gives another form, by node. `message` is the message's name.
     """
 
@@ -57,7 +62,7 @@ _ROLES: dict[int, Roles] = {}
 
 
 def roles(spec: MessageSpec, entry: Entry) -> Roles:
-    """The roles in a layout."""
+    """Return the roles in a layout."""
     cached = _ROLES.get(id(entry))
     if cached is None:
         by_node = dict(_find(spec, entry))
@@ -88,7 +93,8 @@ def _find(spec: MessageSpec, entry: Entry) -> Iterator[tuple[int, str]]:
 def _naming(node: Node, by_node: dict[int, str]) -> Iterator[tuple[int, int]]:
     if isinstance(node, Struct):
         leaves = [field.id for field in node.fields if isinstance(field, Leaf)]
-        names, ids = ([leaf for leaf in leaves if by_node.get(leaf) == role] for role in (TOPIC, TOPIC_ID))
+        names = [leaf for leaf in leaves if by_node.get(leaf) == TOPIC]
+        ids = [leaf for leaf in leaves if by_node.get(leaf) == TOPIC_ID]
         if len(names) == len(ids) == 1:
             yield names[0], ids[0]
         for field in node.fields:
@@ -112,50 +118,62 @@ def role_values(found: Roles, raw: Spans, topics: Sequence[str] = ()) -> dict[st
 
 
 def _as_shipped(code: int) -> bytes:
-    """An error code as it is written without an overlay; in more bytes where it does not fit."""
+    """Return an error code as encoded without an overlay, or in 8 bytes if it does not fit."""
     return code.to_bytes(2 if -0x8000 <= code < 0x8000 else 8, "big", signed=True)
 
 
 def topics_in(values: dict[str, list[bytes]]) -> tuple[list[str], list[str]]:
-    """The topic names and the topic ids (as text) among the values that have a role, as often as they occur."""
+    """Return the topic names and the topic ids (as text) among the values with a role, including duplicates."""
     names = [name.decode("utf-8", "replace") for name in values.get(TOPIC, ()) if name]
     return names, [uuid_text(topic) for topic in values.get(TOPIC_ID, ()) if topic != NO_UUID]
 
 
 def topic_names(found: Roles, raw: Spans) -> list[tuple[str, str]]:
-    """The ids and names of the topics that a message says both of, in the order of its bytes."""
+    """Return the ids and names of the topics for which a message contains both, in wire order."""
     pairs: list[tuple[int, int]] = []
     for name_node, id_node in found.naming:
-        names, ids = ([at for at, node in enumerate(raw.node) if node == wanted] for wanted in (name_node, id_node))
-        if len(names) == len(ids):  # of a message that was cut they may not be
+        names = _spans_of_node(raw, name_node)
+        ids = _spans_of_node(raw, id_node)
+        if len(names) == len(ids):  # they may differ in a truncated message
             pairs += zip(ids, names, strict=True)
-    values = [[raw.data[raw.value[at] : raw.end[at]] for at in pair] for pair in sorted(pairs)]
-    return [(uuid_text(topic), str(name, "utf-8", "replace")) for topic, name in values if name and topic != NO_UUID]
+    topics: list[tuple[str, str]] = []
+    for id_at, name_at in sorted(pairs):
+        topic = raw.data[raw.value[id_at] : raw.end[id_at]]
+        name = raw.data[raw.value[name_at] : raw.end[name_at]]
+        if name and topic != NO_UUID:
+            topics.append((uuid_text(topic), str(name, "utf-8", "replace")))
+    return topics
+
+
+def _spans_of_node(raw: Spans, wanted: int) -> list[int]:
+    return [at for at, node in enumerate(raw.node) if node == wanted]
 
 
 def error_codes(values: dict[str, list[bytes]]) -> list[int]:
-    """The error codes that are not 0 among the values that have a role, each once."""
+    """Return the distinct error codes other than 0 among the values with a role."""
     return [*dict.fromkeys(all_error_codes(values))]
 
 
 def all_error_codes(values: dict[str, list[bytes]]) -> list[int]:
-    """Return the error codes that are not 0 among the values that have a role, as often as they occur."""
+    """Return the error codes other than 0 among the values with a role, including duplicates."""
     return [int.from_bytes(code, "big", signed=True) for code in values.get(ERROR, ()) if code != NO_ERROR]
 
 
 def top_value(found: Roles, raw: Spans, name: str) -> Any:
-    """The value of a field of the message itself, not of its structs, in JSON form; None where there is none."""
+    """Return a field of the message itself, not of its structs, in JSON form; None if it is missing."""
     wanted = found.top.get(name, -1)
     if wanted not in raw.node:
         return None
-    at, leaf = raw.node.index(wanted), raw.program.leaves[wanted]
+    at = raw.node.index(wanted)
+    leaf = raw.program.leaves[wanted]
     item = Item(leaf, raw.end[at - 1] if at else raw.start)
-    item.span, item.end, item.whole = at, raw.end[at], True
+    item.span = at
+    item.end = raw.end[at]
+    item.whole = True
     return leaf_value(item, Tree(item, None, raw))
 
 
-# Records in the fields of messages: the batches in them, and of which topic they are, which says what Kafka's
-# own records mean.
+# Records in the fields of messages: their batches, and their topic, which determines the types of Kafka's own records.
 
 RAW = "raw"
 """The form of values in which records are bytes."""
@@ -182,20 +200,21 @@ class RecordsAs:
     shown: Callable[[bytes], Any] | None = None
 
     def topic(self, topic: str) -> str:
-        """The name of a topic, by its name or id."""
+        """Return the name of a topic, by its name or id."""
         if topic == CLUSTER_METADATA_ID:
             return CLUSTER_METADATA
         return self.names(topic) if self.names else topic
 
     def items(self, data: Any, topic: str | None, start: int = 0, stop: int | None = None) -> Iterator[Batch | Gap]:
-        """The batches in the bytes [start, stop) of a records field, and the gaps between them; `topic` is a name or an
-        id.
+        """Yield the batches in the bytes [start, stop) of a records field, and the gaps between them.
+
+        `topic` is a name or an id.
         """
         items: Iterator[Batch | Gap] = _reading().read_items(self._source(data, topic), start, stop)
         return items
 
     def record_set(self, data: Any, topic: str | None) -> Sequence[Batch | Gap]:
-        """The same of all bytes of a records field, which mostly are one sound batch."""
+        """Return the batches and gaps in all bytes of a records field, usually one valid batch."""
         items: Sequence[Batch | Gap] = _reading().record_set(self._source(data, topic))
         return items
 
@@ -206,7 +225,7 @@ class RecordsAs:
         return source
 
     def to_json(self, data: Any, topic: str | None) -> Any:
-        """The batches and gaps in a records field with all that is in them."""
+        """Return the batches and gaps in a records field, with their records."""
         if self.shown and not (topic and is_internal(self.topic(topic))):
             return self.shown(data)
         return [item.to_json(deep=True, hide=self.hide) for item in self.items(data, topic)]
@@ -218,24 +237,24 @@ def _reading() -> ModuleType:
     return reading
 
 
-class _Way(NamedTuple):
+class _RecordsPath(NamedTuple):
     """The places of records in a struct.
 
-    `topics` are the struct's fields that say whose records these are. `records` are its own records fields. `below`
-    are its fields that contain records, by name.
+    `topics` are the struct's fields that identify the topic. `records` are its own records fields. `below` are its
+    fields that contain records, by name.
     """
 
     topics: tuple[str, ...]
     records: tuple[str, ...]
-    below: tuple[tuple[str, _Way], ...]
+    below: tuple[tuple[str, _RecordsPath], ...]
 
 
-_WAYS: dict[int, tuple[Roles, _Way | None]] = {}
+_RECORDS_PATHS: dict[int, tuple[Roles, _RecordsPath | None]] = {}
 
 
 class RecordsField(NamedTuple):
-    """A records field of a body: its path, the name or id of its topic if anything says it, and the struct that holds
-    it under its `name`.
+    """A records field of a body: its path, the name or id of its topic if known, and the struct that contains it as
+    `name`.
     """
 
     path: str
@@ -245,7 +264,7 @@ class RecordsField(NamedTuple):
 
 
 def filled(found: Roles, body: dict[str, Any], reading: RecordsAs) -> dict[str, Any]:
-    """A body in RAW form with what is in its records in place of their bytes; the body itself is changed."""
+    """Replace the bytes of all records fields of a body in RAW form by their batches. Return the changed body."""
     for _, topic, struct, name in records_fields(found, body):
         struct[name] = reading.to_json(struct[name], topic)
     return body
@@ -253,44 +272,42 @@ def filled(found: Roles, body: dict[str, Any], reading: RecordsAs) -> dict[str, 
 
 def records_fields(found: Roles, body: dict[str, Any]) -> Iterator[RecordsField]:
     """Yield the records fields of a body in RAW form that have a value which is not hidden."""
-    cached = _WAYS.get(id(found))
+    cached = _RECORDS_PATHS.get(id(found))
     if cached is None:
-        cached = _WAYS[id(found)] = (
-            found,
-            _way(found.entry.root, found),
-        )  # the roles are kept, so that their id stays their own
-    return _along(cached[1], body, "", None) if cached[1] else iter(())
+        # Keeping the roles in the value prevents that another object gets the same id.
+        cached = _RECORDS_PATHS[id(found)] = (found, _records_path(found.entry.root, found))
+    return _follow_path(cached[1], body, "", None) if cached[1] else iter(())
 
 
-def _way(node: Node, found: Roles) -> _Way | None:
+def _records_path(node: Node, found: Roles) -> _RecordsPath | None:
     if isinstance(node, Nullable):
         node = node.struct
     if isinstance(node, Array):
-        return _way(node.element, found)
+        return _records_path(node.element, found)
     if not isinstance(node, Struct):
         return None
     fields = [*node.fields, *([tagged for tagged, _ in node.tags.known.values()] if node.tags else ())]
     leaves = [field for field in fields if isinstance(field, Leaf)]
     topics = tuple(leaf.name for leaf in leaves if found.by_node.get(leaf.id) in {TOPIC, TOPIC_ID})
     records = tuple(leaf.name for leaf in leaves if leaf.kind == "records")
-    below = tuple((field.name, way) for field in fields if (way := _way(field, found)))
-    return _Way(topics, records, below) if records or below else None
+    below = tuple((field.name, way) for field in fields if (way := _records_path(field, found)))
+    return _RecordsPath(topics, records, below) if records or below else None
 
 
-def _along(way: _Way, value: dict[str, Any], path: str, topic: str | None) -> Iterator[RecordsField]:
+def _follow_path(way: _RecordsPath, value: dict[str, Any], path: str, topic: str | None) -> Iterator[RecordsField]:
     for name in way.topics:
         topic = value.get(name) or topic
     for name in way.records:
         data = value.get(name)
-        if data is not None and not isinstance(data, str):  # text says that it is hidden
+        if data is not None and not isinstance(data, str):  # a string is a redacted value
             yield RecordsField(f"{path}{name}", topic, value, name)
     for name, inner in way.below:
         nested = value.get(name)
         if isinstance(nested, dict):
-            yield from _along(inner, nested, f"{path}{name}.", topic)
+            yield from _follow_path(inner, nested, f"{path}{name}.", topic)
             continue
         for number, struct in enumerate(nested or ()):
-            yield from _along(inner, struct, f"{path}{name}[{number}].", topic)
+            yield from _follow_path(inner, struct, f"{path}{name}[{number}].", topic)
 
 
 SECRET_FIELDS: dict[str, frozenset[str]] = {
@@ -302,10 +319,10 @@ SECRET_FIELDS: dict[str, frozenset[str]] = {
     "RenewDelegationTokenRequest": frozenset({"hmac"}),
     "ExpireDelegationTokenRequest": frozenset({"hmac"}),
     "DescribeDelegationTokenResponse": frozenset({"tokens[].hmac"}),
-    # A response carries nothing that tells what it answers, so that what it holds can't be looked at.
+    # A response does not identify the request that it answers, so its contents are unknown.
     "EnvelopeResponse": frozenset({"responseData"}),
 }
-"""Fields that are secret whatever their value, by message and path."""
+"""Fields that always contain secrets, by message and path."""
 
 CONFIG_VALUES: dict[str, frozenset[str]] = {
     "AlterConfigsRequest": frozenset({"resources[].configs[].value"}),
@@ -328,14 +345,14 @@ CONFIG_VALUES: dict[str, frozenset[str]] = {
     ),
     "StreamsGroupMetadataValue": frozenset({"lastAssignmentConfigs[].value"}),
 }
-"""Fields that are secret where the field `name` or `key` beside them names a sensitive config, or `isSensitive` says
-so."""
+"""Fields that are secret if the field `name` or `key` of the same struct names a sensitive config, or if its
+`isSensitive` is true."""
 
 FORWARDED: dict[str, str] = {"EnvelopeRequest": "requestData"}
-"""Fields that hold a whole request, secret where something in it is."""
+"""Fields that contain a complete request, and are secret if the request contains a secret."""
 
 FETCHED = frozenset({"FetchResponse", "FetchSnapshotResponse"})
-"""Messages in whose records the metadata log travels."""
+"""Messages that transfer the records of the metadata log."""
 WITH_RECORDS = FETCHED | {"ProduceRequest", "ShareFetchResponse"}
 """Messages whose records may hold secrets."""
 
@@ -387,8 +404,9 @@ def is_doubtful(message: str, raw: Spans, topics: Sequence[str]) -> bool:
 
 
 def has_secret(spec: MessageSpec, path: str) -> bool:
-    """Return whether a value at this path of a message may be a secret, or have one in it, whatever the values beside
-    it say; "" is all of it.
+    """Return whether the value at a path of a message may be or contain a secret, independent of other values.
+
+    The path "" is the whole message.
     """
     path = _INDEX.sub("[]", path)
     secret = (
@@ -402,9 +420,7 @@ def has_secret(spec: MessageSpec, path: str) -> bool:
 
 
 def redacted_value(spec: MessageSpec, path: str, value: Any) -> str:
-    """Return the text that stands for a given value in JSON form, which is a secret or has one in it; `path` is that of
-    its field.
-    """
+    """Return the placeholder for a value in JSON form that is or contains a secret; `path` is the path of its field."""
     try:
         return redacted(_size(dict(fields_by_path(spec)), _INDEX.sub("[]", path), value))
     except RecursionError:
@@ -418,7 +434,11 @@ def _size(fields: dict[str, FieldSpec], path: str, value: Any) -> int:
     if isinstance(value, list | tuple):
         return sum(_size(fields, f"{path}[]", part) for part in value)
     field = fields.get(path.removesuffix("[]"))
-    kind = field.element_type if field else "bytes" if UNKNOWN_KEY in path else ""
+    kind = ""
+    if field:
+        kind = field.element_type
+    elif UNKNOWN_KEY in path:
+        kind = "bytes"
     if kind in FIXED and value is not None:
         return int(FIXED[kind].sizeof())
     if kind in {"bytes", "records"} and isinstance(value, str):

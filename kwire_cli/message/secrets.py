@@ -1,9 +1,9 @@
-"""Secrets in messages: which fields hold them, as data, and which spans of a decoded message these are.
+"""Secrets in messages: which fields contain them, and which spans of a decoded message.
 
-Kafka's own request log hides the values of AlterConfigs alone; here SASL tokens, SCRAM salts and keys, delegation-token
-HMACs and the values of sensitive configs are hidden too, and what contains them: a forwarded request, and bytes of such
-a message that could not be decoded. Where the bytes do not say for sure what they are (a version that is not known, a
-response that was guessed, a raw SASL token), what may be a secret is taken for one.
+Kafka's own request log hides only the values of AlterConfigs. kwire also hides SASL tokens, SCRAM salts and keys,
+delegation-token HMACs and the values of sensitive configs, and data that contains them: forwarded requests, and bytes
+of such messages that could not be decoded. If the type of the bytes is uncertain (an unknown version, a guessed
+response, a raw SASL token), possible secrets are hidden.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _CONFIG_NAME = re.compile(r"[A-Za-z0-9._-]*")
 KEY_BYTES = 2
 """The bytes of the api key with which a request's header begins."""
 OUTSIDE = "outside"
-"""The name under which `hidden_in_frame` says that the bytes of a frame that belong to none of its parts are secret."""
+"""A key in the result of `hidden_in_frame`: the bytes of a frame outside its parts are secret."""
 
 
 def hidden_spans(
@@ -73,7 +73,7 @@ def hidden_spans(
 ) -> frozenset[int]:
     """Return the numbers of the spans that hold secrets: all spans of a message that may hold secrets and is malformed.
 
-    Some length in it may be wrong, or its first byte, or the name of a config. `topics` are those of a response's
+    Some length in it may be wrong, or its first byte, or the name of a config. `topics` are named by a response's
     request.
     """
     if is_doubtful(decoded.message, decoded.raw, topics):
@@ -97,12 +97,12 @@ def everything(decoded: Body) -> frozenset[int]:
 
 
 def hidden_records(catalog: Catalog, body: Body) -> frozenset[int]:
-    """The numbers of the spans of records that hold secrets as bytes: those of the metadata log, in what is fetched of
-    it.
+    """Return the numbers of the spans of records whose bytes contain secrets, in fetched records of the metadata log.
 
-    Bytes of it that are no whole batch are taken for such too.
+    Bytes of that log that are not a complete batch count as secret.
     """
-    reading, data = RecordsAs(catalog), body.raw.data
+    reading = RecordsAs(catalog)
+    data = body.raw.data
     sets = [
         (at, record_set)
         for at, record_set in by_span(roles(body.spec, body.entry), body.raw)
@@ -144,7 +144,7 @@ def is_damaged(batch: Batch) -> bool:
 
 
 def hidden_in_record(catalog: Catalog, payload: RecordPayload) -> dict[str, frozenset[int]]:
-    """The hidden spans of what a record of one of Kafka's own topics means, by "key" and "value"."""
+    """Return the hidden spans of a record of one of Kafka's own topics, by "key" and "value"."""
     if payload.secret is not None:
         return dict.fromkeys(payload.secret, frozenset({0}))
     parts = {"key": payload.key, "value": payload.value}
@@ -159,9 +159,10 @@ def hidden_in_record(catalog: Catalog, payload: RecordPayload) -> dict[str, froz
 
 
 def is_believed(frame: Frame) -> bool:
-    """Return whether a frame begins where a frame begins, as far as its own bytes can tell.
+    """Return whether a frame probably starts at the right place, judged by its own bytes.
 
-    A request whose client id is no text is believed too, if its size prefix counts its bytes, and its key and version
+    A request with an unprintable client id is believed too, if its size prefix counts its bytes, and its key and
+    version
     are known ones of an api that carries no secrets: a middlebox that mangles text leaves them as they are. Shifted
     bytes rarely have both, except zeros.
     """
@@ -184,11 +185,12 @@ def hidden_in_frame(
     topics: Sequence[str] = (),
     raw_records: bool = False,
 ) -> dict[str, frozenset[int]]:
-    """The hidden spans of a frame's parts, by the name of the part; OUTSIDE is among the names where bytes between and
-    after the parts are secret.
+    """Return the hidden spans of a frame's parts, by the name of the part.
 
-    `known` says that there is no doubt about what the frame is: a request's header says so, a response's request does,
-    which is `asked` and names `topics`. `raw_records`: records are shown as bytes.
+    The name OUTSIDE is included if bytes between and after the parts are secret.
+
+    `known` is set if the frame's api is certain: from a request's header, or from the request of a response (`asked`),
+    which also names `topics`. With `raw_records`, records are shown as bytes.
     """
     sure = frame.sure and (known or frame.kind == "request")
     topics = topics or _topics(asked)
@@ -216,19 +218,19 @@ def hidden_in_frame(
         return hidden
     fits = frame.likely and aligned and frame.counted
     secret = _token(frame) or [*_of_candidates(catalog, frame), *_of_requests(catalog, frame, strict=fits)]
-    if frame.guess:  # unknown tags may have any bytes, and so may texts of which a byte is missing before them
+    if frame.guess:  # unknown tags may have any bytes, and so may strings after a missing byte
         parts = [part for part in (frame.header, frame.body) if part]
-        unknown = [item for part in parts for item in _unknown_parts(part, is_shifted=not aligned)]
-        secret += ((item.start, item.end) for item in unknown)
+        for part in parts:
+            secret += ((item.start, item.end) for item in _unknown_parts(part, is_shifted=not aligned))
     if frame.header and not frame.body and secret_api:
-        # The header could not be read, so that what follows is not known to be its body; nor what it took for its own,
-        # if it reaches the end.
+        # The header could not be read, so its body may start elsewhere. The bytes that were read as the header may also
+        # belong to the body if they reach the end.
         head = frame.header.start + head_size(frame.kind)
         secret.append((frame.header.raw.used if frame.header.raw.used < frame.stop else head, frame.stop))
     for name, part in frame.parts:
         more = _overlapping(part, secret)
         if part.tree.gap and not (name == "body" and frame.cut and part.raw.lost >= 0):
-            more |= {part.tree.gap.span}  # bytes that are not understood, though all of the frame is there
+            more |= {part.tree.gap.span}  # unknown bytes of a frame that is complete
         if name != "size" and more:
             hidden[name] = hidden.get(name, frozenset()) | more
     if frame.likely and not hidden and not secret_guess:
@@ -265,7 +267,7 @@ def _has_doubtful_header(frame: Frame, *, known: bool) -> bool:
 
 
 def _hidden_inside(catalog: Catalog, frame: Frame, asked: Frame | None) -> dict[str, frozenset[int]]:
-    """The hidden spans of what is in a frame's fields, by the path of the field and the part."""
+    """Return the hidden spans of the messages in a frame's fields, by the path of the field and the part."""
     by_path: dict[str, frozenset[int]] = {}
     for message in frame.inside(asked):
         if isinstance(message, Forwarded):
@@ -279,7 +281,7 @@ def _hidden_inside(catalog: Catalog, frame: Frame, asked: Frame | None) -> dict[
 
 
 def whole_frame_hidden(frame: Frame) -> dict[str, frozenset[int]]:
-    """Hide everything of a frame that is not understood, except a size prefix that counts its bytes exactly.
+    """Return the hidden parts of a frame whose contents are uncertain: all except a size prefix that counts its bytes.
 
     The correlation id of a guess is shown, so that its request can be found.
     """
@@ -387,22 +389,23 @@ def _of_other_apis(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
 
 def _overlapping(decoded: Decoded, secret: list[tuple[int, int]]) -> frozenset[int]:
     raw = decoded.raw
-    return frozenset(
-        i
-        for i, (value, end) in enumerate(zip(raw.value, raw.end, strict=True))
-        if any(value < b and a < end for a, b in secret)
-    )
+    overlapping: set[int] = set()
+    for number, (value, end) in enumerate(zip(raw.value, raw.end, strict=True)):
+        if any(value < secret_end and start < end for start, secret_end in secret):
+            overlapping.add(number)
+    return frozenset(overlapping)
 
 
 def _secret_parts(catalog: Catalog, decoded: Body) -> list[Item]:
     message = decoded.message
-    always, configs = SECRET_FIELDS.get(message, frozenset()), CONFIG_VALUES.get(message, frozenset())
+    always = SECRET_FIELDS.get(message, frozenset())
+    configs = CONFIG_VALUES.get(message, frozenset())
     items: list[Item] = []
     for _, item in places(decoded.tree.root):
         node = item.node
         if isinstance(node, Struct):
             if any(part.node.path in configs for part in item.parts) and _is_sensitive(item, decoded):
-                # what it is set to elsewhere, its synonyms, is no less secret
+                # the synonyms of the config are secret too
                 items += (part for _, part in places(item) if part.node.path in configs)
         elif not isinstance(node, Leaf) or not item.whole or node.kind in {"count", "presence", "tag-header"}:
             continue
@@ -421,7 +424,7 @@ def _is_sensitive(struct: Item, decoded: Body) -> bool:
 
 
 def hides_value(config: str | None) -> bool:
-    """Return whether the value of a config is secret by the config's name, or the name is none that Kafka has."""
+    """Return whether the name of a config is sensitive, missing, or not a possible name of a Kafka config."""
     return config is None or not _CONFIG_NAME.fullmatch(config) or is_sensitive_config(config)
 
 

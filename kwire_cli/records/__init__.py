@@ -1,1 +1,1 @@
-"""Record sets and log segments: batches, what lies between them, and the records in them."""
+"""Record sets and log segments: batches, the gaps between them, and the records in them."""

@@ -1,4 +1,8 @@
-"""Batches and records of every format, and their JSON form."""
+"""Batches and records of every format, and their JSON form.
+
+A `Batch` is a view of its bytes. Its header is read at its first use and cached; its records are decoded in lists of
+limited size by the module of its format. So the memory does not depend on the size of a file.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
     from kwire_cli.stores import FileBytes
 
 
-# What a record set consists of: records, and the bytes that are no batch; what reading it needs to know.
+# The parts of a record set: records, and the bytes outside any batch; the context that reading needs.
 
 TRUNCATED, CORRUPT, PADDING = "TRUNCATED", "CORRUPT", "PADDING"
 
@@ -76,14 +80,14 @@ class Record(NamedTuple):
     key_at: int = -1
     value_at: int = -1
     control: int | None = None
-    """The number of a control message, where it is not the batch that says so (KIP-98 draft)."""
+    """The number of a control message in a KIP-98 draft, where the batch does not mark control records."""
 
 
 class Area(NamedTuple):
-    """The bytes that hold records: a copy of those of a batch, or what they decompress to.
+    """The bytes that contain records: a copy from a batch, or its decompressed records.
 
-    `origin` is where they stand in the input; of decompressed ones it is where the compressed bytes begin, and places
-    in them count for themselves.
+    `origin` is their offset in the input. For decompressed bytes it is the offset of the compressed bytes, and
+    positions count from the start of the decompressed bytes.
     """
 
     data: bytes
@@ -91,7 +95,7 @@ class Area(NamedTuple):
     compressed: bool
 
     def place(self, at: int) -> tuple[int, str]:
-        """The offset of an anomaly at `at` of these bytes, and what has to be said about it."""
+        """Return the offset of an anomaly at `at` in these bytes, and an addition to its detail."""
         return (self.origin, f" (byte {at} of the decompressed records)") if self.compressed else (self.origin + at, "")
 
 
@@ -133,7 +137,7 @@ class Source:
         return self.content.read(start, stop)
 
 
-# A batch of records, whatever its format: its header at once, its records when they are asked for.
+# A batch of records of any format. Its header is read at once, its records lazily.
 
 NO_TIMESTAMP_TYPE = "NoTimestampType"
 
@@ -143,10 +147,10 @@ MOST_NOTES = 1000
 
 
 class Head(NamedTuple):
-    """The numbers of a batch. What its format lacks is -1, False or None; times are milliseconds.
+    """The numbers of a batch. A number that its format lacks is -1, False or None; times are milliseconds.
 
-    `timestamp_type` is 0 for CreateTime, 1 for LogAppendTime, None in v0. `base_offset` of a wrapper message is that of
-    its first inner message.
+    `timestamp_type` is 0 for CreateTime, 1 for LogAppendTime, None in v0. `base_offset` of a wrapper message is the
+    offset of its first inner message.
     """
 
     base_offset: int
@@ -168,16 +172,16 @@ class Head(NamedTuple):
 
     @property
     def records(self) -> int:
-        """How many records it says that it has; how many offsets it spans if its format does not say."""
+        """The number of records in the header, or the number of offsets it spans if its format has no such number."""
         count = self.last_offset - self.base_offset + 1 if self.records_count is None else self.records_count
         return max(count, 0)
 
     @property
     def first_time(self) -> int:
-        """When its records begin, in milliseconds since 1970, as far as the header says; negative for no time.
+        """The time of its first record from the header, in milliseconds since 1970; negative if unknown.
 
-        With LogAppendTime all records have the latest time, and compaction puts the delete horizon where the base
-        timestamp was (KIP-534): the base timestamp is no record's then.
+        With LogAppendTime all records have the latest time. Compaction replaces the base timestamp by the delete
+        horizon (KIP-534), so the base timestamp does not belong to a record then.
         """
         is_theirs = not self.timestamp_type and self.delete_horizon is None and self.base_timestamp >= 0
         return self.base_timestamp if is_theirs else self.max_timestamp
@@ -187,17 +191,17 @@ class Format(Protocol):
     """The interface of a module that reads one record format."""
 
     def head_of(self, batch: Batch, notes: MutableSequence[Anomaly]) -> Head:
-        """The numbers of the batch's header; what is odd about them is added to `notes`."""
+        """Return the numbers of the batch's header, and add its anomalies to `notes`."""
 
     def pieces_of(self, batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Record]]:
-        """The records, some at a time; what is odd about them is added to `notes` as they come."""
+        """Yield the records in lists, and add their anomalies to `notes` during iteration."""
 
 
 class Batch(InNotebook):
     """The bytes [position, position + size) of a record set: a batch, or in formats v0 and v1 one shallow message with
-    what it wraps.
+    its inner messages.
 
-    `crc_valid` tells whether its checksum is right. Nothing is kept but its header, once that was asked for.
+    `crc_valid` is set if its checksum is correct. Only the header is cached, after its first use.
     """
 
     __slots__ = ("_head", "_notes", "crc_valid", "layout", "position", "size", "source")
@@ -206,7 +210,11 @@ class Batch(InNotebook):
     """True if its end is missing (`records.gaps`)."""
 
     def __init__(self, source: Source, position: int, size: int, layout: Layout, crc_valid: bool) -> None:  # noqa: FBT001 - made in one place
-        self.source, self.position, self.size, self.layout, self.crc_valid = source, position, size, layout, crc_valid
+        self.source = source
+        self.position = position
+        self.size = size
+        self.layout = layout
+        self.crc_valid = crc_valid
         self._head: Head | None = None
         self._notes: list[Anomaly] = []
 
@@ -274,26 +282,26 @@ class Batch(InNotebook):
         return _format(self.layout.name).pieces_of(self, [] if notes is None else notes)
 
     def records(self, notes: MutableSequence[Anomaly] | None = None) -> Iterator[Record]:
-        """Its records one by one; `notes` as in `pieces`."""
+        """Yield its records one by one; `notes` as in `pieces`."""
         for piece in self.pieces(notes):
             yield from piece
 
     @property
     def anomalies(self) -> list[Anomaly]:
-        """Its anomalies and those of its records, which are read for it. Offsets count from the start of the input."""
+        """Its anomalies and those in its records, which are read for it. Offsets count from the start of the input."""
         notes: list[Anomaly] = []
         for _ in self.pieces(notes):
             pass
         return [*self.notes, *notes]
 
     def spans(self) -> Spans:
-        """The spans of all its bytes, its records one by one, or one piece of bytes where they are compressed."""
+        """Return the spans of all its bytes: a span per field of a record, or one span if they are compressed."""
         return walk(records_entry(self.layout.decl), self.data, self.position, self.end)
 
     def to_json(self, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:
-        """The batch in the shape of `kwire dump --format jsonl`; with `records` unless `deep` is false.
+        """Return the batch in the form of `kwire dump --format jsonl`; with `records` unless `deep` is false.
 
-        `hide` says what to redact in payloads; without it, it is what `read_records` was told.
+        `hide` selects the secrets to redact in payloads; the default is the argument of `read_records`.
         """
         return batch_json(self, deep=deep, hide=hide or self.source.hide)
 
@@ -305,7 +313,7 @@ def _format(name: str) -> Format:
 
 
 def int64(number: int) -> int:
-    """A sum as Java's long: it wraps."""
+    """Return a sum as Java's long: it wraps."""
     return ((number + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)
 
 
@@ -330,7 +338,7 @@ class Payloads:
 
     @property
     def known(self) -> bool:
-        """Return whether every part of the payload was decoded, so that it says all that the bytes do."""
+        """Return whether all parts of the payload were decoded, so that the bytes add no information."""
         if self.record:
             return self.record.known
         return bool(self.control and self.control.type != "UNKNOWN")
@@ -354,14 +362,14 @@ class Payloads:
         return [payload for payload in parts if payload and payload.is_known]
 
     def to_json(self, hidden: Mapping[str, frozenset[int]]) -> dict[str, Any]:
-        """`{"control": …}` or `{"decoded": …}`."""
+        """Return the payload as `{"control": …}` or `{"decoded": …}`."""
         if self.control:
             return {"control": self.control.to_json()}
         return {"decoded": self.record.to_json(hidden=hidden)} if self.record else {"control": {"type": self.draft}}
 
 
 def means_something(source: Source) -> bool:
-    """Return whether the records of a source may hold payloads that kwire decodes, whatever their batches say."""
+    """Return whether the records of a source may contain payloads that kwire decodes, independent of its batches."""
     serdes = source.catalog.serdes if source.catalog else None
     if source.topic in OWN_TOPICS or is_connect_configs(source.topic):
         return True
@@ -438,7 +446,7 @@ def note_payloads(batch: Batch, records: Iterable[tuple[int, Record]], notes: li
 
 
 def deep_anomalies(batch: Batch, hide: Hide | None) -> list[Anomaly]:
-    """Return the anomalies of a batch, of its records, and of the payloads in these: those of `batch_json`."""
+    """Return the anomalies of a batch, its records, and their payloads, as in `batch_json`."""
     if not has_payloads(batch):
         return batch.anomalies
     notes: list[Anomaly] = []
@@ -447,16 +455,18 @@ def deep_anomalies(batch: Batch, hide: Hide | None) -> list[Anomaly]:
 
 
 def deep_faults(batch: Batch, hide: Hide | None) -> list[Anomaly]:
-    """Return the same without what kwire does not know: a payload that only a newer Kafka knows is no fault."""
+    """Return the faults of a batch, its records and their payloads. A payload that only a newer Kafka decodes is not a
+    fault.
+    """
     return faults_among(deep_anomalies(batch, hide))
 
 
-# Batches and records in the JSON form of `kwire dump`: all keys always there, payloads of Kafka's own topics
-# beside the bytes.
+# Batches and records in the JSON form of `kwire dump`: all keys are always present, and payloads of Kafka's own topics
+# are added to the bytes.
 
 
 def batch_json(batch: Batch, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:
-    """A batch; with its records where `deep`."""
+    """Return a batch in JSON form, with its records if `deep` is set."""
     out = head_json(batch)
     notes: list[Anomaly] = []
     if deep:
@@ -468,7 +478,7 @@ def batch_json(batch: Batch, *, deep: bool = True, hide: Hide | None = None) -> 
 
 
 def head_json(batch: Batch) -> dict[str, Any]:
-    """The keys of a batch that come before its records."""
+    """Return the keys of a batch that precede its records."""
     head = batch.head
     return {
         "position": batch.position,
@@ -493,9 +503,10 @@ def head_json(batch: Batch) -> dict[str, Any]:
 
 
 def record_json(batch: Batch, record: Record, number: int, notes: list[Anomaly], hide: Hide | None) -> dict[str, Any]:
-    """A record, the one of this number in its batch; `notes` gets the anomalies of its payload."""
+    """Return the record with this number in its batch; `notes` gets the anomalies of its payload."""
     payload, hidden = noted_payload(batch, record, number, notes, hide)
-    key, value = record.key, record.value
+    key = record.key
+    value = record.value
     out: dict[str, Any] = {
         "offset": record.offset,
         "timestamp": record.timestamp,
@@ -529,7 +540,7 @@ def _redacted(record: Record) -> list[tuple[str, bytes | None]]:
 
 
 def base64_text(data: bytes | None) -> str | None:
-    """Bytes as base64 text, the form that declarations take too."""
+    """Return bytes as base64 text, the form that declarations expect too."""
     return None if data is None else base64.b64encode(data).decode("ascii")
 
 

@@ -1,4 +1,8 @@
-"""Snappy and lz4, block by block."""
+"""Snappy and lz4, block by block.
+
+The libraries decompress a whole frame or nothing. Reading block by block keeps the output before a fault, and checks
+the limits before memory is allocated.
+"""
 
 from __future__ import annotations
 
@@ -45,20 +49,23 @@ SNAPPY_BYTES = 1 << 15
 """The bytes that Kafka's producers compress at once."""
 
 
-_HEADER, _CHUNK = fixed(XERIAL_HEADER), fixed(XERIAL_CHUNK)
+_HEADER = fixed(XERIAL_HEADER)
+_CHUNK = fixed(XERIAL_CHUNK)
 _SNAPPY_START = _CHUNK.unpack(XERIAL_MAGIC)[0]
-"""The number that the magic makes in the place of a chunk's size."""
+"""The magic read as the size of a chunk."""
 _SWAPPED = int.from_bytes(XERIAL_VERSION.to_bytes(4, "little"), "big")
-_MOST, _LEAST = 64, 3
-"""The most that an element of a block becomes, and the bytes that it takes."""
+_MAX_OUTPUT = 64
+_MIN_INPUT = 3
+"""Maximum decompressed size of an element of a block, and the minimum of its compressed bytes."""
 
 
 def unpack_snappy(data: memoryview, out: Output, magic: int) -> None:  # noqa: ARG001 - the same for all codecs
-    """Decompress into `out`; Stop where that can't go on."""
+    """Decompress into `out`. Raise Stop at damaged data or the limit."""
     if len(data) < _HEADER.size or _HEADER.unpack(data)[0] != XERIAL_MAGIC:
         _block(data, 0, len(data), out)
         return
-    at, end = 0, len(data)
+    at = 0
+    end = len(data)
     while at < end:
         try:
             size = _CHUNK.unpack(data, at)[0]
@@ -94,14 +101,14 @@ def _snappy_header(data: memoryview, at: int, out: Output) -> int:
 
 
 def _block(data: memoryview, at: int, size: int, out: Output) -> None:
-    """One raw block at `at`; there may be less of it than `size`."""
+    """Decompress a raw block at `at`, which may be shorter than `size`."""
     import cramjam  # noqa: PLC0415 - start-up is a feature
 
     block = data[at : at + size]
     try:
         length = cramjam.snappy.decompress_raw_len(block)
-        # A block can't become more than this, so a length beyond it lies and is never allocated.
-        believable = length <= len(block) * _MOST // _LEAST
+        # A block cannot become larger than this, so a larger length is wrong and is never allocated.
+        believable = length <= len(block) * _MAX_OUTPUT // _MIN_INPUT
         if believable:
             out.claim(length)
         if len(block) < size:
@@ -112,13 +119,14 @@ def _block(data: memoryview, at: int, size: int, out: Output) -> None:
         else:
             fault = f"a snappy block of {size} bytes cannot become the {length} bytes that it states"
     except cramjam.DecompressionError as error:
-        length, fault = out.left, f"the snappy data is damaged ({error})"
+        length = out.left
+        fault = f"the snappy data is damaged ({error})"
     out.add(snappy_block(block, min(length, out.left)), out.used)
     raise damaged(fault)
 
 
 def pack_snappy(data: Any, level: int | None, magic: int) -> bytes:  # noqa: ARG001 - the same for all codecs
-    """Xerial's stream with chunks of 32 KiB."""
+    """Return xerial's stream with chunks of 32 KiB."""
     import cramjam  # noqa: PLC0415 - start-up is a feature
 
     parts = [
@@ -130,8 +138,7 @@ def pack_snappy(data: Any, level: int | None, magic: int) -> bytes:  # noqa: ARG
     return b"".join(parts)
 
 
-# LZ4 frames, read block by block, so that what stands before a fault is kept and no block becomes more than
-# the frame allows.
+# LZ4 frames, read block by block. So bytes before a fault are kept, and no block becomes larger than the frame allows.
 #
 # Kafka's own reader (Lz4BlockInputStream) takes the first frame only, no dependent blocks, and skips content
 # size and content checksum; other clients write all of these. What Kafka would refuse or skip is decoded and
@@ -143,18 +150,20 @@ LEVELS = range(1, 18)
 LZ4_BYTES = 4
 """The block size that Kafka writes, 64 KiB."""
 MOST = 255
-"""The most bytes that one compressed byte can become."""
+"""Maximum decompressed bytes per compressed byte."""
 
-_LZ4_START, _BLOCK, _CHECKSUM = fixed(LZ4_START), fixed(LZ4_BLOCK), fixed(LZ4_CHECKSUM)
+_LZ4_START = fixed(LZ4_START)
+_BLOCK = fixed(LZ4_BLOCK)
+_CHECKSUM = fixed(LZ4_CHECKSUM)
 _HEADERS = {False: fixed(LZ4_HEADER), True: fixed(LZ4_SIZED_HEADER)}
-"""By whether the content's size is there. Either way the checksum is the last byte, and the size stands before it."""
+"""The layout of a header without and with the content's size, which precedes the checksum in the last byte."""
 _MAGIC_SIZE = _LZ4_START.size - fixed(LZ4_DESCRIPTOR).size
 _FAILED = "DECOMPRESSION_FAILED"
 _CUT = "the lz4 data ends before its end"
 
 
 def unpack_lz4(data: memoryview, out: Output, magic: int) -> None:
-    """Decompress into `out`; Stop where that can't go on."""
+    """Decompress into `out`. Raise Stop at damaged data or the limit."""
     import lz4.frame  # noqa: PLC0415 - start-up is a feature
 
     flags, longest, header = _lz4_header(data, out, magic)
@@ -177,7 +186,8 @@ def unpack_lz4(data: memoryview, out: Output, magic: int) -> None:
             raise damaged(f"an lz4 block is {size} bytes long, of at most {longest}")
         start = at + _BLOCK.size
         end = start + size + checksum
-        code, detail = _FAILED, f"{_CUT}: {len(data) - start} bytes are left for a block of {size + checksum}"
+        code = _FAILED
+        detail = f"{_CUT}: {len(data) - start} bytes are left for a block of {size + checksum}"
         if end <= len(data):
             try:
                 # With room for all of the block; the library would keep what does not fit its first guess for the next
@@ -188,7 +198,8 @@ def unpack_lz4(data: memoryview, out: Output, magic: int) -> None:
             except RuntimeError as error:
                 code, detail = _fault(error)
         if code == _FAILED:
-            block, room = data[start : start + size], min(longest, out.left)
+            block = data[start : start + size]
+            room = min(longest, out.left)
             history = b"" if flags & LZ4_INDEPENDENT else out.tail(LZ4_HISTORY)
             out.add(bytes(block[:room]) if word & LZ4_STORED else lz4_block(block, room, history), out.used)
         raise Stop(code, detail)
@@ -196,7 +207,9 @@ def unpack_lz4(data: memoryview, out: Output, magic: int) -> None:
 
 
 def _lz4_header(data: memoryview, out: Output, magic: int) -> tuple[int, int, bytes]:
-    """Flags, the most that a block becomes, and the header with the checksum that the library asks for."""
+    """Return the flags, the maximum size of a decompressed block, and the header with the checksum that the library
+    needs.
+    """
     try:
         start, flags, descriptor = _LZ4_START.unpack(data)
         if start != LZ4_MAGIC:
@@ -213,7 +226,7 @@ def _lz4_header(data: memoryview, out: Output, magic: int) -> tuple[int, int, by
         values = layout.unpack(data)
     except struct.error:
         raise damaged(f"{_CUT}: its header is cut") from None
-    # A size that the bytes can't become lies; Kafka does not look at it, and the limit holds anyway.
+    # A size that the bytes cannot reach is wrong. Kafka ignores it, and the limit applies anyway.
     if sized and values[-2] <= len(data) * MOST:
         out.claim(values[-2])
     if not flags & LZ4_INDEPENDENT:
@@ -228,15 +241,17 @@ def _lz4_header(data: memoryview, out: Output, magic: int) -> tuple[int, int, by
 
 
 def header_checksums(start: bytes) -> tuple[int, int]:
-    """The checksum of a header without it, as the format wants it and as Kafka wrote it first (KAFKA-3160: with the
-    magic).
+    """Compute the checksum of a header, as specified and as Kafka first wrote it: including the magic (KAFKA-3160).
+
+    `start` is the header without its checksum.
     """
-    whole, descriptor = xxh32_short(start), xxh32_short(start[_MAGIC_SIZE:])
+    whole = xxh32_short(start)
+    descriptor = xxh32_short(start[_MAGIC_SIZE:])
     return descriptor >> 8 & 0xFF, whole >> 8 & 0xFF
 
 
 def _end(data: memoryview, at: int, flags: int, reader: Any, out: Output) -> None:
-    """The end mark at `at` and what follows it."""
+    """Read the end mark at `at`, and note trailing bytes."""
     end = at + _BLOCK.size + (_CHECKSUM.size if flags & LZ4_CONTENT_CHECKSUM else 0)
     try:
         reader.decompress(data[at:end])
@@ -257,13 +272,13 @@ _FAULTS = {
     ),
     "frameSize_wrong": (
         "LZ4_CONTENT_SIZE",
-        "the lz4 frame does not become as many bytes as it says; Kafka's reader skips that",
+        "the lz4 frame does not decompress to its stated size; Kafka's reader ignores the size",
     ),
 }
 
 
 def _fault(error: Exception) -> tuple[str, str]:
-    """The code and the detail of an error of the library."""
+    """Return the code and the detail of an error of the library."""
     text = str(error)
     return next(
         (fault for name, fault in _FAULTS.items() if name in text), (_FAILED, f"the lz4 data is damaged ({text})")
@@ -271,8 +286,9 @@ def _fault(error: Exception) -> tuple[str, str]:
 
 
 def pack_lz4(data: Any, level: int | None, magic: int) -> bytes:
-    """One frame as Kafka writes it: independent blocks of 64 KiB, nothing optional. Magic 0 gets the header checksum of
-    KAFKA-3160.
+    """Return an LZ4 frame in Kafka's form: independent blocks of 64 KiB, without optional parts.
+
+    Magic 0 gets the header checksum of KAFKA-3160.
     """
     import lz4.block  # noqa: PLC0415 - start-up is a feature
 

@@ -1,4 +1,9 @@
-"""Records and batches from JSON: values given, and their parts built."""
+"""Records and batches from JSON: the values of objects, and the parts of batches built from them.
+
+The writers of all formats share these functions. Objects are read key by key together with their path, so that an error
+names the exact key. Given sizes and checksums are written even if they are wrong, because faulty batches are useful as
+test data.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +29,7 @@ if TYPE_CHECKING:
     from kwire_cli.structs.records.parts import Bits
 
 
-# What an object in JSON says, taken key by key: of the right type and range, or an EncodeError with the path
-# of the key.
+# Values of a JSON object by key, checked for type and range. Errors contain the path of the key.
 
 BYTES_FORMS = 'base64 text, {"text": "..."}, {"json": ...} or {"hex": "..."}'
 """The forms of bytes in JSON."""
@@ -33,13 +37,13 @@ BYTES_FORMS = 'base64 text, {"text": "..."}, {"json": ...} or {"hex": "..."}'
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An object in JSON and the path at which it stands."""
+    """A JSON object with its path."""
 
     value: Mapping[str, Any]
     path: str
 
     def at(self, key: str) -> str:
-        """The path of a key."""
+        """Return the path of a key."""
         return f"{self.path}.{key}" if self.path else key
 
     def has(self, key: str) -> bool:
@@ -47,17 +51,17 @@ class Given:
         return self.value.get(key) is not None
 
     def refuse(self, key: str, reason: str) -> EncodeError:
-        """The error that says what is wrong with the value of a key."""
+        """Return the error for the value of a key."""
         return EncodeError(reason, path=self.at(key), value=self.value.get(key))
 
     def only(self, known: Collection[str]) -> None:
-        """EncodeError for a key that is not one of these."""
+        """Raise EncodeError if the object has another key."""
         for key in self.value:
             if key not in known:
                 raise self.refuse(key, f"no such key; known are {', '.join(sorted(known))}")
 
     def integer(self, key: str, kind: str) -> int | None:
-        """An integer in the range of a type such as int32; None where there is none."""
+        """Return an integer in the range of a type such as int32, or None if the key is missing."""
         value = self.value.get(key)
         if value is None:
             return None
@@ -69,26 +73,26 @@ class Given:
         return value
 
     def number(self, key: str, kind: str, default: int = -1) -> int:
-        """The same with a default."""
+        """Return an integer in the range of a type, or the default if the key is missing."""
         value = self.integer(key, kind)
         return default if value is None else value
 
     def flag(self, key: str, *, default: bool = False) -> bool:
-        """True or false."""
+        """Return a boolean, or the default if the key is missing."""
         value = self.value.get(key)
         if value is not None and not isinstance(value, bool):
             raise self.refuse(key, f"it is true or false, not {shown(value)}")
         return default if value is None else value
 
     def text(self, key: str) -> str | None:
-        """A text; None where there is none."""
+        """Return a string, or None if the key is missing."""
         value = self.value.get(key)
         if value is not None and not isinstance(value, str):
             raise self.refuse(key, f"it is a text, not {shown(value)}")
         return value
 
     def choice(self, key: str, names: Mapping[int, str], default: int) -> int:
-        """The number of a name."""
+        """Return the number with this name."""
         name = self.text(key)
         if name is None:
             return default
@@ -98,7 +102,7 @@ class Given:
         return code
 
     def inner(self, key: str) -> Given | None:
-        """An object; None where there is none."""
+        """Return an inner object, or None if it is missing."""
         return given(self.value[key], self.at(key)) if self.has(key) else None
 
     def fields(self) -> dict[str, Any]:
@@ -107,7 +111,7 @@ class Given:
         return dict(inner.value) if inner else {}
 
     def list(self, key: str) -> list[Given]:
-        """Objects in a list; none where there is none."""
+        """Return the objects of a list. A missing list is empty."""
         value = self.value.get(key)
         if value is None:
             return []
@@ -116,7 +120,7 @@ class Given:
         return [given(part, f"{self.at(key)}[{i}]") for i, part in enumerate(value)]
 
     def bytes(self, key: str) -> bytes | None:
-        """The bytes that one of BYTES_FORMS stands for; None where there are none."""
+        """Return the bytes in one of BYTES_FORMS, or None if the key is missing."""
         value = self.value.get(key)
         if value is None:
             return None
@@ -131,7 +135,7 @@ class Given:
         return data
 
     def absent(self, defaults: Mapping[str, Any], form: str) -> None:
-        """EncodeError for a key that says more than its default, which is all that the format can say."""
+        """Raise EncodeError for a key whose value is not the default, if the format only allows the default."""
         for key, default in defaults.items():
             value = self.value.get(key)
             if value is not None and value != default:
@@ -139,7 +143,7 @@ class Given:
 
 
 def given(value: Any, path: str) -> Given:
-    """An object at a path; EncodeError where the value is none."""
+    """Return an object at a path. Raise EncodeError if the value is not an object."""
     if not isinstance(value, dict):
         raise EncodeError(f"it is an object, not {shown(value)}", path=path, value=value)
     return Given(value, path)
@@ -167,27 +171,26 @@ def _bytes(value: Any) -> bytes | None:
         raise ValueError("hex has two digits for each byte") from None
 
 
-# How batches and messages of any format are built: through their declaration, and then with the right
-# checksum.
+# Batches and messages of all formats are built by their declaration; then the checksum is inserted.
 
 
 def built(decl: Any, value: Mapping[str, Any], path: str) -> bytes:
-    """The bytes of a value; sizes that it gives are written as they are. EncodeError with `path` before the
-    declaration's own.
+    """Return the bytes of a value. Given sizes are written unchanged. An EncodeError gets `path` before the
+    declaration's path.
     """
     with within(path):
         return bytes(decl.build(dict(value), lenient=True))
 
 
 def sealed(data: bytes, layout: Layout, crc: int | None) -> bytes:
-    """A batch or message with its checksum, or with this one."""
+    """Return a batch or message with its correct checksum, or with `crc` if that is an integer."""
     number = layout.checksum(data[layout.crc_from :]) if crc is None else crc
-    said: bytes = INTS["uint32"].build(number)
-    return data[: layout.crc_at] + said + data[layout.crc_at + len(said) :]
+    checksum: bytes = INTS["uint32"].build(number)
+    return data[: layout.crc_at] + checksum + data[layout.crc_at + len(checksum) :]
 
 
 def said_crc(item: Given, fields: Mapping[str, Any]) -> int | None:
-    """The checksum that is to be written although it may be wrong; None where it is to be computed."""
+    """Return the checksum to write, which may be wrong; None if it is to be computed."""
     if "crc" in fields:
         return item.inner("fields").integer("crc", "uint32")  # type: ignore[union-attr]
     if item.flag("crcValid", default=True):
@@ -199,7 +202,7 @@ def said_crc(item: Given, fields: Mapping[str, Any]) -> int | None:
 
 
 def packed(item: Given, codec: int, data: bytes, magic: int) -> bytes:
-    """The bytes compressed, at the level that the item says."""
+    """Compress the bytes at the level of the item."""
     level = item.integer("compressionLevel", "int32")
     try:
         return compress(codec, data, level=level, magic=magic)
@@ -208,24 +211,25 @@ def packed(item: Given, codec: int, data: bytes, magic: int) -> bytes:
 
 
 def codec_of(item: Given) -> int:
-    """The number of its codec. zstd is taken in every format: Kafka refuses to read it in v0 and v1, which somebody may
-    want to see.
+    """Return the number of the item's codec.
+
+    zstd is allowed in every format. Kafka rejects it in v0 and v1, and tests need such batches.
     """
     return item.choice("compression", COMPRESSION.names, 0)
 
 
 def timestamp_type_of(item: Given) -> int:
-    """The number of its timestamp type, 0 by default."""
+    """Return the number of the item's timestamp type, 0 by default."""
     return item.choice("timestampType", TIMESTAMP_TYPE.names, 0)
 
 
 def attributes_of(*parts: tuple[Bits, int]) -> int:
-    """The number that these bits make."""
+    """Combine bit fields to the attributes."""
     return sum(int(number) << bits.shift for bits, number in parts)
 
 
 def offsets_of(records: list[Given], first: int) -> list[int]:
-    """The offset of each record: the one it gives, else that after the one before."""
+    """Return the offset of each record: its own, or the previous record's plus 1."""
     out: list[int] = []
     for record in records:
         offset = record.number("offset", "int64", first)
@@ -236,14 +240,14 @@ def offsets_of(records: list[Given], first: int) -> list[int]:
 
 @contextmanager
 def within(path: str) -> Iterator[None]:
-    """Raise whatever a declaration refuses as an EncodeError, with `path` before the declaration's own path."""
+    """Convert errors of a declaration to EncodeError, with `path` before the declaration's own path."""
     try:
         yield
     except EncodeError as error:
-        raise EncodeError(error.reason, path=_joined(path, error.path), value=error.value) from None
+        raise EncodeError(error.reason, path=_join_paths(path, error.path), value=error.value) from None
     except construct.ConstructError as error:
         raise EncodeError(str(error), path=path) from error
 
 
-def _joined(path: str, inner: str) -> str:
+def _join_paths(path: str, inner: str) -> str:
     return f"{path}.{inner}" if path and inner and not inner.startswith("[") else path + inner

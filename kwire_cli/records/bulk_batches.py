@@ -1,9 +1,9 @@
-"""Batches and their records located by the compiled engine: headers as columns, spans of the records of many batches
-from one call.
+"""Batches and their records located by the compiled engine: headers as columns, and the spans of the records of many
+batches from one call.
 
-What is plain is taken together: batches of format v2 with the right checksum that follow each other, decompressed where
-they are compressed, with nothing odd in them. Everything else (other formats, damage, gaps, whatever has an anomaly)
-comes as the items of the exact reader, in its place.
+A call covers consecutive well-formed batches of format v2 with valid checksums; compressed ones are decompressed first.
+The exact reader reads all other bytes (other formats, damage, gaps, batches with an anomaly), so both results are
+identical. The compiled engine is only worth its overhead for many batches at once.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     Octets = npt.NDArray[np.uint8]
 
 CHUNK = 1 << 22
-"""Bytes of records that are taken together, unless a single batch has more."""
-_MOST_RUNS = 64
-"""Changes between odd and plain batches, in a chunk, up to which they are parted; breaks in a row of plain ones up to
-which short rows are taken."""
+"""Limit on the bytes of records per call, except for a single larger batch."""
+_MAX_RUNS = 64
+"""Maximum number of changes between malformed and well-formed batches in a chunk. With more changes the whole chunk is
+read exactly. Also the number of interruptions after which short runs are read exactly."""
 _SHORT = 65536
-"""Bytes of a row of plain batches that is short: taken together they cost more than one by one."""
+"""Below this size a run of well-formed batches is short: a call for it costs more than reading it exactly."""
 _LAYOUT = LAYOUTS["v2"]
 _ENTRY = records_entry(v2.RECORDS)
 _ELEMENT: Series = _ENTRY.root.fields[0]  # type: ignore[assignment]
@@ -64,7 +64,9 @@ class Numbers:
     __slots__ = ("_data", "_known", "_start")
 
     def __init__(self, data: Octets, start: Ints, known: Mapping[str, Ints] | None = None) -> None:
-        self._data, self._start, self._known = data, start, dict(known or {})
+        self._data = data
+        self._start = start
+        self._known = dict(known or {})
 
     def __getitem__(self, name: str) -> Ints:
         column = self._known.get(name)
@@ -92,11 +94,11 @@ class Heads:
         return len(self.start)
 
     def only(self, which: Any) -> Heads:
-        """Some of them."""
+        """Return the selected batches."""
         return Heads(self.start[which], self.end[which], self.numbers.only(which))
 
     def batches(self, source: Source) -> Iterator[Batch]:
-        """The same as the exact reader gives them; their checksums are right."""
+        """Yield them as batches of the exact reader; their checksums are valid."""
         for at, end in zip(self.start.tolist(), self.end.tolist(), strict=True):
             yield Batch(source, at, end - at, _LAYOUT, True)  # noqa: FBT003 - as there
 
@@ -112,7 +114,7 @@ class Heads:
 
     @property
     def odd(self) -> npt.NDArray[np.bool_]:
-        """Tell for each batch whether its header alone has an anomaly."""
+        """Whether each batch has an anomaly in its header."""
         strange = self.numbers["attributes"] & 0xFFFF & ~_LAYOUT.known_bits
         mask: npt.NDArray[np.bool_] = (strange != 0) | (self.numbers["lastOffsetDelta"] < 0)
         return mask
@@ -135,9 +137,9 @@ class Located:
 
 
 def heads(source: Source, start: int = 0, stop: int | None = None) -> Iterator[Heads | Batch | Gap]:
-    """The batches in [start, stop) and the gaps between them: plain ones together, some at a time.
+    """Yield the batches in [start, stop) and the gaps between them. Well-formed batches are yielded in groups.
 
-    A `stop` before the end of the source is where a good batch begins: a gap up to there is not one at the end of the
+    A `stop` before the end of the source has to be the start of a valid batch: a gap before it is not at the end of the
     bytes.
     """
     reader = _Reader(source, start, stop)
@@ -147,7 +149,7 @@ def heads(source: Source, start: int = 0, stop: int | None = None) -> Iterator[H
         while bounds[-1] - bounds[0] >= CHUNK:
             yield reader.heads(bounds)
             bounds = reader.plain_bounds()
-        if len(bounds) > 1 and (bounds[-1] - bounds[0] >= _SHORT or breaks < _MOST_RUNS):
+        if len(bounds) > 1 and (bounds[-1] - bounds[0] >= _SHORT or breaks < _MAX_RUNS):
             yield reader.heads(bounds)
         else:
             yield from (Batch(source, at, end - at, _LAYOUT, True) for at, end in pairwise(bounds.tolist()))  # noqa: FBT003 - as there
@@ -170,11 +172,12 @@ class _Reader(Reader):
         self.bounds = np.empty(CHUNK // (OVERHEAD + _LAYOUT.least) + 2, np.int64)
 
     def plain_bounds(self) -> Ints:
-        """Read on as `plain` does, for as many bytes as are taken together; where these batches begin and end."""
+        """Continue as `plain` does, up to the limit of one chunk. Return the bounds of these batches."""
         count = 0
         if self.layouts.get(_LAYOUT.magic) is _LAYOUT:
             self.load(self.at, min(self.at + 2 * CHUNK, self.stop))
-            data, stop = octets(self.view), min(self.stop, self.last)
+            data = octets(self.view)
+            stop = min(self.stop, self.last)
             count = compiled(_loops().find_batches)(data, self.at, stop, self.at + CHUNK, PLACES, self.bounds)
         bounds = self.bounds[: count + 1].copy() if count else np.array([self.at])
         self.at = int(bounds[-1])
@@ -187,8 +190,8 @@ class _Reader(Reader):
 
 
 def odd_record_sets(data: Octets, start: Ints, stop: Ints) -> npt.NDArray[np.bool_]:
-    """Tell for each record set [start, stop) in the data whether it is anything but batches of format v2 with valid
-    checksums and nothing odd in their headers. Records are not looked at.
+    """Return for each record set [start, stop) in the data whether it is anything but batches of format v2 with valid
+    checksums and well-formed headers. Records are not examined.
     """
     odd = np.zeros(len(start), np.bool_)
     strange = 0xFFFF & ~_LAYOUT.known_bits
@@ -204,33 +207,34 @@ def _loops() -> ModuleType:
 
 
 def located(source: Source, start: int = 0, stop: int | None = None) -> Iterator[Located | Batch | Gap]:
-    """As `heads`, with the records of plain batches."""
+    """Yield batches and gaps as `heads` does, with the records of well-formed batches."""
     for item in heads(source, start, stop):
         if not isinstance(item, Heads):
             yield item
             continue
-        for odd, piece in _runs(item.odd):
+        for odd, piece in _runs_by_anomaly(item.odd):
             some = item.only(piece)
             if odd:
                 yield from some.batches(source)
             elif some.codec.any():
-                yield from _unpacked(source, some)
+                yield from _decompress_chunks(source, some)
             else:
                 data = octets(source.view(int(some.start[0]), int(some.end[-1])))
                 jobs = jobs_of(_ENTRY, some.start + _LAYOUT.head.size, some.end)
-                yield from _checked(
+                yield from _check_records(
                     source,
                     some,
                     walk_many(_ENTRY.program, data, jobs),
                 )
 
 
-def _runs(odd: npt.NDArray[np.bool_]) -> Iterator[tuple[bool, slice]]:
-    """Neighbours that are odd, or are not. Where odd ones are many, all are taken for odd: a piece for each few would
-    cost more than reading them.
+def _runs_by_anomaly(odd: npt.NDArray[np.bool_]) -> Iterator[tuple[bool, slice]]:
+    """Yield runs of batches that are all malformed or all well-formed. If there are many runs, yield one run of
+    malformed
+    batches: handling many short runs would cost more than reading all batches exactly.
     """
     bounds = [0, *(np.flatnonzero(odd[1:] != odd[:-1]) + 1).tolist(), len(odd)]
-    if len(bounds) > _MOST_RUNS:
+    if len(bounds) > _MAX_RUNS:
         yield True, slice(0, len(odd))
         return
     for first, last in pairwise(bounds):
@@ -238,8 +242,8 @@ def _runs(odd: npt.NDArray[np.bool_]) -> Iterator[tuple[bool, slice]]:
             yield bool(odd[first]), slice(first, last)
 
 
-def _unpacked(source: Source, some: Heads) -> Iterator[Located | Batch]:
-    """Batches of which some are compressed, as many at a time as become a chunk."""
+def _decompress_chunks(source: Source, some: Heads) -> Iterator[Located | Batch]:
+    """Decompress batches, some of them compressed, in groups of about the size of a chunk."""
     parts: list[bytes] = []
     first = size = 0
     head = _LAYOUT.head.size
@@ -261,15 +265,17 @@ def _of_parts(source: Source, some: Heads, parts: list[bytes]) -> Iterator[Locat
     if parts:
         ends = np.cumsum([len(part) for part in parts])
         data = octets(b"".join(parts) or b"\0")
-        yield from _checked(
+        yield from _check_records(
             source, some, walk_many(_ENTRY.program, data, jobs_of(_ENTRY, np.append(0, ends[:-1]), ends))
         )
 
 
-def _checked(source: Source, some: Heads, walk: Walk) -> Iterator[Located | Batch]:
-    """The batches of a walk: those with anything odd in their records as the exact reader gives them."""
-    counts, highest = np.zeros(len(some), np.int64), np.full(len(some), -1, np.int64)
-    begin, delta = _ELEMENT.first, FIELDS["offsetDelta"].id
+def _check_records(source: Source, some: Heads, walk: Walk) -> Iterator[Located | Batch]:
+    """Yield the batches of a walk. Batches with a malformed record come from the exact reader."""
+    counts = np.zeros(len(some), np.int64)
+    highest = np.full(len(some), -1, np.int64)
+    begin = _ELEMENT.first
+    delta = FIELDS["offsetDelta"].id
     compiled(numba_loops.count_elements)(walk.data, walk.node, walk.value, walk.first, begin, delta, counts, highest)
     odd = (
         (walk.jobs[:, 5] != 0) | (counts != some.numbers["recordsCount"]) | (highest > some.numbers["lastOffsetDelta"])
@@ -278,7 +284,7 @@ def _checked(source: Source, some: Heads, walk: Walk) -> Iterator[Located | Batc
     if not odd.any():
         yield Located(some, walk, np.append(0, np.cumsum(counts)))
         return
-    for is_odd, piece in _runs(odd):
+    for is_odd, piece in _runs_by_anomaly(odd):
         if is_odd:
             yield from some.only(piece).batches(source)
         else:

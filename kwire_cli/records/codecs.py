@@ -1,4 +1,8 @@
-"""Codecs by number and name, their limits, checksums and partial output."""
+"""Codecs by number and name, their limits, checksums and partial output.
+
+A compressed byte can become a thousand bytes, so the output is limited in size and in ratio to the input. The libraries
+return nothing for a damaged block. Slow decoders here return the output up to the fault.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,7 @@ class Limits:
     floor: int = 16 << 20
 
     def room(self, compressed: int) -> int:
-        """The bytes that this many compressed bytes may become."""
+        """Return the maximum decompressed size for this compressed size."""
         return max(0, self.output if self.ratio is None else min(self.output, max(self.floor, compressed * self.ratio)))
 
 
@@ -47,7 +51,7 @@ class Unpacked(NamedTuple):
 
     `data` is complete if `code` is None, and also if `code` is only about an anomalous checksum or header. After a
     fault, `data` is everything before the fault. `code` is the code of an anomaly (engine.codes.MEANING), and
-    `detail` says what is anomalous about these bytes. `used` counts the compressed bytes that were understood. The
+    `detail` describes the anomaly of these bytes. `used` counts the compressed bytes that were understood. The
     bytes after them are damaged, cut, beyond the limit or not part of the stream.
     """
 
@@ -58,15 +62,16 @@ class Unpacked(NamedTuple):
 
 
 class Stop(Exception):  # noqa: N818 - never leaves the room; it ends the work on one stream
-    """Decompression can't go on."""
+    """Decompression cannot continue."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
-        self.code, self.detail = code, detail
+        self.code = code
+        self.detail = detail
 
 
 def damaged(detail: str) -> Stop:
-    """The end of decompression at bytes that are no such stream."""
+    """Return the exception for bytes that are not a valid stream."""
     return Stop("DECOMPRESSION_FAILED", detail)
 
 
@@ -74,7 +79,8 @@ class Output:
     """Decompressed bytes so far, never more than `room` bytes."""
 
     def __init__(self, limits: Limits, compressed: int) -> None:
-        self._limits, self._compressed = limits, compressed
+        self._limits = limits
+        self._compressed = compressed
         self.room = limits.room(compressed)
         self.size = self.used = 0
         self.note: tuple[str, str] | None = None
@@ -103,16 +109,17 @@ class Output:
         self.used = used
 
     def tail(self, size: int) -> bytes:
-        """The last bytes, as many as there are."""
+        """Return the last bytes, at most `size`."""
         view = self._data.getbuffer()
         return bytes(view[max(0, self.size - size) :])
 
     def take(self) -> bytes:
-        """All of it; not copied."""
+        """Return all bytes, without a copy."""
         return self._data.getvalue()
 
     def _limit(self, what: str) -> Stop:
-        limits, room = self._limits, self.room
+        limits = self._limits
+        room = self.room
         why = (
             ""
             if room == max(0, limits.output)
@@ -128,23 +135,27 @@ class Output:
 _MASK = 0xFFFFFFFF
 
 
-_PRIME1, _PRIME2, _PRIME3, _PRIME4, _PRIME5 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1
+_PRIME1 = 0x9E3779B1
+_PRIME2 = 0x85EBCA77
+_PRIME3 = 0xC2B2AE3D
+_PRIME4 = 0x27D4EB2F
+_PRIME5 = 0x165667B1
 
 
 def crc32(data: Any, value: int = 0) -> int:
-    """CRC-32 (IEEE, as in zlib) of bytes-likes: that of messages of magic 0 and 1, as an unsigned number."""
+    """Return the CRC-32 (IEEE, as in zlib) of bytes-likes, as in messages of magic 0 and 1, as an unsigned number."""
     return zlib.crc32(data, value)
 
 
 def crc32c(data: Any, value: int = 0) -> int:
-    """CRC-32C (Castagnoli) of bytes-likes: that of record batches (magic 2), as an unsigned number."""
+    """Return the CRC-32C (Castagnoli) of bytes-likes, as in record batches (magic 2), as an unsigned number."""
     return _crc32c_function()(data, value)
 
 
 @cache
 def _crc32c_function() -> Callable[[Any, int], int]:
-    """The function of the library crc32c, without its package: importing that looks up its version, which takes longer
-    than a small log.
+    """Load the function of the library crc32c without its package, whose import queries its version and takes longer
+    than reading a small log.
     """
     from importlib.machinery import PathFinder  # noqa: PLC0415 - start-up is a feature
     from importlib.util import find_spec, module_from_spec  # noqa: PLC0415
@@ -162,8 +173,8 @@ def _crc32c_function() -> Callable[[Any, int], int]:
 
 
 def xxh32_short(data: Any) -> int:
-    """XxHash32 with seed 0 of fewer than 16 bytes, which is all that an LZ4 header has (the long form hashes in four
-    lanes first).
+    """Return the xxHash32 with seed 0 of fewer than 16 bytes, the maximum of an LZ4 header. Longer input is hashed in
+    four lanes first.
 
     Source: the xxHash algorithm description, version 0.1.1, steps 1 (short input) and 4 to 6.
     """
@@ -183,29 +194,30 @@ def _rotated(number: int, bits: int) -> int:
     return (number << bits | number >> 32 - bits) & _MASK
 
 
-# What a damaged or cut block of snappy or LZ4 holds up to its fault; the libraries give all of a block or
+# Decompression of a damaged or cut block of snappy or LZ4 up to its fault; the libraries return the whole block or
 # nothing.
 #
-# Slow, but only ever used for one block, and no longer than its bytes or `room` last. What stands before a
-# fault may already be wrong: it shows late. Sources: snappy's format_description.txt; the LZ4 block format.
-# Both are literals and copies of what was decompressed before.
+# This is slow, but only used for one block, and bounded by its bytes and `room`. Bytes before a fault may already be
+# wrong, because faults are detected late. Sources: snappy's format_description.txt; the LZ4 block format. Both consist
+# of literals and copies of earlier output.
 
 
 class _Bytes:
     """The compressed bytes, read in order."""
 
     def __init__(self, data: memoryview) -> None:
-        self._data, self._at = data, 0
+        self._data = data
+        self._at = 0
 
     def number(self, size: int = 1) -> int:
-        """A number of so many bytes, lowest first; EOFError when they are not all there."""
+        """Read a little-endian number of `size` bytes. Raise EOFError if fewer remain."""
         part = self.some(size)
         if len(part) < size:
             raise EOFError
         return int.from_bytes(part, "little")
 
     def some(self, size: int) -> memoryview:
-        """As many bytes as are left, at most `size`."""
+        """Return the next bytes, at most `size`."""
         part = self._data[self._at : self._at + size]
         self._at += len(part)
         return part
@@ -216,7 +228,7 @@ class _Bytes:
 
 def snappy_block(block: memoryview, room: int) -> bytes:
     """Return the content of a raw snappy block before its fault, at most `room` bytes."""
-    return _filled(_snappy(_Bytes(block)), room, b"")
+    return _run_elements(_snappy(_Bytes(block)), room, b"")
 
 
 def lz4_block(block: memoryview, room: int, history: bytes = b"") -> bytes:
@@ -224,11 +236,11 @@ def lz4_block(block: memoryview, room: int, history: bytes = b"") -> bytes:
 
     Copies can reach back into `history`.
     """
-    return _filled(_lz4(_Bytes(block)), room, history)
+    return _run_elements(_lz4(_Bytes(block)), room, history)
 
 
-def _filled(elements: Iterator[memoryview | tuple[int, int]], room: int, history: bytes) -> bytes:
-    """The elements put together: literals, and copies as (distance, length), which may overlap what they make."""
+def _run_elements(elements: Iterator[memoryview | tuple[int, int]], room: int, history: bytes) -> bytes:
+    """Build the output from elements: literals, and copies as (distance, length), which may overlap their output."""
     out = bytearray(history)
     end = len(out) + room
     try:
@@ -255,9 +267,10 @@ def _snappy(data: _Bytes) -> Iterator[memoryview | tuple[int, int]]:
             break
     while data.more():
         tag = data.number()
-        kind, upper = tag & 3, tag >> 2
+        kind = tag & 3
+        upper = tag >> 2
         if kind == 0:
-            # 60 to 63 say that the length less 1 follows in 1 to 4 bytes.
+            # For 60 to 63 the length less 1 follows in 1 to 4 bytes.
             yield data.some((data.number(upper - 59) if upper >= 60 else upper) + 1)
         elif kind == 1:
             yield (upper >> 3 << 8) | data.number(), (upper & 7) + 4
@@ -268,14 +281,14 @@ def _snappy(data: _Bytes) -> Iterator[memoryview | tuple[int, int]]:
 def _lz4(data: _Bytes) -> Iterator[memoryview | tuple[int, int]]:
     while data.more():
         token = data.number()
-        yield data.some(_length(data, token >> 4))
+        yield data.some(_read_length(data, token >> 4))
         if data.more():
             distance = data.number(2)
-            yield distance, _length(data, token & 15) + 4
+            yield distance, _read_length(data, token & 15) + 4
 
 
-def _length(data: _Bytes, start: int) -> int:
-    """A length of LZ4: 15 goes on in further bytes, up to one that is not 255."""
+def _read_length(data: _Bytes, start: int) -> int:
+    """Read a length of LZ4: 15 continues in further bytes, up to the first that is not 255."""
     length = start
     more = start == 15
     while more:

@@ -1,4 +1,9 @@
-"""Arrow columns of batches, records and faults."""
+"""Arrow columns of batches, records and faults.
+
+The compiled engine reads well-formed batches of format v2, many at a time, and the exact reader reads all others. Both
+results have the same rows, so the columns do not depend on the reader. A Python object per record would be too slow for
+large logs.
+"""
 
 from __future__ import annotations
 
@@ -47,20 +52,23 @@ class Rows:
         self.size = 0
 
     def add(self, row: dict[str, Any], size: int = 0) -> bool:
-        """Keep a row that holds about so many bytes; whether there are enough of them now."""
+        """Append a row of about `size` bytes. Return whether the rows suffice for a record batch."""
         self.waiting.append(row)
         self.size += size
         return len(self.waiting) >= MOST or self.size >= CHUNK
 
     def take(self) -> pa.RecordBatch:
-        """All that wait, as columns."""
-        arrays = [pa.array([row[field.name] for row in self.waiting], field.type) for field in self.schema]
+        """Remove all rows and return them as columns."""
+        arrays = [self._column(field) for field in self.schema]
         self.clear()
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
+    def _column(self, field: pa.Field) -> pa.Array:
+        return pa.array([row[field.name] for row in self.waiting], field.type)
+
 
 def batch_row(batch: Batch) -> dict[str, Any]:
-    """A batch that is not plain."""
+    """Return the row of a batch that only the exact reader can read."""
     head = batch.head
     return {
         "position": batch.position,
@@ -86,7 +94,7 @@ def batch_row(batch: Batch) -> dict[str, Any]:
 
 
 def record_row(batch: Batch, record: Record) -> dict[str, Any]:
-    """A record of a batch that is not plain, without its payload."""
+    """Return the row of a record in such a batch, without its payload."""
     return {
         "position": batch.position,
         "offset": record.offset,
@@ -103,8 +111,9 @@ def record_row(batch: Batch, record: Record) -> dict[str, Any]:
 def payload_part(
     batch: Batch, record: Record, number: int, hide: Hide | None, notes: list[Anomaly] | None
 ) -> dict[str, Any]:
-    """The payload of a record as JSON text, null where there is none; and, in place of a key or value with a secret,
-    what stands for it. `notes` gets the anomalies of the payload if they are wanted.
+    """Return the payload of a record as JSON text, or null, and placeholders for a key or value with a secret.
+
+    `notes` gets the anomalies of the payload, unless it is None.
     """
     payload, hidden = noted_payload(batch, record, number, notes, hide)
     out: dict[str, Any] = {
@@ -120,8 +129,8 @@ def payload_part(
     return out
 
 
-# What is wrong with a record set as Arrow columns: a row for each gap and for each anomaly of a batch, of its
-# records, or of the payloads in them.
+# The faults of a record set as Arrow columns: a row for each gap and for each anomaly of a batch, its records, or their
+# payloads.
 
 FAULTS = pa.schema(
     [
@@ -133,17 +142,17 @@ FAULTS = pa.schema(
         ("detail", pa.string()),
     ]
 )
-"""`position` and `size` are those of the batch or gap in the file, `path` and `offset` where in it: the field, and the
+"""`position` and `size` locate the batch or gap in the file; `path` and `offset` locate the fault: the field, and the
 position of its bytes."""
 
 
 def fault_columns(
     source: Source, start: int = 0, stop: int | None = None, *, hide: Hide | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The faults in [start, stop); padding at the end of a file is none.
+    """Yield the faults in [start, stop). Padding at the end of a file is not a fault.
 
-    Records are decoded one by one only in control batches and in topics whose records kwire decodes. `hide` says which
-    of these records may not be looked at.
+    Records are decoded one by one only in control batches and in topics whose records kwire decodes. `hide` excludes
+    some of these records.
     """
     rows = Rows(FAULTS)
     for item in _with_payloads(source, located(source, start, stop)):
@@ -173,15 +182,15 @@ def _with_payloads(source: Source, items: Iterable[Located | Batch | Gap]) -> It
 
 
 def unreadable(reason: str) -> pa.RecordBatch:
-    """The one fault of a file that cannot be read."""
+    """Return the only fault of a file that cannot be read."""
     row = {"position": 0, "size": 0, "code": "UNREADABLE", "path": "", "offset": 0, "detail": reason}
     return pa.RecordBatch.from_pylist([row], schema=FAULTS)
 
 
-# Batches as Arrow columns: of plain ones by the compiled engine, of all others what the exact reader gives,
-# in one order.
+# Batches as Arrow columns. The compiled engine reads well-formed batches, the exact reader all others; both results are
+# merged in the order of the file.
 #
-# Names are those of `kwire dump --format jsonl`, as SQL writes them: `base_offset` for `baseOffset`.
+# Columns are named as the keys of `kwire dump --format jsonl` in SQL style: `base_offset` for `baseOffset`.
 
 _ANOMALY = pa.struct([("code", pa.string()), ("path", pa.string()), ("offset", pa.int64()), ("detail", pa.string())])
 
@@ -209,18 +218,18 @@ BATCHES = pa.schema(
         ("anomalies", pa.list_(_ANOMALY)),
     ]
 )
-"""Of `batch_columns`: what a batch says of itself. Positions and sizes are bytes of the file, timestamps milliseconds
-since 1970; -1 where the format lacks a number, null where JSON has null. `count` is the header's; `anomalies` are those
-that can be seen without the records."""
+"""The columns of `batch_columns`, from the headers of batches. Positions and sizes are bytes of the file, timestamps
+milliseconds since 1970; -1 if the format lacks a number, null where JSON has null. `count` is the header's; `anomalies`
+are found without reading the records."""
 
 _CODECS = [COMPRESSION.names.get(codec) or f"unknown-{codec}" for codec in range(COMPRESSION.mask + 1)]
 _TIMES = [TIMESTAMP_TYPE.names[kind] for kind in range(2)]
 
 
 def batch_columns(source: Source, start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch | Gap]:
-    """The batches in [start, stop).
+    """Yield the batches in [start, stop).
 
-    The gaps between them come as they are met, which may be before the batches that stand in front of them.
+    Gaps are yielded when they are found, which may be before batches that precede them in the file.
     """
     rows = Rows(BATCHES)
     for item in heads(source, start, stop):
@@ -240,29 +249,31 @@ def batch_columns(source: Source, start: int = 0, stop: int | None = None) -> It
 
 
 class BatchValues:
-    """The columns of plain batches, each made when it is asked for; `said` are the numbers of their headers."""
+    """The columns of well-formed batches, computed lazily; `said` are the numbers of their headers."""
 
     def __init__(self, source: Source, found: Heads) -> None:
-        self.source, self.heads, self.said = source, found, found.numbers
+        self.source = source
+        self.heads = found
+        self.said = found.numbers
 
     def rows(self) -> pa.RecordBatch:
-        """All columns."""
+        """Return all columns."""
         return pa.RecordBatch.from_arrays([self.column(field) for field in BATCHES], schema=BATCHES)
 
     def column(self, field: pa.Field) -> pa.Array:
-        """One of BATCHES."""
+        """Return one of BATCHES."""
         return _typed(_BATCH_COLUMNS[field.name](self), field.type)
 
     def flag(self, mask: int) -> Any:
-        """Tell for each batch whether any of these bits of the attributes is set."""
+        """Return for each batch whether any of these bits of the attributes is set."""
         return (self.said["attributes"] & mask) != 0
 
     def delete_horizon(self) -> pa.Array:
-        """The base timestamp where a bit says that it is one."""
+        """Return the base timestamps of batches in which they are delete horizons."""
         return pa.array(self.said["baseTimestamp"], mask=~self.flag(v2.DELETE_HORIZON.mask))
 
     def anomalies(self) -> pa.Array:
-        """None of nearly all of them; of the others the exact reader says what."""
+        """Return the anomalies. Most batches are well-formed; the exact reader reads the others."""
         notes: list[list[dict[str, Any]]] = [[]] * len(self.heads)
         odd = np.flatnonzero(self.heads.odd)
         for k, batch in zip(odd.tolist(), self.heads.only(odd).batches(self.source), strict=True):
@@ -333,13 +344,14 @@ RECORDS = pa.schema(
         *(BATCHES.field(name) for name in _OF_BATCH),
     ]
 )
-"""Of `record_columns`: `position` is that of the record's batch, sizes are -1 for null. `payload` is what control
-records, and those of Kafka's own topics, hold: JSON text in the form of `kwire dump`, {"control": ...} or {"decoded":
-...}. The columns behind it say what the batch says."""
+"""The columns of `record_columns`: `position` is the position of the record's batch, sizes are -1 for null. `payload`
+is the content of control records and of records of Kafka's own topics: JSON text in the form of `kwire dump`,
+{"control":
+...} or {"decoded": ...}. The columns after it come from the batch."""
 
 
 class Faults(NamedTuple):
-    """Columns of FAULTS among those of records."""
+    """Columns of FAULTS in the stream of record columns."""
 
     rows: pa.RecordBatch
 
@@ -352,10 +364,10 @@ def record_columns(
     hide: Hide | None = None,
     faults: bool = False,
 ) -> Iterator[pa.RecordBatch | Gap | Faults]:
-    """The records in [start, stop), and gaps, as `batch_columns`.
+    """Yield the records in [start, stop), and gaps as `batch_columns` does.
 
-    `hide` says what is secret in payloads: that is left out of them, and of keys and values. With `faults` there are
-    the `fault_columns` too: each payload is decoded once for both.
+    `hide` selects secrets, which are omitted from payloads, keys and values. With `faults` the rows of `fault_columns`
+    are included: each payload is decoded once for both.
     """
     rows = Rows(RECORDS)
     of_faults = Rows(FAULTS)
@@ -390,7 +402,7 @@ def record_columns(
 
 
 def _parted(source: Source, items: Iterable[Located | Batch | Gap], *, exact: bool) -> Iterator[Located | Batch | Gap]:
-    """The items; with `exact` all batches one by one, as what their records hold is decoded one by one."""
+    """Yield the items. With `exact`, batches are yielded one by one, because payloads are decoded one by one."""
     for item in items:
         if exact and isinstance(item, Located):
             yield from item.heads.batches(source)
@@ -399,11 +411,14 @@ def _parted(source: Source, items: Iterable[Located | Batch | Gap], *, exact: bo
 
 
 class _RecordValues:
-    """The columns of the records of plain batches, each made when it is asked for."""
+    """The columns of the records of well-formed batches, computed lazily."""
 
     def __init__(self, source: Source, found: Located) -> None:
-        self.of_batches, self.said = BatchValues(source, found.heads), found.heads.numbers
-        self.columns, self.batch, self.first = Columns(records_entry(v2.RECORDS), found.walk), found.batch, found.first
+        self.of_batches = BatchValues(source, found.heads)
+        self.said = found.heads.numbers
+        self.columns = Columns(records_entry(v2.RECORDS), found.walk)
+        self.batch = found.batch
+        self.first = found.first
         self.notes: list[tuple[Batch, list[Anomaly]]] = []
         """The anomalies of control batches, once their payloads were decoded."""
 
@@ -427,7 +442,7 @@ class _RecordValues:
         return self.field("offsetDelta").to_numpy().astype(np.int64)
 
     def timestamp(self) -> Any:
-        """Return the timestamp of each record, which is that of its batch for LogAppendTime.
+        """Return the timestamp of each record, or the timestamp of its batch for LogAppendTime.
 
         A sum wraps, as Java's.
         """
@@ -437,7 +452,7 @@ class _RecordValues:
         )
 
     def sequence(self) -> Any:
-        """As `batch.sequence_after`."""
+        """Return the sequence of each record, as `batch.sequence_after` does."""
         base = self.head("baseSequence")
         return np.where(base >= 0, (base + self.delta) & 0x7FFFFFFF, -1)
 
@@ -460,7 +475,7 @@ class _RecordValues:
         return pa.array(texts, pa.string())
 
     def size(self, name: str) -> Any:
-        """The length that the record says, which needs no look at the bytes."""
+        """Return the length from the record, without access to the bytes."""
         return self.columns.lengths(FIELDS[name])
 
 

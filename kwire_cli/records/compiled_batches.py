@@ -19,14 +19,18 @@ POLYNOMIAL = 0x82F63B78
 """The polynomial of CRC-32C (Castagnoli), lowest bit first."""
 BLOCK = 256
 """Bytes of each of the three blocks. Processors fetch memory ahead best where the three are near each other."""
-AHEAD, LINE = 512, 64
-"""The distance at which memory is fetched before it is read, and the bytes that are fetched at once."""
+AHEAD = 512
+"""The distance in bytes between reading and prefetching."""
+LINE = 64
+"""The bytes of a prefetch."""
 INSTRUCTIONS = {"x86_64": ("sse4.2", "llvm.x86.sse42.crc32.64.64", 64), "aarch64": ("crc", "llvm.aarch64.crc32cx", 32)}
 """By architecture: the feature that brings the instruction, LLVM's name for it, and the bits of its result."""
 
 
 def _behind() -> Any:
-    """Return what each byte (second index) adds to a checksum if so many bytes (first index) come after it."""
+    """Return the contribution of each byte (second index) to a checksum by the number of bytes after it (first
+    index).
+    """
     first: Any = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         first = (first >> 1) ^ (first & 1) * np.uint32(POLYNOMIAL)
@@ -49,10 +53,13 @@ def _place(context: Any, builder: Any, array: Any, arguments: Any) -> Any:
 
 def _fetching(_: Any, data: Any, at: Any) -> Any:  # noqa: ARG001 - numba passes arguments by these names
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        octets, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        octets = ir.IntType(8).as_pointer()
+        number = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [octets, number, number, number])
         step = builder.module.declare_intrinsic("llvm.prefetch", (octets,), kind)
-        to_read, to_keep, as_data = number(0), number(3), number(1)
+        to_read = number(0)
+        to_keep = number(3)
+        as_data = number(1)
         builder.call(step, [_place(context, builder, signature.args[0], arguments), to_read, to_keep, as_data])
         return context.get_dummy_value()
 
@@ -60,14 +67,16 @@ def _fetching(_: Any, data: Any, at: Any) -> Any:  # noqa: ARG001 - numba passes
 
 
 _fetch: Any = intrinsic(_fetching)
-"""Have the processor fetch memory that is read soon. It does not matter whether it is there."""
+"""Have the processor fetch memory that is read soon. It need not exist."""
 
 
 def word_by_instruction(name: str, bits: int) -> Any:
     """Return a function that takes eight bytes into a checksum by an instruction of the processor."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        crc, short, long = arguments[0], ir.IntType(bits), ir.IntType(64)
+        crc = arguments[0]
+        short = ir.IntType(bits)
+        long = ir.IntType(64)
         place = _place(context, builder, signature.args[1], arguments[1:])
         word = builder.load(builder.bitcast(place, long.as_pointer()), align=1)
         step = builder.module.declare_intrinsic(name, (), ir.FunctionType(short, [short, long]))
@@ -166,10 +175,10 @@ def find_batches(data: Any, at: int, stop: int, full: int, places: Any, bounds: 
 
 def odd_sets(data: Any, start: Any, stop: Any, places: Any, header: Any, odd: Any) -> None:
     """Mark in `odd` the record sets [start, stop) that are anything but batches of one format with valid checksums and
-    nothing odd in their headers.
+    well-formed headers.
 
-    `places` are as in `find_batches`. `header` are the place of the attributes, those of their bits that mean nothing,
-    and the place of the last offset delta, which is negative by its first bit.
+    `places` are as in `find_batches`. `header` are the place of the attributes, their unknown bits, and the place of
+    the last offset delta, which is negative if its first bit is set.
     """
     attributes_at, strange_bits, delta_at = header
     for k in range(len(start)):

@@ -1,4 +1,8 @@
-"""Compression and decompression of record sets: gzip, zstd, and the choice of a codec."""
+"""Compression and decompression of record sets: gzip, zstd, and the choice of a codec.
+
+Data is decompressed in pieces of limited size, so that the output before a fault is kept and limits apply early.
+`decompress` never raises: the fault is an anomaly of the result.
+"""
 
 from __future__ import annotations
 
@@ -37,22 +41,21 @@ GZIP_LEVELS = range(-1, 10)
 
 
 _PIECE = 1 << 16
-"""Bytes that are unpacked at once."""
+"""Maximum decompressed bytes per call."""
 _SLICE = 1 << 14
-"""Packed bytes that zlib is given at once; it copies what it leaves."""
+"""Compressed bytes per call of zlib, which copies unused input."""
 _WINDOW = zlib.MAX_WBITS
 _GZIP = _WINDOW | 16
 _CHECKS = {
     "incorrect data check": ("CRC", 1 + part(GZIP_TRAILER, "isize", "isize").size),
     "incorrect length check": ("size", 1),
 }
-"""What zlib says of a trailer that does not fit the data: which part it means, and how many bytes go on from that
-part's last one."""
+"""Messages of zlib about a wrong trailer: the affected part, and the number of bytes from its last byte to the end."""
 _GZIP_CUT = "the gzip data ends before its end"
 
 
 def unpack_gzip(data: memoryview, out: Output, magic: int) -> None:  # noqa: ARG001 - the same for all codecs
-    """Decompress into `out`; Stop where that can't go on."""
+    """Decompress into `out`. Raise Stop at damaged data or the limit."""
     at = 0
     while at < len(data):
         if at and bytes(data[at : at + len(GZIP_MAGIC)]) != GZIP_MAGIC:
@@ -73,7 +76,7 @@ def _member(data: memoryview, at: int, out: Output) -> int:
         try:
             got = unpacker.decompress(rest, min(_PIECE, out.left + 1))
         except zlib.error as error:
-            at = _up_to_damage(before, rest, at - len(rest), out)
+            at = _decompress_to_damage(before, rest, at - len(rest), out)
             check = next((check for text, check in _CHECKS.items() if text in str(error)), None)
             if check is None:
                 raise damaged(f"the gzip data is damaged ({error})") from None
@@ -94,9 +97,9 @@ def _member(data: memoryview, at: int, out: Output) -> int:
     return at - len(rest)
 
 
-def _up_to_damage(unpacker: Any, packed: Any, at: int, out: Output) -> int:
-    """Add what can be unpacked before the damage, and tell where that ends: zlib gives nothing of a piece that it finds
-    damaged.
+def _decompress_to_damage(unpacker: Any, packed: Any, at: int, out: Output) -> int:
+    """Decompress up to the damage, and return the offset of the damage. zlib returns no part of a damaged piece, so the
+    bytes are passed one by one.
     """
     try:
         for byte in bytes(packed):
@@ -109,7 +112,7 @@ def _up_to_damage(unpacker: Any, packed: Any, at: int, out: Output) -> int:
 
 
 def pack_gzip(data: Any, level: int | None, magic: int) -> bytes:  # noqa: ARG001 - the same for all codecs
-    """One member, with the header that java.util.zip.GZIPOutputStream writes."""
+    """Return a gzip member with the header of java.util.zip.GZIPOutputStream."""
     packer = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, -_WINDOW)
     header = GZIP_HEADER.build(
         {
@@ -125,8 +128,7 @@ def pack_gzip(data: Any, level: int | None, magic: int) -> bytes:  # noqa: ARG00
     return b"".join((header, packer.compress(data), packer.flush(), trailer))
 
 
-# zstd: frames one after the other, skippable ones too, read block by block, so that what stands before a
-# fault is kept.
+# zstd: consecutive frames, including skippable ones, read block by block, so that bytes before a fault are kept.
 #
 # A window of more than 128 MiB is refused, as by Kafka's reader: both leave libzstd's limit as it is.
 
@@ -135,18 +137,17 @@ ZSTD_LEVELS = range(-131072, 23)
 
 DEFAULT_LEVEL = 3
 
-_START, _SKIPPABLE, _BLOCK, _CHECKSUM = (
-    fixed(ZSTD_START),
-    fixed(ZSTD_SKIPPABLE_HEADER),
-    fixed(ZSTD_BLOCK),
-    fixed(ZSTD_CHECKSUM),
-)
+_START = fixed(ZSTD_START)
+_SKIPPABLE = fixed(ZSTD_SKIPPABLE_HEADER)
+_BLOCK = fixed(ZSTD_BLOCK)
+_CHECKSUM = fixed(ZSTD_CHECKSUM)
 _ZSTD_CUT = "the zstd data ends before its end"
 
 
 def unpack_zstd(data: memoryview, out: Output, magic: int) -> None:  # noqa: ARG001 - the same for all codecs
-    """Decompress into `out`; Stop where that can't go on."""
-    at, end = 0, len(data)
+    """Decompress into `out`. Raise Stop at damaged data or the limit."""
+    at = 0
+    end = len(data)
     while at < end:
         word = _START.unpack(data, at)[0] if end - at >= _START.size else 0
         if word == ZSTD_MAGIC:
@@ -230,8 +231,8 @@ def _checksum(data: memoryview, at: int, reader: Any, out: Output) -> int:
 
 
 def pack_zstd(data: Any, level: int | None, magic: int) -> bytes:  # noqa: ARG001 - the same for all codecs
-    """One frame as Kafka's stream writes it: without content size and checksum, and with an empty block last, since it
-    is flushed before it ends.
+    """Return a zstd frame in the form of Kafka's stream, which flushes before the end: without content size and
+    checksum, and with an empty last block.
     """
     import zstandard  # noqa: PLC0415 - start-up is a feature
 
@@ -266,7 +267,7 @@ _CODECS = {
 def decompress(codec_id: int, data: Any, limits: Limits, *, magic: int = 2) -> Unpacked:
     """Decompress the bytes of one batch or wrapper message.
 
-    Never raises, whatever the bytes are. A fault, an anomaly or a limit is the `code` of the result, and `data` is
+    Never raises for any bytes. A fault, an anomaly or a limit is the `code` of the result, and `data` is
     everything before it. Memory is bounded by `limits` and by one block of the format (at most 4 MiB, and 128 MiB of
     address space for a zstd window).
 
@@ -295,8 +296,7 @@ def decompress(codec_id: int, data: Any, limits: Limits, *, magic: int = 2) -> U
 
 
 def compress(codec_id: int, data: Any, *, level: int | None = None, magic: int = 2) -> bytes:
-    """The bytes that a Java producer would write; but for the choices of the compressors, which differ between versions
-    of the libraries.
+    """Compress as a Java producer does. The bytes can differ, because versions of the libraries compress differently.
 
     Args:
         codec_id: As in CODECS.
@@ -319,16 +319,17 @@ def compress(codec_id: int, data: Any, *, level: int | None = None, magic: int =
     return codec.pack(memoryview(data).cast("B"), level, magic)
 
 
-# Which library compresses, and how hard: what a size after compression is worth nothing without.
+# The library that compresses, and its level: a compressed size is only meaningful with both.
 
 _DEFAULTS = {"gzip": 6, "lz4": 1, "zstd": DEFAULT_LEVEL}
-"""What `compress` does without a level; lz4 then is the fast compressor, whose only level Kafka calls 1 (9 and others
-are those of LZ4 HC)."""
+"""The default levels of `compress`. For lz4 this is the fast compressor, whose only level Kafka calls 1 (9 and others
+select LZ4 HC)."""
 
 
 def library(codec_id: int, level: int | None = None) -> str:
-    """The library and level behind `compress` with these arguments, such as `zlib 1.3.1, level 6`. Kafka uses others,
-    and gets other bytes.
+    """Return the library and level that `compress` uses with these arguments, such as `zlib 1.3.1, level 6`.
+
+    Kafka uses other libraries, and its bytes differ.
     """
     name = CODECS[codec_id]
     if name == "none":

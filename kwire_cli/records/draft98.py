@@ -1,4 +1,4 @@
-"""Message sets of the KIP-98 draft, read only when they are asked for."""
+"""Message sets of the KIP-98 draft, read lazily."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNKNOWN = -1
 
 
 def head_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Head:  # noqa: ARG001 - as for all formats
-    """The numbers of its header. It has no base timestamp, no leader epoch and no count."""
+    """Return the numbers of its header. It has no base timestamp, no leader epoch and no count."""
     layout = batch.layout
     said = layout.numbers(batch.data, batch.position)
     attributes = said["attributes"]
@@ -44,7 +44,7 @@ def head_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Head:  # noqa: ARG
 
 
 def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Record]]:
-    """The messages of a set; each has a timestamp and a checksum of its own."""
+    """Yield the messages of a set, each with a separate timestamp and checksum."""
     head = batch.head
     area = area_of(batch, notes)
     entry = records_entry(kip98.MESSAGES)

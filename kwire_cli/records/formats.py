@@ -1,5 +1,6 @@
-"""The record formats, a line for each: all that names one, declares it, reads it or writes it is found from here.
-Importing this costs nothing.
+"""The record formats, one entry each: the modules that declare, read and write a format are found from here.
+
+The modules are loaded at their first use, so importing this module is fast.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ from typing import Any, NamedTuple
 
 
 class RecordFormat(NamedTuple):
-    """One format. `module` is that of `kwire_cli.structs.records` which declares it, `batch` and `record_set` the names
-    of its declarations there.
+    """One format. `module` of `kwire_cli.structs.records` declares it, under the names `batch` and `record_set`.
 
     `kind` is the module of this room that reads it; the function of `write_batches` that writes it has write_ before
     that name. `about` is what one of its batches is called.
@@ -52,10 +52,11 @@ RECORD_FORMATS = {
         2, "kip82", "MESSAGE", "MESSAGE_SET", "legacy", "message of the KIP-82 draft, never shipped"
     ),
 }
-"""By name. The magic byte tells the first three apart; the drafts have the magic of v2 and are read only when asked
-for."""
+"""By name. The magic byte distinguishes the first three. The drafts have the magic of v2 and are read only on
+request.
+"""
 AUTO = "auto"
 BY_MAGIC = ("v0", "v1", "v2")
-"""The formats that "auto" stands for: those of Kafka, by their magic byte."""
+"""The formats of "auto": Kafka's formats, by their magic byte."""
 CHOICES = (AUTO, *RECORD_FORMATS)
 """The names of formats for options."""

@@ -1,4 +1,9 @@
-"""Records of Kafka's own topics, and control records."""
+"""Records of Kafka's own topics, and control records.
+
+In the topics of coordinators a key begins with the record type, and a value with its version. In the metadata log both
+are in a frame at the start of the value. The type selects a definition, by which the rest is decoded like any message.
+Control batches contain transaction markers and the records that KRaft writes into its log.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +49,8 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import Entry, MessageSpec
 
 
-TRANSACTION_VALUE, TRANSACTION_STATUS = "TransactionLogValue", "transactionStatus"
+TRANSACTION_VALUE = "TransactionLogValue"
+TRANSACTION_STATUS = "transactionStatus"
 UNKNOWN_STATE = "Unknown"
 
 
@@ -71,10 +77,9 @@ UNKNOWN = "UNKNOWN"
 
 @dataclass(frozen=True)
 class Control:
-    """A control record: its type by name, UNKNOWN for one that is not known, and as a number, None where the key does
-    not reach so far.
+    """A control record: its type as a name, or UNKNOWN, and as a number, or None if the key is too short.
 
-    `key` and `value` are None where the record has none.
+    `key` and `value` are None if they are null in the record.
     """
 
     type: str
@@ -92,7 +97,7 @@ class Control:
         return [*self.notes, *located(payload for payload in (self.key, self.value) if payload)]
 
     def to_json(self) -> dict[str, Any]:
-        """`{"type":"COMMIT","coordinatorEpoch":0}`, `{"type":"KRaftVoters","value":{…}}`, or
+        """Return the JSON form: `{"type":"COMMIT","coordinatorEpoch":0}`, `{"type":"KRaftVoters","value":{…}}`, or
         `{"type":"UNKNOWN","number":9,"value":"<base64>"}`.
         """
         if self.number in MARKERS:
@@ -108,23 +113,26 @@ class Control:
 
 
 def decode_control(catalog: Catalog, key: Any, value: Any) -> Control:
-    """A record of a control batch by its key and value, bytes or None. Never raises: what is not known is kept, with an
-    anomaly.
+    """Decode a record of a control batch from its key and value, bytes or None.
+
+    Never raises: undecodable parts are kept as bytes, with an anomaly.
     """
     if key is None:
         note = Anomaly("NULL_NOT_ALLOWED", "key", 0, "a control record without a key, which would say its type")
-        return Control(UNKNOWN, None, None, _kept(value), (note,))
+        return Control(UNKNOWN, None, None, _raw_payload(value), (note,))
     head = versioned("key", catalog.message("ControlRecordTypeSchema"), key)
     number = head.json_data().get("type") if head.body else None
     if number is None:
-        return Control(UNKNOWN, None, cut("key", "ControlRecordTypeSchema", key, "a version and a type"), _kept(value))
+        return Control(
+            UNKNOWN, None, cut("key", "ControlRecordTypeSchema", key, "a version and a type"), _raw_payload(value)
+        )
     return replace(_of_type(catalog, number, value), key=_without_rest(head))
 
 
 def _of_type(catalog: Catalog, number: int, value: Any) -> Control:
     if number not in MARKERS and number not in MESSAGES:
         note = Anomaly("UNKNOWN_TYPE", "key.type", 0, f"control record type {number}: {MEANING['UNKNOWN_TYPE']}")
-        return Control(UNKNOWN, number, None, _kept(value), (note,))
+        return Control(UNKNOWN, number, None, _raw_payload(value), (note,))
     name = MARKERS[number] if number in MARKERS else MESSAGES[number][0]
     if value is None:
         return Control(
@@ -136,7 +144,7 @@ def _of_type(catalog: Catalog, number: int, value: Any) -> Control:
         )
     if number in MARKERS:
         return Control(name, number, None, versioned("value", catalog.message("EndTxnMarker"), value))
-    # Whatever version stands in its first field, Kafka 4.4 reads it by the layout of version 0.
+    # Kafka 4.4 reads it by the layout of version 0, regardless of the version in its first field.
     spec = catalog.message(MESSAGES[number][1])
     first = version_of(value)
     payload = plain_body("value", spec, 0, value) if first else cut("value", spec.name, value)
@@ -151,12 +159,12 @@ def _of_type(catalog: Catalog, number: int, value: Any) -> Control:
     return Control(name, number, None, payload)
 
 
-def _kept(value: Any) -> Payload | None:
+def _raw_payload(value: Any) -> Payload | None:
     return None if value is None else Payload("value", "", None, value)
 
 
 def _without_rest(key: Payload) -> Payload:
-    """The key without what may follow it: Kafka allows for more bytes in keys of later versions
+    """Return the key without bytes after its last field: Kafka allows more bytes in keys of later versions
     (ControlRecordType.parse).
     """
     body = key.body
@@ -179,19 +187,19 @@ COORDINATORS = {
 
 
 FRAMED = {CLUSTER_METADATA: "metadata", REMOTE_LOG_METADATA: "storage"}
-"""Topics whose values say type and version in a frame, and whose keys say nothing."""
+"""Topics whose values contain type and version in a frame, and whose keys contain no type."""
 
 OWN_TOPICS = frozenset({*COORDINATORS, *FRAMED})
 """All topics whose records `decode_record` knows."""
 
 FRAME_VERSION = 1
-"""The version that Kafka writes and reads; version 0 was that of the preview in 2.8."""
+"""The version that Kafka writes and reads; the preview in 2.8 had version 0."""
 
 RETIRED = {("group-coordinator", 9): ("ShareGroupPartitionMetadataKey", "ShareGroupPartitionMetadataValue", 9)}
 """Record types that Kafka 4.4 no longer has: their key, value, and the version under which the key is defined."""
 
 OTHER_VALUE_VERSIONS = {("ShareUpdateValue", 1): 0}
-"""Values that are written under another version than that of their layout.
+"""Values whose version differs from the version of their layout.
 
 ShareCoordinator.SHARE_UPDATE_RECORD_VALUE_VERSION was 1 at first; 4.1.0 and 4.4.0 write 0.
 """
@@ -205,9 +213,9 @@ def has_version_prefix(message: MessageSpec | Entry) -> bool:
 
 
 def version_before(spec: MessageSpec, data: Any) -> tuple[int, int] | None:
-    """Return the version with which a key, value or payload begins, and where its body begins; None if there is none.
+    """Return the version at the start of a key, value or payload, and the start of its body; None without a version.
 
-    The type in the prefix of a key or of a framed record has to be that of the message. A message whose first field is
+    The type in the prefix of a key or of a framed record has to match the message. A message whose first field is
     its version begins with that field.
     """
     if spec.type == "metadata":
@@ -247,9 +255,9 @@ def _name_status(data: Any) -> None:
 
 @dataclass(frozen=True)
 class RecordPayload:
-    """A record's key and value. `framed` records have no key that means anything; a value of None is a tombstone.
+    """A record's key and value. `framed` records have a key without meaning; a value of None is a tombstone.
 
-    `inside` are the payloads within the value: `value.members[0].subscription`, and what lies inside that.
+    `inside` are the payloads within the value, such as `value.members[0].subscription`, and the payloads within those.
     """
 
     key: Payload | None
@@ -258,11 +266,11 @@ class RecordPayload:
     inside: tuple[Payload, ...] = ()
     notes: tuple[Anomaly, ...] = ()
     secret: frozenset[str] | None = None
-    """The parts whose bytes are not to be shown; None where definitions say what is secret."""
+    """The parts whose bytes are hidden; None if the definitions determine the secrets."""
 
     @property
     def known(self) -> bool:
-        """Return whether the key and the value were decoded, so that they say all that the bytes do."""
+        """Return whether the key and the value were decoded, so that the bytes add no information."""
         parts = [part for part in (self.key, self.value) if part]
         return bool(parts) and all(part.body and part.body.complete for part in parts)
 
@@ -272,7 +280,7 @@ class RecordPayload:
 
     @property
     def payloads(self) -> list[Payload]:
-        """All of them: the key, the value, and what lies inside it."""
+        """All payloads: the key, the value, and those inside the value."""
         return [payload for payload in (self.key, self.value) if payload] + [*self.inside]
 
     @property
@@ -284,11 +292,11 @@ class RecordPayload:
         return [*self.notes, *located(self.payloads)]
 
     def to_json(self, *, hidden: Mapping[str, frozenset[int]] | None = None) -> dict[str, Any]:
-        """As DumpLogSegments prints it: `{"key":{"type","data"},"value":{"version","data"}}`, if framed
+        """Return the form of DumpLogSegments: `{"key":{"type","data"},"value":{"version","data"}}`, if framed
         `{"value":{"type","version","data"}}`.
 
-        Members' subscriptions and assignments stand in place of their bytes. `hidden` are the spans to redact in the
-        "key" and the "value".
+        Members' subscriptions and assignments replace their bytes. `hidden` are the spans to redact in the "key" and
+        the "value".
         """
         hidden = hidden or {}
         if not self.value:
@@ -297,7 +305,7 @@ class RecordPayload:
             data = self.value.json_data(hidden=hidden.get("value", frozenset()))
             for payload in self.inside:
                 if payload.body and payload.body.complete:
-                    _put(data, payload)
+                    _insert_member(data, payload)
             if self.value.type == TRANSACTION_VALUE:
                 _name_status(data)
             version = self.value.version
@@ -318,11 +326,10 @@ class RecordPayload:
 
 
 def decode_record(catalog: Catalog, topic: str | None, key: Any, value: Any) -> RecordPayload | None:
-    """The key and value (bytes or None) of a record in one of Kafka's own topics; None where the topic is none of
-    these.
+    """Decode the key and value (bytes or None) of a record in one of Kafka's own topics; None for other topics.
 
-    Never raises: what can't be decoded is kept, with an anomaly. What control batches hold is
-    `control.decode_control`'s.
+    Never raises: undecodable parts are kept as bytes, with an anomaly. `decode_control` decodes the records of control
+    batches.
     """
     if topic in COORDINATORS:
         return _coordinator(catalog, COORDINATORS[topic], key, value)
@@ -344,7 +351,7 @@ def part_readings(catalog: Catalog, topic: str, data: bytes) -> Iterator[RecordP
 
 @cache
 def record_types(catalog: Catalog, module: str) -> dict[int, tuple[str | None, str | None]]:
-    """The key and value of each record type of a module; of a framed topic, values alone."""
+    """Return the key and value of each record type of a module; in a framed topic, only values."""
     names: dict[int, tuple[str | None, str | None]] = {}
     for entry in catalog:
         if entry.module == module and entry.api_key is not None:
@@ -354,8 +361,9 @@ def record_types(catalog: Catalog, module: str) -> dict[int, tuple[str | None, s
 
 
 def type_names(catalog: Catalog, module: str, number: int) -> tuple[str | None, str | None, int]:
-    """The key and value of a record type of a coordinator, retired ones too, None for what is not known, and the
-    version that defines the key.
+    """Return the key and value of a record type of a coordinator, and the version that defines the key.
+
+    Retired types are included. An unknown key or value is None.
     """
     key, value = record_types(catalog, module).get(number, (None, None))
     if not key and not value and (module, number) in RETIRED:
@@ -443,15 +451,13 @@ def _inside(catalog: Catalog, payload: Payload | None) -> tuple[Payload, ...]:
 _MEMBER = re.compile(r"value\.members\[(\d+)\]\.(subscription|assignment)")
 
 
-def _put(data: Any, payload: Payload) -> None:
-    """Put a member's subscription or assignment in place of its bytes; DumpLogSegments knows those of consumers
-    alone.
-    """
+def _insert_member(data: Any, payload: Payload) -> None:
+    """Replace the bytes of a member's subscription or assignment; DumpLogSegments decodes only those in consumers."""
     place = _MEMBER.fullmatch(payload.path)
     if place and payload.type.startswith("ConsumerProtocol") and not payload.guess:
         data["members"][int(place[1])][place[2]] = payload.json_data()
 
 
 def type_name(name: str) -> str:
-    """The name of a metadata record's type: TopicRecord is TOPIC_RECORD (MetadataRecordTypeGenerator)."""
+    """Return the name of a metadata record's type: TopicRecord is TOPIC_RECORD (MetadataRecordTypeGenerator)."""
     return re.sub(r"(?<!^)(?<![A-Z])(?=[A-Z])", "_", name).upper()

@@ -29,7 +29,7 @@ CHECKSUMS: dict[str, Callable[[Any], int]] = {"crc32": crc32, "crc32c": crc32c}
 
 
 def leading(decl: Any) -> Any:
-    """The fields of a declaration up to the first whose size depends on the bytes."""
+    """Return the fields of a declaration up to the first one of variable size."""
     return construct.Struct(*takewhile(lambda field: isinstance(field.subcon, construct.FormatField), decl.subcons))
 
 
@@ -40,19 +40,19 @@ OVERHEAD = offset_of(v0.MESSAGE, "crc")
 """Bytes of a batch or message that its size does not count (Records.LOG_OVERHEAD)."""
 MAGIC_AT = offset_of(v0.MESSAGE, "magic")
 _MESSAGES = "legacy"
-"""The kind of the formats of messages."""
+"""The kind of message formats."""
 _LENGTHS = {_MESSAGES: 2}
-"""Lengths of key and value that stand in a message whatever it holds, by the kind of format."""
+"""The number of lengths in every message, for key and value, by the kind of format."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """One format. `decl` is a batch or message of it, `head` its fields of fixed size that come first, `least` the
-    smallest size that it can say.
+    """One format. `decl` is the declaration of a batch or message, `head` its leading fields of fixed size, `least` the
+    minimum of its size field.
 
-    `checksum` is of the bytes from `crc_from` to the end, and `crc` reads the one that a batch says; `attributes`
-    what the bits of the attributes mean, `known_bits` all of these bits. `is_message` is whether it is of messages,
-    each a record or a wrapper of others, and not of batches.
+    `checksum` covers the bytes from `crc_from` to the end, and `crc` reads the checksum in a batch. `attributes` are
+    the meanings of the bits of the attributes, `known_bits` all of these bits. With `is_message` the format has
+    messages, each a record or a wrapper of others, instead of batches.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Layout:
     is_message: bool
 
     def numbers(self, data: Any, at: int) -> dict[str, int]:
-        """The fields of `head` by name, read from where a batch or message begins."""
+        """Return the fields of `head` by name, read from the start of a batch or message."""
         return dict(zip(self.head.names, self.head.unpack(data, at), strict=True))
 
 
@@ -78,7 +78,8 @@ def _layout(name: str, record_format: RecordFormat) -> Layout:
     decl = getattr(module, record_format.batch)
     head = fixed(leading(decl))
     least = head.size + _LENGTHS.get(record_format.kind, 0) * v0.NULLABLE_BYTES.prefix.length - OVERHEAD
-    crc_from, crc_at = offset_of(decl, module.CRC_FROM), offset_of(decl, "crc")
+    crc_from = offset_of(decl, module.CRC_FROM)
+    crc_at = offset_of(decl, "crc")
     return Layout(
         name,
         record_format.magic,
@@ -100,13 +101,14 @@ FORMATS = CHOICES
 
 
 def by_magic(names: Iterable[str]) -> Mapping[int, Layout]:
-    """These formats by their magic byte."""
+    """Return these formats by their magic byte."""
     return {LAYOUTS[name].magic: LAYOUTS[name] for name in names}
 
 
 def layouts_of(form: str) -> Mapping[int, Layout]:
-    """The layouts by magic byte that a format stands for: "auto" for those of Kafka; InputError for one that there is
-    not.
+    """Return the layouts of a format by magic byte. Raise InputError for an unknown format.
+
+    "auto" has all formats of Kafka.
     """
     if form not in FORMATS:
         raise InputError(f"format={form!r}: record formats are {', '.join(FORMATS)}")

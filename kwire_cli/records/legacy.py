@@ -1,9 +1,8 @@
-"""Messages of formats v0 and v1 (org.apache.kafka.common.record.LegacyRecord) and of the KIP-82 draft, alone or in a
-compressed wrapper message.
+"""Messages of formats v0 and v1 (org.apache.kafka.common.record.LegacyRecord) and of the KIP-82 draft.
 
-Offsets in a wrapper are absolute in v0. From v1 on they are relative, and the wrapper has that of the last inner
-message; a wrapper with offset 0 is one that a producer sent, whose messages begin at 0
-(AbstractLegacyRecordBatch.DeepRecordsIterator).
+Messages are separate or inside a compressed wrapper message. Offsets in a wrapper are absolute in v0. From v1 on they
+are relative, and the wrapper has the offset of its last inner message. A producer sends wrappers with offset 0, whose
+messages begin at 0 (AbstractLegacyRecordBatch.DeepRecordsIterator).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _NULL = 0xFF
 
 
 def head_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Head:
-    """The numbers of its header; a wrapper is decompressed for the offset of its first message."""
+    """Return the numbers of its header. A wrapper is decompressed for the offset of its first message."""
     layout = batch.layout
     said = layout.numbers(batch.data, batch.position)
     last = said["offset"]
@@ -54,7 +53,7 @@ def head_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Head:
 
 
 def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Record]]:
-    """The message itself, or those that it wraps."""
+    """Yield the message itself, or the messages that it wraps."""
     head = batch.head
     if not head.codec:
         if batch.is_cut:  # the message is its only record, and its end is missing
@@ -84,7 +83,9 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
         key, payload, headers, key_at, value_at = _shallow(
             area, item.position, item.end, item.layout, f"{path}.", notes
         )
-        timestamp = -1 if "timestamp" not in said else head.max_timestamp if head.timestamp_type else said["timestamp"]
+        timestamp = -1
+        if "timestamp" in said:
+            timestamp = head.max_timestamp if head.timestamp_type else said["timestamp"]
         piece.append(Record(int64(said["offset"] + delta), timestamp, -1, key, payload, headers, key_at, value_at))
         number += 1
         if len(piece) == _PIECE:
@@ -95,13 +96,14 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
 
 
 def unpacked(batch: Batch) -> Area:
-    """The decompressed value of a wrapper message."""
+    """Return the decompressed value of a wrapper message."""
     return _unpacked(batch, batch.head.codec, [])
 
 
 def inner_messages(batch: Batch, area: Area | None = None) -> Iterator[Batch | Gap]:
-    """The messages in a compressed wrapper message as they stand in it, with what they say of themselves: relative
-    offsets, checksums; `area` is its value if that is decompressed already.
+    """Yield the messages in a compressed wrapper message unchanged, with relative offsets and their checksums.
+
+    `area` is the value of the wrapper if it is already decompressed.
     """
     return _inner(batch, area or unpacked(batch))
 
@@ -115,7 +117,7 @@ def _check(item: Batch, said: dict[str, int], area: Area, path: str, notes: Muta
 
 
 def _first_offset(batch: Batch, codec: int, last: int, notes: MutableSequence[Anomaly]) -> int:
-    """The offset of a wrapper's first message."""
+    """Return the offset of a wrapper's first message."""
     area = _unpacked(batch, codec, notes)
     first = final = None
     for item in _inner(batch, area):
@@ -127,7 +129,7 @@ def _first_offset(batch: Batch, codec: int, last: int, notes: MutableSequence[An
             notes.append(Anomaly("EMPTY_WRAPPER", "value", batch.position, MEANING["EMPTY_WRAPPER"]))
         return last
     if batch.is_cut:
-        return first  # how many follow is not known, so that relative offsets stay what they are
+        return first  # the number of further messages is unknown, so relative offsets are not converted
     beyond = final > last != 0
     if beyond:
         detail = f"the wrapper has offset {last}, its last message {final}; inner offsets are taken as they are"
@@ -172,7 +174,7 @@ def _cut_value(batch: Batch) -> int:
 
 
 def _inner(batch: Batch, area: Area) -> Iterator[Batch | Gap]:
-    """The messages in a wrapper; compressed ones among them are not opened."""
+    """Yield the messages in a wrapper, without opening compressed ones."""
     from kwire_cli.records.reading import read_items  # noqa: PLC0415 - it knows batches, and a wrapper holds a message set again
 
     layouts = by_magic(("v0", "v1")) if batch.layout.magic < 2 else batch.source.layouts
@@ -182,14 +184,15 @@ def _inner(batch: Batch, area: Area) -> Iterator[Batch | Gap]:
 def _shallow(
     area: Area, start: int, stop: int, layout: Layout, prefix: str, notes: MutableSequence[Anomaly]
 ) -> tuple[bytes | None, bytes | None, tuple[tuple[str | int, bytes | None], ...], int, int]:
-    """Key, value and headers of one message in [start, stop) of an area, and where key and value begin there."""
+    """Return key, value and headers of the message in [start, stop) of an area, and the starts of key and value."""
     entry = records_entry(layout.decl)
     names = [field.name for field in entry.root.fields]
     spans = walk(entry, area.data, start, stop)
     if not spans.flags and spans.lost < 0 and "headers" not in names:
         pairs = []
         for at in (names.index("key"), names.index("value")):
-            begin, end = spans.value[at], spans.end[at]
+            begin = spans.value[at]
+            end = spans.end[at]
             null = begin == end and area.data[begin - 1] == _NULL
             pairs.append((None if null else bytes(area.data[begin:end]), begin))
         return pairs[0][0], pairs[1][0], (), pairs[0][1], pairs[1][1]

@@ -1,4 +1,8 @@
-"""Payloads in fields of messages: subscriptions and assignments of group members."""
+"""Payloads in fields of messages: subscriptions and assignments of group members.
+
+To Kafka's protocol these are opaque bytes. A table maps fields to roles, and the protocol's name in the same struct or
+an enclosing one selects the definition. Without a name the definition that fits all bytes is used, as a guess.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +35,8 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 
-# What members of a group tell each other through the coordinator: subscriptions and assignments, and the user
-# data in them.
+# Messages that members of a group exchange through the coordinator: subscriptions and assignments, and the user data in
+# them.
 #
 # Sources: ConsumerProtocol, AbstractStickyAssignor and its children, ConnectProtocol and
 # IncrementalCooperativeConnectProtocol (KIP-415, KIP-507), Streams' SubscriptionInfo and AssignmentInfo.
@@ -45,7 +49,7 @@ FAMILIES: dict[str, dict[Role, str]] = {
     "consumer": {"metadata": "ConsumerProtocolSubscription", "assignment": "ConsumerProtocolAssignment"},
     "connect": {"metadata": "ConnectWorkerState", "assignment": "ConnectAssignment"},
 }
-"""The message by protocol type; an int16 version stands before it."""
+"""The message by protocol type. An int16 version precedes it."""
 
 
 class Nested(NamedTuple):
@@ -64,7 +68,7 @@ NESTED = (
 
 
 class UserData(NamedTuple):
-    """User data of an assignor: a definition, and its version where the bytes do not say it."""
+    """User data of an assignor: a definition, and its version if the bytes do not contain it."""
 
     name: str
     version: int | None
@@ -74,8 +78,8 @@ _STICKY = (UserData("StickyAssignorUserData", 1), UserData("StickyAssignorUserDa
 _COOPERATIVE = UserData("CooperativeStickyAssignorUserData", 0)
 
 ASSIGNORS: dict[str, dict[Role, tuple[UserData, ...]]] = {
-    # Sarama's sticky assignor repeats the user data in assignments; librdkafka's cooperative one writes that of the
-    # eager one.
+    # Sarama's sticky assignor repeats the user data in assignments; librdkafka's cooperative assignor writes the user
+    # data of its eager one.
     "sticky": {"metadata": _STICKY, "assignment": _STICKY},
     "cooperative-sticky": {"metadata": (_COOPERATIVE, *_STICKY), "assignment": (_COOPERATIVE, *_STICKY)},
     "stream": {
@@ -90,12 +94,13 @@ _UNNAMED: dict[Role, tuple[UserData, ...]] = {
     "metadata": (UserData("SubscriptionInfoData", None), _STICKY[0]),
     "assignment": (UserData("AssignmentInfo", None), _STICKY[0]),
 }
-"""What is tried where no name is known. Any four bytes are the user data of the cooperative assignor, so that it is not
-among them."""
+"""The candidates if the assignor is unknown. The cooperative assignor is omitted, because its user data matches any
+four
+bytes."""
 
 
 def definition(catalog: Catalog, name: str) -> MessageSpec:
-    """The definition of a payload: Kafka's, or kwire's own of what Kafka writes by hand."""
+    """Return the definition of a payload: Kafka's, or kwire's definition for bytes that Kafka encodes by hand."""
     return own_definition(name) if name in _OWN else catalog.message(name)
 
 
@@ -115,7 +120,7 @@ def member_payloads(
 ) -> list[Payload]:
     """Return the payload in a member's bytes at `path`, followed by the payloads inside it.
 
-    Return an empty list if the protocol type is somebody else's. Without a protocol type, as in SyncGroup below
+    Return an empty list for a protocol type outside Kafka. Without a protocol type, as in SyncGroup below
     version 5, the payload is the one that takes all bytes, as a guess, if there is one.
     """
     if not len(data):  # a member without an assignment has empty bytes
@@ -145,7 +150,7 @@ def _inside(catalog: Catalog, payload: Payload, protocol: str | None) -> Iterato
 
 
 def _field(body: Body, name: str) -> Any:
-    """The bytes of a field of the message itself; none where it is null or was not reached."""
+    """Return the bytes of a field of the message itself; empty if the field is null or truncated."""
     part = next(
         (
             part
@@ -158,7 +163,9 @@ def _field(body: Body, name: str) -> Any:
 
 
 def user_data(catalog: Catalog, role: Role, protocol: str | None, data: Any, path: str) -> Payload | None:
-    """The user data of an assignor by the protocol's name; nothing for one that has none, or that is not known."""
+    """Return the user data of an assignor by the protocol's name; None if the assignor is unknown or has no user
+    data.
+    """
     if protocol:
         candidates = [
             _read(path, definition(catalog, kind.name), kind.version)(data)
@@ -189,8 +196,8 @@ def _read(path: str, spec: MessageSpec, version: int | None) -> Callable[[Any], 
 
 
 class Member(NamedTuple):
-    """Bytes of a group's member. `protocol_type` and `protocol` are the fields that say whose, in the struct itself or
-    around it; or "=consumer".
+    """Bytes of a group's member. `protocol_type` and `protocol` are the fields that identify their format, in the
+    struct itself or an enclosing one; or "=consumer".
     """
 
     message: str
@@ -211,7 +218,7 @@ MEMBERS = (
     ),
     Member("GroupMetadataValue", "members[].subscription", "metadata", "protocolType", "protocol"),
     Member("GroupMetadataValue", "members[].assignment", "assignment", "protocolType", "protocol"),
-    # A classic member of a consumer group (KIP-848) always speaks the consumer protocol.
+    # A classic member of a consumer group (KIP-848) always uses the consumer protocol.
     Member(
         "ConsumerGroupMemberMetadataValue",
         "classicMemberMetadata.supportedProtocols[].metadata",
@@ -223,14 +230,16 @@ MEMBERS = (
 
 
 class Other(NamedTuple):
-    """Other bytes: their message and path, and what they are."""
+    """Other bytes: their message, path and kind."""
 
     message: str
     path: str
     kind: str
 
 
-PRINCIPAL, ADDRESS, TELEMETRY = "DefaultPrincipalData", "InetAddress", "MetricsData"
+PRINCIPAL = "DefaultPrincipalData"
+ADDRESS = "InetAddress"
+TELEMETRY = "MetricsData"
 
 OTHERS = (
     Other("EnvelopeRequest", "requestPrincipal", PRINCIPAL),
@@ -250,9 +259,9 @@ def holds_payloads(message: str) -> bool:
 
 
 def payloads_of(catalog: Catalog, spec: MessageSpec, version: int, tree: Tree) -> list[Payload]:  # noqa: ARG001 - a layout may come to depend on it
-    """The payloads in the fields of a decoded message, in the order of the table and then of the bytes.
+    """Return the payloads in the fields of a decoded message, in the order of the table and then of the bytes.
 
-    Their paths are those of the fields, `protocols[0].metadata`; of what lies inside a payload,
+    Paths are field paths, `protocols[0].metadata`. A payload inside a payload has a longer path,
     `protocols[0].metadata.userData`.
     """
     payloads: list[Payload] = []
@@ -270,7 +279,7 @@ def payloads_of(catalog: Catalog, spec: MessageSpec, version: int, tree: Tree) -
 def _reach(
     item: Item, names: list[str], path: str, scope: tuple[Item, ...]
 ) -> Iterator[tuple[str, Item, tuple[Item, ...]]]:
-    """Every leaf of that path, with its path in full and the structs around it, the outermost first."""
+    """Yield every leaf of that path, with its full path and the enclosing structs, the outermost first."""
     node = item.node
     if isinstance(node, Leaf):
         if item.whole and not names:
@@ -288,7 +297,7 @@ def _reach(
 
 
 def _fields(struct: Item) -> Iterator[Item]:
-    """The fields of a struct, and then those of its tag section that are known."""
+    """Yield the fields of a struct, followed by the known fields of its tag section."""
     for part in struct.each():
         if isinstance(part.node, Tags):
             yield from (field for header, field in tagged_parts(part) if header.tag is None)
@@ -296,8 +305,8 @@ def _fields(struct: Item) -> Iterator[Item]:
             yield part
 
 
-def _beside(name: str, scope: tuple[Item, ...], tree: Tree) -> Any:
-    """The value of the field of that name in the innermost struct that has it; None where there is none."""
+def _enclosing_value(name: str, scope: tuple[Item, ...], tree: Tree) -> Any:
+    """Return the field of that name in the innermost struct that has it, or None if no struct has it."""
     for struct in reversed(scope):
         for part in _fields(struct):
             if part.node.name == name and isinstance(part.node, Leaf):
@@ -308,8 +317,8 @@ def _beside(name: str, scope: tuple[Item, ...], tree: Tree) -> Any:
 
 def _member(catalog: Catalog, row: Member, data: Any, path: str, scope: tuple[Item, ...], tree: Tree) -> list[Payload]:
     fixed = row.protocol_type.startswith("=")
-    protocol_type = row.protocol_type[1:] if fixed else _beside(row.protocol_type, scope, tree)
-    return member_payloads(catalog, row.role, protocol_type, _beside(row.protocol, scope, tree), data, path)
+    protocol_type = row.protocol_type[1:] if fixed else _enclosing_value(row.protocol_type, scope, tree)
+    return member_payloads(catalog, row.role, protocol_type, _enclosing_value(row.protocol, scope, tree), data, path)
 
 
 def _other(catalog: Catalog, row: Other, data: Any, path: str, scope: tuple[Item, ...], tree: Tree) -> list[Payload]:
@@ -318,16 +327,16 @@ def _other(catalog: Catalog, row: Other, data: Any, path: str, scope: tuple[Item
     if row.kind == TELEMETRY:
         from kwire_cli.records.telemetry import telemetry  # noqa: PLC0415 - it decompresses, which other messages need not load
 
-        return [telemetry(path, _beside("compressionType", scope, tree), data)]
+        return [telemetry(path, _enclosing_value("compressionType", scope, tree), data)]
     if row.kind == ADDRESS:
         return [address(path, data)]
     payload = versioned(path, definition(catalog, PRINCIPAL), data)
-    # A KafkaPrincipalBuilder of somebody's own writes what it likes.
+    # Another KafkaPrincipalBuilder may write any bytes.
     return [payload if payload.exact else replace(payload, guess=True)]
 
 
 def address(path: str, data: Any) -> Payload:
-    """The raw 4 or 16 bytes of an address (InetAddress.getAddress), shown as text."""
+    """Return the text of the raw 4 or 16 bytes of an address (InetAddress.getAddress)."""
     try:
         return Payload(path, ADDRESS, None, data, plain=str(ipaddress.ip_address(bytes(data))))
     except ValueError:

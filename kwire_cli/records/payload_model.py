@@ -1,4 +1,8 @@
-"""Payloads: messages inside the bytes of a field or a record."""
+"""Payloads: messages inside the bytes of a field or a record.
+
+A payload with a definition is decoded like any message. Otherwise it remains bytes, with the reason as an anomaly.
+Paths and offsets count from its own start, so that it can be shown separately; `located` adds the path of its field.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +32,18 @@ if TYPE_CHECKING:
 
 @cache
 def own_definition(name: str) -> MessageSpec:
-    """A definition of kwire's own, in specs/payloads: of what Kafka writes by hand and has no definition for."""
+    """Return a definition in specs/payloads, for bytes that Kafka encodes by hand without a definition."""
     definition = read_definition(read_bundled(f"payloads/{name}.json"), Report(f"payloads/{name}.json"))
     assert definition  # noqa: S101 - tests lint these files
     return definition.spec
 
 
 def decode_body(spec: MessageSpec, version: int, data: Any, start: int = 0, *, layout: int | None = None) -> Body:
-    """The bytes of `data` from `start` on as a message; of a version that is not known by the nearest layout, as a
+    """Decode the bytes of `data` from `start` on as a message. An unknown version is decoded by the nearest layout, as
+    a
     guess.
 
-    `layout` is the version of the layout where that is known to be another number.
+    `layout` is the version of the layout if it is known to be another number.
     """
     valid = spec.valid_versions
     notes: tuple[Anomaly, ...] = ()
@@ -56,18 +61,19 @@ def decode_body(spec: MessageSpec, version: int, data: Any, start: int = 0, *, l
     return Body(spec, version, nearest, entry, walk(entry, data, start), notes, bool(notes))
 
 
-# A payload: bytes inside a field or a record that are a message of their own, decoded or kept.
+# A payload: a complete message inside a field or a record, decoded or kept as bytes.
 
-_VERSION, _SCHEMA_VERSION = fixed(VERSION), fixed(SCHEMA_VERSION)
+_VERSION = fixed(VERSION)
+_SCHEMA_VERSION = fixed(SCHEMA_VERSION)
 
 
 @dataclass(frozen=True)
 class Payload:
     """The bytes `data` at `path`, which are a message of this type and version.
 
-    Where a definition describes them there is a `body`; else `plain` is their JSON form, or None, and then they show as
-    base64 text. `version` is None where they do not say one, `guess` is true where nothing said what they are and this
-    type fits to the last byte.
+    `body` is set if a definition describes them. Otherwise `plain` is their JSON form, or None for base64 text.
+    `version` is None if the bytes have no version. `guess` is set if the type is derived from the bytes, which it fits
+    to the last byte.
     """
 
     path: str
@@ -79,7 +85,7 @@ class Payload:
     notes: tuple[Anomaly, ...] = ()
     guess: bool = False
     start: int = 0
-    """The offset behind the prefix that names the type, from which on data without a body are shown."""
+    """The offset after the prefix that names the type. Data without a body is shown from there on."""
 
     @property
     def size(self) -> int:
@@ -105,8 +111,8 @@ class Payload:
         return in_payload([*self.notes, *(self.body.anomalies if self.body else ())])
 
     def json_data(self, *, hidden: frozenset[int] = frozenset()) -> Any:
-        """The data in Kafka's JSON form; `hidden` are the numbers of the body's spans to redact, and without a body any
-        number hides all.
+        """Return the data in Kafka's JSON form. `hidden` are the numbers of the body's spans to redact; without a body
+        any number hides all bytes.
         """
         if self.body:
             return self.body.form(Form(hidden=hidden))
@@ -115,9 +121,7 @@ class Payload:
         return base64.b64encode(self.data[self.start :]).decode("ascii") if self.plain is None else self.plain
 
     def to_json(self, *, hidden: frozenset[int] = frozenset()) -> dict[str, Any]:
-        """`{"path","type","version","data"}`, and `"guess": true` where the type was guessed; `hidden` as in
-        `json_data`.
-        """
+        """Return `{"path","type","version","data"}`, with `"guess": true` for a guess; `hidden` as in `json_data`."""
         document = {
             "path": self.path,
             "type": self.type,
@@ -128,7 +132,7 @@ class Payload:
 
 
 def located(payloads: Iterable[Payload]) -> list[Anomaly]:
-    """The anomalies of payloads, with each payload's path before their own; offsets count from the begin of the
+    """Return the anomalies of payloads, with the payload's path before their path. Offsets count from the start of the
     payload.
     """
     notes = []
@@ -140,24 +144,22 @@ def located(payloads: Iterable[Payload]) -> list[Anomaly]:
 
 
 def version_of(data: Any) -> tuple[int, int] | None:
-    """The int16 that many payloads begin with, and where what follows it begins; None where the bytes end before it
-    does.
-    """
+    """Return the int16 at the start of many payloads, and the offset after it; None if the bytes are too few."""
     return (int(_VERSION.unpack(data)[0]), _VERSION.size) if len(data) >= _VERSION.size else None
 
 
 def schema_version_of(data: Any) -> int | None:
-    """The int32 that the payloads of Streams begin with; None where the bytes end before it does."""
+    """Return the int32 at the start of the payloads of Streams, or None if the bytes are too few."""
     return int(_SCHEMA_VERSION.unpack(data)[0]) if len(data) >= _SCHEMA_VERSION.size else None
 
 
 def kept(path: str, kind: str, version: int | None, data: Any, note: Anomaly, start: int = 0) -> Payload:
-    """Bytes that nothing can be made of, with the reason."""
+    """Return a payload of undecodable bytes, with the reason."""
     return Payload(path, kind, version, data, notes=(note,), start=start)
 
 
 def cut(path: str, kind: str, data: Any, what: str = "its version") -> Payload:
-    """Bytes that end before they say what they are."""
+    """Return a payload of bytes that end before their type or version."""
     return kept(
         path, kind, None, data, Anomaly("PAYLOAD_TRUNCATED", "", 0, f"{len(data)} bytes are too few for {what}")
     )
@@ -166,8 +168,9 @@ def cut(path: str, kind: str, data: Any, what: str = "its version") -> Payload:
 def plain_body(
     path: str, spec: MessageSpec, version: int, data: Any, start: int = 0, *, layout: int | None = None
 ) -> Payload:
-    """The bytes from `start` on as a message, of a version that is known from elsewhere or that is a part of it;
-    `layout` as in `decode_body`.
+    """Decode the bytes from `start` on as a message whose version is known, or is a field of the message.
+
+    `layout` is as in `decode_body`.
     """
     if not spec.valid_versions:
         return kept(
@@ -182,17 +185,17 @@ def plain_body(
 
 
 def versioned(path: str, spec: MessageSpec, data: Any) -> Payload:
-    """An int16 version and the message in it (MessageUtil.toVersionPrefixedByteBuffer)."""
+    """Decode an int16 version and the message after it (MessageUtil.toVersionPrefixedByteBuffer)."""
     head = version_of(data)
     return plain_body(path, spec, head[0], data, head[1]) if head else cut(path, spec.name, data)
 
 
 def schema_versioned(path: str, spec: MessageSpec, data: Any) -> Payload:
-    """A message whose first field, an int32, is its version, as Streams writes it."""
+    """Decode a message of Streams, whose first field, an int32, is its version."""
     version = schema_version_of(data)
     return plain_body(path, spec, version, data) if version is not None else cut(path, spec.name, data)
 
 
 def guessed(payload: Payload) -> Payload:
-    """The same, marked as a guess."""
+    """Return the payload marked as a guess."""
     return replace(payload, guess=True)

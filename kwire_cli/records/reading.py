@@ -1,4 +1,8 @@
-"""Batches read from bytes and files, and bytes recognised as batches."""
+"""Batches read from bytes and files, and bytes recognised as batches.
+
+A batch is accepted if its size, magic and checksum are valid. Otherwise the next valid batch is searched, and the bytes
+before it are a gap, because the batches after a damaged place are still readable.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +37,10 @@ if TYPE_CHECKING:
     Item = Batch | Gap
 
 
-# From bytes to batches: where each one begins, whether its checksum is right, and where reading goes on after
-# bytes that are none.
+# From bytes to batches: the start of each batch, its checksum, and the place to resume after bytes outside any batch.
 #
-# Everything is done in one pass over a view of the bytes, in memory that does not grow with them. Work is in
-# proportion to the input whatever the sizes in it say: bytes that are hashed again and again, as hostile
-# sizes would have it, are counted.
+# One pass over a view of the bytes does all of this in constant memory. The work is proportional to the input even for
+# hostile sizes: bytes that are hashed repeatedly count against a limit.
 
 _BLOCK = 1 << 20
 
@@ -60,14 +62,14 @@ class Frame(NamedTuple):
 
 
 def read_items(source: Source, start: int = 0, stop: int | None = None) -> Iterator[Item]:
-    """The batches in [start, stop) of the source and the gaps between them, which together cover these bytes once and
-    in order.
+    """Yield the batches in [start, stop) of the source and the gaps between them. Together they cover these bytes once
+    and in order.
     """
     return Reader(source, start, stop).items()
 
 
 def record_set(source: Source) -> Sequence[Item]:
-    """Return the batches and gaps of a small record set, such as that of a request: mostly one sound batch of v2."""
+    """Return the batches and gaps of a small record set, such as in a request: usually one valid batch of v2."""
     size = source.size
     v2 = source.layouts.get(MAGIC_V2)
     sound = sound_batch(v2)(source.view(), 0, size) if v2 else None
@@ -82,16 +84,14 @@ def sound_batch(layout: Layout) -> Callable[[Any, int, int], tuple[int, tuple[An
 
     The function returns the end of the batch and the numbers of its header, or None.
     """
-    unpack, checksum, crc_from, least, own_magic = (
-        layout.head.unpack,
-        layout.checksum,
-        layout.crc_from,
-        layout.least,
-        layout.magic,
-    )
+    unpack = layout.head.unpack
+    checksum = layout.checksum
+    crc_from = layout.crc_from
+    least = layout.least
+    own_magic = layout.magic
     size, magic, crc = (layout.head.names.index(name) for name in ("batchLength", "magic", "crc"))
 
-    def sound(data: Any, at: int, stop: int) -> tuple[int, tuple[Any, ...]] | None:
+    def find_valid(data: Any, at: int, stop: int) -> tuple[int, tuple[Any, ...]] | None:
         try:
             numbers = unpack(data, at)
         except struct.error:
@@ -106,11 +106,11 @@ def sound_batch(layout: Layout) -> Callable[[Any, int, int], tuple[int, tuple[An
             return None
         return end, numbers
 
-    return sound
+    return find_valid
 
 
 class Reader:
-    """Reads the batches in [start, stop) of a source once, `plain` as far as that goes and then `items`."""
+    """Reads the batches in [start, stop) of a source once: first with `plain` if possible, then with `items`."""
 
     def __init__(self, source: Source, start: int = 0, stop: int | None = None) -> None:
         self.source = source
@@ -123,21 +123,24 @@ class Reader:
         self.known = (-1, False)  # where a frame begins whose checksum was compared already, and whether it is right
 
     def plain(self, layout: Layout) -> Iterator[tuple[int, int, tuple[Any, ...]]]:
-        """Batches of one format with the right checksum that follow each other: where they begin and end, and the
-        numbers of their headers.
+        """Yield consecutive batches of one format with valid checksums: their start, their end, and the numbers of
+        their headers.
 
-        It costs a fraction of `items`, and ends before whatever else there is, from where that goes on.
+        It costs a fraction of `items`, and stops before any other bytes. `items` then continues there.
         """
         if self.layouts.get(layout.magic) is not layout:
             return
-        at, sound = self.at, sound_batch(layout)
-        view, stop = self.view, min(self.stop, self.last)
+        at = self.at
+        find_valid = sound_batch(layout)
+        view = self.view
+        stop = min(self.stop, self.last)
         while at < self.stop:
-            batch = sound(view, at, stop)
+            batch = find_valid(view, at, stop)
             if batch is None:
                 if not self.moved_on(at):
                     return
-                view, stop = self.view, min(self.stop, self.last)
+                view = self.view
+                stop = min(self.stop, self.last)
                 continue
             end, numbers = batch
             self.hashed += end - at
@@ -146,8 +149,9 @@ class Reader:
             at = end
 
     def items(self) -> Iterator[Item]:
-        """The batches and gaps from where reading stands."""
-        at, stop = self.at, self.stop
+        """Yield the batches and gaps from the current position."""
+        at = self.at
+        stop = self.stop
         while at < stop:
             self.load(at, min(at + FRAME.size, stop))
             frame = self.frame(at)
@@ -164,7 +168,11 @@ class Reader:
                 cut = False
             end = stop if next_at is None else next_at
             zeros = end - at >= FRAME.size and self.zeros(at, end) == end
-            code = PADDING if zeros and next_at is None else TRUNCATED if cut and next_at is None else CORRUPT
+            code = CORRUPT
+            if zeros and next_at is None:
+                code = PADDING
+            elif cut and next_at is None:
+                code = TRUNCATED
             yield Gap(at, end - at, code, self.cut(frame, end) if frame and code == TRUNCATED else None)
             at = end
 
@@ -178,7 +186,7 @@ class Reader:
             self.view, self.first, self.last = self.source.window(start, stop)
 
     def bytes(self, start: int, stop: int) -> memoryview:
-        """Return the bytes in [start, stop), from the view if they are there. The window does not move."""
+        """Return the bytes in [start, stop), from the view if it contains them. The window does not move."""
         if self.first <= start <= stop <= self.last:
             return self.view[start:stop]
         return self.source.read(start, stop)
@@ -217,7 +225,7 @@ class Reader:
         return self.compared(frame)
 
     def compared(self, frame: Frame) -> bool:
-        """Return whether the checksum of a frame is valid, whatever the cost of hashing it."""
+        """Return whether the checksum of a frame is valid, regardless of the cost of hashing."""
         if self.known[0] == frame.start:
             return self.known[1]
         layout = frame.layout
@@ -286,8 +294,9 @@ def source_of(
     catalog: Catalog | None = None,
     limits: Limits | None = None,
 ) -> Source:
-    """A record set: bytes-like, or the path of a file. InputError for a format that there is not, and for what cannot
-    be read.
+    """Open a record set: bytes-like, or the path of a file.
+
+    Raise InputError for an unknown format or unreadable data.
     """
     layouts = layouts_of(form)
     if isinstance(data, str) or hasattr(data, "__fspath__"):
@@ -306,15 +315,17 @@ def _view(data: Any) -> memoryview:
 
 
 def items(source: Source) -> Iterator[Batch | Gap]:
-    """All batches and gaps of a source."""
+    """Return all batches and gaps of a source."""
     return read_items(source)
 
 
-# Whose records a record set holds: as given, as its folder says, or, of the metadata log, as its records
-# show, which hold secrets.
+# The topic of a record set: as specified, from its folder, or recognised from the records of the metadata log, which
+# contain secrets.
 
-MOST_BATCHES, MOST_RECORDS = 8, 8
-"""Batches that are looked at for one that says something, and records of that one."""
+MAX_BATCHES = 8
+"""Maximum number of batches to examine for the topic."""
+MOST_RECORDS = 8
+"""Maximum number of records to examine in a batch."""
 
 
 def recognised_source(
@@ -327,8 +338,8 @@ def recognised_source(
     limits: Limits | None = None,
     start: int = 0,
 ) -> Source:
-    """A record set with its topic: the one that is `given`, else that of its `folder`, unless its records from `start`
-    on show another.
+    """Return a record set with its topic: `given`, else recognised from its records from `start` on, else the topic of
+    its `folder`.
     """
     source = source_of(data, form=form, topic=given or folder, catalog=catalog, limits=limits)
     if given or source.topic in OWN_TOPICS:
@@ -337,14 +348,14 @@ def recognised_source(
 
 
 def is_metadata_log(source: Source, start: int = 0) -> bool:
-    """Return whether the first records are of a kind that only `__cluster_metadata` has.
+    """Return whether the first records have types that only `__cluster_metadata` contains.
 
     These are framed metadata records, decoded in full, or the records that KRaft writes into its log. Metadata after
     the records of KRaft need not be decoded, since a newer release has other types. Metadata records have no key.
     """
     by_kraft = False
     catalog = source.catalog or bundled()
-    for item in islice(read_items(source, start), MOST_BATCHES):
+    for item in islice(read_items(source, start), MAX_BATCHES):
         if not isinstance(item, Batch) or not item.crc_valid:
             continue
         records = [*islice(item.records(), MOST_RECORDS)]
@@ -368,20 +379,20 @@ def _is_metadata(catalog: Catalog, record: Record) -> bool:
     )
 
 
-# Telling record batches by their first bytes: by a valid checksum, or, where a batch is cut or damaged, by a
-# header that makes sense.
+# Recognising record batches by their first bytes: by a valid checksum, or, if a batch is cut or damaged, by a plausible
+# header.
 
-_MOST_CUT_KEY = 1 << 7
-"""Bytes of a key that is longer than what is there: a longer key is likelier to be other bytes."""
+_MAX_CUT_KEY = 1 << 7
+"""Maximum bytes of a truncated key. With a larger length, the bytes are probably not a batch."""
 
 
 _LENGTH = v0.NULLABLE_BYTES.prefix
-"""Before the key and the value of a message of format v0 or v1."""
+"""The length before the key and the value of a message of format v0 or v1."""
 
 
 class Beginning(NamedTuple):
-    """The batch that some bytes begin with. `valid` says whether its checksum is right, `whole` whether all of its
-    bytes are there.
+    """The batch at the start of some bytes. `valid` is set if its checksum is correct, `whole` if none of its bytes are
+    missing.
 
     It is `sure` unless it is a message of format v0 that ends before its lengths, which could be compared with its
     size.
@@ -395,7 +406,7 @@ class Beginning(NamedTuple):
 
     @property
     def why(self) -> str:
-        """The reason why the bytes are recognised as a batch, as text for people."""
+        """The reason why the bytes are recognised as a batch, as text for users."""
         what = f"a record batch of format {self.layout.name} begins here"
         if self.valid:
             return f"{what}, and its checksum is valid"
@@ -406,8 +417,7 @@ class Beginning(NamedTuple):
 
 
 def beginning(data: Any) -> Beginning | None:
-    """Return the batch that the bytes begin with, whole or cut; None where they begin with something else. Drafts are
-    not tried.
+    """Return the batch at the start of the bytes, complete or cut, or None if there is no batch. Drafts are not tried.
 
     Of formats v0 and v1, the header has to be whole. Of a header of format v2, the bytes up to the magic byte suffice.
     """
@@ -426,11 +436,12 @@ def beginning(data: Any) -> Beginning | None:
 
 
 def _fits(frame: Frame, reader: Reader) -> bool | None:
-    """Tell whether the header of a batch holds only values that brokers and clients write.
+    """Return whether the header of a batch has only values that brokers and clients write.
 
-    Return None if so little of the header is there that a match may be chance.
+    Return None if the header is too incomplete to rule out a coincidence.
     """
-    layout, view = frame.layout, reader.view
+    layout = frame.layout
+    view = reader.view
     said = CutBatch(reader.source, 0, len(view), layout, crc_valid=None).fields()  # type: ignore[arg-type]
     attributes = said.get("attributes", 0)
     codecs = LEGACY_COMPRESSION if layout.is_message else COMPRESSION
@@ -442,7 +453,7 @@ def _fits(frame: Frame, reader: Reader) -> bool | None:
 
 
 def _lengths_fit(frame: Frame, view: memoryview) -> bool | None:
-    """Tell whether the lengths of key and value add up to the size of a message.
+    """Return whether the lengths of key and value add up to the size of a message.
 
     Return None if the message is of format v0 and its lengths are incomplete.
     """
@@ -451,7 +462,7 @@ def _lengths_fit(frame: Frame, view: memoryview) -> bool | None:
         if at + _LENGTH.length > len(view):
             return True if "timestamp" in frame.layout.head.names else None
         length = int.from_bytes(view[at : at + _LENGTH.length], signed=True)
-        if not last and length > max(_MOST_CUT_KEY, len(view) - at):
+        if not last and length > max(_MAX_CUT_KEY, len(view) - at):
             return False
         at += _LENGTH.length + max(length, 0)
         if length < -1 or (at != frame.end if last else at + _LENGTH.length > frame.end):

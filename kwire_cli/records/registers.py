@@ -1,7 +1,7 @@
 """Registers of the KIP-82 draft: the names of header keys, which are numbers.
 
 The document divides the numbers into ranges and shows two sample registers (`structs.records.kip82`). An organisation
-has a register of its own, which is a JSON file here.
+has its own register, which is a JSON file here.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _HIGHEST = KEY_RANGES[-1].last
 
 
 class Register:
-    """Numbers of names: the user's own, then those of the document's two sample registers that are left, then from
-    0x00140000 up as names appear.
+    """Numbers of names: the user's first, then the rest of the document's two sample registers, then from 0x00140000 up
+    as names appear.
     """
 
     def __init__(self, own: Mapping[str, int] | None = None) -> None:
@@ -48,7 +48,8 @@ class Register:
 
     def label(self, number: int) -> str:
         """Return the name of a number, if it has one, and the range that the number is in."""
-        name, where = self._names.get(number), key_range(number).label
+        name = self._names.get(number)
+        where = key_range(number).label
         return f"{name} ({where})" if name else f"({where})"
 
     def name(self, number: int) -> str:

@@ -14,8 +14,9 @@ from kwire_cli.records.codecs import Limits
 from kwire_cli.records.compression import decompress
 from kwire_cli.records.payload_model import Payload
 
-TYPE, VERSION = "MetricsData", 1
+TYPE = "MetricsData"
 """opentelemetry.proto.metrics.v1.MetricsData."""
+VERSION = 1
 
 LIMITS = Limits(output=16 << 20, ratio=100, floor=1 << 20)
 """A broker takes a megabyte of compressed metrics by default (telemetry.max.bytes), and each two bytes of OTLP can
@@ -25,12 +26,12 @@ MISSING = "decoding OTLP needs opentelemetry-proto: pip install 'kwire[schemas]'
 
 
 def telemetry(path: str, compression_type: Any, data: Any) -> Payload:
-    """The metrics in a PushTelemetry request; `compression_type` is the field beside them (0 none, 1 gzip, 2 snappy, 3
-    lz4, 4 zstd).
+    """Decode the metrics in a PushTelemetry request. `compression_type` is a field of the same request: 0 none, 1 gzip,
+    2 snappy, 3 lz4, 4 zstd.
 
-    `data` is protobuf's JSON form of MetricsData, in which 64-bit integers are text. Where it can't be had it is an
-    object with `size`, the number of bytes of the decompressed message, and `missing`, what to install, or `bytes`, the
-    message itself as base64 text.
+    `data` is protobuf's JSON form of MetricsData, in which 64-bit integers are text. If decoding is not possible, it is
+    an object with `size`, the number of bytes of the decompressed message, and `missing`, the package to install, or
+    `bytes`, the message itself as base64 text.
     """
     unpacked = decompress(compression_type if isinstance(compression_type, int) else 0, data, LIMITS)
     notes = [Anomaly(unpacked.code, "", unpacked.used, unpacked.detail)] if unpacked.code else []
@@ -41,7 +42,7 @@ def telemetry(path: str, compression_type: Any, data: Any) -> Payload:
 
 
 def otlp(message: bytes) -> tuple[dict[str, Any], str | None]:
-    """The JSON form of an OTLP MetricsData message, and what is wrong with it, if something is."""
+    """Return the JSON form of an OTLP MetricsData message, and the reason if it is malformed."""
     try:
         from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - an extra, and slow to import
         from google.protobuf.message import DecodeError  # noqa: PLC0415 - as above

@@ -1,4 +1,8 @@
-"""Record format v2: batches and their records, compressed or anomalous."""
+"""Record format v2: batches and their records, compressed or malformed.
+
+A generated reader decodes records until the first malformed one. The spans and trees of the engine decode the following
+records: this is slower, but describes the anomalies. Both return lists of limited size.
+"""
 
 from __future__ import annotations
 
@@ -30,19 +34,21 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Batch
 
 
-# Records in which something is odd, by way of a tree: slower than the folds, and it says what.
+# Records with anomalies are read through a tree: slower than the compiled reader, but with details.
 
-MOST_ODD, PACKED = 10_000, 4
-"""Odd records that are read of any packed batch, and packed bytes for each one beyond."""
+MAX_ODD = 10_000
+"""Malformed records that are read of any compressed batch."""
+PACKED = 4
+"""Compressed bytes for each further malformed record."""
 
 
 _INDEX = re.compile(r"^(\w+)\[(\d+)\]")
 
 
 def add_note(notes: MutableSequence[Anomaly], note: Anomaly) -> None:
-    """Keep an anomaly, unless there are too many already; the last one that is kept says so."""
+    """Append an anomaly unless the list is full. The last anomaly of a full list notes that others are omitted."""
     if len(notes) < MOST_NOTES:
-        last = "; what else is odd in this batch is not listed" if len(notes) == MOST_NOTES - 1 else ""
+        last = "; further anomalies of this batch are not listed" if len(notes) == MOST_NOTES - 1 else ""
         notes.append(note._replace(detail=note.detail + last))
 
 
@@ -53,7 +59,7 @@ def has_enough(batch: Batch, area: Area, read: int, at: int, notes: MutableSeque
     DECOMPRESSION_LIMIT. Zeros compress a thousand to one, and a few zeros make a record and a line. Without
     compression there are no more records than bytes, so nothing is skipped.
     """
-    if not area.compressed or read < max(MOST_ODD, batch.size // PACKED):
+    if not area.compressed or read < max(MAX_ODD, batch.size // PACKED):
         return False
     offset, where = area.place(at)
     detail = (
@@ -67,8 +73,8 @@ def has_enough(batch: Batch, area: Area, read: int, at: int, notes: MutableSeque
 def add_odd(
     entry: Entry, spans: Spans, area: Area, before: int, notes: MutableSequence[Anomaly]
 ) -> Iterator[tuple[dict[str, Any], dict[str, int]]]:
-    """The whole elements of a series in JSON form, each with the places where its fields' values begin; their anomalies
-    are added to `notes`.
+    """Yield the complete elements of a series in JSON form, with the positions of their field values. Add their
+    anomalies to `notes`.
 
     `before` elements stood in earlier spans.
     """
@@ -87,15 +93,15 @@ def add_odd(
 
 
 def bytes_of(text: str | None) -> bytes | None:
-    """The bytes behind a field's JSON form."""
+    """Return the bytes of a field from its JSON form."""
     return None if text is None else base64.b64decode(text)
 
 
-# Where the records of a batch are: a part of its bytes, or what that decompresses to.
+# The bytes that contain the records of a batch: a part of the batch, or its decompressed data.
 
 
 def area_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Area:
-    """The bytes behind the header of a batch that is no single message, decompressed within the source's limits."""
+    """Return the bytes after the header of a batch with separate records, decompressed within the source's limits."""
     layout = batch.layout
     start = batch.position + layout.head.size
     packed = batch.data[start : batch.end]
@@ -108,30 +114,34 @@ def area_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Area:
     return Area(data, start, compressed=True)
 
 
-# Spans of a long row of elements, some of them at a time, so that memory does not grow with their number.
+# Spans of a long series of elements in chunks of limited size, so that memory does not grow with their number.
 
 SMALL = 256
-"""Spans that the output has room for where there are few bytes."""
+"""Minimum room for spans in the output, for few bytes."""
 
 
 def chunks(entry: Entry, data: Any, start: int = 0) -> Iterator[Spans]:
-    """The spans of `data` from `start` on as `engine.spans.walk` gives them, in pieces that begin with an element;
-    `entry` is a series alone.
+    """Yield the spans of `data` from `start` on, as `engine.spans.walk` does, in chunks that begin with an element.
 
-    Each piece stands for itself: its flags count from its own first span. Only the last one may have a gap.
+    `entry` consists of a single series. Flags of a chunk count from its first span. Only the last chunk may have a gap.
     """
-    program, stop = entry.program, len(data)
+    program = entry.program
+    stop = len(data)
     first = cast("Series", entry.root.fields[0]).first
     jobs = [entry.pc, start, stop, 0, 0, 0, 0]
     chunk = min(CHUNK, SMALL + (stop - start) // SMALL)
     state = first_state(program, jobs, chunk)
     room = chunk + program.widest
-    out_node, out_value, out_end, pairs = [0] * room, [0] * room, [0] * room, [0] * (4 * room)
+    out_node = [0] * room
+    out_value = [0] * room
+    out_end = [0] * room
+    pairs = [0] * (4 * room)
     node: list[int] = []
     value: list[int] = []
     end: list[int] = []
     flags: dict[int, int] = {}
-    begin, gone = start, 0
+    begin = start
+    gone = 0
     while True:
         status = kernel.run(program.code, program.tables, data, jobs, out_node, out_value, out_end, pairs, state)
         n = state[p.STATE_SPANS]
@@ -164,14 +174,17 @@ def chunks(entry: Entry, data: Any, start: int = 0) -> Iterator[Spans]:
 _HEAD = LAYOUTS["v2"].head
 
 
-_CODEC, _TIME, _TRANSACTIONAL = COMPRESSION.mask, TIMESTAMP_TYPE.mask, v2.TRANSACTIONAL.mask
-_CONTROL, _HORIZON = v2.CONTROL.mask, v2.DELETE_HORIZON.mask
+_CODEC = COMPRESSION.mask
+_TIME = TIMESTAMP_TYPE.mask
+_TRANSACTIONAL = v2.TRANSACTIONAL.mask
+_CONTROL = v2.CONTROL.mask
+_HORIZON = v2.DELETE_HORIZON.mask
 _PIECE = 512
-"""Records that are read at once."""
+"""Records per call of the reader."""
 
 
 def head_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Head:
-    """The numbers of its header."""
+    """Return the numbers of the batch's header."""
     (
         base_offset,
         _length,
@@ -210,23 +223,24 @@ def head_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Head:
 
 
 def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Record]]:
-    """The records, as they are read; whether there are as many as the header says, and none beyond its last offset, is
-    noted at the end.
-    """
+    """Yield the records in lists. After the last one, note whether their count and offsets contradict the header."""
     return made_of(batch, notes, _reader(), lambda record: (record,))
 
 
 def made_of(
     batch: Batch, notes: MutableSequence[Anomaly], read: Callable[..., Any], make: Callable[[Record], Iterable[Any]]
 ) -> Iterator[list[Any]]:
-    """As `pieces_of`, with what a reader (`reader`) makes of records in which nothing is odd, and `make` of the
-    others.
+    """Yield lists of the values that a reader (`reader`) builds from well-formed records, and `make` from the others.
+
+    Otherwise like `pieces_of`.
     """
     head = batch.head
     note_count = len(notes)
     area = area_of(batch, notes)
     partial = len(notes) > note_count
-    count, highest, base = 0, -1, head.base_offset
+    count = 0
+    highest = -1
+    base = head.base_offset
     for piece, taken, last in _pieces(batch, area, notes, read, make):
         count += taken
         highest = max(highest, last - base)
@@ -250,11 +264,13 @@ def _pieces(
     read: Callable[..., Any],
     make: Callable[[Record], Iterable[Any]],
 ) -> Iterator[tuple[list[Any], int, int]]:
-    """The records by the quick reader as far as it goes, then by spans and trees; with how many they are, and the last
-    one's offset.
+    """Yield the records from the compiled reader until it stops, then from spans and trees. Each list comes with the
+    number of its records and the last offset.
     """
     head = batch.head
-    at, stop, quick = 0, len(area.data), True
+    at = 0
+    stop = len(area.data)
+    quick = True
     appended = head.max_timestamp if head.timestamp_type else None
     count = 0
     while at < stop and quick:
@@ -269,10 +285,13 @@ def _pieces(
         for spans in chunks(records_entry(v2.RECORDS), area.data, at):
             if has_enough(batch, area, count - before, spans.start, notes):
                 return
-            records = _odd(spans, head, area, count, notes)
+            records = _read_with_tree(spans, head, area, count, notes)
             count += len(records)
             if records:
-                yield [part for record in records for part in make(record)], len(records), records[-1].offset
+                values: list[Any] = []
+                for record in records:
+                    values.extend(make(record))
+                yield values, len(records), records[-1].offset
 
 
 class RecordSink(Sink):
@@ -289,7 +308,7 @@ class RecordSink(Sink):
         self.space = {**super().space, "LOWEST": -(1 << 63), "HIGHEST": (1 << 63) - 1, "int64": int64, **space}
 
     def keeps(self, node: Node, *, top: bool) -> bool:
-        """Return whether something is made of a field."""
+        """Return whether a field contributes to the record."""
         return not top or node.name in self.names
 
     def data(self, _node: Leaf, data: str, _size: str) -> str:
@@ -333,14 +352,15 @@ def _reader() -> Callable[..., Any]:
     return reader((then,), RecordSink({"Record": Record}))
 
 
-def _odd(spans: Spans, head: Head, area: Area, before: int, notes: MutableSequence[Anomaly]) -> list[Record]:
-    """The records of spans by way of a tree, with what is odd; a record that is cut is none."""
+def _read_with_tree(spans: Spans, head: Head, area: Area, before: int, notes: MutableSequence[Anomaly]) -> list[Record]:
+    """Return the records in spans through a tree, with their anomalies in `notes`. A truncated record is omitted."""
     out = []
     for fields, places in add_odd(records_entry(v2.RECORDS), spans, area, before, notes):
         delta = fields["offsetDelta"]
         timestamp = head.max_timestamp if head.timestamp_type else int64(head.base_timestamp + fields["timestampDelta"])
         headers = tuple((header["key"] or "", bytes_of(header["value"])) for header in fields["headers"] or ())
-        offset, sequence = int64(head.base_offset + delta), sequence_after(head.base_sequence, delta)
+        offset = int64(head.base_offset + delta)
+        sequence = sequence_after(head.base_sequence, delta)
         key, value = bytes_of(fields["key"]), bytes_of(fields["value"])
         out.append(Record(offset, timestamp, sequence, key, value, headers, places["key"], places["value"]))
     return out

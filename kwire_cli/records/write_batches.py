@@ -1,7 +1,7 @@
 """Batches of each format from JSON.
 
 Format v2 is org.apache.kafka.common.record.DefaultRecordBatch. Messages of formats v0 and v1 and of the KIP-82 draft
-stand alone or in a compressed wrapper message (MemoryRecordsBuilder). The KIP-98 draft has message sets.
+are separate or inside a compressed wrapper message (MemoryRecordsBuilder). The KIP-98 draft has message sets.
 """
 
 from __future__ import annotations
@@ -47,12 +47,14 @@ NOT_IN_DRAFT = {"partitionLeaderEpoch": -1, "isControl": False, "deleteHorizonMs
 
 
 def write_v2(item: Given, layout: Layout, payloads: Payloads, first: int) -> tuple[bytes, int]:
-    """A batch and its last offset; `first` is its base offset where it does not say one."""
+    """Return a batch and its last offset; `first` is the default of its base offset."""
     records = item.list("records")
     base = item.number("baseOffset", "int64", records[0].number("offset", "int64", first) if records else first)
     offsets = offsets_of(records, base)
     control = item.flag("isControl", default=any(record.has("control") for record in records))
-    codec, appended, horizon = codec_of(item), timestamp_type_of(item), item.integer("deleteHorizonMs", "int64")
+    codec = codec_of(item)
+    appended = timestamp_type_of(item)
+    horizon = item.integer("deleteHorizonMs", "int64")
     latest = item.integer("maxTimestamp", "int64")
     times = [
         record.number("timestamp", "int64", latest if appended and latest is not None else -1) for record in records
@@ -132,8 +134,9 @@ def _header_v2(header: Given) -> dict[str, Any]:
 
 
 def write_legacy(item: Given, layout: Layout, payloads: Payloads, first: int) -> tuple[bytes, int]:
-    """A message for each record, or a wrapper with all of them, and the last offset; `first` is the first one where
-    nothing says it.
+    """Return a message for each record, or a wrapper with all records, and the last offset.
+
+    `first` is the default of the first offset.
     """
     item.absent(NOT_IN_MESSAGES, layout.name)
     records = item.list("records")
@@ -254,12 +257,14 @@ def _numbered_header(header: Given) -> dict[str, Any]:
 
 
 def write_draft98(item: Given, layout: Layout, payloads: Payloads, first: int) -> tuple[bytes, int]:
-    """A message set and its last offset; `first` is its offset where it does not say one."""
+    """Return a message set and its last offset; `first` is the default of its offset."""
     item.absent(NOT_IN_DRAFT, layout.name)
     records = item.list("records")
     base = item.number("baseOffset", "int64", records[0].number("offset", "int64", first) if records else first)
     offsets = offsets_of(records, base)
-    codec, appended, latest = codec_of(item), timestamp_type_of(item), item.integer("maxTimestamp", "int64")
+    codec = codec_of(item)
+    appended = timestamp_type_of(item)
+    latest = item.integer("maxTimestamp", "int64")
     times = [
         record.number("timestamp", "int64", latest if appended and latest is not None else -1) for record in records
     ]
@@ -300,7 +305,7 @@ def _set_delta(where: Given, key: str, offset: int, base: int, low: int) -> int:
 
 
 def _message_of_set(record: Given, payloads: Payloads, delta: int, time: int) -> dict[str, Any]:
-    """A message with its checksum."""
+    """Return a message with its checksum."""
     if record.list("headers"):
         raise record.refuse("headers", "format kip98-draft has no headers")
     control = record.has("control")
@@ -320,6 +325,6 @@ def _message_of_set(record: Given, payloads: Payloads, delta: int, time: int) ->
     if "crc" not in fields:
         whole = built(kip98.MESSAGE, value, record.path)
         stream = io.BytesIO(whole)
-        kip98.MESSAGE.size.subcon.parse_stream(stream)  # it covers what follows its own size
+        kip98.MESSAGE.size.subcon.parse_stream(stream)  # the checksum covers the bytes after the size
         value["crc"] = crc32(whole[stream.tell() : -INTS["uint32"].length])
     return value

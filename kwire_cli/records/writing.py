@@ -1,4 +1,8 @@
-"""Record sets written from JSON, with payloads of Kafka's own topics."""
+"""Record sets written from JSON, with payloads of Kafka's own topics.
+
+The input is the output of `kwire dump` or a part of it. Items are written one at a time, by the function of their
+format in `write_batches`. Omitted numbers are derived, so that a handwritten item can be short.
+"""
 
 from __future__ import annotations
 
@@ -44,10 +48,9 @@ if TYPE_CHECKING:
     Pair = tuple[bytes | None, bytes | None]
 
 
-# Keys and values of records from JSON: their bytes as given, or what `control` and `decoded` say, encoded as
-# Kafka writes it.
+# Keys and values of records from JSON: their bytes, or the contents of `control` and `decoded`, encoded as Kafka does.
 #
-# The counterpart of `payload.control` and `payload.records`, which make these two of bytes.
+# The counterpart of `payload.control` and `payload.records`, which decode these two from bytes.
 
 RECORD_KEYS = frozenset(
     {
@@ -68,7 +71,8 @@ RECORD_KEYS = frozenset(
 
 _INTEGER = re.compile(r"-?[0-9]{1,10}")
 _MARKER_VERSION = 0
-_TYPES = {name: number for number, name in (MARKERS | {number: name for number, (name, _) in MESSAGES.items()}).items()}
+_TYPES = {name: number for number, name in MARKERS.items()}
+_TYPES |= {name: number for number, (name, _) in MESSAGES.items()}
 _MEMBERS: dict[str, Role] = {"subscription": "metadata", "assignment": "assignment"}
 """Fields that DumpLogSegments and kwire decode in place of bytes in the members of a GroupMetadataValue."""
 
@@ -89,11 +93,10 @@ class Payloads:
         return self.known or bundled()
 
     def of(self, record: Given, *, control: bool | None) -> Pair:
-        """The key and value of a record. `control` tells whether its batch is a control batch, None that the format has
-        none.
+        """Return the key and value of a record. `control` is set if its batch is a control batch, and None if the
+        format has no control batches.
 
-        A key or value that is given, null included, is taken as it is; what `control` or `decoded` say counts where
-        there is none.
+        A given key or value, also null, is used unchanged. Otherwise `control` or `decoded` is encoded.
         """
         record.only(RECORD_KEYS)
         pair: Pair = (None, None)
@@ -112,7 +115,7 @@ class Payloads:
         return _chosen(record, pair)
 
     def of_draft(self, record: Given) -> Pair:
-        """The same of a control message of the KIP-98 draft, whose type is in its key."""
+        """Return the key and value of a control message of the KIP-98 draft, which has the type in its key."""
         record.only(RECORD_KEYS)
         what = record.inner("control")
         number = next((n for n, name in kip98.CONTROL_TYPES.items() if what and name == what.value.get("type")), None)
@@ -149,13 +152,17 @@ class Payloads:
             return None, None if value is None else self._framed(value)
         if self.topic not in COORDINATORS:
             raise EncodeError(
-                f"say which topic it is of (--as-topic): {', '.join(COORDINATORS)}; or give key and value",
+                f"set the topic with --as-topic: {', '.join(COORDINATORS)}; or give key and value",
                 path=what.path,
             )
         module = COORDINATORS[self.topic]
         key = what.inner("key")
         raw = record.bytes("key")
-        number = _int16(key, "type") if key else (version_of(raw) or (None,))[0] if raw is not None else None
+        number = None
+        if key:
+            number = _int16(key, "type")
+        elif raw is not None:
+            number = (version_of(raw) or (None,))[0]
         key_name, value_name, key_version = (
             (None, None, 0) if number is None else type_names(self.catalog, module, number)
         )
@@ -174,12 +181,7 @@ class Payloads:
         value.only({"type", "version", "data"})
         kind = value.value.get("type")
         modules = (FRAMED[self.topic],) if self.topic in FRAMED else tuple(FRAMED.values())
-        types = {
-            type_name(name): (number, name)
-            for module in modules
-            for number, (_, name) in record_types(self.catalog, module).items()
-            if name
-        }
+        types = self._framed_types(modules)
         number, name = types.get(kind, (None, None)) if isinstance(kind, str) else (None, None)
         if number is None and kind is None:
             return self._body(None, value, None)
@@ -194,8 +196,16 @@ class Payloads:
             head = bytes(METADATA_FRAME.build(frame))
         return head + self._body(name, value, frame["version"])
 
+    def _framed_types(self, modules: tuple[str, ...]) -> dict[str, tuple[int, str]]:
+        types: dict[str, tuple[int, str]] = {}
+        for module in modules:
+            for number, (_, name) in record_types(self.catalog, module).items():
+                if name:
+                    types[type_name(name)] = (number, name)
+        return types
+
     def _body(self, name: str | None, what: Given, version: int | None) -> bytes:
-        """The `data` of a key or value; base64 text stands for bytes that nothing could be made of."""
+        """Return the bytes of the `data` of a key or value; base64 text if the type is unknown."""
         data = what.value.get("data")
         if isinstance(data, str):
             return what.bytes("data") or b""
@@ -210,7 +220,7 @@ class Payloads:
         return encoded(spec, data, 0 if version is None else version, what.at("data"))
 
     def _with_members(self, data: dict[str, Any], path: str) -> dict[str, Any]:
-        """A group's metadata with the subscriptions and assignments of its members as bytes again."""
+        """Return a group's metadata with the subscriptions and assignments of its members encoded."""
         members = data.get("members")
         if not isinstance(members, list):
             return data
@@ -235,11 +245,10 @@ if TYPE_CHECKING:
 
 
 def _with_version(spec: MessageSpec, data: dict[str, Any], likely: int | None, path: str) -> tuple[bytes, int]:
-    """A member's message, whose shown form does not say its version: the newest one that has these fields, and no
-    others that must be there.
+    """Encode a member's message, whose JSON form has no version: in the newest version with exactly these fields.
 
-    All versions of an assignment look alike. It has that of the same member's subscription, `likely`: clients write the
-    newest they know.
+    All versions of an assignment have the same fields. It gets the version of the same member's subscription, `likely`:
+    clients write their newest version.
     """
     versions = [*range(spec.valid_versions.high, spec.valid_versions.low - 1, -1)]
     first: EncodeError | None = None
@@ -254,7 +263,7 @@ def _with_version(spec: MessageSpec, data: dict[str, Any], likely: int | None, p
 
 
 def encoded(spec: MessageSpec, value: Any, version: int, path: str) -> bytes:
-    """A message in Kafka's JSON form as bytes; EncodeError with `path` before the message's own."""
+    """Encode a message from Kafka's JSON form. An EncodeError gets `path` before the message's path."""
     if version not in spec.valid_versions:
         raise EncodeError(f"{spec.name} has versions {spec.valid_versions}, not {version}", path=path)
     with within(path):
@@ -285,8 +294,8 @@ def _int16(what: Given, key: str) -> int | None:
     return what.integer(key, "int16")
 
 
-# Record sets from JSON: what `kwire dump --deep` and `to_json` of a batch give, or less, written by hand.
-# docs/model.md says all keys.
+# Record sets from JSON: the output of `kwire dump --deep` and of `to_json` of a batch, or a handwritten subset.
+# docs/model.md lists all keys.
 
 _WITHOUT_MEANING = {"position", "size", "count", "anomalies", "gap", "file", "topic", "partition"}
 """Keys of a batch that follow from its place or from its contents."""
@@ -305,16 +314,16 @@ _NO_WAY_BACK = "a gap needs its bytes to be encoded: give them, or skip gaps (kw
 
 
 def write(items: Any, *, form: str = AUTO, topic: str | None = None, catalog: Catalog | None = None) -> bytes:
-    """The bytes of a record set.
+    """Encode a record set.
 
     Args:
-        items: Objects as `Batch.to_json` and `Gap.to_json` give them. A gap needs its bytes as `data`. Most keys of a
-            batch may be left out: offsets count up, numbers that are not there are -1, sizes, counts and checksums are
+        items: Objects in the form of `Batch.to_json` and `Gap.to_json`. A gap needs its bytes as `data`. Most keys of a
+            batch may be left out: offsets count up, missing numbers are -1, and sizes, counts and checksums are
             computed.
-        form: "auto" takes the format of each item from its `magic`, 2 by default; a name of `records.formats` is the
-            format of all of them.
-        topic: That of Kafka's own topics to which `decoded` keys and values belong.
-        catalog: What control records and `decoded` payloads are encoded with, the bundled definitions by default.
+        form: "auto" takes the format of each item from its `magic`, 2 by default; a name of `records.formats` applies
+            to all items.
+        topic: The internal topic whose schema encodes `decoded` keys and values.
+        catalog: The definitions for control records and `decoded` payloads, the bundled definitions by default.
 
     Raises:
         EncodeError: Something does not fit; the path is such as `[0].records[2].key`.
@@ -329,7 +338,7 @@ def write(items: Any, *, form: str = AUTO, topic: str | None = None, catalog: Ca
 def write_each(
     items: Iterable[Any], *, form: str = AUTO, topic: str | None = None, catalog: Catalog | None = None
 ) -> Iterator[bytes]:
-    """The same, the bytes of each item as soon as it is taken."""
+    """Encode a record set, and yield the bytes of each item as soon as it is read."""
     layouts = layouts_of(form)
     payloads: dict[str | None, Payloads] = {None: Payloads(topic, catalog)}
     offset = 0
@@ -355,14 +364,12 @@ def write_each(
 
 
 def without_gaps(items: Iterable[Any]) -> Iterator[Any]:
-    """The items that are no gaps: of damaged bytes, what could be read. Offsets stay those of the items."""
+    """Return the items without gaps: the readable part of damaged bytes. Offsets do not change."""
     return (item for item in items if not (isinstance(item, dict) and "gap" in item))
 
 
 def with_new_checksums(items: Iterable[Any]) -> Iterator[Any]:
-    """The items without the checksums that they say, so that those of what is written are computed, where these were
-    wrong too.
-    """
+    """Yield the items without their checksums, so that correct ones are computed in place of wrong ones."""
     for item in items:
         yield {key: value for key, value in item.items() if key not in _CHECKSUM} if isinstance(item, dict) else item
 

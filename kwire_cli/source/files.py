@@ -115,7 +115,7 @@ PIECE = 1 << 18
 _SLICE = 1 << 14
 """Compressed bytes that are decompressed at once."""
 OPENING = 1 << 16
-"""First bytes that decide whether a file is a request log or printed packets, as other lines can precede them."""
+"""First bytes that decide whether a file is a request log, as other lines can precede them."""
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 MAGIC_SIZE = max(len(GZIP), len(ZSTD))

@@ -1,4 +1,8 @@
-"""Versions that each release of Kafka accepts, and definitions written as JSON text."""
+"""Versions that each release of Kafka accepts, and definitions written as JSON text.
+
+The versions are data in `specs/releases.json`, which `importer` updates for a release. Both kinds of files have one
+item per line, so that their diffs are readable.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,9 @@ _ALWAYS = frozenset({"versions", "validVersions", "flexibleVersions"})
 
 
 def definition_text(definition: Mapping[str, Any]) -> str:
-    """A definition as the text of its file. Keys outside Kafka's grammar (and so its prose, `about`) are left out."""
+    """Return a definition as the text of its file. Keys outside Kafka's grammar (and so its prose, `about`) are
+    omitted.
+    """
     lines = []
     for key in MESSAGE_KEYS:
         if key not in definition:
@@ -55,7 +61,9 @@ def definition_text(definition: Mapping[str, Any]) -> str:
 
 
 def rows_text(data: Mapping[str, Any]) -> str:
-    """A JSON object, each item of whose lists and objects is a line: data files that a diff can be read of."""
+    """Return a JSON object with one line per item of its lists and objects, so that diffs of data files are
+    readable.
+    """
     parts = []
     for key, value in data.items():
         if isinstance(value, dict):
@@ -93,7 +101,7 @@ def _object(keys: Mapping[str, Any], order: Iterable[str], indent: str) -> str:
 
 
 def definition_of(spec: MessageSpec) -> dict[str, Any]:
-    """Return a definition in Kafka's grammar, as `definition_text` takes it, without keys at their defaults."""
+    """Return a definition in Kafka's grammar, for `definition_text`, without keys at their defaults."""
     return {"fields": [], **_keys_of(spec, MESSAGE_KEYS)}
 
 
@@ -116,8 +124,8 @@ def _keys_of(spec: MessageSpec | StructSpec | FieldSpec, keys: Mapping[str, str]
     return out
 
 
-# Which versions of which apis each release of Kafka accepts: `specs/releases.json`, one row a release, made
-# from the definitions of its jars.
+# The versions that each release of Kafka accepts, by api: `specs/releases.json`, one row per release, from the
+# definitions of its jars.
 
 FILE = "releases.json"
 
@@ -126,7 +134,7 @@ class Accepted(NamedTuple):
     """The versions that one release accepts, by api key, as a broker or a controller answers.
 
     `deprecated` are versions that, by this release's word, a later release will refuse. Versions that a release calls
-    unstable are absent: a broker speaks them only where a test asks it to.
+    unstable are absent: a broker accepts them only if a test enables them.
     """
 
     release: str
@@ -135,7 +143,7 @@ class Accepted(NamedTuple):
 
 
 def known_releases() -> tuple[str, ...]:
-    """The releases, from the oldest on."""
+    """Return the releases, from the oldest on."""
     return tuple(read_bundled(FILE))
 
 
@@ -153,7 +161,7 @@ def accepted_by(release: str) -> Accepted:
 
 
 def minor(release: str) -> str:
-    """The release that a patch belongs to, since patches change no versions: 4.4 of 4.4.1."""
+    """Return the release that a patch belongs to, since patches change no versions: 4.4 of 4.4.1."""
     return ".".join(release.strip().removeprefix("v").split(".")[:2])
 
 

@@ -1,9 +1,7 @@
-"""Every message definition, looked up by name, api key or alias; header versions, error names and named values beside
-them.
+"""Every message definition, by name, api key or alias; and header versions, error names and named values.
 
-A catalogue begins with the rows of `specs/index.json`, which say of each definition what is known before its file is
-read. Entries and definitions are made of rows and files when they are first asked for: most commands need a few of some
-hundred.
+A catalogue starts with the rows of `specs/index.json`, which contain the main facts of each definition. Entries and
+definitions are created from rows and files at their first use, because most commands need only a few of some hundred.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 Row = dict[str, Any]
-"""What is known of a definition before its file is read, as in the index."""
+"""The facts of a definition before its file is read, as in the index."""
 EarlyVersions = dict[str, dict[str, str]]
 """Messages whose layouts were replaced under the same version, with these versions, by the last release that had them.
 The oldest release comes first.
@@ -37,11 +35,11 @@ The oldest release comes first.
 
 
 Stamped = tuple[str, int, int]
-"""A file with its time and size: what is made from it is made again when these change."""
+"""A file with its time and size: derived objects are rebuilt when these change."""
 
 
 class Api(NamedTuple):
-    """A pair of a request and its response, each named in full; None where a catalogue lacks one of them."""
+    """A pair of a request and its response, with full names. One of them is None if a catalogue lacks it."""
 
     key: int
     name: str
@@ -51,7 +49,7 @@ class Api(NamedTuple):
 
 
 class ErrorCode(NamedTuple):
-    """A row of Kafka's error codes; `retriable` says whether its exception is a RetriableException (`Errors`)."""
+    """A row of Kafka's error codes; `retriable` is set if its exception is a RetriableException (`Errors`)."""
 
     code: int
     name: str
@@ -59,7 +57,7 @@ class ErrorCode(NamedTuple):
 
 
 class ErrorMeaning(NamedTuple):
-    """An error code in words: what it means, by whom and when it is given, and what clients do about it."""
+    """An error code in words: its meaning, the requests and conditions that lead to it, and the reaction of clients."""
 
     meaning: str
     given: str
@@ -79,14 +77,18 @@ class Catalog:
         overlays: Sequence[Overlay] = (),
         kafka: str | None = None,
     ) -> None:
-        self._kafka, self._overlays, self._early = kafka, tuple(overlays), early
+        self._kafka = kafka
+        self._overlays = tuple(overlays)
+        self._early = early
         self._added = {spec.name: spec for spec in added}
         self._read: dict[str, MessageSpec] = {}
         self._entries: dict[str, Entry] = {}
         self._rows = _with_specs(rows, added)
-        overlaid = {name for overlay in overlays for name in overlay.messages}
+        overlaid: set[str] = set()
+        for overlay in overlays:
+            overlaid.update(overlay.messages)
         for name in [name for name in self._rows if name in overlaid]:
-            self._rows[name] |= _versions_row(self._definition(name))  # what overlays say about it is checked at once
+            self._rows[name] |= _versions_row(self._definition(name))  # check the overlays for the message at once
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -100,7 +102,7 @@ class Catalog:
         return tuple(map(self._entry, self._rows))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Send a catalogue with the definitions and overlays that people brought: their files need not be there."""
+        """Pickle a catalogue with the user's definitions and overlays, because their files may be missing elsewhere."""
         bare = _sent, (self._kafka, self._pickled)
         return (Catalog.with_serdes, (self.with_serdes(None), self.serdes)) if self.serdes else bare
 
@@ -120,7 +122,10 @@ class Catalog:
         return pickle.dumps((brought, self._overlays)) if brought or self._overlays else b""
 
     def __getitem__(self, key: str | int) -> MessageSpec | Api:
-        """A message by its full name, or an api by its key (3) or name ("metadata"); InputError if there is neither."""
+        """Return a message by its full name, or an api by its key (3) or name ("metadata").
+
+        Raise InputError if neither exists.
+        """
         if isinstance(key, str) and key.strip().lower() in self._by_name:
             return self.message(key)
         try:
@@ -131,7 +136,9 @@ class Catalog:
 
     @cached_property
     def _by_name(self) -> dict[str, str]:
-        names = {alias.lower(): name for name, row in self._rows.items() for alias in row.get("aliases", ())}
+        names: dict[str, str] = {}
+        for name, row in self._rows.items():
+            names.update((alias.lower(), name) for alias in row.get("aliases", ()))
         return names | {name.lower(): name for name in self._rows}
 
     def _name(self, text: str) -> str:
@@ -146,11 +153,17 @@ class Catalog:
         return self._entries[name]
 
     def entry(self, name: str) -> Entry:
-        """The entry of a message by its full name or an alias, in any case; InputError names close matches."""
+        """Return the entry of a message by its full name or an alias, in any case.
+
+        Raise InputError with close matches if it does not exist.
+        """
         return self._entry(self._name(name))
 
     def message(self, name: str) -> MessageSpec:
-        """The definition of a message by its full name or an alias, in any case; InputError names close matches."""
+        """Return the definition of a message by its full name or an alias, in any case.
+
+        Raise InputError with close matches if it does not exist.
+        """
         full = self._name(name)
         return self._read.get(full) or self._definition(full)
 
@@ -189,28 +202,31 @@ class Catalog:
 
     @cached_property
     def _apis_by_name(self) -> dict[str, Api]:
-        names = {alias.lower(): api for api in self.apis for alias in api.aliases}
+        names: dict[str, Api] = {}
+        for api in self.apis:
+            names.update((alias.lower(), api) for alias in api.aliases)
         return names | {api.name.lower(): api for api in self.apis}
 
     @cached_property
     def _readable_by_key(self) -> dict[int, Api]:
-        return {
-            api.key: api
-            for api in self.apis
-            if all(self._rows[half]["validVersions"] != "none" for half in (api.request, api.response) if half)
-        }
+        return {api.key: api for api in self.apis if self._is_readable(api)}
+
+    def _is_readable(self, api: Api) -> bool:
+        messages = [name for name in (api.request, api.response) if name]
+        return all(self._rows[name]["validVersions"] != "none" for name in messages)
 
     def api_by_key(self, key: int) -> Api | None:
-        """The api of a key whose messages can be read; None if there is none, or if it is reserved (no versions)."""
+        """Return the api of a key whose messages can be read, or None if it is unknown or reserved (no versions)."""
         return self._readable_by_key.get(key)
 
     def named_api(self, key: int) -> Api | None:
-        """The api of a key, reserved or not, for its name; None if there is none."""
+        """Return the api of a key, reserved or not, for its name; None for an unknown key."""
         return self._apis_by_key.get(key)
 
     def api(self, text: str | int) -> Api:
-        """The api of a key (3, "3") or a name in any case (metadata, ListOffset); InputError with close matches where
-        there is none.
+        """Return the api of a key (3, "3") or a name in any case (metadata, ListOffset).
+
+        Raise InputError with close matches if it does not exist.
         """
         name = str(text).strip()
         if name.isascii() and name.removeprefix("-").isdigit() and len(name) < 10:
@@ -281,7 +297,7 @@ class Catalog:
         return Enums(read_bundled("enums.json")["enums"])
 
     def value_names(self, message: str, field_path: str) -> dict[int, str]:
-        """Return the names of a field's values, by the number; empty if they have none. A path as in `named_value`."""
+        """Return the names of a field's values by number, or an empty dict. `field_path` is as in `named_value`."""
         field = field_at(self.message(message), field_path)
         if field and field.type == "int16" and field_path[-9:].lower() == "errorcode":
             return {row.code: row.name for row in self.errors}
@@ -305,22 +321,22 @@ class Catalog:
 def catalog(specs: Paths | None = None, kafka: str | None = None, overlays: Paths | None = None) -> Catalog:
     """Return every message definition.
 
-    Look up by name (`c["MetadataResponse"]`) or api (`c.api("metadata")`, `c.api(3)`). There is one object for
-    all who ask for the same, while their files stay as they are.
+    Look up by name (`c["MetadataResponse"]`) or api (`c.api("metadata")`, `c.api(3)`). Calls with the same arguments
+    return the same object, until a file changes.
 
-    `specs` is a file or a folder, or several, of further definitions, which replace those of their name; `kafka`
-    chooses the release ("3.9") whose layouts count where releases differ under one version number. `overlays` are
-    files, or names of bundled ones, that are laid over the definitions in this order. InputError for an unknown release
-    or a missing file, SpecError (file, line, column) for a definition that can't be loaded or an overlay that does not
-    fit.
+    `specs` is a file or a folder, or several, of further definitions, which replace definitions of the same name.
+    `kafka` selects the release ("3.9") for layouts that differ between releases under one version number. `overlays`
+    are files, or names of bundled ones, which are applied to the definitions in this order. Raise InputError for an
+    unknown release or a missing file, and SpecError (file, line, column) for an invalid definition or an overlay that
+    does not fit.
     """
     files = tuple((str(file), *_stamp(file)) for file in json_files(_several(specs)))
     laid: tuple[Stamped, ...] = ()
     if overlays:
-        from kwire_cli.spec.overlay import overlay_file  # noqa: PLC0415 - as in _made
+        from kwire_cli.spec.overlay import overlay_file  # noqa: PLC0415 - as in _cached_catalog
 
         laid = tuple((str(file), *_stamp(file)) for file in map(overlay_file, _several(overlays)))
-    return _made(files, kafka, laid)
+    return _cached_catalog(files, kafka, laid)
 
 
 def _several(paths: Paths | None) -> list[str | os.PathLike[str]]:
@@ -336,7 +352,7 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=32)
-def _made(files: tuple[Stamped, ...], kafka: str | None, laid: tuple[Stamped, ...]) -> Catalog:
+def _cached_catalog(files: tuple[Stamped, ...], kafka: str | None, laid: tuple[Stamped, ...]) -> Catalog:
     if not files and not laid:
         return _make(kafka, ())
     from kwire_cli.spec.overlay import EVERY, load_overlay, load_paths  # noqa: PLC0415 - only who brings definitions or overlays pays for the parser that keeps positions
@@ -353,10 +369,10 @@ def _made(files: tuple[Stamped, ...], kafka: str | None, laid: tuple[Stamped, ..
 
 @lru_cache(maxsize=16)
 def _sent(kafka: str | None, pickled: bytes) -> Catalog:
-    """The catalogue that came from another process: one object however often it comes."""
+    """Return the catalogue that another process sent; the same object for the same data."""
     import pickle  # noqa: PLC0415 - only tasks of Spark need it
 
-    return _make(kafka, *pickle.loads(pickled)) if pickled else _made((), kafka, ())  # noqa: S301 - our own
+    return _make(kafka, *pickle.loads(pickled)) if pickled else _cached_catalog((), kafka, ())  # noqa: S301 - our own
 
 
 def _make(kafka: str | None, added: Sequence[MessageSpec], overlays: Sequence[Overlay] = ()) -> Catalog:
@@ -395,7 +411,7 @@ def _entry(row: Row) -> Entry:
 
 
 def _with_specs(rows: Mapping[str, Row], added: Sequence[MessageSpec]) -> dict[str, Row]:
-    """Return the rows with those of added definitions: of the same name in place of the old, the rest at the end."""
+    """Return the rows with added definitions: in place of an old row of the same name, or at the end."""
     merged = {**rows}
     for spec in added:
         old = merged.get(spec.name, {})
@@ -430,7 +446,7 @@ def _bundled_definition(file: str) -> MessageSpec:
 
 
 def _stem(name: str, of: str | None = None) -> str:
-    """A name without Request or Response; `of` is the name to look for them in, where case should not count."""
+    """Return a name without Request or Response; `of` is the name to search for them if case should not count."""
     for suffix in ("request", "response"):
         if (of or name).lower().endswith(suffix):
             return name[: -len(suffix)]
@@ -445,15 +461,16 @@ def _api(key: int, pair: dict[str, Row], old: list[str]) -> Api:
 
 
 def _unknown(what: str, name: str, names: list[str]) -> InputError:
-    return InputError(
-        f"no {what} is called {name!a}"
-        f"{did_you_mean(close_to(name, names) or _halves(name, names)) or '; kwire spec list lists all'}"
-    )
+    close = close_to(name, names) or _messages_of_closest_api(name, names)
+    return InputError(f"no {what} is called {name!a}{did_you_mean(close) or '; kwire spec list lists all'}")
 
 
-def _halves(name: str, names: list[str]) -> list[str]:
-    """The messages of the api whose name is the closest."""
+def _messages_of_closest_api(name: str, names: list[str]) -> list[str]:
+    """Return the messages of the api whose name is the closest."""
     stems: dict[str, list[str]] = {}
     for message in names:
         stems.setdefault(_stem(message), []).append(message)
-    return [message for stem in close_to(name, stems, most=1) for message in stems[stem]]
+    messages: list[str] = []
+    for stem in close_to(name, stems, most=1):
+        messages += stems[stem]
+    return messages

@@ -1,7 +1,7 @@
 """Conventions that Kafka's definitions keep and its generator does not ask for, reported as advice.
 
 Which share of the definitions keeps each one is in docs/changes.md. A convention goes through a definition and yields
-each place that it applies to, with what is wrong there, or with an empty text.
+each place that it applies to, with the violation there, or with an empty string.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ _WORDS = re.compile(r"[A-Za-z][a-z0-9]*")
 
 
 def _message_suffix(definition: Definition) -> Judged:
-    suffix, name = SUFFIXES.get(definition.spec.type), definition.spec.name
+    suffix = SUFFIXES.get(definition.spec.type)
+    name = definition.spec.name
     if suffix:
         yield (
             Spot().key("name"),

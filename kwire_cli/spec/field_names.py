@@ -1,4 +1,4 @@
-"""The names that fields have in any definition of a catalogue: what a path of a field can be made of."""
+"""The names of fields in all definitions of a catalogue, which paths of fields consist of."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
 _FRAMES = ("header", "response", "request")
-"""The types of definitions that frames are made of, those first in which the names are that people ask for."""
+"""The types of definitions of frames, the ones with the most used names first."""
 
 
 class FieldNames:
-    """The names of the fields of all headers and messages, in JSON form. Definitions are read until one has the name
-    that is asked for.
+    """The names of the fields of all headers and messages, in JSON form. Definitions are read until one has the
+    requested name.
 
     `definitions` are pairs of a type and a name, in the order of the catalogue; `read` returns the definition of a
     name.
@@ -55,7 +55,9 @@ class FieldNames:
 
 
 def _add(spec: MessageSpec, names: set[str]) -> set[str]:
-    waiting: list[FieldSpec] = [*spec.fields, *(field for struct in spec.common_structs for field in struct.fields)]
+    waiting: list[FieldSpec] = list(spec.fields)
+    for struct in spec.common_structs:
+        waiting += struct.fields
     while waiting:
         field = waiting.pop()
         names.add(field.json_name)

@@ -1,4 +1,7 @@
-"""Files of definitions: the bundled folder, names, and findings with their places."""
+"""Files of definitions: the bundled folder, names, and findings with their places.
+
+The package may be a zip on a cluster, so bundled files are read by the loader of this module and not by their path.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.jsontext import JsonText, Keys, Place
 
 
-# Where the bundled specs lie, and how their bytes are read.
+# The bundled specs: their folder, and reading their bytes.
 
 
 def package_folder() -> str:
@@ -27,8 +30,8 @@ def package_folder() -> str:
 
 @cache
 def specs_folder() -> str:
-    """The folder of the bundled specs: inside the package in a wheel and in a zip, beside it in a checkout or an
-    editable install.
+    """Return the folder of the bundled specs: inside the package in a wheel and in a zip, next to it in a checkout or
+    an editable install.
     """
     package = package_folder()
     in_zip = not os.path.isdir(package)  # noqa: PTH112 - as above
@@ -38,9 +41,9 @@ def specs_folder() -> str:
 
 
 def read_bundled(name: str) -> Any:
-    """The parsed JSON of a bundled file, named relative to the specs folder; SpecError where it cannot be read."""
+    """Return the parsed JSON of a bundled file, named relative to the specs folder. Raise SpecError if unreadable."""
     path = os.path.join(specs_folder(), name)  # noqa: PTH118 - as above
-    loader: Any = __spec__.loader  # it reads from what this module was read from: a folder or a zip
+    loader: Any = __spec__.loader  # it reads from the source of this module: a folder or a zip
     try:
         return json.loads(loader.get_data(path))
     except ValueError as error:
@@ -61,13 +64,14 @@ def layout_file(release: str, message: str) -> str:
 
 
 def json_files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Path]:
-    """The files among `paths` and the *.json files in the folders among them, each once, also if it is named and in a
-    folder too; InputError for a path that does not exist.
+    """Yield the files among `paths` and the *.json files in the folders among them, without duplicates.
+
+    Raise InputError for a path that does not exist.
     """
     earlier: set[Path] = set()
     for path in map(Path, paths):
         if path.is_dir():
-            # Beside an index, as in kwire's own folder, files in lower case are data of other kinds.
+            # In a folder with an index, such as kwire's, files in lower case are other data.
             indexed = (path / "index.json").exists()
             files = sorted(file for file in path.glob("*.json") if not indexed or file.name[0].isupper())
         elif path.exists():
@@ -81,7 +85,7 @@ def json_files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Path]:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a definition file; InputError where it cannot be read, SpecError where it is not UTF-8."""
+    """Return the text of a definition file. Raise InputError if it is unreadable, SpecError if it is not UTF-8."""
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
@@ -112,7 +116,7 @@ def jar_texts(jar: Path) -> Iterator[tuple[str, str]]:
         raise InputError(f"cannot be read as a jar: {error}", file=str(jar)) from error
 
 
-# What names of messages say: earlier names, successors, and Kafka's module of a record.
+# Facts from names of messages: earlier names, successors, and Kafka's module of a record.
 
 RENAMED_APIS = {
     "ListOffsets": ["ListOffset"],
@@ -123,19 +127,19 @@ RENAMED_APIS = {
 
 
 REPLACED_APIS = {"ListClientMetricsResources": "ListConfigResources"}
-"""An api whose key another one took over with the same layout: it stays a message of its own, and is found by its
-successor's key."""
+"""An api whose key now belongs to another one with the same layout. It remains a separate message, which the
+successor's key also finds."""
 RENAMED_MESSAGES = {"ZkMigrationStateRecord": ["ZkMigrationRecord"]}
 """Messages known by the name of the file that Kafka keeps them in."""
 
 
 def successor_of(name: str) -> str | None:
-    """The message that took over this one's api key, if one did."""
+    """Return the message that now has this one's api key, or None."""
     return next((new + name.removeprefix(old) for old, new in REPLACED_APIS.items() if name.startswith(old)), None)
 
 
 def aliases_of(name: str) -> list[str]:
-    """The names that a message had in earlier releases of Kafka."""
+    """Return the names of a message in earlier releases of Kafka."""
     for suffix in ("Request", "Response"):
         stem = name.removesuffix(suffix)
         if stem != name and stem in RENAMED_APIS:
@@ -154,7 +158,7 @@ def module_of(name: str, kind: str) -> str | None:
     return "share-coordinator" if name.startswith(("ShareSnapshot", "ShareUpdate")) else "group-coordinator"
 
 
-# What is wrong with a definition, and where: findings, and the report that reading and rules write them into.
+# Faults of a definition with their places: findings, and the report that reading and rules add them to.
 
 Severity = Literal["error", "warning", "advice"]
 
@@ -174,17 +178,17 @@ class Finding(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """A place in a definition: `keys` leads to it through the JSON, `path` names it for people."""
+    """A place in a definition: `keys` leads to it through the JSON, `path` names it for users."""
 
     keys: tuple[str | int, ...] = ()
     path: str = ""
 
     def key(self, name: str) -> Spot:
-        """The place of one key of the object here."""
+        """Return the place of one key of the object here."""
         return Spot((*self.keys, name), f"{self.path}.{name}" if self.path else name)
 
     def item(self, key: str, index: int, name: str) -> Spot:
-        """The place of an item of the list under `key`; `name` is the item's own, if it has one."""
+        """Return the place of an item of the list under `key`; `name` is the item's own, if it has one."""
         name = name or f"{key}[{index}]"
         return Spot((*self.keys, key, index), f"{self.path}.{name}" if self.path else name)
 
@@ -193,11 +197,13 @@ class Report:
     """The findings of one definition. `text` gives their lines and columns; `base` leads to the definition in it."""
 
     def __init__(self, file: str | None = None, text: JsonText | None = None, base: Keys = ()) -> None:
-        self.file, self.text, self.base = file, text, base
+        self.file = file
+        self.text = text
+        self.base = base
         self.findings: list[Finding] = []
 
     def place(self, keys: Keys) -> Place | None:
-        """Return the place of a key in the definition, or of the closest thing around it; None without a text."""
+        """Return the place of a key in the definition, or of the closest enclosing value; None without `text`."""
         return self.text.nearest((*self.base, *keys)) if self.text else None
 
     @property

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def generated_structs(definition: Definition) -> None:
-    """Report fields and structs whose versions do not fit the versions of what they are in."""
+    """Report fields and structs whose versions do not fit the versions of the enclosing struct."""
     valid = definition.spec.valid_versions
     if not valid:
         return

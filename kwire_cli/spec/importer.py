@@ -122,7 +122,7 @@ def _lost(before: MessageSpec, after: MessageSpec) -> Iterator[str]:
 
 
 def _unread(before: MessageSpec, after: MessageSpec) -> Versions | None:
-    """Return the versions of which a definition cannot read the bytes that its predecessor writes.
+    """Return the versions in which a definition cannot read the bytes of its predecessor.
 
     The version of a coordinator's key was its record type before Kafka 4.0, so keys are not compared.
     """
@@ -142,14 +142,15 @@ def _reads(after: MessageSpec, before: MessageSpec, version: int) -> bool:
 
 
 def _write_accepted(specs: Path, before: str, release: str, definitions: Iterable[Mapping[str, Any]]) -> None:
-    """Write the versions that a release accepts: those of the release before, but for these definitions."""
+    """Write the versions that a release accepts: the previous release's, except for these definitions."""
     releases = json.loads((specs / ACCEPTED).read_text("utf-8"))
     row = releases[before]
     accepted, deprecated = dict(row["accepted"]), dict(row.get("deprecated", {}))
     for definition in definitions:
         if definition["type"] != "request" or "apiKey" not in definition:
             continue
-        key, valid = str(definition["apiKey"]), Versions.parse(definition["validVersions"])
+        key = str(definition["apiKey"])
+        valid = Versions.parse(definition["validVersions"])
         if definition.get("latestVersionUnstable"):
             valid = Versions(valid.low, valid.high - 1)
         accepted.pop(key, None)

@@ -40,7 +40,7 @@ class Place(NamedTuple):
 @dataclass(slots=True)
 class JsonText:
     """A parsed text. Paths lead to keys and list items by keys and indexes; of a duplicate key the last one counts, as
-    in Kafka's parser. `trailing` is the place of what follows the value.
+    in Kafka's parser. `trailing` is the place of text after the value.
     """
 
     value: Any = None
@@ -80,7 +80,8 @@ def parse(text: str, file: str | None = None) -> JsonText:
 
 
 def _blanked(match: re.Match[str]) -> str:
-    if match[1] or match["open"] is not None:  # a string, or a comment without an end, which is none
+    # a string, or a comment without an end, which is invalid
+    if match[1] or match["open"] is not None:
         return match[0]
     return re.sub(r"[^\n]", " ", match[0])
 
@@ -89,7 +90,8 @@ class _Walk:
     """A walk over the tokens of valid JSON text, which fills in `out`."""
 
     def __init__(self, text: str, file: str | None) -> None:
-        self.text, self.file = text, file
+        self.text = text
+        self.file = file
         self.lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self.out = JsonText()
         self.tokens: Iterator[re.Match[str]] = iter(())
@@ -108,13 +110,15 @@ class _Walk:
 
     def value(self, keys: Keys, first: re.Match[str], depth: int) -> None:
         """Walk over the value that begins with a token."""
-        mark, out = first.group(), self.out
+        mark = first.group()
+        out = self.out
         if depth >= MAX_DEPTH and mark in {"{", "["}:
             raise self.refusal(_TOO_DEEP, first.start())
         if mark == "{":
             names: set[str] = set()
             for key in self.items("}"):
-                name, place = self.string(key), self.place(key.start())
+                name = self.string(key)
+                place = self.place(key.start())
                 if name in names:
                     out.duplicates.append(((*keys, name), place))
                 names.add(name)

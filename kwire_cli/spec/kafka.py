@@ -13,8 +13,10 @@ VERSION = "0.1.0"
 RELEASE = "4.4"
 """The release whose definitions are bundled, and whose generator the rule book of that name follows."""
 
-CLUSTER_METADATA, CLUSTER_METADATA_ID = "__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"
-"""The log of KRaft, and the id that it always has (Uuid.METADATA_TOPIC_ID)."""
+CLUSTER_METADATA = "__cluster_metadata"
+"""The log of KRaft."""
+CLUSTER_METADATA_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
+"""The fixed id of the log of KRaft (Uuid.METADATA_TOPIC_ID)."""
 CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
 SHARE_GROUP_STATE = "__share_group_state"
@@ -39,9 +41,7 @@ SHARE_GROUP_DESCRIBE = 77
 STREAMS_GROUP_DESCRIBE = 89
 DESCRIBE_SHARE_GROUP_OFFSETS = 90
 WAITING = {"Fetch": FETCH, "JoinGroup": 11, "SyncGroup": 14, "FetchSnapshot": 59, "ShareFetch": 78}
-"""The apis whose answer a broker holds back on purpose, with their keys; their latency says nothing about how fast it
-is.
-"""
+"""The apis whose responses a broker delays on purpose, with their keys. Their latency does not measure its speed."""
 
 
 def is_connect_configs(topic: str | None) -> bool:

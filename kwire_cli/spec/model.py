@@ -1,4 +1,8 @@
-"""The model of a message definition: versions, fields, default values, changed copies."""
+"""The model of a message definition: versions, fields, default values, changed copies.
+
+The model is plain data: other modules read it from JSON, check it and declare layouts from it. Its objects are frozen,
+because layouts are cached by definition; a change returns a copy.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +38,15 @@ class Versions(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Versions:
-        """Read Kafka's notation; ValueError with a reason where it is none."""
+        """Parse Kafka's notation. Raise ValueError with a reason for other text."""
         text = trim(text)
         if text in {"", "none"}:
             return NONE
         low, mark, high = text.partition("-")
         if text.endswith("+"):
-            low, high, mark = text[:-1], str(MAX), "+"
+            mark = "+"
+            low = text[:-1]
+            high = str(MAX)
         if not _is_number(low) or (mark and not _is_number(high)):
             raise ValueError(f"{text!r} is not a version range; expected none, 3, 0-9 or 9+")
         versions = cls(int(low), int(high) if mark else int(low))
@@ -70,7 +76,7 @@ class Versions(NamedTuple):
         return not other or (self.low <= other.low and other.high <= self.high)
 
     def each(self) -> Iterator[int]:
-        """Every version, ascending."""
+        """Return every version, ascending."""
         return iter(range(self.low, self.high + 1))
 
 
@@ -78,20 +84,20 @@ NONE = Versions(0, -1)
 
 
 def _is_number(text: str) -> bool:
-    """Return whether Java's Short.parseShort reads a text; it accepts a plus and the digits of any script."""
+    """Return whether Java's Short.parseShort accepts a string; it allows a plus and the digits of any script."""
     digits = text.removeprefix("+")
     return digits.isdecimal() and len(digits) <= _MAX_DIGITS
 
 
-# What a message definition says, as plain data. Kafka's MessageSpec, StructSpec and FieldSpec, plus the
-# `encoding` keys of KAFKA-9927.
+# The contents of a message definition as plain data: Kafka's MessageSpec, StructSpec and FieldSpec, plus the `encoding`
+# keys of KAFKA-9927.
 
 MAX_NESTING = 48
 
 
 MAX_FIELDS = 100_000
-"""Limits of a layout written out, so that whoever follows it needs none: Kafka's own nest 7 deep and have under 100
-fields."""
+"""Limits of a layout with its structs written out, so that code that follows it needs no limits. Kafka's nest 7 deep
+and have under 100 fields."""
 
 FIXED_TYPES = ("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "uuid", "float64")
 PRIMITIVE_TYPES = (*FIXED_TYPES, "string", "bytes", "records")
@@ -184,11 +190,11 @@ class MessageSpec:
     file: str | None = None
 
     def __hash__(self) -> int:
-        """Hash what tells most definitions apart: going through all fields takes as long as reading a message."""
+        """Hash the keys that distinguish most definitions: a hash of all fields takes as long as reading a message."""
         return hash((self.name, self.api_key, self.valid_versions))
 
     def struct_fields(self, field: FieldSpec) -> tuple[FieldSpec, ...]:
-        """The sub-fields of a struct-typed field: its own, else those of the common struct of that name, else none."""
+        """Return the sub-fields of a struct-typed field: its own, else the common struct's of that name, else ()."""
         if field.fields:
             return field.fields
         return next((s.fields for s in self.common_structs if s.name == field.struct_name), ())
@@ -211,24 +217,24 @@ class Entry(NamedTuple):
     header_versions: HeaderVersions = ()
 
 
-# The fields of a definition by path, and a definition with some of its fields changed: what overlays, what-if
-# prices and advice stand on.
+# The fields of a definition by path, and a definition with changed fields: the base of overlays, what-if prices and
+# advice.
 
 
 def fields_by_path(spec: MessageSpec) -> Iterator[tuple[str, FieldSpec]]:
-    """Every field of every version with its path in JSON names, each before those in it: topics, topics[].partitions,
-    topics[].partitions[].leaderId.
+    """Yield every field of every version with its path in JSON names, each before its sub-fields: topics,
+    topics[].partitions, topics[].partitions[].leaderId.
 
-    An array stands under its own name; what is in it under that with []. A common struct is walked wherever it is used.
+    An array has its own name as path, its elements the name with []. A common struct is walked at each use.
     """
     yield from _walk(spec, spec.fields, "", 0)
 
 
 def changed(spec: MessageSpec, change: Change) -> MessageSpec:
-    """The definition with each field as `change` (given its path, and the field with its sub-fields changed already)
-    returns it.
+    """Return the definition with each field replaced by the result of `change`, which gets the path and the field with
+    its changed sub-fields.
 
-    Common structs are written out where they are used, so that each use can be changed by itself.
+    Common structs are written out at each use, so that each use can be changed separately.
     """
     return replace(spec, fields=_changed(spec, spec.fields, "", 0, change))
 
@@ -284,29 +290,27 @@ class Enums:
                     table.setdefault(path.lower(), {}).update(row["values"])
 
     def names(self, path: str) -> Mapping[str, str]:
-        """Return the names of the values of the field at `path`, by the value as text; empty if it has none."""
+        """Return the names of the values of the field at `path`, by the value as text; empty without names."""
         return self._values.get(path.lower(), {})
 
     def name(self, path: str, value: int | str | bool) -> str | None:  # noqa: FBT001 - a field's value may be one
-        """The name of a value of the field at `path`, if it has one; of a bit set the names of its bits, joined by
-        |.
+        """Return the name of a value of the field at `path`, or None; for a bit set the names of its bits, joined
+        by |.
         """
         code = str(value).lower() if isinstance(value, bool) else str(value)
         name = self._values.get(path.lower(), {}).get(code)
         if name:
-            # The name of a state that is itself a text ("Stable", STABLE) says nothing new.
-            return (
-                None
-                if isinstance(value, str) and name.replace("_", "").lower() == value.replace("_", "").lower()
-                else name
-            )
+            # If the value is the name of a state itself ("Stable", STABLE), the name adds no information.
+            is_same = isinstance(value, str) and name.replace("_", "").lower() == value.replace("_", "").lower()
+            return None if is_same else name
         bits = self._bits.get(path.lower())
         return _bit_names(bits, value) if bits and isinstance(value, int) else None
 
 
 def field_at(spec: MessageSpec, path: str) -> FieldSpec | None:
-    """The field at a path without indexes (Topics.Partitions.ErrorCode), in any case."""
-    fields, field_spec = spec.fields, None
+    """Return the field at a path without indexes (Topics.Partitions.ErrorCode), in any case."""
+    fields = spec.fields
+    field_spec = None
     for name in path.lower().split("."):
         field_spec = next((field for field in fields if field.name.lower() == name), None)
         if not field_spec:
@@ -353,10 +357,10 @@ _JAVA_FLOATS = {
 
 
 def default_value(field: FieldSpec) -> Any:
-    """A field's default in Kafka's JSON form: a number, text, [] or None; {} for a struct, whose members' defaults are
-    the caller's to fill in.
+    """Return a field's default in Kafka's JSON form: a number, text, [] or None.
 
-    SpecError where the definition has none that its type can hold; loaded definitions always do.
+    A struct has {}: the caller adds its members' defaults. Raise SpecError if the definition has a default that its
+    type cannot have; loaded definitions are always valid.
     """
     try:
         return parse_default(field)
@@ -365,8 +369,9 @@ def default_value(field: FieldSpec) -> Any:
 
 
 def parse_default(field: FieldSpec) -> Any:
-    """As `default_value`, but raises ValueError with the reason."""
-    text, kind = field.default, field.type
+    """Return the default as `default_value` does, but raise ValueError with the reason."""
+    text = field.default
+    kind = field.type
     if not text:
         if field.is_array:
             return []
@@ -381,7 +386,7 @@ def parse_default(field: FieldSpec) -> Any:
     elif kind in INTEGER_RANGES:
         return _integer(text, kind)
     elif kind == "float64":
-        return _float(text)
+        return _parse_float(text)
     elif kind == "uuid":
         return _uuid(text)
     raise ValueError(f"{text!a} is not a default of the type {kind}")
@@ -414,8 +419,8 @@ def _integer(text: str, kind: str) -> int:
     return value
 
 
-def _float(text: str) -> float | str:
-    """A number as Java's Double.parseDouble reads it; NaN and infinities are texts in JSON."""
+def _parse_float(text: str) -> float | str:
+    """Parse a number as Java's Double.parseDouble does; NaN and infinities are strings in JSON."""
     plain = trim(text)
     if plain in _JAVA_FLOATS:
         return _JAVA_FLOATS[plain]
@@ -451,8 +456,8 @@ def check_version(spec: MessageSpec, version: int | None = None) -> None:
 
 
 def header_version_of(message: MessageSpec | Entry, version: int) -> int | None:
-    """By its headerVersions (KIP-1313), by Kafka's exceptions, else by whether the version is flexible; None for what
-    has no header.
+    """Return the header version by headerVersions (KIP-1313), by Kafka's exceptions, else by whether the version is
+    flexible. Return None for a message without a header.
     """
     if message.type not in {"request", "response"}:
         return None

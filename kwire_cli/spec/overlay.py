@@ -1,4 +1,8 @@
-"""Definitions and overlays that people bring."""
+"""User definitions, and overlays, which are JSON files that change definitions.
+
+An overlay is applied to the JSON form of a definition, and the result is checked by the same rules as a file. A
+violation that the original did not have is an error with its place in the overlay, so that every result can be used.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +40,12 @@ def load_text(text: str, file: str | None = None) -> MessageSpec:
 
 
 def read_text_leniently(text: str, file: str | None = None) -> tuple[Definition, list[Finding]]:
-    """As `load_text`, but with where in the text everything is, for those who point at it."""
+    """Read a definition as `load_text` does, with the positions of its parts in the text."""
     return _usable(*examine(text, file, LOADING), file)
 
 
 def read_value_leniently(value: object, report: Report) -> tuple[Definition, list[Finding]]:
-    """As `read_text_leniently`, from parsed JSON."""
+    """Read a definition from parsed JSON as `read_text_leniently` does from text."""
     return _usable(*examine_value(value, report, LOADING), report.file)
 
 
@@ -65,49 +69,49 @@ def load_paths(paths: Sequence[str | os.PathLike[str]]) -> list[MessageSpec]:
     return [load_file(path) for path in json_files(paths)]
 
 
-# Overlays: encodings, tags and types laid over definitions by a JSON file, and fields added, renamed and removed, so
-# that a proposed format can be made, read and priced.
+# Overlays: a JSON file that changes encodings, tags and types in definitions, and adds, renames and removes fields, so
+# that a proposed format can be created, read and priced.
 
 EVERY = "*"
-"""As a message: every one but those of WITHIN. At the end of a path: every integer field, and every array of integers,
-there and below."""
+"""As a message: every message except those whose type is in WITHIN. At the end of a path: every integer field and array
+of integers at this place and below."""
 
 
 GAP = "TAG_NOT_CONTIGUOUS"
-"""The rule that an overlay may break: another proposal may have the tags before its own."""
+"""The rule that an overlay may break: another proposal may use the tags before its tags."""
 WITHIN = ("header", "data")
-"""Types of messages that stand around or within others: whoever writes the others does not write them anew."""
+"""Types of messages around or within other messages. A change to the other messages does not change these."""
 ENCODINGS = {"encoding": False, "elementEncoding": True}
 """The keys that name encodings, with whether they are for arrays."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlay:
-    """A checked overlay file: what it lays over which messages, and where each part of that stands in its text."""
+    """A checked overlay file: its changes by message, and the positions of their keys in its text."""
 
     file: str
     text: JsonText
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """The names of the messages that it speaks of, EVERY among them where it has something to say about all."""
+        """The names of the messages that it changes, including EVERY if it changes all."""
         return tuple(self.text.value["messages"])
 
     @property
     def about(self) -> str:
-        """The overlay's text about itself, empty if the file has none."""
+        """The overlay's description of itself, empty if the file omits it."""
         return str(self.text.value.get("about", ""))
 
     def fail(self, message: str, keys: Keys, path: str | None = None) -> SpecError:
-        """An error at the place of these keys."""
+        """Return an error at the place of these keys."""
         place = self.text.nearest(keys)
         return SpecError(message, file=self.file, line=place.line, column=place.column, path=path)
 
     def laid(self, spec: MessageSpec) -> MessageSpec:
-        """The definition with this laid over it; the same object where there is nothing to lay.
+        """Return the definition with the overlay applied, or the same object if the overlay does not change it.
 
-        SpecError with the place in the overlay for a field that the message does not have, and for whatever Kafka's
-        generator or KAFKA-9927 would not take of the definition that comes out (and took before).
+        Raise SpecError with the place in the overlay for a field that the message does not have, and for any new
+        violation of the rules of Kafka's generator or KAFKA-9927 in the result.
         """
         names = [
             name for name in (EVERY, spec.name) if name in self.messages and not (name == EVERY and spec.type in WITHIN)
@@ -116,12 +120,12 @@ class Overlay:
             return spec
         plain = definition_of(replace(changed(spec, lambda _, field: field), common_structs=()))
         usual = {(finding.rule, finding.path) for finding in examine_value(plain, Report(), LOADING)[1]}
-        laying = _Laying(self, spec, plain)
+        merge = _OverlayMerge(self, spec, plain)
         for name in names:
-            laying.lay(name)
-        if not laying.places:
+            merge.apply_layer(name)
+        if not merge.places:
             return spec
-        report = Report(self.file, JsonText(plain, laying.places))
+        report = Report(self.file, JsonText(plain, merge.places))
         definition, findings = examine_value(plain, report, LOADING)
         wrong = [
             finding
@@ -129,9 +133,8 @@ class Overlay:
             if finding.severity == "error" and finding.rule != GAP and (finding.rule, finding.path) not in usual
         ]
         if wrong:
-            met = [
-                (finding.rule, finding.path) for finding in report.findings
-            ]  # what was met later may follow from what was met before
+            # Report the first violation, because later ones may be consequences.
+            met = [(finding.rule, finding.path) for finding in report.findings]
             first = min(wrong, key=lambda finding: met.index((finding.rule, finding.path)))
             path = f"{spec.name}.{first.path}" if first.path else spec.name
             raise SpecError(
@@ -148,18 +151,20 @@ class Overlay:
 
 
 def _head(header: MessageSpec) -> list[tuple[str, FieldSpec]]:
-    """Return the first fields of a header, which are those of its version 0."""
+    """Return the first fields of a header, which also belong to its version 0."""
     fields = [*fields_by_path(header)]
     return fields[: sum(0 in field.versions for _, field in fields)]
 
 
-class _Laying:
-    """One definition, in Kafka's grammar, while layers are put on it. `places` says for each changed key where in the
-    overlay that stands.
+class _OverlayMerge:
+    """One definition, in Kafka's grammar, during the application of layers. `places` has the position in the overlay
+    for each changed key.
     """
 
     def __init__(self, overlay: Overlay, spec: MessageSpec, plain: dict[str, Any]) -> None:
-        self.overlay, self.spec, self.plain = overlay, spec, plain
+        self.overlay = overlay
+        self.spec = spec
+        self.plain = plain
         self.places: dict[Keys, Place] = {}
         self.removed = self._remove(overlay.text.value["messages"].get(spec.name, {}).get("fields", {}))
         self.fields = {path: (field, keys) for path, field, keys in _walk(plain, (), "")}
@@ -174,9 +179,9 @@ class _Laying:
             del owner[number]
         return frozenset(path for path, _ in found)
 
-    def lay(self, name: str) -> None:
-        """Put on what the overlay says about this message; what is said about one field counts more than what is said
-        about all of a struct.
+    def apply_layer(self, name: str) -> None:
+        """Apply the overlay's part for a message. Values for one field take precedence over values for a whole
+        struct.
         """
         at: Keys = ("messages", name)
         layer = self.overlay.text.value["messages"][name]
@@ -185,7 +190,8 @@ class _Laying:
                 self._set(self.plain, (), key, value, (*at, key))
         patterns = layer.get("fields", {})
         for pattern in sorted(patterns, key=lambda text: (not _is_wildcard(text), len(text))):
-            where, values = (*at, "fields", pattern), patterns[pattern]
+            where = (*at, "fields", pattern)
+            values = patterns[pattern]
             if _is_wildcard(pattern):
                 self._lay_all(name, pattern, values, where)
             elif pattern in self.removed:
@@ -200,7 +206,7 @@ class _Laying:
                 )
 
     def _has_place(self, path: str) -> bool:
-        """Return whether the struct of a new field is there."""
+        """Return whether the struct of a new field exists."""
         above = path.rpartition(".")[0].removesuffix("[]")
         return not above or above in self.fields
 
@@ -260,12 +266,13 @@ class _Laying:
 
 
 def _walk(owner: Mapping[str, Any], keys: Keys, above: str) -> Iterator[tuple[str, dict[str, Any], Keys]]:
-    """The fields of a definition in Kafka's grammar: path in JSON names as in `spec.changing`, JSON object, and the
-    keys that lead to it.
+    """Yield the fields of a definition in Kafka's grammar: the path in JSON names as in `spec.changing`, the JSON
+    object, and the keys that lead to it.
     """
     for number, field in enumerate(owner.get("fields", ())):
         name = field["name"]
-        path, at = above + name[:1].lower() + name[1:], (*keys, "fields", number)
+        path = above + name[:1].lower() + name[1:]
+        at = (*keys, "fields", number)
         yield path, field, at
         yield from _walk(field, at, f"{path}[]." if field["type"].startswith("[]") else f"{path}.")
 
@@ -279,15 +286,14 @@ def _encodable(field: Mapping[str, Any], *, array: bool) -> bool:
 
 
 def _with_width(value: Any, kind: str) -> Any:
-    """An encoding, or an object of version ranges with them, in full: packed is packed16 on an int16."""
+    """Return an encoding with its width, also in an object of version ranges: packed is packed16 on an int16."""
     if isinstance(value, dict):
         return {span: _with_width(name, kind) for span, name in value.items()}
     element = kind.removeprefix("[]")
     return f"{value}{element[3:] if element in ENCODABLE_TYPES else 32}" if value in OWN_WIDTH else value
 
 
-# Overlay files: where they are found, and whether they have the form of one; what they say about a message is
-# checked when it is laid over it.
+# Overlay files: finding them, and checking their form. The parts for a message are checked when they are applied to it.
 
 TOP_KEYS = ("about", "messages")
 
@@ -300,13 +306,14 @@ FIELD_KEYS = (
 
 
 def bundled_overlays() -> dict[str, Path]:
-    """The overlays that come with kwire, by name."""
+    """Return the overlays that are part of kwire, by name."""
     return {file.stem: file for file in sorted(Path(specs_folder(), "overlays").glob("*.json"))}
 
 
 def overlay_file(name: str | os.PathLike[str]) -> Path:
-    """The file (or pipe) that is meant: one of this path, else the bundled overlay of this name; InputError where there
-    is neither.
+    """Return the file (or pipe) at this path, or else the bundled overlay of this name.
+
+    Raise InputError if neither exists.
     """
     path = Path(name)
     try:
@@ -321,16 +328,16 @@ def overlay_file(name: str | os.PathLike[str]) -> Path:
 
 
 def load_overlay(name: str | os.PathLike[str]) -> Overlay:
-    """The overlay in a file, or the bundled one of this name.
+    """Load the overlay in a file, or the bundled one of this name.
 
-    InputError where there is none, SpecError with file, line and column where it has not the form of one.
+    Raise InputError if it does not exist, and SpecError with file, line and column if it is malformed.
     """
     file = overlay_file(name)
     return read_overlay(read_text(file), str(file))
 
 
 def read_overlay(text: str, file: str = "overlay") -> Overlay:
-    """The overlay in a text, as `load_overlay` reads it; `file` is what errors call it."""
+    """Read an overlay from JSON text, as `load_overlay` does; `file` is its name in errors."""
     overlay = Overlay(file, parse(text, file))
     if after := overlay.text.trailing:
         raise SpecError("nothing may follow an overlay", file=file, line=after.line, column=after.column)
@@ -356,7 +363,9 @@ def read_overlay(text: str, file: str = "overlay") -> Overlay:
 
 
 def _object(overlay: Overlay, value: Any, at: Keys, known: Collection[str] = ()) -> dict[str, Any]:
-    """`value` if it is an object, with none but the `known` keys where these are given."""
+    """Return `value` if it is an object. Raise SpecError for another type, or for a key outside `known` if that is
+    given.
+    """
     if not isinstance(value, dict):
         raise overlay.fail(
             f"{at[-1]!a} takes an object" if at else "an overlay is an object, and messages is a key of it", at

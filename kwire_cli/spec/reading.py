@@ -1,4 +1,8 @@
-"""The JSON of a definition read into the model, with every problem noted."""
+"""The JSON of a definition read into the model, with every problem noted.
+
+Unreadable keys are reported and skipped, so that one run of `kwire lint` lists all problems. Each part of the result
+keeps its place in the JSON for further findings.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ _NUMBER_DIGITS = 20
 
 
 class JsonObject(NamedTuple):
-    """An object of a definition. Each key is read as what it takes, and what cannot be read is reported."""
+    """An object of a definition. Each key is read as its type, and unreadable values are reported."""
 
     values: Mapping[str, Any]
     spot: Spot
@@ -65,7 +69,7 @@ class JsonObject(NamedTuple):
         return self.span(value, self.spot.key(key)) if value and trim(value) else None
 
     def span(self, text: str, spot: Spot) -> Versions | None:
-        """Return the version range in a text; None if it is unreadable."""
+        """Return the version range in a string; None if it is unreadable."""
         try:
             return Versions.parse(text)
         except ValueError as error:
@@ -140,22 +144,32 @@ def _kind(value: object) -> str:
 # of them to arrays.
 
 OWN_WIDTH = ("fixed", "packed", "upacked")
-"""Encodings without a width, where that of the field's type is meant."""
+"""Encodings without a width: they have the width of the field's type."""
 
 
-ENCODING_NAMES = tuple(f"{kind}{bits}" for kind in OWN_WIDTH for bits in (16, 32, 64))
+ENCODING_NAMES = (
+    "fixed16",
+    "fixed32",
+    "fixed64",
+    "packed16",
+    "packed32",
+    "packed64",
+    "upacked16",
+    "upacked32",
+    "upacked64",
+)
 """fixed: big-endian; packed: zig-zag varint; upacked: unsigned varint of the two's complement at the encoding's own
 width."""
 ENCODABLE_TYPES = ("int16", "int32", "int64")
 
 
 def encoding_at(field: FieldSpec, version: int) -> str | None:
-    """The encoding of an integer field in a version; None where its type's own layout holds."""
+    """Return the encoding of an integer field in a version, or None for its type's own layout."""
     return _at(field.encoding, version)
 
 
 def element_encoding_at(field: FieldSpec, version: int) -> str | None:
-    """The encoding of the elements of an array of integers in a version; None where their type's own layout holds."""
+    """Return the encoding of the elements of an array of integers in a version, or None for their type's own layout."""
     return _at(field.element_encoding, version)
 
 
@@ -226,7 +240,10 @@ class Definition(NamedTuple):
     @property
     def top(self) -> tuple[Item, ...]:
         """The fields of the message and of its common structs."""
-        return (*self.items, *(item for struct in self.structs for item in struct.items))
+        struct_items: list[Item] = []
+        for struct in self.structs:
+            struct_items += struct.items
+        return (*self.items, *struct_items)
 
     def by_path(self) -> Iterator[tuple[str, Item]]:
         """Yield every field with its path, as `fields_by_path`; the fields of a common struct wherever it is used."""
@@ -240,18 +257,18 @@ class Definition(NamedTuple):
             waiting += [(f"{path}[]." if item.spec.is_array else f"{path}.", each) for each in reversed(inner)]
 
     def walk(self) -> Iterator[Item]:
-        """Every field of the message and of its common structs, at any depth."""
+        """Yield every field of the message and of its common structs, at any depth."""
         for item in self.top:
             yield from item.walk()
 
     def walk_generated(self) -> Iterator[Item]:
-        """Every field for which Kafka's generator may write a class, at any depth."""
+        """Yield every field for which Kafka's generator may write a class, at any depth."""
         for item in self.top:
             yield from item.walk_generated()
 
 
 def read_definition(value: object, report: Report) -> Definition | None:
-    """Read parsed JSON as a definition; None where it is no JSON object."""
+    """Read parsed JSON as a definition; None if it is not an object."""
     if not isinstance(value, dict):
         report.add("NOT_AN_OBJECT", "a definition is a JSON object", Spot())
         return None
@@ -300,8 +317,11 @@ def _field(json: JsonObject, flexible: Versions, *, optional: bool = False) -> I
     present = json.versions("versions")
     tagged = json.versions("taggedVersions")
     if tagged is None:
-        # KIP-482: a tag alone stands for all flexible versions of the message (of the field, if it says which it has).
-        tagged = NONE if tag is None else flexible if present is None else flexible & present
+        # KIP-482: a tag without versions applies to all flexible versions of the message, or of the field if it has
+        # any.
+        tagged = NONE
+        if tag is not None:
+            tagged = flexible if present is None else flexible & present
     if present is None:
         present = tagged
     json.text("about")
@@ -328,7 +348,9 @@ def _field(json: JsonObject, flexible: Versions, *, optional: bool = False) -> I
 
 def _listeners(json: JsonObject) -> tuple[str, ...]:
     value = json.values.get("listeners")
-    given = value if isinstance(value, list) else [] if value is None else [value]
+    given = value if isinstance(value, list) else [value]
+    if value is None:
+        given = []
     names = [_choice(name, ("broker", "controller")) for name in given]
     if not all(isinstance(name, str) for name in names):
         json.add("KEY_TYPE", "listeners is a list of names", "listeners")

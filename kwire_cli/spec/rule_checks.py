@@ -1,4 +1,8 @@
-"""Rules of a message's keys, its structs, its fields, their encodings and tags."""
+"""Rules of a message's keys, its structs, its fields, their encodings and tags.
+
+Each function checks one subject in a whole definition, and reports violations at their keys. All rules are checked for
+every definition; `rules` then selects the violations that the rule book contains.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def encoding_rules(definition: Definition) -> None:
-    """Report what is wrong with encodings."""
+    """Report faults of encodings."""
     for item in definition.walk():
         for key, rows, fits in (
             ("encoding", item.spec.encoding, item.spec.type in ENCODABLE_TYPES),
@@ -78,7 +82,7 @@ ENTITY_TYPES = dict(zip(ENTITIES, (None, "string", "int64", "string", "string", 
 
 
 def field_rules(definition: Definition) -> None:
-    """Report what is wrong with fields taken by themselves, and with names that two share."""
+    """Report faults of single fields, and duplicate names."""
     for item in definition.walk():
         _presence(item)
         _type(item)
@@ -165,7 +169,8 @@ def _default(item: Item) -> None:
 
 
 def _flexible(item: Item, of_message: Versions) -> None:
-    key, flexible = "flexibleVersions", item.spec.flexible_versions
+    key = "flexibleVersions"
+    flexible = item.spec.flexible_versions
     if flexible is None:
         if item.json.values.get(key):
             item.json.add("VERSIONS_SYNTAX", "a blank text is not a version range", key)
@@ -195,7 +200,7 @@ _MAX_TAG = 2**31 - 1
 
 
 def tag_rules(definition: Definition) -> None:
-    """Report what is wrong with tagged fields, and with the tags of each struct."""
+    """Report faults of tagged fields, and of the tags of each struct."""
     groups = [definition.items, *(struct.items for struct in definition.structs)]
     for item in definition.walk():
         _keys(item)
@@ -232,7 +237,8 @@ def _keys(item: Item) -> None:
 
 
 def _tagged(item: Item, of_message: Versions) -> None:
-    field, key = item.spec, "taggedVersions"
+    field = item.spec
+    key = "taggedVersions"
     tagged = field.tagged_versions
     if field.map_key:
         item.json.add("TAG_MAP_KEY", "a tagged field cannot be a mapKey", "mapKey")
@@ -284,7 +290,7 @@ _LETTERS = "letters, digits and underscores, a letter first"
 
 
 def message_rules(definition: Definition) -> None:
-    """Report what is wrong with the message's own keys."""
+    """Report faults of the message's own keys."""
     _name_and_type(definition)
     _message_versions(definition)
     _request_keys(definition)
@@ -363,13 +369,15 @@ def _request_keys(definition: Definition) -> None:
 
 
 def _header_versions(definition: Definition) -> None:
-    spec, at = definition.spec, "headerVersions"
+    spec = definition.spec
+    at = "headerVersions"
     if spec.type not in _HEADERS or not spec.valid_versions:
         definition.json.add(
             "HEADER_VERSIONS_TYPE", "only requests and responses with valid versions have headerVersions", at
         )
         return
-    expected, before = 0, 0
+    expected = 0
+    before = 0
     for versions, header in spec.header_versions:
         if versions.low != expected:
             definition.json.add("HEADER_VERSIONS_RANGE", f"{versions} does not start at {expected}", at)
@@ -389,9 +397,10 @@ def _header_versions(definition: Definition) -> None:
 
 
 def _header_kind(definition: Definition, versions: Versions, header: int) -> None:
-    spec, at = definition.spec, "headerVersions"
+    spec = definition.spec
+    at = "headerVersions"
     if (spec.type, spec.api_key) == ("response", API_VERSIONS):
-        # KIP-511: a client must be able to read this response whatever version the broker answers with.
+        # KIP-511: a client must be able to read this response in any version that the broker answers with.
         if header:
             definition.json.add(
                 "HEADER_VERSIONS_API_VERSIONS", "the response of api key 18 always has header version 0", at
@@ -404,11 +413,11 @@ def _header_kind(definition: Definition, versions: Versions, header: int) -> Non
         )
 
 
-# Rules of structs: where they are described (Kafka's StructRegistry).
+# Rules of structs: the place of their description (Kafka's StructRegistry).
 
 
 def struct_rules(definition: Definition) -> None:
-    """Report what is wrong with the description of structs."""
+    """Report faults in the description of structs."""
     common = {struct.spec.name: struct for struct in definition.structs}
     _common_structs(definition)
     _inline_structs(definition, common)
@@ -431,7 +440,10 @@ def _common_structs(definition: Definition) -> None:
 
 
 def _inline_structs(definition: Definition, common: dict[str, Struct]) -> None:
-    in_common = {item.json.spot.keys for struct in definition.structs for top in struct.items for item in top.walk()}
+    in_common: set[tuple[str | int, ...]] = set()
+    for struct in definition.structs:
+        for top in struct.items:
+            in_common.update(item.json.spot.keys for item in top.walk())
     names: set[str] = set()
     for item in definition.walk_generated():
         name = item.spec.struct_name
@@ -462,10 +474,12 @@ def _size(definition: Definition, common: dict[str, Struct]) -> None:
     heights: dict[str, int] = {}
 
     def measure(items: Iterable[Item], above: tuple[str, ...], depth: int) -> tuple[int, int]:
-        count, height = 0, 0
+        count = 0
+        height = 0
         for item in items:
             name = item.spec.struct_name
-            inner, rise = 0, 0
+            inner = 0
+            rise = 0
             if depth >= MAX_NESTING:
                 item.json.add("STRUCT_TOO_LARGE", f"structs nest deeper than {MAX_NESTING} levels")
             elif name in above:
@@ -475,7 +489,8 @@ def _size(definition: Definition, common: dict[str, Struct]) -> None:
             elif name in common:
                 if name not in counts:
                     counts[name], heights[name] = measure(common[name].items, (*above, name), depth + 1)
-                inner, rise = counts[name], heights[name]
+                inner = counts[name]
+                rise = heights[name]
                 if depth + 1 + rise > MAX_NESTING:
                     item.json.add("STRUCT_TOO_LARGE", f"structs nest deeper than {MAX_NESTING} levels")
             count, height = min(count + 1 + inner, MAX_FIELDS + 1), max(height, rise + 1)

@@ -1,4 +1,8 @@
-"""Rule books: every rule by its id, and definitions or folders checked against a book."""
+"""Rule books: every rule by its id, and definitions or folders checked against a book.
+
+A book is a set of rules and a grammar of keys. All violations are reported at once, in the order of the text. A fatal
+rule protects the meaning of a definition: loading a definition that violates it raises SpecError.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +73,7 @@ RULES: dict[str, Rule] = {
     "DUPLICATE_KEY": Rule("A key occurs twice in one object; Kafka's parser takes the last.", warning=True),
     "NOT_AN_OBJECT": Rule("The text is not one JSON object.", fatal=True),
     "UNKNOWN_KEY": Rule("A key that the rule book's grammar does not have."),
-    "KEY_TYPE": Rule("A key's value is of a JSON type that cannot be read as what the key takes.", fatal=True),
+    "KEY_TYPE": Rule("A key's value has a JSON type that the key does not allow.", fatal=True),
     "VERSIONS_SYNTAX": Rule("A version range is not `none`, `3`, `0-9` or `9+`, or goes beyond 32767.", fatal=True),
     "VERSIONS_REVERSED": Rule("A version range runs backwards (`3-1`); Kafka takes it as empty.", warning=True),
     # The message
@@ -86,7 +90,7 @@ RULES: dict[str, Rule] = {
     "VALID_VERSIONS_MISSING": Rule("The message has no validVersions.", fatal=True),
     "VALID_VERSIONS_OPEN": Rule("validVersions has no upper end.", fatal=True),
     "FLEXIBLE_VERSIONS_MISSING": Rule(
-        "The message has no flexibleVersions (mandatory since Kafka 3.0; not needed where validVersions is none)."
+        "The message has no flexibleVersions (mandatory since Kafka 3.0, except for messages without valid versions)."
     ),
     "FLEXIBLE_VERSIONS_CLOSED": Rule("flexibleVersions is neither none nor open-ended.", _KAFKA, generated=True),
     "API_KEY_MISSING": Rule("A request, response, metadata or coordinator message has no apiKey."),
@@ -98,7 +102,7 @@ RULES: dict[str, Rule] = {
     "COORDINATOR_KEY_VERSIONS": Rule("A coordinator-key has validVersions other than 0.", _KAFKA, generated=True),
     "COORDINATOR_KEY_FLEXIBLE": Rule("A coordinator-key has flexible versions.", _KAFKA, generated=True),
     "HEADER_VERSIONS_TYPE": Rule(
-        "headerVersions on something other than a request or response, or where validVersions is none.", _KAFKA
+        "headerVersions on something other than a request or response, or on a message without valid versions.", _KAFKA
     ),
     "HEADER_VERSIONS_RANGE": Rule(
         "headerVersions is empty, or its ranges do not ascend without gaps from 0 to an open end.", _KAFKA
@@ -121,28 +125,28 @@ RULES: dict[str, Rule] = {
         warning=True,
     ),
     "FIELD_TYPE_MISSING": Rule("A field has no type.", fatal=True),
-    "FIELD_TYPE_UNKNOWN": Rule("A type is none of Kafka's, and no struct (capital letter first).", fatal=True),
+    "FIELD_TYPE_UNKNOWN": Rule("A type is neither one of Kafka's nor a struct (capital letter first).", fatal=True),
     "RECORDS_ARRAY": Rule("An array has the elements records."),
     "FIELD_TYPE_ARRAY": Rule("An array has no element type, or arrays as elements.", fatal=True),
     "FIELD_VERSIONS_MISSING": Rule("A field has neither versions nor taggedVersions nor a tag.", fatal=True),
     "FIELD_NO_COMMON_VERSIONS": Rule(
         "A field without a struct exists in no version of the struct that it is in.", _KAFKA, warning=True
     ),
-    "FIELD_FLEXIBLE_TYPE": Rule("A field that is no string or bytes has flexibleVersions of its own."),
+    "FIELD_FLEXIBLE_TYPE": Rule("A field that is neither string nor bytes has flexibleVersions."),
     "FIELD_FLEXIBLE_NOT_SUBSET": Rule(
         "A field's flexibleVersions are not all flexible versions of the message.", generated=True
     ),
     "NULLABLE_TYPE": Rule("A type that can't be null has nullableVersions.", fatal=True),
-    "SUBFIELDS_ON_NON_STRUCT": Rule("A field that is no struct and no array has sub-fields."),
+    "SUBFIELDS_ON_NON_STRUCT": Rule("A field that is neither a struct nor an array has sub-fields."),
     "SUBFIELDS_IGNORED": Rule(
         "An array of a basic type has sub-fields, which Kafka's generator ignores.", warning=True
     ),
     "MAP_KEY_TOP_LEVEL": Rule("mapKey on a field of the message itself.", generated=True),
     "ENTITY_TYPE_UNKNOWN": Rule("An entityType that Kafka does not have."),
-    "ENTITY_TYPE_MISMATCH": Rule("A field's type is not that of its entityType."),
+    "ENTITY_TYPE_MISMATCH": Rule("A field's type does not match its entityType."),
     "ZERO_COPY_TYPE": Rule("zeroCopy on a field that is not bytes."),
     "ZERO_COPY_TAGGED": Rule("zeroCopy on a tagged field: Kafka generates code that does not compile.", warning=True),
-    "DEFAULT_INVALID": Rule("A default is no value of the field's type.", fatal=True, generated=True),
+    "DEFAULT_INVALID": Rule("A default is not a value of the field's type.", fatal=True, generated=True),
     "DEFAULT_IGNORED": Rule("A default of records other than null; Kafka ignores it.", fatal=True, warning=True),
     "DEFAULT_NULL_NOT_NULLABLE": Rule(
         "A default of null on a field that is not nullable in all its versions.", generated=True
@@ -165,7 +169,7 @@ RULES: dict[str, Rule] = {
     "TAGGED_NOT_FLEXIBLE": Rule("taggedVersions is not within the flexible versions.", generated=True),
     "TAGGED_PARTLY_NULLABLE": Rule("A tagged field is nullable in some of its tagged versions, but not in all."),
     "TAGGED_RECORDS": Rule("A field of the type records is tagged.", _KAFKA),
-    "KIP482_VERSIONS_MISSING": Rule("taggedVersions without versions, which KIP-482 requires beside it.", ("kip482",)),
+    "KIP482_VERSIONS_MISSING": Rule("taggedVersions without versions, which KIP-482 also requires.", ("kip482",)),
     "DRAFT_TAGGED_ARRAY": Rule("A tagged array, which the draft of KIP-482 forbids.", ("kip482-draft",)),
     "DRAFT_TAG_OUTSIDE": Rule(
         "A field with a tag outside optionalFields, where the draft of KIP-482 has them.", ("kip482-draft",)
@@ -178,11 +182,11 @@ RULES: dict[str, Rule] = {
     "STRUCT_NAME_INVALID": Rule("A struct's name is not letters, digits and underscores, a letter first.", fatal=True),
     "STRUCT_VERSIONS_MISSING": Rule("A common struct, or a field with sub-fields, has no versions.", _KAFKA),
     "STRUCT_DUPLICATE": Rule("A struct is described twice.", generated=True),
-    "STRUCT_INLINE_AND_COMMON": Rule("A field of a common struct's type has sub-fields of its own.", generated=True),
+    "STRUCT_INLINE_AND_COMMON": Rule("A field of a common struct's type has separate sub-fields.", generated=True),
     "STRUCT_EMPTY": Rule("A struct that is described nowhere; Kafka takes it as one without fields.", warning=True),
     "STRUCT_NOT_COMMON": Rule("A common struct uses a struct that is not common.", generated=True),
     "STRUCT_NO_COMMON_VERSIONS": Rule(
-        "A field of a struct exists in no version of what it is in, or a common struct in no version.", _KAFKA
+        "A field of a struct exists in no version of the enclosing struct, or a common struct in no version.", _KAFKA
     ),
     "STRUCT_USED_EARLY": Rule("A field of a struct exists in a version before the first of the struct.", _KAFKA),
     "STRUCT_RECURSIVE": Rule("A struct contains itself.", fatal=True, warning=True),
@@ -194,7 +198,7 @@ RULES: dict[str, Rule] = {
         "encoding on a type other than int16, int32, int64, or elementEncoding on anything but an array of them.",
         fatal=True,
     ),
-    "ENCODING_RANGES": Rule("The versions of an encoding are not exactly those of the field.", fatal=True),
+    "ENCODING_RANGES": Rule("The versions of an encoding are not exactly the field's versions.", fatal=True),
     "ENCODING_OVERLAP": Rule("Two version ranges of an encoding overlap.", fatal=True),
     "ENCODING_NAME": Rule("An encoding's name is not (fixed|packed|upacked)(16|32|64).", fatal=True),
     # Several files
@@ -210,14 +214,12 @@ FATAL = frozenset(name for name, rule in RULES.items() if rule.fatal)
 ADVICE: dict[str, str] = {
     # Names and types
     "NAME_MESSAGE_SUFFIX": "The name of a metadata message, coordinator-key, coordinator-value or header does not end "
-    "in "
-    "Record, Key, Value, Header.",
+    "in Record, Key, Value, Header.",
     "NAME_LOWER_CASE": "A field's name begins with a small letter.",
     "NAME_ARRAY_SINGULAR": "The name of an array has no word in the plural.",
-    "NAME_ERROR": "An error is not an int16 called ErrorCode, or its text no string called ErrorMessage (or "
-    "something that ends so).",
-    "NAME_WITHOUT_UNIT": "A number that is a span of time does not say in its name that it "
-    "is milliseconds (TimeoutMs).",
+    "NAME_ERROR": "An error is not an int16 called ErrorCode, or its text is not a string called ErrorMessage (or with "
+    "these endings).",
+    "NAME_WITHOUT_UNIT": "The name of a number that is a span of time lacks the unit, milliseconds (TimeoutMs).",
     "TYPE_UNUSUAL": "A field of a name that has the same type nearly everywhere, such as PartitionIndex, has another "
     "one; a wider one costs bytes.",
     "ENTITY_TYPE_MISSING": "A broker, topic, group, transaction or producer in a request or "
@@ -225,17 +227,16 @@ ADVICE: dict[str, str] = {
     "THROTTLE_TIME_MISSING": "A response has no ThrottleTimeMs.",
     # Tags
     "TAG_CHEAPER_AS_FIELD": "A tagged field whose tag and size are larger than an ordinary field's default: it pays "
-    "only if it "
-    "is mostly left out.",
+    "only if it is mostly left out.",
 }
-"""Advice that is no rule of any book, shown with `kwire lint --advice`."""
+"""Advice that no rule book contains, shown with `kwire lint --advice`."""
 
 
-# Hold one definition against a rule book: every violation at once.
+# The check of one definition by a rule book, which reports all violations at once.
 
 
 def examine(text: str, file: str | None, rules: str) -> tuple[Definition | None, list[Finding]]:
-    """A definition as far as it can be read, with every violation of a rule book in it, in the order of the text.
+    """Return the readable part of a definition, with every violation of a rule book in it, in the order of the text.
 
     `rules` is one of BOOKS, else InputError.
     """
@@ -254,7 +255,7 @@ def examine(text: str, file: str | None, rules: str) -> tuple[Definition | None,
 
 
 def examine_value(value: object, report: Report, rules: str) -> tuple[Definition | None, list[Finding]]:
-    """As `examine`, from the parsed JSON."""
+    """Check a definition as `examine` does, from the parsed JSON."""
     report.findings += [
         Finding("DUPLICATE_KEY", "error", f"the key {keys[-1]!a} occurs twice", report.file, *place)
         for keys, place in report.duplicates
@@ -278,8 +279,9 @@ def examine_value(value: object, report: Report, rules: str) -> tuple[Definition
 
 
 def check_folder(paths: Sequence[str | os.PathLike[str]], rules: str = DEFAULT_BOOK) -> list[Finding]:
-    """Every violation in files and in the *.json files of folders, each file by itself and then between them;
-    InputError for a missing path. Of files that are named one by one, no other half is missing.
+    """Return every violation in files and in the *.json files of folders: of each file, then between the files.
+
+    Raise InputError for a missing path. If only files are named, a missing half of a pair is not a violation.
     """
     texts: list[tuple[str, str]] = []
     unreadable: list[Finding] = []
@@ -294,9 +296,9 @@ def check_folder(paths: Sequence[str | os.PathLike[str]], rules: str = DEFAULT_B
 def check_many(
     texts: Iterable[tuple[str, str | None]], rules: str = DEFAULT_BOOK, *, part: bool = False
 ) -> list[Finding]:
-    """Every violation in definitions given as (text, file), each by itself and then between them.
+    """Return every violation in definitions, which are pairs of text and file: of each definition, then between them.
 
-    With `part` they are some of all there are: no other half of a pair is missing.
+    With `part` the definitions are a subset, so a missing half of a pair is not a violation.
     """
     findings: list[Finding] = []
     definitions: list[Definition] = []
@@ -314,7 +316,8 @@ def _between(definitions: list[Definition]) -> list[Finding]:
     names: dict[str, Definition] = {}
     keys: dict[tuple[str, str | None, int], str] = {}
     for definition in definitions:
-        spec, add = definition.spec, definition.json.add
+        spec = definition.spec
+        add = definition.json.add
         if spec.name in names:
             text = f"{spec.name} is defined in {names[spec.name].spec.file} too"
             findings.append(add("NAME_DUPLICATE", text, "name"))
@@ -327,13 +330,13 @@ def _between(definitions: list[Definition]) -> list[Finding]:
             text = f"{keys[key]} has the {spec.type} key {spec.api_key} too"
             findings.append(add("API_KEY_DUPLICATE", text, "apiKey"))
     for name, definition in names.items():
-        other = _other_half(name, definition.spec.type)
+        other = _other_message(name, definition.spec.type)
         if other and other not in names:
             findings.append(definition.json.add("PAIR_MISSING", f"there is no {other}", "name"))
     return findings
 
 
-def _other_half(name: str, kind: str) -> str | None:
+def _other_message(name: str, kind: str) -> str | None:
     if kind == "request" and name.endswith("Request"):
         return name.removesuffix("Request") + "Response"
     return name.removesuffix("Response") + "Request" if kind == "response" and name.endswith("Response") else None

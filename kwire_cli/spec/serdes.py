@@ -1,4 +1,4 @@
-"""The interface of formats of keys and values, which a catalogue holds beside its definitions."""
+"""The interface of formats of keys and values, which a catalogue contains in addition to its definitions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 
 class Serdes(Protocol):
-    """The formats of records that applications wrote, `records.schemas.serdes`: as definitions do, they say what bytes
-    mean.
+    """The formats of records that applications wrote, `records.schemas.serdes`. Like definitions they determine the
+    meaning of bytes.
     """
 
     def reads(self) -> bool:

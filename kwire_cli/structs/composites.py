@@ -1,7 +1,7 @@
 """Structs, and fields that depend on their surroundings: on a size, on bits of an earlier field, on the bytes left.
 
-A struct's value is a dict in JSON form. A size counts the bytes after itself. Readers take the content's own end and
-not the size's; only content without a length of its own (a series, the rest) ends where the size says.
+A struct's value is a dict in JSON form. A size counts the bytes after itself. Readers use the content's end and not the
+size's. Only content without a separate length (a series, the rest) ends at the end of the size.
 """
 
 from __future__ import annotations
@@ -49,11 +49,12 @@ class MessageStruct(construct.Struct):
 
     def __init__(self, fields: Sequence[Any], tags: Any, absent: dict[str, Absent]) -> None:
         super().__init__(*fields)
-        self.tags, self.absent = tags, absent
+        self.tags = tags
+        self.absent = absent
         self.known_keys = {sc.name for sc in fields} | (
             {field.name for field in tags.known} | {UNKNOWN_KEY} if tags else set()
         )
-        # The size of records says nothing that the records do not; alone it gets an error that explains it.
+        # A records size duplicates the records. If it is given without them, an error explains it.
         self.known_keys |= {sc.name + SIZE_SUFFIX for sc in fields if getattr(sc.subcon, "kind", None) == "records"}
 
     def __repr__(self) -> str:
@@ -115,19 +116,22 @@ def _missing(sc: Any, obj: dict[str, Any]) -> str:
 
 
 class Choice(construct.Construct):
-    """A field whose form, or whose being there at all, hangs on bits of an earlier field of the same struct.
+    """A field whose form or presence depends on bits of an earlier field of the same struct.
 
     Args:
-        attributes: The name of that field, an integer of fixed size at a fixed place behind the struct's size.
+        attributes: The name of that field, an integer of fixed size at a fixed place after the struct's size.
         mask: The bits that count, in its lowest byte.
-        forms: What the field is for a value of these bits.
-        otherwise: What it is for any other; None where it is absent. An absent field is not in the struct's value.
+        forms: The form of the field by the value of these bits.
+        otherwise: The form for other values; None if the field is absent. An absent field is not in the struct's value.
 
     """
 
     def __init__(self, attributes: str, mask: int, forms: Mapping[int, Any], otherwise: Any = None) -> None:
         super().__init__()
-        self.attributes, self.mask, self.forms, self.otherwise = attributes, mask, forms, otherwise
+        self.attributes = attributes
+        self.mask = mask
+        self.forms = forms
+        self.otherwise = otherwise
 
     def __repr__(self) -> str:
         forms = [f"{value}: {form!r}" for value, form in self.forms.items()]
@@ -137,7 +141,7 @@ class Choice(construct.Construct):
         return f"Choice({self.attributes}{bits}, {', '.join(forms)})"
 
     def form(self, value: Mapping[str, Any]) -> Any:
-        """The construct that stands here in a struct with these values; None where none does."""
+        """Return the form of the field in a struct with these values, or None if it is absent."""
         return self.forms.get(value[self.attributes] & self.mask, self.otherwise)
 
     def _sizeof(self, context: Any, path: str) -> int:
@@ -197,7 +201,7 @@ class SizedStruct(MessageStruct):
             if form is None:
                 if obj.get(sc.name) is not None:
                     raise EncodeError(
-                        f"the {sc.subcon.attributes} say that this struct has no such field",
+                        f"this struct has no such field by its {sc.subcon.attributes}",
                         path=field_path(where),
                         value=obj[sc.name],
                     )
@@ -208,15 +212,15 @@ class SizedStruct(MessageStruct):
 
 
 class Series(construct.Construct):
-    """Elements one after the other, without a count: up to the end of `size`, an integer before them, or else of what
-    bounds the whole series.
+    """Consecutive elements without a count, up to the end of `size`, an integer before them.
 
-    That is the size of the struct that it stands in, or the end of the bytes. An element has at least one byte.
+    Without `size` they end with the enclosing struct's size, or with the bytes. An element has at least one byte.
     """
 
     def __init__(self, element: Any, size: Any = None) -> None:
         super().__init__()
-        self.element, self.size = element, size
+        self.element = element
+        self.size = size
 
     def __repr__(self) -> str:
         return f"Series({self.element!r}{'' if self.size is None else f', size={self.size!r}'})"
@@ -251,13 +255,14 @@ class Series(construct.Construct):
 
 
 class Rest(construct.Construct):
-    """Bytes without a length of their own: all that are left of the struct's size, but for the last `keep`. Base64 text
-    in JSON form; `bytes` are written as they are.
+    """Bytes without a separate length: all remaining bytes of the struct's size except the last `keep`. They are base64
+    text in JSON form; `bytes` are written unchanged.
     """
 
     def __init__(self, kind: str = "bytes", keep: int = 0) -> None:
         super().__init__()
-        self.kind, self.keep = kind, keep
+        self.kind = kind
+        self.keep = keep
 
     def __repr__(self) -> str:
         return f"Rest({f'keep={self.keep}' if self.keep else ''})"
@@ -278,27 +283,27 @@ class Rest(construct.Construct):
         raise construct.SizeofError("the size depends on the value", path=path)
 
     def read(self, data: Any) -> str:
-        """The JSON form of these bytes."""
+        """Return the JSON form of these bytes."""
         return base64.b64encode(data).decode("ascii")
 
 
 def fields(**kinds: Any) -> list[Any]:
-    """Named fields in this order: a construct each, or the name of a type of fixed size."""
+    """Return named fields in this order: a construct each, or the name of a type of fixed size."""
     return [name / (FIXED[kind] if isinstance(kind, str) else kind) for name, kind in kinds.items()]
 
 
 def plain(**kinds: Any) -> MessageStruct:
-    """A struct of these fields."""
+    """Return a struct of these fields."""
     return MessageStruct(fields(**kinds), None, {})
 
 
 def sized(size: str, /, **kinds: Any) -> SizedStruct:
-    """A struct of these fields, of which one is the size of what follows it."""
+    """Return a struct of these fields, whose field `size` counts the bytes after it."""
     return SizedStruct(fields(**kinds), size)
 
 
 def series(name: str, element: Any) -> MessageStruct:
-    """A struct of nothing but a series up to the end of the bytes: what a job of the kernel runs over."""
+    """Return a struct that only contains a series up to the end of the bytes, for a job of the kernel."""
     return MessageStruct([name / Series(element)], None, {})
 
 

@@ -38,8 +38,9 @@ REQUEST_HEADERS = {
 RESPONSE_HEADERS = {0: plain(correlationId="int32"), 1: _flexible(correlationId="int32")}
 """Response headers by version."""
 
-REQUEST_HEAD, RESPONSE_HEAD = REQUEST_HEADERS[0], RESPONSE_HEADERS[0]
-"""The beginnings that the headers of all versions share."""
+REQUEST_HEAD = REQUEST_HEADERS[0]
+RESPONSE_HEAD = RESPONSE_HEADERS[0]
+"""The leading fields that the headers of all versions share."""
 REQUEST_START = MessageStruct(
     [*FRAME_SIZE.subcons, *REQUEST_HEAD.subcons, "clientIdLength" / NULLABLE_STRING.prefix], None, {}
 )

@@ -25,24 +25,25 @@ REDACTED = re.compile(r"<redacted \d+ bytes>")
 
 
 def redacted(size: int) -> str:
-    """Return the text that stands for a secret of so many bytes, in every view."""
+    """Return the placeholder for a secret of `size` bytes, in every view."""
     return f"<redacted {size} bytes>"
 
 
 class Prefixed(construct.Construct):
-    """Anything behind a length or count: `prefix` is the construct of that number, `compact` says that it is stored
-    plus one.
+    """A value after its length or count: `prefix` is the construct of that number, which is stored plus one if
+    `compact` is set.
     """
 
     kind: str
 
     def __init__(self, *, compact: bool, nullable: bool) -> None:
         super().__init__()
-        self.compact, self.nullable = compact, nullable
+        self.compact = compact
+        self.nullable = nullable
         self.prefix: Any = UVARINT if compact else self.plain_prefix()
 
     def plain_prefix(self) -> Any:
-        """The length or count in inflexible versions."""
+        """Return the construct of the length or count in inflexible versions."""
         return INTS["int32"]
 
     def _parse_prefix(self, stream: Any, context: Any, path: str) -> int:
@@ -62,10 +63,10 @@ class Prefixed(construct.Construct):
 
 
 class Sized(Prefixed):
-    """A string, bytes or records behind its length in bytes; bytes and records are base64 text in JSON form."""
+    """A string, bytes or records after its length in bytes; bytes and records are base64 text in JSON form."""
 
     longest: int | None = MAX_STRING
-    """The longest string in bytes of UTF-8, None where only its length's own range bounds it."""
+    """Maximum length of a string in bytes of UTF-8; None if only the range of its length limits it."""
 
     def __init__(self, kind: str, *, compact: bool, nullable: bool) -> None:
         self.kind = kind
@@ -75,7 +76,7 @@ class Sized(Prefixed):
         return f"{'COMPACT_' * self.compact}{'NULLABLE_' * self.nullable}{self.kind.upper()}"
 
     def plain_prefix(self) -> Any:
-        """An int16 for strings, else an int32."""
+        """Return an int16 for strings, else an int32."""
         return INTS["int16" if self.kind == "string" else "int32"]
 
     def _parse(self, stream: Any, context: Any, path: str) -> str | None:
@@ -92,11 +93,11 @@ class Sized(Prefixed):
         return obj
 
     def read(self, data: Any) -> str:
-        """The JSON form of these bytes; invalid UTF-8 shows as U+FFFD."""
+        """Return the JSON form of these bytes; invalid UTF-8 shows as U+FFFD."""
         return str(data, "utf-8", "replace") if self.kind == "string" else base64.b64encode(data).decode("ascii")
 
     def to_bytes(self, value: Any, path: str, *, lenient: bool) -> bytes:
-        """The bytes of a JSON-form value; EncodeError with `path` where it is none."""
+        """Return the bytes of a value in JSON form. Raise EncodeError with `path` if it has another type."""
         if not isinstance(value, str):
             form = "text" if self.kind == "string" else "base64 text"
             raise EncodeError(
@@ -125,7 +126,7 @@ class Sized(Prefixed):
 
 
 class ArrayOf(Prefixed):
-    """Elements behind their count; elements themselves are never null."""
+    """Elements after their count; elements themselves are never null."""
 
     kind = "array"
 
@@ -157,7 +158,7 @@ class ArrayOf(Prefixed):
 
 
 class VarintSized(Sized):
-    """A string or bytes behind a varint of its very length, not plus one: zig-zag in records v2 (-1 for null), unsigned
+    """A string or bytes after a varint of its exact length, not plus one: zig-zag in records v2 (-1 for null), unsigned
     in the KIP-98 draft.
     """
 
@@ -171,13 +172,13 @@ class VarintSized(Sized):
         return f"{super().__repr__()}(length={self._plain!r})"
 
     def plain_prefix(self) -> Varint:
-        """The varint."""
+        """Return the varint."""
         return self._plain
 
 
 class VarintArray(ArrayOf):
-    """Elements behind a varint of their count, not plus one: zig-zag for the headers of a record of format v2, unsigned
-    for a tag section.
+    """Elements after a varint of their exact count, not plus one: zig-zag for the headers of a record of format v2,
+    unsigned for a tag section.
     """
 
     def __init__(self, element: Any, prefix: Varint) -> None:
@@ -188,12 +189,12 @@ class VarintArray(ArrayOf):
         return f"ARRAY({self.element!r}, count={self._plain!r})"
 
     def plain_prefix(self) -> Varint:
-        """The varint."""
+        """Return the varint."""
         return self._plain
 
 
 class NullableStruct(construct.Subconstruct):
-    """A struct behind a presence byte: int8, negative for null; in a tagged field an unsigned varint, 0 for null
+    """A struct after a presence byte: int8, negative for null; in a tagged field an unsigned varint, 0 for null
     (KIP-893).
 
     A varint beyond 2147483647 is negative to Kafka's reader, and null too.
@@ -210,7 +211,7 @@ class NullableStruct(construct.Subconstruct):
         return f"NULLABLE({self.subcon!r}, presence={self.presence!r})"
 
     def is_null(self, mark: int) -> bool:
-        """Return whether this presence marker says that there is no struct."""
+        """Return whether this presence marker means null."""
         return mark <= 0 if self.tagged else mark < 0
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:

@@ -1,6 +1,6 @@
-"""The files of a log directory beside the segments: indexes, producer snapshots, and the rows of text checkpoints.
+"""The files of a log directory besides the segments: indexes, producer snapshots, and the rows of text checkpoints.
 
-What follows a version is a message of specs/ (AbortedTxn, ProducerSnapshot); it is declared from there.
+The messages after a version are defined in specs/ (AbortedTxn, ProducerSnapshot), and declared from there.
 Sources: org.apache.kafka.storage.internals.log.OffsetIndex, TimeIndex, TransactionIndex, ProducerStateManager,
 org.apache.kafka.storage.internals.checkpoint.*, org.apache.kafka.server.common.CheckpointFile.
 """
@@ -21,15 +21,16 @@ OFFSET_INDEX_ENTRY = plain(relativeOffset="int32", position="int32")
 holds it."""
 
 TIME_INDEX_ENTRY = plain(timestamp="int64", relativeOffset="int32")
-"""`.timeindex`: the largest timestamp so far, in milliseconds, and the offset of what has it, less the one in the
-file's name."""
+"""`.timeindex`: the largest timestamp so far, in milliseconds, and the offset of its batch, less the one in the file's
+name."""
 
 TRANSACTION_INDEX_VERSION = 0
 PRODUCER_SNAPSHOT_VERSION = 1
 """The only versions that Kafka ever wrote."""
 
 QUORUM_STATE_VERSION_KEY = "data_version"
-"""Beside the fields of QuorumStateData (org.apache.kafka.raft.FileQuorumStateStore)."""
+"""The key of the version, in the same object as the fields of QuorumStateData
+(org.apache.kafka.raft.FileQuorumStateStore)."""
 
 CHECKPOINT_VERSION = 0
 """The first line of every text checkpoint; the second is the number of rows."""
@@ -41,7 +42,7 @@ OFFSET_ROW = {"topic": "string", "partition": "int32", "offset": "int64"}
 
 @dataclass(frozen=True, slots=True)
 class ProducerSnapshotLayout:
-    """A producer snapshot: `head`, `count`, and as many of `entry`. The CRC-32C in the head is over all that follows
+    """A producer snapshot: `head`, `count`, and that number of `entry`. The CRC-32C in the head covers all bytes after
     it.
     """
 
@@ -51,13 +52,13 @@ class ProducerSnapshotLayout:
 
 
 def transaction_index_entry(aborted: MessageSpec) -> MessageStruct:
-    """`.txnindex`: a version and, by the definition AbortedTxn, an aborted transaction; 34 bytes."""
+    """Return an entry of `.txnindex`: a version and an aborted transaction by the definition AbortedTxn; 34 bytes."""
     return MessageStruct([*VERSION.subcons, *declare(aborted, TRANSACTION_INDEX_VERSION).subcons], None, {})
 
 
 def end_transaction_marker(marker: MessageSpec) -> MessageStruct:
-    """The value of an ABORT or COMMIT control record: a version and, by the definition EndTxnMarker, who ended the
-    transaction.
+    """Return the value of an ABORT or COMMIT control record: a version and, by the definition EndTxnMarker, the source
+    of the marker.
 
     Versions that are not known are read by the layout of 0, and more bytes may follow
     (org.apache.kafka.common.record.EndTransactionMarker).
@@ -66,7 +67,9 @@ def end_transaction_marker(marker: MessageSpec) -> MessageStruct:
 
 
 def producer_snapshot(snapshot: MessageSpec) -> ProducerSnapshotLayout:
-    """`.snapshot`: a version, a CRC and, by the definition ProducerSnapshot, what each producer did last."""
+    """Return the layout of `.snapshot`: a version, a CRC, and the latest state of each producer by the definition
+    ProducerSnapshot.
+    """
     crc, entries = declare(snapshot, PRODUCER_SNAPSHOT_VERSION).subcons
     array = entries.subcon
     return ProducerSnapshotLayout(

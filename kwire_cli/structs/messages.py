@@ -1,4 +1,8 @@
-"""Messages declared from their definitions, and version prefixes of payloads."""
+"""Messages declared from their definitions, and version prefixes of payloads.
+
+`declare` converts a definition at a version to a construct declaration. Encoding builds values through the declaration,
+the engine lowers it for decoding, and tests parse with it, so all of them use one layout.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +19,6 @@ from kwire_cli.structs.tags import TaggedField, TagSection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-# A message at a version as a construct declaration, made from its definition (Kafka's MessageDataGenerator
-# says how).
-#
-# `declare(spec, version)` is the one place where a definition becomes a layout; encode builds through it, the
-# engine lowers it, tests parse with it.
 
 
 @dataclass(slots=True)
@@ -42,7 +39,7 @@ class _Layout:
         return self.flexible and field.tag is not None and self.version in field.tagged_versions
 
     def enter(self, fields: int) -> None:
-        """Go one struct deeper; SpecError where that is beyond all reason."""
+        """Enter a struct. Raise SpecError beyond the limits."""
         self.room -= fields
         self.depth += 1
         if self.room < 0 or self.depth > MAX_NESTING:
@@ -51,13 +48,15 @@ class _Layout:
 
 
 def declare(spec: MessageSpec, version: int, *, flexible: bool | None = None) -> MessageStruct:
-    """The layout of `spec` at `version`; `flexible` overrules the definition (to price the other form)."""
+    """Return the layout of `spec` at `version`; `flexible` overrules the definition (to price the other form)."""
     layout = _Layout(spec, version, version in spec.flexible_versions if flexible is None else flexible)
     return _struct(layout, spec.fields)
 
 
 def _struct(layout: _Layout, fields: Sequence[FieldSpec]) -> MessageStruct:
-    plain, tagged, invalid = [], [], set()
+    plain = []
+    tagged = []
+    invalid = set()
     absent: dict[str, Absent] = {}
     layout.enter(len(fields))
     for field in fields:
@@ -105,7 +104,7 @@ def _element(layout: _Layout, field: FieldSpec) -> Any:
 
 
 def _default(layout: _Layout, field: FieldSpec) -> Any:
-    """The default of a field in JSON form; that of a struct is its fields' defaults, the tagged ones left out."""
+    """Return the default of a field in JSON form; a struct has its fields' defaults, without the tagged ones."""
     if field.default == "null":
         return None
     if not field.struct_name or field.is_array:
@@ -124,7 +123,7 @@ SIZE_PREFIX = MessageSpec("FrameSize", "header", Versions(0, 0), NONE, (FieldSpe
 (org.apache.kafka.common.network.NetworkReceive)."""
 
 
-# The prefixes of messages that lie inside other bytes, which say what follows and in which version.
+# The prefixes of messages inside other bytes, which specify the type and version of the message.
 #
 # Sources are org.apache.kafka.common.protocol.MessageUtil.toVersionPrefixedByteBuffer, CoordinatorRecordSerde
 # (keys and values), AbstractApiMessageSerde (metadata records), Streams' SubscriptionInfo and AssignmentInfo.
@@ -135,7 +134,7 @@ coordinators."""
 
 
 SCHEMA_VERSION = MessageStruct(["version" / INTS["int32"]], None, {})
-"""The first field of what Streams embeds; it is a part of the message."""
+"""The first field of the messages that Streams embeds; it is a part of the message."""
 
 METADATA_FRAME = MessageStruct(["frameVersion" / UVARINT, "apiKey" / UVARINT, "version" / UVARINT], None, {})
 """Before each record of __cluster_metadata and __remote_log_metadata; the frame version is 1."""

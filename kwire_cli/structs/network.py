@@ -1,4 +1,8 @@
-"""Capture files, link layers, IP, TCP, tunnels, TLS and the PROXY protocol."""
+"""Capture files, link layers, IP, TCP, tunnels, TLS and the PROXY protocol.
+
+Layouts are declared as constructs. Loops over packets do not parse with them: `engine.fixed` converts layouts of fixed
+size to a struct.Struct, so that offsets are declared only here.
+"""
 
 from __future__ import annotations
 
@@ -51,13 +55,24 @@ EXTENSION = Struct("next_header" / Int8ub, "length" / Int8ub)
 8."""
 FRAGMENT = Struct("next_header" / Int8ub, "reserved" / Int8ub, "offset_and_flags" / Int16ub, "identification" / Int32ub)
 
-IPV4_MORE_FRAGMENTS, IPV4_OFFSET = 0x2000, 0x1FFF
-"""The bits of `flags_and_fragment_offset`; the offset is in units of 8 bytes."""
-IPV6_MORE_FRAGMENTS, IPV6_OFFSET = 1, 0xFFF8
-"""The bits of `offset_and_flags`; the offset is in bytes."""
+IPV4_MORE_FRAGMENTS = 0x2000
+IPV4_OFFSET = 0x1FFF
+"""The two are the bits of `flags_and_fragment_offset`; the offset is in units of 8 bytes."""
+IPV6_MORE_FRAGMENTS = 1
+IPV6_OFFSET = 0xFFF8
+"""The two are the bits of `offset_and_flags`; the offset is in bytes."""
 
-PROTOCOL_IPV4, PROTOCOL_TCP, PROTOCOL_UDP, PROTOCOL_IPV6, PROTOCOL_GRE = 4, 6, 17, 41, 47
-HOP_BY_HOP, ROUTING, IPV6_FRAGMENT, AUTHENTICATION, DESTINATION, MOBILITY = 0, 43, 44, 51, 60, 135
+PROTOCOL_IPV4 = 4
+PROTOCOL_TCP = 6
+PROTOCOL_UDP = 17
+PROTOCOL_IPV6 = 41
+PROTOCOL_GRE = 47
+HOP_BY_HOP = 0
+ROUTING = 43
+IPV6_FRAGMENT = 44
+AUTHENTICATION = 51
+DESTINATION = 60
+MOBILITY = 135
 EXTENSIONS = frozenset((HOP_BY_HOP, ROUTING, DESTINATION, MOBILITY))
 
 PROTOCOL_NAMES = {
@@ -81,7 +96,7 @@ ETHERNET = Struct("destination" / Bytes(6), "source" / Bytes(6), "protocol" / In
 
 
 VLAN = Struct("tag_control" / Int16ub, "protocol" / Int16ub)
-"""The fields behind one of VLAN_TYPES."""
+"""The fields after one of VLAN_TYPES."""
 MPLS = Struct("label" / Int32ub)
 """A label stack entry (RFC 3032): label, traffic class, the bit MPLS_BOTTOM in the last entry, time to live."""
 
@@ -105,27 +120,42 @@ SLL2 = Struct(
 
 LOOP = Struct("protocol" / Int32ub)
 NULL = Struct("protocol" / Int32ul)
-"""An address family; of LOOP in network order, of NULL in that of the machine that captured, so either."""
+"""An address family: of LOOP in network order, of NULL in the byte order of the capturing machine, so either."""
 
 PPP = Struct("protocol" / Int16ub)
 PPP_ADDRESS = Struct("address_and_control" / Int16ub)
 """0xff03 before the protocol; not all captures have it."""
 
 # Link types of capture files, as tcpdump.org registers them; 12 and 14 are raw IP of some systems.
-LINK_NULL, LINK_ETHERNET, LINK_PPP, LINK_PPP_HDLC, LINK_LOOP, LINK_SLL, LINK_SLL2 = 0, 1, 9, 50, 108, 113, 276
+LINK_NULL = 0
+LINK_ETHERNET = 1
+LINK_PPP = 9
+LINK_PPP_HDLC = 50
+LINK_LOOP = 108
+LINK_SLL = 113
+LINK_SLL2 = 276
 LINK_RAW_IP = 101
 LINK_RAW = frozenset((12, 14, LINK_RAW_IP, 228, 229))
 
-ETHER_IPV4, ETHER_IPV6, ETHER_BRIDGED, ETHER_ERSPAN, ETHER_ERSPAN3 = 0x0800, 0x86DD, 0x6558, 0x88BE, 0x22EB
-"""EtherTypes; the last three, of GRE and Geneve, say that an Ethernet frame follows."""
+ETHER_IPV4 = 0x0800
+ETHER_IPV6 = 0x86DD
+ETHER_BRIDGED = 0x6558
+ETHER_ERSPAN = 0x88BE
+ETHER_ERSPAN3 = 0x22EB
+"""EtherTypes. The last three, in GRE and Geneve, precede an Ethernet frame."""
 VLAN_TYPES = frozenset((0x8100, 0x88A8, 0x9100, 0x9200))
-MPLS_TYPES, MPLS_BOTTOM = frozenset((0x8847, 0x8848)), 0x100
+MPLS_TYPES = frozenset((0x8847, 0x8848))
+MPLS_BOTTOM = 0x100
 LEAST_ETHER_TYPE = 0x600
 
-FAMILY_IPV4, FAMILIES_IPV6 = 2, frozenset((10, 23, 24, 28, 30))
-"""AF_INET is the same everywhere; AF_INET6 is that of Linux, Windows, NetBSD and OpenBSD, FreeBSD, Darwin."""
+FAMILY_IPV4 = 2
+"""AF_INET, which is the same everywhere."""
+FAMILIES_IPV6 = frozenset((10, 23, 24, 28, 30))
+"""AF_INET6 in Linux, Windows, NetBSD and OpenBSD, FreeBSD, Darwin."""
 
-PPP_IPV4, PPP_IPV6, PPP_ALL_STATIONS = 0x0021, 0x0057, 0xFF03
+PPP_IPV4 = 0x0021
+PPP_IPV6 = 0x0057
+PPP_ALL_STATIONS = 0xFF03
 
 ETHER_NAMES = {
     0x0806: "arp",
@@ -145,7 +175,7 @@ ETHER_NAMES = {
 PROXY_V2 = Struct(
     "signature" / Bytes(12), "version_and_command" / Int8ub, "family_and_protocol" / Int8ub, "length" / Int16ub
 )
-"""`length` counts what follows: addresses and ports by the family in the upper 4 bits, and TLVs."""
+"""`length` counts the bytes after it: addresses and ports by the family in the upper 4 bits, and TLVs."""
 
 
 PROXY_IPV4 = Struct(
@@ -172,9 +202,13 @@ TCP = Struct(
 )
 
 
-FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
+FIN = 1
+SYN = 2
+RST = 4
+PSH = 8
+ACK = 16
 ZERO_WINDOW = 1 << 8
-"""Not on the wire: stands beside the flags of a segment whose sender takes no more bytes for now."""
+"""Not on the wire: a flag of segments whose sender's receive window is 0."""
 
 UDP = Struct("source_port" / Int16ub, "destination_port" / Int16ub, "length" / Int16ub, "checksum" / Int16ub)
 
@@ -187,7 +221,7 @@ VXLAN = Struct("flags" / Int8ub, "reserved1" / Bytes(3), "network" / Bytes(3), "
 
 VXLAN_VALID = 0x08
 VXLAN_PORTS = frozenset((4789, 8472))
-"""IANA's, and that of Linux before it."""
+"""IANA's port, and the one of Linux before it."""
 
 GENEVE = Struct(
     "version_and_length" / Int8ub, "flags" / Int8ub, "protocol" / Int16ub, "network" / Bytes(3), "reserved" / Int8ub
@@ -197,15 +231,13 @@ GENEVE_PORT = 6081
 
 GRE = Struct("flags_and_version" / Int16ub, "protocol" / Int16ub)
 GRE_OPTIONAL = Int32ub
-"""Checksum, key, sequence and acknowledgment: each 4 bytes, there if its flag is set."""
-GRE_CHECKSUM, GRE_ROUTING, GRE_KEY, GRE_SEQUENCE, GRE_ACKNOWLEDGMENT, GRE_VERSION = (
-    0x8000,
-    0x4000,
-    0x2000,
-    0x1000,
-    0x0080,
-    0x0007,
-)
+"""Checksum, key, sequence and acknowledgment: each 4 bytes, present if its flag is set."""
+GRE_CHECKSUM = 0x8000
+GRE_ROUTING = 0x4000
+GRE_KEY = 0x2000
+GRE_SEQUENCE = 0x1000
+GRE_ACKNOWLEDGMENT = 0x0080
+GRE_VERSION = 0x0007
 GRE_PPP = 0x880B
 
 ERSPAN2 = Struct("version_and_vlan" / Int16ub, "session" / Int16ub, "index" / Int32ub)
@@ -219,26 +251,38 @@ ERSPAN3 = Struct(
 )
 ERSPAN3_PLATFORM = Struct("platform" / Int32ub, "info" / Int32ub)
 """Follows where the lowest bit of `frame_type_and_flags` is set."""
-ERSPAN3_HAS_PLATFORM, ERSPAN3_FRAME_TYPE, ERSPAN3_IP = 0x0001, 0x7C00, 0x0800
-"""The frame type stands in bits 10 to 14: 0 is Ethernet, 2 is IP."""
+ERSPAN3_HAS_PLATFORM = 0x0001
+ERSPAN3_FRAME_TYPE = 0x7C00
+ERSPAN3_IP = 0x0800
+"""The frame type is in bits 10 to 14: 0 is Ethernet, 2 is IP."""
 
 
-# TLS 1.2 (RFC 5246, 5288, 7905) and 1.3 (RFC 8446): records, the handshake messages that say which keys are
-# used, and what ciphers are fed with.
+# TLS 1.2 (RFC 5246, 5288, 7905) and 1.3 (RFC 8446): records, the handshake messages that determine the keys, and the
+# inputs of ciphers.
 
 RECORD = Struct("type" / Int8ub, "version" / Int16ub, "length" / Int16ub)
 
 
-CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA, HEARTBEAT = 20, 21, 22, 23, 24
+CHANGE_CIPHER_SPEC = 20
+ALERT = 21
+HANDSHAKE = 22
+APPLICATION_DATA = 23
+HEARTBEAT = 24
 MAX_RECORD = (1 << 14) + 2048
-"""Bytes of a record behind its header, at most; in TLS 1.3 2048 are 256."""
+"""Maximum bytes of a record after its header; in TLS 1.3 2048 is 256."""
 
-TLS_1_2, TLS_1_3 = 0x0303, 0x0304
+TLS_1_2 = 0x0303
+TLS_1_3 = 0x0304
 VERSIONS = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0", 0x0302: "TLS 1.1", TLS_1_2: "TLS 1.2", TLS_1_3: "TLS 1.3"}
 
 MESSAGE = Struct("type" / Int8ub, "length" / Bytes(3))
 """The header of every handshake message."""
-CLIENT_HELLO, SERVER_HELLO, END_OF_EARLY_DATA, CERTIFICATE, FINISHED, KEY_UPDATE = 1, 2, 5, 11, 20, 24
+CLIENT_HELLO = 1
+SERVER_HELLO = 2
+END_OF_EARLY_DATA = 5
+CERTIFICATE = 11
+FINISHED = 20
+KEY_UPDATE = 24
 MESSAGES = {
     0: "HelloRequest",
     CLIENT_HELLO: "ClientHello",
@@ -259,7 +303,9 @@ MESSAGES = {
 }
 
 _EXTENSIONS = Prefixed(Int16ub, GreedyRange(Struct("type" / Int16ub, "data" / Prefixed(Int16ub, GreedyBytes))))
-PRE_SHARED_KEY, EARLY_DATA, SUPPORTED_VERSIONS = 41, 42, 43
+PRE_SHARED_KEY = 41
+EARLY_DATA = 42
+SUPPORTED_VERSIONS = 43
 
 RANDOM = Bytes(32)
 CLIENT_HELLO_BODY = Struct(
@@ -284,7 +330,7 @@ HELLO_RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079
 """The random of a ServerHello that asks for another ClientHello: the SHA-256 of "HelloRetryRequest"."""
 
 FIRST_CERTIFICATE = Struct("size" / Int24ub, "first" / Prefixed(Int24ub, GreedyBytes))
-"""The beginning of a list of certificates: that of the side itself (RFC 5246, 7.4.2)."""
+"""The start of a list of certificates: the certificate of the peer itself (RFC 5246, 7.4.2)."""
 FIRST_CERTIFICATE_1_3 = Struct("context" / Prefixed(Int8ub, GreedyBytes), *FIRST_CERTIFICATE.subcons)
 """The same in TLS 1.3 (RFC 8446, 4.4.2)."""
 
@@ -321,12 +367,13 @@ ALERTS = {
 }
 
 TAG = Bytes(16)
-"""The bytes that an AEAD puts behind a record's text, with every cipher here."""
+"""The bytes that an AEAD appends to a record's text, with every cipher here."""
 NONCE = Bytes(12)
-SALT, EXPLICIT_NONCE = Bytes(4), Bytes(8)
-"""The two parts of a nonce of AES-GCM in TLS 1.2; the second stands in the record before its text (RFC 5288)."""
+SALT = Bytes(4)
+EXPLICIT_NONCE = Bytes(8)
+"""The second part of a nonce of AES-GCM in TLS 1.2, after SALT. It precedes the text in the record (RFC 5288)."""
 INNER_TYPE = Int8ub
-"""The byte behind a record's text in TLS 1.3, before the zeros that pad it."""
+"""The byte after a record's text in TLS 1.3, before the zeros of the padding."""
 ADDITIONAL_DATA = Struct("sequence" / Int64ub, "type" / Int8ub, "version" / Int16ub, "length" / Int16ub)
 """The fields that a record of TLS 1.2 is authenticated with; in TLS 1.3 they are the record's header."""
 LABEL = Struct("length" / Int16ub, "label" / Prefixed(Int8ub, GreedyBytes), "context" / Prefixed(Int8ub, GreedyBytes))
@@ -335,28 +382,36 @@ LABEL = Struct("length" / Int16ub, "label" / Prefixed(Int8ub, GreedyBytes), "con
 
 # Packet capture files: pcap and pcapng, in both byte orders.
 #
-# Sources: draft-ietf-opsawg-pcap (with the nanosecond magic), draft-ietf-opsawg-pcapng. Names are those of
-# the drafts.
+# Sources: draft-ietf-opsawg-pcap (with the nanosecond magic), draft-ietf-opsawg-pcapng. Names come from the drafts.
 
-PCAP_MICRO, PCAP_NANO = 0xA1B2C3D4, 0xA1B23C4D
-"""The pcap magic: the fraction of a second counts micro- or nanoseconds."""
+PCAP_MICRO = 0xA1B2C3D4
+"""The pcap magic if the fraction of a second counts microseconds."""
+PCAP_NANO = 0xA1B23C4D
+"""The pcap magic if the fraction of a second counts nanoseconds."""
 
 
 SECTION_BLOCK = 0x0A0D0D0A
 """The same in both byte orders."""
 BYTE_ORDER_MAGIC = 0x1A2B3C4D
-INTERFACE_BLOCK, OBSOLETE_PACKET_BLOCK, SIMPLE_PACKET_BLOCK, ENHANCED_PACKET_BLOCK, SECRETS_BLOCK = 1, 2, 3, 6, 10
+INTERFACE_BLOCK = 1
+OBSOLETE_PACKET_BLOCK = 2
+SIMPLE_PACKET_BLOCK = 3
+ENHANCED_PACKET_BLOCK = 6
+SECRETS_BLOCK = 10
 
 TLS_KEY_LOG = 0x544C534B
 """The type of a secrets block that holds a TLS key log."""
 
-OPTION_END, OPTION_TSRESOL, OPTION_TSOFFSET = 0, 9, 14
-"""Option codes; the latter two are those of an interface description."""
+OPTION_END = 0
+"""The code of the last option."""
+OPTION_TSRESOL = 9
+OPTION_TSOFFSET = 14
+"""The two are codes of options of an interface description."""
 
 
 @dataclass(frozen=True, slots=True)
 class PcapLayout:
-    """A pcap file: the header, then packets, each behind a record header."""
+    """A pcap file: the header, then packets, each after a record header."""
 
     header: Any
     record: Any
@@ -381,7 +436,8 @@ class PcapngLayout:
 
 
 def _pcap(order: str) -> PcapLayout:
-    u16, u32 = FormatField(order, "H"), FormatField(order, "L")
+    u16 = FormatField(order, "H")
+    u32 = FormatField(order, "L")
     return PcapLayout(
         header=Struct(
             "magic" / u32,
@@ -397,7 +453,8 @@ def _pcap(order: str) -> PcapLayout:
 
 
 def _pcapng(order: str) -> PcapngLayout:
-    u16, u32 = FormatField(order, "H"), FormatField(order, "L")
+    u16 = FormatField(order, "H")
+    u32 = FormatField(order, "L")
     return PcapngLayout(
         block=Struct("type" / u32, "total_length" / u32),
         trailer=u32,
@@ -434,4 +491,4 @@ PCAP = {order: _pcap(order) for order in "<>"}
 PCAPNG = {order: _pcapng(order) for order in "<>"}
 
 TSRESOL = Int8ub
-"""A power of 10, or with the high bit set of 2: so many parts of a second a timestamp counts."""
+"""The units per second of a timestamp, as a power of 10, or with the high bit set a power of 2."""

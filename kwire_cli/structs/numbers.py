@@ -1,4 +1,8 @@
-"""Numbers and varints, and the places in a value that errors name."""
+"""Numbers and varints, and the paths of values in errors.
+
+Each construct has a `read` for the engine, which converts the bytes of a span. construct's own parsing is mainly used
+by tests, and its building by the encoder.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ MAX_SHOWN = 80
 
 
 def field_path(path: str) -> str:
-    """`(building) -> topics -> [0] -> name` as `topics[0].name`."""
+    """Return a path of construct as a field path: `(building) -> topics -> [0] -> name` as `topics[0].name`."""
     out = ""
     for part in path.split(" -> ")[1:]:
         out += part if part.startswith("[") or not out else f".{part}"
@@ -27,7 +31,7 @@ def field_path(path: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as an error message shows it: cut where it is long."""
+    """Return a value for an error message, truncated if it is long."""
     try:
         text = repr(value)
     except (
@@ -40,8 +44,8 @@ def shown(value: Any) -> str:
 
 # Numbers, booleans and uuids as Kafka writes them, with the integer encodings of KAFKA-9927.
 #
-# Values are those of Kafka's JSON form: ints, bools, floats (NaN and infinities as text), uuids as url-safe
-# base64 without padding. Source: org.apache.kafka.common.protocol.types.Type, ByteUtils (varints), Uuid.
+# Values have Kafka's JSON form: ints, bools, floats (NaN and infinities as text), uuids as url-safe base64 without
+# padding. Source: org.apache.kafka.common.protocol.types.Type, ByteUtils (varints), Uuid.
 
 RANGES = INTEGER_RANGES
 
@@ -51,7 +55,7 @@ _FLOAT_TEXT = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def checked_int(value: Any, low: int, high: int, what: str, path: str) -> int:
-    """`value` if it is an int from `low` to `high`; EncodeError otherwise."""
+    """Return `value` if it is an int from `low` to `high`. Raise EncodeError otherwise."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise EncodeError(f"{what} takes an integer, not {json_kind(value)}", path=field_path(path), value=value)
     if not low <= value <= high:
@@ -60,7 +64,7 @@ def checked_int(value: Any, low: int, high: int, what: str, path: str) -> int:
 
 
 def wider_than(kind: str, wire: tuple[int, int]) -> tuple[int, int] | None:
-    """The range of a field's type where the numbers of its wire form can lie outside it; None where they can't."""
+    """Return the range of a field's type if numbers of its wire form can exceed it, or None."""
     low, high = RANGES.get(kind, wire)
     return (low, high) if wire[0] < low or wire[1] > high else None
 
@@ -71,7 +75,8 @@ class FixedInt(construct.FormatField):
     """
 
     def __init__(self, kind: str, wire: str | None = None) -> None:
-        self.kind, self.wire = kind, wire or kind
+        self.kind = kind
+        self.wire = wire or kind
         super().__init__(">", _FORMATS[self.wire])
         self.low = max(RANGES[kind][0], RANGES[self.wire][0])
         self.high = min(RANGES[kind][1], RANGES[self.wire][1])
@@ -85,16 +90,15 @@ class FixedInt(construct.FormatField):
         return super()._build(checked_int(obj, self.low, self.high, what, path), stream, context, path)
 
     def read(self, data: Any) -> int:
-        """The number in these bytes; promoted to the field's type, which may be wider or narrower than what was
-        written.
-        """
+        """Return the number in these bytes. It is promoted to the field's type, which may be wider or narrower."""
         return int.from_bytes(data, "big", signed=self.wire[0] == "i")
 
 
 class Bool(construct.Construct):
     """One byte; any byte but 0 reads as true, 0 or 1 is written."""
 
-    kind, length = "bool", 1
+    kind = "bool"
+    length = 1
 
     def __repr__(self) -> str:
         return "BOOLEAN"
@@ -112,7 +116,7 @@ class Bool(construct.Construct):
         return 1
 
     def read(self, data: Any) -> bool:
-        """The value of this byte."""
+        """Return the value of this byte."""
         return bool(data[0])
 
 
@@ -145,11 +149,13 @@ class Float64(construct.FormatField):
         return obj
 
     def read(self, data: Any) -> float | str:
-        """The number in these 8 bytes."""
+        """Return the number in these 8 bytes."""
         (value,) = struct.unpack(">d", data)
         if math.isfinite(value):
             return float(value)
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        if math.isnan(value):
+            return "NaN"
+        return "Infinity" if value > 0 else "-Infinity"
 
 
 def uuid_text(data: Any) -> str:
@@ -160,7 +166,8 @@ def uuid_text(data: Any) -> str:
 class Uuid(construct.Construct):
     """16 bytes, shown as url-safe base64 without padding; zero bytes stand for no uuid."""
 
-    kind, length = "uuid", 16
+    kind = "uuid"
+    length = 16
 
     def __repr__(self) -> str:
         return "UUID"
@@ -186,7 +193,7 @@ class Uuid(construct.Construct):
         return 16
 
     def read(self, data: Any) -> str:
-        """The text of these 16 bytes."""
+        """Return the text of these 16 bytes."""
         return uuid_text(data)
 
 
@@ -194,17 +201,20 @@ class Varint(construct.Construct):
     """A variable-length integer of `bits` 16, 32 or 64: zig-zag (packed) or the unsigned bits of the two's complement
     (upacked).
 
-    Readers take overlong forms and drop bits above the width, as ByteUtils does; a form of more than ceil(bits / 7)
-    bytes is an error. The upacked form of a negative number is that of its bits at the width: -1 is `ff ff 03` as
+    Readers accept overlong forms and drop bits above the width, as ByteUtils does; a form of more than ceil(bits / 7)
+    bytes is an error. The upacked form of a negative number encodes its bits at the width: -1 is `ff ff 03` as
     upacked16.
     """
 
     def __init__(self, kind: str, bits: int, *, zigzag: bool) -> None:
         super().__init__()
-        self.kind, self.bits, self.zigzag = kind, bits, zigzag
+        self.kind = kind
+        self.bits = bits
+        self.zigzag = zigzag
         self.max_bytes = -(-bits // 7)
         low, high = RANGES.get(kind, (0, (1 << 31) - 1))
-        self.low, self.high = max(low, -(1 << (bits - 1))), min(high, (1 << (bits - 1)) - 1)
+        self.low = max(low, -(1 << (bits - 1)))
+        self.high = min(high, (1 << (bits - 1)) - 1)
         self.declared = wider_than(kind, RANGES[f"int{bits}"])
 
     def __repr__(self) -> str:
@@ -238,7 +248,7 @@ class Varint(construct.Construct):
         raise construct.SizeofError("a varint has no fixed size", path=path)
 
     def read(self, data: Any) -> int:
-        """The number in these bytes, the last of which ends it."""
+        """Return the number in these bytes."""
         value = 0
         for shift, byte in enumerate(data):
             value |= (byte & 0x7F) << (7 * shift)
@@ -249,7 +259,7 @@ class Varint(construct.Construct):
 
 
 def unsigned_varint(value: int) -> bytes:
-    """A number from 0 up in groups of 7 bits, lowest first, the high bit set on all but the last (KIP-482)."""
+    """Encode a number from 0 up in groups of 7 bits, lowest first, the high bit set on all but the last (KIP-482)."""
     out = bytearray()
     while value > 0x7F:
         out.append(0x80 | value & 0x7F)
@@ -259,16 +269,21 @@ def unsigned_varint(value: int) -> bytes:
 
 
 INTS = {kind: FixedInt(kind) for kind in RANGES}
-BOOL, FLOAT64, UUID = Bool(), Float64(), Uuid()
+BOOL = Bool()
+FLOAT64 = Float64()
+UUID = Uuid()
 UVARINT = Varint("uvarint", 32, zigzag=False)
 """Lengths, counts, tags and sizes of flexible versions."""
-ZIGZAG, ZIGZAG_LONG = Varint("int32", 32, zigzag=True), Varint("int64", 64, zigzag=True)
-"""The varint and varlong of records (org.apache.kafka.common.utils.ByteUtils): 1 to 5 and 1 to 10 bytes."""
+ZIGZAG = Varint("int32", 32, zigzag=True)
+"""The varint of records (org.apache.kafka.common.utils.ByteUtils): 1 to 5 bytes."""
+ZIGZAG_LONG = Varint("int64", 64, zigzag=True)
+"""The varlong of records: 1 to 10 bytes."""
 
 FIXED: dict[str, Any] = {**INTS, "bool": BOOL, "float64": FLOAT64, "uuid": UUID}
 
 
 def encoded_int(kind: str, encoding: str) -> FixedInt | Varint:
-    """An integer of type `kind` under an `encoding` of KAFKA-9927, such as packed32."""
-    name, bits = encoding[:-2], int(encoding[-2:])
+    """Return the integer of type `kind` under an `encoding` of KAFKA-9927, such as packed32."""
+    name = encoding[:-2]
+    bits = int(encoding[-2:])
     return FixedInt(kind, f"int{bits}") if name == "fixed" else Varint(kind, bits, zigzag=name == "packed")

@@ -52,7 +52,8 @@ class TagSection(construct.Construct):
 
     def __init__(self, known: tuple[TaggedField, ...], invalid: frozenset[int] = frozenset()) -> None:
         super().__init__()
-        self.known, self.invalid = known, invalid
+        self.known = known
+        self.invalid = invalid
 
     def __repr__(self) -> str:
         known = [f'{field.tag}: "{field.name}" / {field.subcon!r}' for field in self.known]

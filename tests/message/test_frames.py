@@ -165,7 +165,7 @@ def test_a_version_newer_than_any_known():
 
 
 def test_a_request_that_is_not_what_was_said():
-    with pytest.raises(kwire.InputError, match="header says api key 18 version 3"):
+    with pytest.raises(kwire.InputError, match="header has api key 18 version 3"):
         frames(ADMIN, Hints(CATALOG.api("Metadata"), None, "request"))
 
 

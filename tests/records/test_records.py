@@ -172,7 +172,7 @@ def test_records_are_those_of_the_tree(records, appended):
     area = area_of(found, [])
     entry = records_entry(v2_module.RECORDS)
     spans = walk(entry, area.data)
-    slow = v2._odd(spans, found.head, Area(area.data, 0, compressed=False), 0, [])
+    slow = v2._read_with_tree(spans, found.head, Area(area.data, 0, compressed=False), 0, [])
     assert list(found.records()) == slow
     assert [base64.b64decode(each["value"] or "") for each in records] == [each.value or b"" for each in slow]
 
@@ -189,7 +189,7 @@ def test_damaged_records_are_those_of_the_tree(records, data):
         return
     spans = walk(records_entry(v2_module.RECORDS), area)
     notes = []
-    slow = v2._odd(spans, found.head, Area(area, 0, compressed=False), 0, notes)
+    slow = v2._read_with_tree(spans, found.head, Area(area, 0, compressed=False), 0, notes)
     assert list(found.records()) == slow
     assert [note[:2] for note in found.anomalies if note.path.startswith("records[")] == [note[:2] for note in notes]
     assert json.loads(b"".join(line_pieces(found, label={}, deep=True))) == found.to_json()

@@ -1,6 +1,6 @@
 """The limit on the depth and the size of Avro values.
 
-fastavro trusts counts, and nests as deep as the bytes say. For most schemas the bytes end first. The exceptions are
+fastavro trusts counts, and nests as deep as the bytes require. For most schemas the bytes end first. The exceptions are
 arrays of items that take no bytes, types that contain themselves, and records of records of records without bytes.
 Their values are walked once before they are read.
 """
@@ -16,7 +16,7 @@ from kwire_cli.records.schemas.plain import DEEPEST
 _FIXED = {"float": 4, "double": 8, "boolean": 1}
 _VARINT = 10
 """The most bytes of a varint of 64 bits."""
-_MOST_EMPTY = 1_000
+_MAX_EMPTY = 1_000
 """Values without bytes that a value may contain in addition to as many as it has bytes."""
 Names = dict[str, Any]
 """Parsed types by their names."""
@@ -29,7 +29,7 @@ def check_bounds(schema: Any, names: Names, data: bytes, start: int) -> None:
 
 def is_unbounded(schema: Any, names: Names) -> bool:
     """Return whether a few bytes may be a deep value of a parsed schema, or a value of many parts."""
-    return _spare(schema, names, {})[1] > _MOST_EMPTY
+    return _spare(schema, names, {})[1] > _MAX_EMPTY
 
 
 def _spare(schema: Any, names: Names, known: dict[str, tuple[bool, float]]) -> tuple[bool, float]:
@@ -65,7 +65,7 @@ class _Walk:
     def __init__(self, data: bytes, names: Names) -> None:
         self.data = data
         self.names = names
-        self.left = _MOST_EMPTY + len(data)
+        self.left = _MAX_EMPTY + len(data)
 
     def skip(self, schema: Any, at: int, depth: int) -> int:
         """Return where the value at an offset ends."""

@@ -49,7 +49,10 @@ def _is_answer(path: Place) -> bool:
 
 def read_files(files: list[Place]) -> list[Schema]:
     """Return the schemas in files. InputError for a file that cannot be read."""
-    return [schema for file in files for schema in _of_file(location(file), _contents(file))]
+    schemas: list[Schema] = []
+    for file in files:
+        schemas += _of_file(location(file), _contents(file))
+    return schemas
 
 
 def _contents(file: Place) -> bytes:
@@ -75,7 +78,11 @@ def _of_file(name: str, data: bytes) -> list[Schema]:
     if suffix == "proto":
         return [_named(Schema(PROTOBUF, text, name), stem)]
     if suffix == "jsonl":
-        return [schema for line in text.splitlines() if line.strip() for schema in of_answers(_json(line, name), name)]
+        answers: list[Schema] = []
+        for line in text.splitlines():
+            if line.strip():
+                answers += of_answers(_json(line, name), name)
+        return answers
     document = _json(text, name)
     number = int(stem) if stem.isascii() and stem.isdecimal() else None
     if suffix == "json" and (schemas := of_answers(document, name, number)):
@@ -106,7 +113,9 @@ def _is_avro(document: Any) -> bool:
 
 def _named(schema: Schema, stem: str) -> Schema:
     """Return a schema with the id, UUID or subject in the name of its file."""
-    kind, text, file = schema.kind, schema.text, schema.file
+    kind = schema.kind
+    text = schema.text
+    file = schema.file
     if stem.isascii() and stem.isdecimal() and len(stem) < 20:
         return Schema(kind, text, file, (int(stem),))
     if _GUID.fullmatch(stem):

@@ -19,20 +19,27 @@ if TYPE_CHECKING:
 
     Headers = Sequence[tuple[str | int, bytes | None]]
 
-ID, GUID, GLUE = 0, 1, 3
+ID = 0
+GUID = 1
+GLUE = 3
 """The first byte. It precedes an id of 4 or 8 bytes, a UUID of 16 bytes, or the rest of AWS Glue's header."""
 PROTOBUF_TYPE = {"key": "apicurio.protobuf.type.key", "value": "apicurio.protobuf.type"}
 """Apicurio's record headers with the name of a Protobuf message."""
-CONFLUENT_NAME, APICURIO_NAME, GLUE_NAME = "Confluent", "Apicurio", "Glue"
-GLUE_PLAIN, GLUE_ZLIB = 0, 5
+CONFLUENT_NAME = "Confluent"
+APICURIO_NAME = "Apicurio"
+GLUE_NAME = "Glue"
+GLUE_PLAIN = 0
+GLUE_ZLIB = 5
 """The second byte of AWS Glue's header: the compression of the value."""
 _ID, _LONG_ID, _GUID, _GLUE, _HEADER_ID = map(
     fixed, (prefixes.ID, prefixes.LONG_ID, prefixes.GUID, prefixes.GLUE, prefixes.HEADER_ID)
 )
 PREFIX = _ID.size
 """The size of an id of 4 bytes with the byte before it."""
-MOST_UNPACKED, MOST_RATIO = 64 << 20, 1000
-"""The most bytes of a decompressed value, and the most times its compressed size. zlib reaches 1032 times."""
+MOST_UNPACKED = 64 << 20
+"""Maximum bytes of a decompressed value."""
+MAX_RATIO = 1000
+"""Maximum ratio of the decompressed to the compressed size. zlib reaches 1032."""
 LEAST_UNPACKED = 1 << 16
 
 
@@ -83,7 +90,7 @@ def _in_headers(headers: Headers, part: str) -> Told | None:
 
 
 def _unpacked(data: bytes) -> bytes:
-    limit = min(max(len(data) * MOST_RATIO, LEAST_UNPACKED), MOST_UNPACKED)
+    limit = min(max(len(data) * MAX_RATIO, LEAST_UNPACKED), MOST_UNPACKED)
     unzip = zlib.decompressobj()
     try:
         unpacked = unzip.decompress(data, limit)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-AVRO, PROTOBUF, JSON_SCHEMA = "avro", "protobuf", "json-schema"
+AVRO = "avro"
+PROTOBUF = "protobuf"
+JSON_SCHEMA = "json-schema"
 """The kinds of schemas, which are the formats of values that have one."""
 MOST_REASON = 200
 """Characters of the reason why a library refuses a schema, which may quote all of the schema."""
@@ -14,7 +16,7 @@ MOST_REASON = 200
 class UnfitError(Exception):
     """A value that does not fit its format or schema. The text is the reason, and never quotes the value.
 
-    `code` is that of the anomaly.
+    `code` is the code of the anomaly.
     """
 
     code = "VALUE_UNFIT"
@@ -40,8 +42,8 @@ class Schema:
     """A schema, and the names by which people and records refer to it.
 
     `text` is the schema itself: bytes if it is a descriptor set. `ids` are its numbers in the registry. Apicurio has
-    two numbers: that of the content is in `ids`, that of the version is `global_id`. `guid` is its UUID. `file` is the
-    file it comes from, for errors.
+    two numbers: the content's is in `ids`, the version's is `global_id`. `guid` is its UUID. `file` is its source file,
+    for errors.
     """
 
     kind: str

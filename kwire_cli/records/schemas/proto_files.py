@@ -50,7 +50,7 @@ def imports_of(text: str) -> list[str]:
 def compile_proto(schema: Schema, text: str, sources: Mapping[str, str], descriptors: list[Any]) -> list[Any]:
     """Return the descriptors of a .proto file and of its imports. The descriptor of the file, MAIN, is the last one.
 
-    `sources` are texts of files by the names that imports state, `descriptors` are imported files that are descriptors
+    `sources` are the contents of files by the names in imports, `descriptors` are imported files that are descriptors
     already.
 
     Raises:
@@ -72,7 +72,9 @@ def compile_proto(schema: Schema, text: str, sources: Mapping[str, str], descrip
 
 
 def _compile(schema: Schema, folder: Path, sources: Mapping[str, str], descriptors: list[Any]) -> list[Any]:
-    root, known, out = folder / FOLDER, folder / "known.desc", folder / "out.desc"
+    root = folder / FOLDER
+    known = folder / "known.desc"
+    out = folder / "out.desc"
     for name, text in sources.items():
         if _NAME.fullmatch(name):
             path = root / name

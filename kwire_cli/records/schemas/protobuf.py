@@ -1,6 +1,6 @@
 """Protobuf values as JSON: by descriptor sets and .proto files, with the message that the bytes name.
 
-Names of fields are those of the schema. 64-bit integers are numbers, bytes are base64 text, and well-known types have
+Fields have the names of the schema. 64-bit integers are numbers, bytes are base64 text, and well-known types have
 the form of Protobuf's own JSON.
 """
 
@@ -66,7 +66,7 @@ CONFLUENT = {
 }
 """The files that schemas in Confluent's registry import without a reference."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
-MOST_INDEXES = 100
+MAX_INDEXES = 100
 MOST_FILES = 2_000
 """The most files of a schema with its imports. Protobuf's library crashes if tens of thousands import each other."""
 INT32 = 5
@@ -75,7 +75,7 @@ NAME_FIELD = 0x0A
 """The tag of the field of Apicurio's Ref, a message that names another one."""
 MOST_VALUES = 32
 """The most values per byte, absent fields included: an empty message is two bytes, and may have many fields."""
-LEAST_VALUES = 10_000
+MIN_VALUES = 10_000
 
 
 class Reader:
@@ -89,7 +89,9 @@ class Reader:
         except (TypeError, KeyError, ValueError) as error:
             reason = str(error).splitlines()[-1].strip()
             raise InputError(f"{schema.label} is not a Protobuf schema: {reason}", file=schema.file) from None
-        self._messages = [message for file in found for message in _ordered(file)]
+        self._messages: list[Any] = []
+        for file in found:
+            self._messages.extend(_ordered(file))
         if not self._messages:
             raise InputError(f"{schema.label} defines no message", file=schema.file)
         self._main = found[-1]
@@ -117,7 +119,7 @@ class Reader:
             value = maker(data[start:] if start else data)
         except (DecodeError, RecursionError):
             raise UnfitError(f"the bytes are not a {message.full_name}") from None
-        form = _Form(self._pool, max(LEAST_VALUES, MOST_VALUES * len(data)))
+        form = _Form(self._pool, max(MIN_VALUES, MOST_VALUES * len(data)))
         document = form.message(value)
         return Value(document, message.full_name, form.note)
 
@@ -140,7 +142,7 @@ class Reader:
         count, at = _zigzag(data, start)
         if count == 0:
             return self._at([0]), at
-        if not 0 < count <= MOST_INDEXES:
+        if not 0 < count <= MAX_INDEXES:
             raise UnfitError(f"the value cannot have {count} message indexes")
         indexes = []
         for _ in range(count):
@@ -226,7 +228,10 @@ def _files_of(schema: Schema, used: dict[str, Schema]) -> tuple[list[Any], list[
 
 
 def _imports(files: list[Any]) -> list[str]:
-    return [name for file in files for name in file.dependency]
+    imports: list[str] = []
+    for file in files:
+        imports.extend(file.dependency)
+    return imports
 
 
 def _described(schema: Schema) -> list[Any] | None:
@@ -273,7 +278,8 @@ class _Form:
     """The JSON form of messages, with a limit on the number of values."""
 
     def __init__(self, pool: Any, left: int) -> None:
-        self._pool, self._left = pool, left
+        self._pool = pool
+        self._left = left
         self._unknown = 0
         self._missing: dict[str, None] = {}
 

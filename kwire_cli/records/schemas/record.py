@@ -49,14 +49,15 @@ class ReadPart(Payload):
     def of(
         cls, path: str, data: bytes, form: str, schema_id: int | str | None, kind: str, plain: Any, reason: str
     ) -> ReadPart:
-        """Return a part that was read. `reason` says how it violates its schema, if it does."""
+        """Return a part that was read. `reason` is its violation of the schema, or empty."""
         notes = _notes(UnfitError(reason)) if reason else ()
         return cls(path, kind, None, data, None, plain, notes, format=form, schema_id=schema_id, reason=reason)
 
     @classmethod
     def unfit(cls, path: str, data: bytes, form: str, schema_id: int | str | None, error: UnfitError) -> ReadPart:
         """Return a part that could not be read, with the reason."""
-        notes, reason = _notes(error), str(error)
+        notes = _notes(error)
+        reason = str(error)
         return cls(path, "", None, data, None, None, notes, format=form, schema_id=schema_id, reason=reason, fits=False)
 
 

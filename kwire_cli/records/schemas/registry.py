@@ -52,7 +52,11 @@ def of_answers(document: Any, file: str, number: int | None = None) -> list[Sche
     `number` is the id in the file's name, for responses that omit it.
     """
     if isinstance(document, list):
-        return [schema for item in document if isinstance(item, dict) for schema in of_answers(item, file)]
+        schemas: list[Schema] = []
+        for item in document:
+            if isinstance(item, dict):
+                schemas += of_answers(item, file)
+        return schemas
     if not isinstance(document, dict):
         return []
     schema = of_confluent(document, file, number) or _of_apicurio(document, file)
@@ -61,7 +65,8 @@ def of_answers(document: Any, file: str, number: int | None = None) -> list[Sche
 
 def of_confluent(document: dict[str, Any], file: str, number: int | None = None) -> Schema | None:
     """Return the schema in a value of `_schemas` or in a response, None if the document is neither."""
-    text, kind = document.get("schema"), KINDS.get(str(document.get("schemaType") or "AVRO").upper())
+    text = document.get("schema")
+    kind = KINDS.get(str(document.get("schemaType") or "AVRO").upper())
     if not isinstance(text, str) or kind is None:
         return None
     schema_id = document.get("id", number)
@@ -91,7 +96,8 @@ def _number(value: Any) -> int:
 
 
 def _of_apicurio(document: dict[str, Any], file: str) -> Schema | None:
-    text, kind = document.get("content"), KINDS.get(str(document.get("artifactType")))
+    text = document.get("content")
+    kind = KINDS.get(str(document.get("artifactType")))
     if not isinstance(text, str) or kind is None:
         return None
     content_id = document.get("contentId")

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from kwire_cli.records.schemas.ids import Headers
     from kwire_cli.records.schemas.model import Reader, Schema, Told
 
-REGISTRY, BYTES = "registry", "bytes"
+REGISTRY = "registry"
+BYTES = "bytes"
 WITH_SCHEMA = (AVRO, PROTOBUF, JSON_SCHEMA)
 PLAIN: dict[str, Callable[[bytes, int], Value]] = {
     "json": plain.json_value,
@@ -41,7 +42,7 @@ def serde_of(text: str) -> Serde:
         near = did_you_mean(close_to(form, [*FORMATS])) or f"; formats are {', '.join(FORMATS)}"
         raise InputError(f"no format is called {form!a}{near}")
     if colon and not schema:
-        raise InputError(f"nothing follows the colon in {text!a}: FORMAT alone, or FORMAT:SCHEMA")
+        raise InputError(f"nothing follows the colon in {text!a}; use FORMAT or FORMAT:SCHEMA")
     if schema and form not in WITH_SCHEMA:
         raise InputError(f"{form} takes no schema: omit {schema!a} from {text!a}")
     message = setting.removeprefix("type=")
@@ -138,8 +139,8 @@ class Serdes:
     # Values with a schema.
 
     def read(self, part: str, serde: Serde, topic: str | None, data: bytes, headers: Headers = ()) -> Read | None:
-        """Return a key or value, read with the first schema that fits: the one that bytes or headers name, then that of
-        the format, or the file of the topic's subject if the format names no schema.
+        """Return a key or value, read with the first schema that fits: the one that bytes or headers name, then the one
+        of the format, or the file of the topic's subject if the format names no schema.
 
         Return None if no format is given and no schema is known. UnfitError if compressed bytes are damaged.
         """
@@ -149,14 +150,16 @@ class Serdes:
                 return Read(known.kind, known.schema, known.read(data, PREFIX))
             except UnfitError:
                 known = None  # the file of the subject may fit
-        told, data = _told(data, headers, part)
+        told, data = _schema_reference(data, headers, part)
         places = self._places(part, serde, topic, told)
         if not places:
             return None if serde.format == REGISTRY else _missing(told, serde.format)
         return self._by(serde, places, data)
 
     def _places(self, part: str, serde: Serde, topic: str | None, told: Told | None) -> Sequence[Place]:
-        """Return the schemas that a value may have: the one that it names, then that of the format or the subject."""
+        """Return the schemas that a value may have: the one that it names, then the one of the format or the
+        subject.
+        """
         by_id = self.store.told(told) if told else None
         places = [Place(*by_id, told)] if by_id else []
         schema = self.store.named(serde.schema) if serde.schema else self.store.of_subject(f"{topic}-{part}")
@@ -243,7 +246,7 @@ class Place(NamedTuple):
 _BY_ID = Serde(REGISTRY)
 
 
-def _told(data: bytes, headers: Headers, part: str) -> tuple[Told | None, bytes]:
+def _schema_reference(data: bytes, headers: Headers, part: str) -> tuple[Told | None, bytes]:
     """Return the schema that a value names, and the value, decompressed if it is compressed."""
     told = told_by(data, headers, part)
     return told, data if told is None or told.unpacked is None else told.unpacked

@@ -37,7 +37,9 @@ class SchemaStore:
 
     def __init__(self, schemas: Sequence[Schema] = ()) -> None:
         self.schemas = tuple(schemas)
-        self._ids = {number: schema for schema in self.schemas for number in schema.ids}
+        self._ids: dict[int, Schema] = {}
+        for schema in self.schemas:
+            self._ids.update(dict.fromkeys(schema.ids, schema))
         self._globals = {schema.global_id: schema for schema in self.schemas if schema.global_id >= 0}
         self._guids = {schema.guid: schema for schema in self.schemas if schema.guid}
         self._names: dict[str, Schema] = {}
@@ -105,7 +107,7 @@ class SchemaStore:
         if schema in self._failed:
             raise NoSchemaError(self._failed[schema])
         try:
-            made = self._readers[schema] = self._made(schema)
+            made = self._readers[schema] = self._make_reader(schema)
         except InputError as error:
             self._failed[schema] = error.reason
             raise NoSchemaError(error.reason) from None
@@ -114,7 +116,7 @@ class SchemaStore:
             raise NoSchemaError(self._failed[schema]) from None
         return made
 
-    def _made(self, schema: Schema) -> Any:
+    def _make_reader(self, schema: Schema) -> Any:
         module = module_of(schema.kind)
         if schema.kind == AVRO:
             used = [*dict.fromkeys(other for _, other in self._referred(schema, (schema,), set()))]

@@ -1,4 +1,9 @@
-"""The compatibility of two sets of definitions: rules, remarks, and every rule broken."""
+"""The compatibility of two sets of definitions: rules, remarks, and every broken rule.
+
+Messages are paired, and the layouts of each common version compared (`changes.problems`). Each problem breaks a rule,
+whose severity depends on whether bytes, values or only names are affected. Versions with equal layouts are compared
+once.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 
-# Every rule of compatibility: its id, how much breaks, and what becomes of the bytes in either direction.
+# Every rule of compatibility: its id, its severity, and its effect on the bytes in either direction.
 
 Severity = Literal["wire", "tagged", "source", "advice"]
 
@@ -28,14 +33,14 @@ SEVERITIES: dict[Severity, str] = {
     "wire": "One side can't read what the other writes, reads other values out of it, or finds no version in common.",
     "tagged": "All bytes can be read, but the value of a tagged field is lost or becomes another.",
     "source": "The bytes are the same; programs that use the definitions have to be changed, or do something else.",
-    "advice": "Names and remarks, and whatever changed in a version that was never released.",
+    "advice": "Names and remarks, and any change in a version that was never released.",
 }
 """Meanings of the severities, the worst first."""
 
 
 class Rule(NamedTuple):
-    """A rule. `old_reads_new` says what an old reader does with what a new writer wrote, `new_reads_old` the converse;
-    None where it does well.
+    """A rule. `old_reads_new` is the fault of an old reader with the bytes of a new writer, `new_reads_old` the
+    converse; None if the reader has no fault.
     """
 
     severity: Severity
@@ -43,14 +48,14 @@ class Rule(NamedTuple):
     old_reads_new: str | None = None
     new_reads_old: str | None = None
     key: str = ""
-    """The key of a definition that it is about, where there is one."""
+    """The key of a definition that the rule is about, if any."""
 
 
 _SHIFTED = "takes the bytes of other fields for it"
 _GARBLED = "reads the bytes as another type"
 _NULL = "fails on a null"
 _PRESENCE = "takes the presence byte for part of the fields, or a field for the presence byte"
-_NO_VERSION = "fails where there is no other version that both know"
+_NO_VERSION = "fails if the two have no other version in common"
 _KNOWN_TAG = "knows the tag from other versions and fails: Tag N is not valid for version V"
 
 RULES: dict[str, Rule] = {
@@ -64,7 +69,7 @@ RULES: dict[str, Rule] = {
     ),
     "MESSAGE_TYPE_CHANGED": Rule(
         "wire",
-        "A message became one of another type, behind other headers.",
+        "A message became a message of another type, with other headers.",
         "reads another header",
         "reads another header",
         key="type",
@@ -87,8 +92,8 @@ RULES: dict[str, Rule] = {
     "FLEXIBLE_VERSIONS_CHANGED": Rule(
         "wire",
         "A version became flexible, or is flexible no more: its lengths, its tag sections and its header are others.",
-        "reads lengths and tag sections where there are none",
-        "reads lengths and tag sections where there are none",
+        "reads lengths and tag sections that do not exist",
+        "reads lengths and tag sections that do not exist",
         key="flexibleVersions",
     ),
     "HEADER_VERSION_CHANGED": Rule(
@@ -101,7 +106,7 @@ RULES: dict[str, Rule] = {
     # Mandatory fields
     "FIELD_REMOVED": Rule("wire", "A mandatory field is gone from an existing version.", _SHIFTED, _SHIFTED),
     "FIELD_ADDED": Rule("wire", "A mandatory field was added to an existing version.", _SHIFTED, _SHIFTED),
-    "FIELD_MOVED": Rule("wire", "Mandatory fields of an existing version stand in another order.", _SHIFTED, _SHIFTED),
+    "FIELD_MOVED": Rule("wire", "The mandatory fields of an existing version have another order.", _SHIFTED, _SHIFTED),
     "TYPE_CHANGED": Rule(
         "wire", "A mandatory field has another type in an existing version.", _GARBLED, _GARBLED, key="type"
     ),
@@ -118,7 +123,7 @@ RULES: dict[str, Rule] = {
     ),
     "NULLABLE_STRUCT_CHANGED": Rule(
         "wire",
-        "A struct, mandatory or tagged, got or lost the byte that says whether it is null.",
+        "A struct, mandatory or tagged, got or lost the byte that marks it as null or present.",
         _PRESENCE,
         _PRESENCE,
     ),
@@ -177,9 +182,9 @@ RULES: dict[str, Rule] = {
     ),
     "TAG_DEFAULT_CHANGED": Rule(
         "tagged",
-        "A tagged field has another default in an existing version, where it is left out at its default.",
-        "takes its own default for what was left out",
-        "takes its own default for what was left out",
+        "A tagged field has another default in an existing version, and is left out at its default.",
+        "uses its own default for the omitted field",
+        "uses its own default for the omitted field",
         key="default",
     ),
     "TAG_NUMBER_TAKEN": Rule(
@@ -214,7 +219,7 @@ RULES: dict[str, Rule] = {
     "IGNORABLE_CHANGED": Rule(
         "advice", "Whether a value is dropped or refused in versions without the field changed.", key="ignorable"
     ),
-    "ENTITY_TYPE_CHANGED": Rule("advice", "What a field is a name or id of changed.", key="entityType"),
+    "ENTITY_TYPE_CHANGED": Rule("advice", "The kind of entity that a field names changed.", key="entityType"),
     "LISTENERS_REMOVED": Rule("advice", "A request is no longer served by some kind of listener.", key="listeners"),
 }
 """The rules in the order of their severity and subject."""
@@ -232,7 +237,7 @@ _BY_KEY = {
 
 
 def remarks(old: MessageSpec, new: MessageSpec) -> Iterator[Problem]:
-    """Rules that are about the definitions as they stand, for all versions."""
+    """Yield the broken rules about the definitions themselves, for all versions."""
     differences = changes(definition_part(old), definition_part(new))
     for change in differences:
         yield from _remark(change)
@@ -252,7 +257,7 @@ def _remark(change: Change) -> Iterator[Problem]:
             yield _quiet("STRUCT_RENAMED", change.path, f"{change.old} became {change.new}")
     elif change.key == "default":
         # The default of a tagged field is on the wire by being left out, and judged version by version.
-        # What another type has where nothing is said goes with the type.
+        # An implied default changes with the type.
         retyped = change.before and change.after and change.before.facts["type"] != change.after.facts["type"]
         implied = retyped and not (change.old or change.new)
         if change.after and change.after.facts["tag"] is None and not implied:
@@ -266,11 +271,11 @@ def _quiet(rule: str, path: str, what: str) -> Problem:
 
 
 def _taken_tags(old: MessageSpec, new: MessageSpec, renamed: dict[str, str]) -> Iterator[Problem]:
-    """Tags that an old field of a struct had, under whatever versions, and another field of it has now."""
+    """Yield the tags that an old field of a struct had, in any version, and another field of it has now."""
     before: dict[tuple[str, int], set[str]] = {}
     for path, field in fields_by_path(old):
         if field.tag is not None:
-            now = _renamed(path, renamed)
+            now = _new_path(path, renamed)
             before.setdefault((_struct(now), field.tag), set()).add(now)
     for path, field in fields_by_path(new):
         owners = before.get((_struct(path), field.tag)) if field.tag is not None else None
@@ -279,31 +284,30 @@ def _taken_tags(old: MessageSpec, new: MessageSpec, renamed: dict[str, str]) -> 
             yield _quiet("TAG_NUMBER_TAKEN", path, f"tag {field.tag} was that of {names}")
 
 
-def _renamed(path: str, renamed: dict[str, str]) -> str:
-    """The new path of an old field, which may be another because a struct around it is called otherwise."""
+def _new_path(path: str, renamed: dict[str, str]) -> str:
+    """Return the new path of an old field, which also changes if an enclosing struct was renamed."""
     plain = path.removesuffix("[]")
     if plain in renamed:
         return renamed[plain] + path[len(plain) :]
     above, dot, name = path.rpartition(".")
-    return f"{_renamed(above, renamed)}.{name}" if dot else path
+    return f"{_new_path(above, renamed)}.{name}" if dot else path
 
 
 def _struct(path: str) -> str:
     return path.rpartition(".")[0]
 
 
-# The compatibility of two sets of definitions: every rule that going from the old to the new one breaks, with
-# who fails and where it stands.
+# The compatibility of two sets of definitions: every rule that the change from the old to the new one breaks, with the
+# readers that fail and the place.
 
 
 @dataclass(frozen=True)
 class Break:
-    """A rule that a change breaks. `path` is a field's in JSON names, empty for the message; `versions` are ranges that
-    it is so in, none for all.
+    """A rule that a change breaks. `path` is a field's in JSON names, empty for the message; `versions` are the
+    affected ranges, empty for all.
 
-    `old_reads_new` says what an old reader does with what a new writer writes and `new_reads_old` the converse; None
-    where it does well. `file`, `line` and `column` are those of the new definition, or of the old one where the new has
-    nothing to point at.
+    `old_reads_new` is the fault of an old reader with the bytes of a new writer, and `new_reads_old` the converse, or
+    None. `file`, `line` and `column` locate the part in the new definition, or in the old one if the new one lacks it.
     """
 
     rule: str
@@ -319,8 +323,8 @@ class Break:
     column: int = 1
 
 
-class _Found(NamedTuple):
-    """A problem as it is in one version or more: how bad it is there, and the definition that has it."""
+class _VersionProblem(NamedTuple):
+    """A problem in one version or more: its severity there, and the definition that has it."""
 
     problem: Problem
     severity: Severity
@@ -331,33 +335,31 @@ _WITHOUT_HEADERS = frozenset({"data", "coordinator-key", "coordinator-value"})
 
 
 def breaking(old: Definitions, new: Definitions, *, part: bool = False) -> list[Break]:
-    """Everything that two sets of definitions break, message by message in the order of the old ones, the worst first
-    in each.
+    """Return everything that two sets of definitions break, by message in the order of the old ones, the worst first.
 
-    With `part` the new definitions are some of all there are: none is missed, and if there is one on either side they
-    are held against each other.
+    With `part` the new definitions are a subset: none is reported as missing, and if each side has one definition,
+    these are compared.
     """
-    return [
-        problem
-        for match in matched(old, new, part=part)
-        for problem in sorted(_of_message(match), key=lambda problem: [*SEVERITIES].index(problem.severity))
-    ]
+    breaks: list[Break] = []
+    for match in matched(old, new, part=part):
+        breaks += sorted(_of_message(match), key=lambda problem: [*SEVERITIES].index(problem.severity))
+    return breaks
 
 
 def _of_message(match: Match) -> Iterator[Break]:
-    findings: dict[_Found, list[Versions]] = {}
+    findings: dict[_VersionProblem, list[Versions]] = {}
     for problem in _of_definition(match):
         # Of a message that was never released there are no programs either.
         severity: Severity = (
             "advice" if match.unreleased.covers(match.old.spec.valid_versions) else RULES[problem.rule].severity
         )
-        findings[_Found(problem, severity, match.new)] = []
+        findings[_VersionProblem(problem, severity, match.new)] = []
     for versions, new, problem in _of_versions(match):
         unreleased = versions & match.unreleased
         released = (Versions(versions.low, versions.high - 1) if unreleased else versions, RULES[problem.rule].severity)
         for some, how_bad in (released, (unreleased, "advice")):
             if some:
-                findings.setdefault(_Found(problem, how_bad, new), []).append(some)
+                findings.setdefault(_VersionProblem(problem, how_bad, new), []).append(some)
     reused = {finding.problem.path for finding in findings if finding.problem.rule == "TAG_REUSED"}
     for finding, ranges in findings.items():
         if finding.problem.rule != "TAG_NUMBER_TAKEN" or finding.problem.path not in reused:
@@ -373,7 +375,8 @@ def _of_definition(match: Match) -> Iterator[Problem]:
     """Yield the problems that do not depend on a version."""
     if not match.new or not match.new.spec.valid_versions:
         return
-    old, new = match.old.spec, match.new.spec
+    old = match.old.spec
+    new = match.new.spec
     if old.name != new.name:
         yield Problem("MESSAGE_RENAMED", "", f"it is {new.name} now", old_fails=False, new_fails=False)
     if old.type != new.type:
@@ -392,7 +395,8 @@ def _of_definition(match: Match) -> Iterator[Problem]:
 
 def _of_versions(match: Match) -> Iterator[tuple[Versions, Given | None, Problem]]:
     """Yield the problems at versions, with the definition that has these versions now."""
-    old, new = match.old.spec, match.new
+    old = match.old.spec
+    new = match.new
     if new and new.spec.valid_versions:
         deprecated = spans(part for versions in match.lost if (part := versions & old.deprecated_versions))
         before = f"; {deprecated} had been deprecated" if deprecated else ""
@@ -408,17 +412,15 @@ def _of_versions(match: Match) -> Iterator[tuple[Versions, Given | None, Problem
             new,
             Problem("VERSION_WITHDRAWN", "", "latestVersionUnstable was set on a released version"),
         )
-    stretches = {
-        message: Stretches(message.spec)
-        for message in dict.fromkeys((match.old, *(common.new for common in match.common)))
-    }
+    messages = dict.fromkeys((match.old, *(common.new for common in match.common)))
+    stretches = {message: Stretches(message.spec) for message in messages}
 
-    def alike(common: Common) -> tuple[object, ...]:
+    def comparison(common: Common) -> tuple[object, ...]:
         version, message, new_version = common
         headers = header_version_of(old, version), header_version_of(message.spec, new_version)
         return (*headers, stretches[match.old].of(version), message, stretches[message].of(new_version))
 
-    for _, group in groupby(match.common, alike):
+    for _, group in groupby(match.common, comparison):
         first, *rest = group
         versions = Versions(first.version, rest[-1].version if rest else first.version)
         for problem in (*_headers(old, *first), *_layouts(old, *first)):
@@ -427,7 +429,8 @@ def _of_versions(match: Match) -> Iterator[tuple[Versions, Given | None, Problem
 
 def _headers(old: MessageSpec, version: int, given: Given, new_version: int) -> Iterator[Problem]:
     new = given.spec
-    before, after = header_version_of(old, version), header_version_of(new, new_version)
+    before = header_version_of(old, version)
+    after = header_version_of(new, new_version)
     same = (old.type, old.api_key, version in old.flexible_versions) == (
         new.type,
         new.api_key,
@@ -448,8 +451,9 @@ def _layouts(old: MessageSpec, version: int, given: Given, new_version: int) -> 
     yield from problems(layout_at(old, version), layout_at(new, new_version))
 
 
-def _break(old: Given, found: _Found, versions: tuple[Versions, ...], *, unreleased: bool) -> Break:
-    problem, rule = found.problem, RULES[found.problem.rule]
+def _break(old: Given, found: _VersionProblem, versions: tuple[Versions, ...], *, unreleased: bool) -> Break:
+    problem = found.problem
+    rule = RULES[found.problem.rule]
     where = found.new or old
     line, column = where.place(problem.path, rule.key)
     return Break(
@@ -468,5 +472,5 @@ def _break(old: Given, found: _Found, versions: tuple[Versions, ...], *, unrelea
 
 
 def spans(versions: Iterable[Versions]) -> str:
-    """Ranges of versions in one text: 0-3, 5."""
+    """Return ranges of versions as text: 0-3, 5."""
     return ", ".join(map(str, versions))

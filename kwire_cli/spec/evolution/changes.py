@@ -1,4 +1,8 @@
-"""Differences of two definitions or versions, and layouts that read each other's bytes."""
+"""Differences of two definitions or versions, and layouts that read each other's bytes.
+
+`problems` compares the bytes of two layouts, and ignores all differences without an effect on them. `changes` compares
+all facts of two definitions, for display.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +19,19 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import Encoding, FieldSpec, MessageSpec
 
 
-# Whether two layouts of one version read each other's bytes, and if not, why: field by field, whatever the
-# definitions look like otherwise.
+# The compatibility of two layouts of one version: field by field, independent of other differences between the
+# definitions.
 
 _OF_EQUAL_BYTES = frozenset({"FIELD_MOVED", "TAG_REUSED", "TAG_DEFAULT_CHANGED", "SAME_BYTES_OTHER_TYPE"})
-"""What can be wrong where both layouts have the same bytes; whatever else differs is fields put into a struct or taken
-out of it."""
+"""Rules that a change may break although both layouts have the same bytes. Other differences are only fields that moved
+into a struct or out of it."""
 
 
 class Problem(NamedTuple):
-    """A rule that a change breaks at one version. `path` is that of the field in JSON names; that of one that is gone
+    """A rule that a change breaks at one version. `path` is the field's path in JSON names; the path of a removed field
     ends in its old name.
 
-    `old_fails` and `new_fails` say which reader can't do with what the other side writes.
+    `old_fails` and `new_fails` are set if the old or new reader fails on the other side's bytes.
     """
 
     rule: str
@@ -38,9 +42,12 @@ class Problem(NamedTuple):
 
 
 def problems(old: StructAt, new: StructAt, path: str = "") -> Iterator[Problem]:
-    """Every rule that going from one layout to the other breaks; `path` is that of the structs, with its dot."""
+    """Yield every rule that the change from one layout to the other breaks; `path` is the structs' path with a dot."""
     fields = _paired(old, new)
-    inside = [problem for a, b in fields.same if (a.tag is None) == (b.tag is None) for problem in _value(a, b, path)]
+    inside: list[Problem] = []
+    for a, b in fields.same:
+        if (a.tag is None) == (b.tag is None):
+            inside.extend(_value(a, b, path))
     violations = [*_mandatory(old, new, fields, path), *_tags(old, new, fields, path), *inside]
     if old.wire != new.wire:
         yield from violations
@@ -56,7 +63,7 @@ def problems(old: StructAt, new: StructAt, path: str = "") -> Iterator[Problem]:
 
 
 def _paired(old: StructAt, new: StructAt) -> Pairs[FieldAt]:
-    """Fields by name. Of the others: tagged ones by number, mandatory ones by place."""
+    """Pair fields by name, then tagged fields by number and mandatory ones by place."""
     return pair((*old.plain, *old.tagged), (*new.plain, *new.tagged), _compatible)
 
 
@@ -70,7 +77,7 @@ def _mandatory(old: StructAt, new: StructAt, fields: Pairs[FieldAt], path: str) 
             yield Problem("FIELD_REMOVED", path + field.spec.json_name, f"{kind_of(field)} is gone")
     for field in fields.added:
         if field.tag is None:
-            # Its definition says that it is tagged, which it can't be in a version that is not flexible.
+            # Its definition tags it, but a version that is not flexible cannot have tags.
             rule = "FIELD_ADDED" if field.spec.tag is None or new.flexible else "TAG_ON_INFLEXIBLE_VERSION"
             yield Problem(rule, path + field.spec.json_name, f"{kind_of(field)} is new")
     place = {field.name: number for number, field in enumerate(old.plain)}
@@ -81,17 +88,18 @@ def _mandatory(old: StructAt, new: StructAt, fields: Pairs[FieldAt], path: str) 
     for number, field in stayed:
         if number in away:
             at = places[field.spec.json_name]
-            before, after = (old.plain[number - 1].spec.json_name if number else None), (order[at - 1] if at else None)
+            before = old.plain[number - 1].spec.json_name if number else None
+            after = order[at - 1] if at else None
             yield Problem("FIELD_MOVED", path + field.spec.json_name, f"it {_place(before)}, and now {_place(after)}")
 
 
 def _elsewhere(old: StructAt, new: StructAt, path: str) -> set[str]:
-    """Fields of structs with equal bytes whose own bytes are those of another one now, by names alone: A and B became B
-    and C.
+    """Return the fields of structs with equal bytes that are at the place of another field now: A and B became B and C.
 
-    A struct of which only some fields are still the same is where these are.
+    Only names are compared. A struct that keeps some of its fields is at the place of these fields.
     """
-    before, after = ({where: (start, group) for where, start, group in _offsets(struct, path)} for struct in (old, new))
+    before = {where: (start, group) for where, start, group in _offsets(old, path)}
+    after = {where: (start, group) for where, start, group in _offsets(new, path)}
     both = before.keys() & after.keys()
     return {
         where for where in both if before[where][0] != after[where][0] and not (before[where][1] and after[where][1])
@@ -99,8 +107,8 @@ def _elsewhere(old: StructAt, new: StructAt, path: str) -> set[str]:
 
 
 def _offsets(struct: StructAt, path: str, start: int = 0) -> Iterator[tuple[str, int, bool]]:
-    """The place of each mandatory field among the forms of a struct, and whether it is a struct that adds nothing to
-    its own fields.
+    """Yield the place of each mandatory field among the forms of a struct, and whether it is a struct that adds nothing
+    to its own fields.
     """
     for field in struct.plain:
         where = path + field.spec.json_name
@@ -116,11 +124,13 @@ def _place(previous: str | None) -> str:
 
 
 def _tags(old: StructAt, new: StructAt, fields: Pairs[FieldAt], path: str) -> Iterator[Problem]:
-    before, after = ({field.tag: field for field in struct.tagged} for struct in (old, new))
+    before = {field.tag: field for field in old.tagged}
+    after = {field.tag: field for field in new.tagged}
     origin = {b.name: a for a, b in fields.same}
     reused = {tag for tag in before.keys() & after.keys() if origin.get(after[tag].name) is not before[tag]}
     for tag in sorted(tag for tag in reused if tag is not None):
-        a, b = before[tag], after[tag]
+        a = before[tag]
+        b = after[tag]
         yield Problem(
             "TAG_REUSED",
             path + b.spec.json_name,
@@ -164,14 +174,19 @@ def _renumbered(a: FieldAt, b: FieldAt, old: StructAt, new: StructAt, where: str
 
 def _value(a: FieldAt, b: FieldAt, path: str) -> Iterator[Problem]:
     """Yield the problems of the value of a field that is mandatory in both layouts or tagged in both."""
-    where, tagged = path + b.spec.json_name, b.tag is not None
+    where = path + b.spec.json_name
+    tagged = b.tag is not None
     if _retyped(a, b):
         yield Problem("TAG_TYPE_CHANGED" if tagged else "TYPE_CHANGED", where, f"{kind_of(a)} became {kind_of(b)}")
         return
     if a.compact != b.compact:
-        yield Problem("COMPACT_CHANGED", where, f"its length was {_length(a)} and is {_length(b)}")
+        yield Problem("COMPACT_CHANGED", where, f"its length was {_length_form(a)} and is {_length_form(b)}")
     elif a.element != b.element and not a.struct:
-        rule = "TAG_TYPE_CHANGED" if tagged else "TYPE_CHANGED" if a.encoding == b.encoding else "ENCODING_CHANGED"
+        rule = "ENCODING_CHANGED"
+        if tagged:
+            rule = "TAG_TYPE_CHANGED"
+        elif a.encoding == b.encoding:
+            rule = "TYPE_CHANGED"
         # Zig-zag varints are the same at every width: the wider reader does well.
         zigzag = a.element[:2] == b.element[:2] == ("integer", "packed")
         what = f"{kind_of(a)} became {kind_of(b)}"
@@ -188,8 +203,9 @@ def _value(a: FieldAt, b: FieldAt, path: str) -> Iterator[Problem]:
         )
     if a.nullable != b.nullable:
         yield _nullable(a, b, where)
-    # Where a struct has other fields there is more wrong than its default.
-    if tagged and a.default != b.default and [part.form for part in _plain(a)] == [part.form for part in _plain(b)]:
+    # If the fields of a struct differ, other problems report it, and not only its default.
+    same_forms = [part.form for part in _plain_fields(a)] == [part.form for part in _plain_fields(b)]
+    if tagged and a.default != b.default and same_forms:
         yield Problem("TAG_DEFAULT_CHANGED", where, _other_default(a, b))
     if a.struct and b.struct:
         yield from problems(a.struct, b.struct, f"{where}[]." if b.spec.is_array else f"{where}.")
@@ -208,39 +224,42 @@ def _nullable(a: FieldAt, b: FieldAt, where: str) -> Problem:
     what = "it may be null now" if b.nullable else "it may not be null any more"
     if b.struct and not b.spec.is_array:
         return Problem("NULLABLE_STRUCT_CHANGED", where, what)
-    rule = "TAG_NULLABLE_CHANGED" if b.tag is not None else "NULLABLE_ADDED" if b.nullable else "NULLABLE_REMOVED"
+    rule = "NULLABLE_ADDED" if b.nullable else "NULLABLE_REMOVED"
+    if b.tag is not None:
+        rule = "TAG_NULLABLE_CHANGED"
     return Problem(rule, where, what, old_fails=b.nullable, new_fails=a.nullable)
 
 
 def kind_of(field: FieldAt) -> str:
-    """The type of a field, with the encoding where it has one."""
+    """Return the type of a field, with its encoding if it has one."""
     return f"{field.spec.type} as {field.encoding}" if field.encoding else field.spec.type
 
 
-def _length(field: FieldAt) -> str:
+def _length_form(field: FieldAt) -> str:
     return "a varint" if field.compact else "fixed"
 
 
-def _plain(field: FieldAt) -> tuple[FieldAt, ...]:
-    """The mandatory fields of a struct."""
+def _plain_fields(field: FieldAt) -> tuple[FieldAt, ...]:
+    """Return the mandatory fields of a struct."""
     return field.struct.plain if field.struct and not field.spec.is_array else ()
 
 
 def _other_default(a: FieldAt, b: FieldAt) -> str:
-    if _plain(b) and None not in (a.default, b.default):
+    if _plain_fields(b) and None not in (a.default, b.default):
         return "the defaults of its fields are others"
     return f"the default {shown(default_value(a.spec))} became {shown(default_value(b.spec))}"
 
 
 def shown(value: object) -> str:
-    """A value that a definition names: null, true, 7, 'text'."""
+    """Return a value of a definition as text: null, true, 7, 'text'."""
     if value is None:
         return "null"
-    return str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, str) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value) if isinstance(value, str) else str(value)
 
 
-# What differs between two definitions, or between two versions of one: one model for what is shown and for
-# what is judged.
+# The differences between two definitions, or between two versions of one, as one model for display and for rules.
 
 Kind = Literal["added", "removed", "renamed", "moved", "retyped", "becameTagged", "becameMandatory", "changed"]
 
@@ -250,16 +269,14 @@ Facts = dict[str, Any]
 
 @dataclass(frozen=True)
 class Part:
-    """A message or a field as something to compare: its name, what is said of it by the keys of Kafka's grammar, and
-    its fields.
-    """
+    """A message or a field to compare: its name, its facts by the keys of Kafka's grammar, and its fields."""
 
     name: str
     facts: Facts
     parts: tuple[Part, ...] = ()
     versions: Versions = NONE
-    """The valid versions that it is in: two that share none are not one under two names. None at a single version,
-    where a name is what it is."""
+    """The valid versions that have it. Two parts without a common version are not one part under two names. Empty for a
+    part at a single version, where each name is a separate part."""
 
     @property
     def json_name(self) -> str:
@@ -274,12 +291,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that changed. Paths are in JSON names: `path` is that in the new definition (the message itself has
-    none), `old_path` in the old one.
+    """One difference. Paths are in JSON names: `path` in the new definition, `old_path` in the old one. The message
+    itself has empty paths.
 
-    `key` is the key of Kafka's grammar that changed, with its `old` and `new` value; of fields that are new, gone,
-    renamed or moved there is none. `before` and `after` are the fields as they were and are; the fields of a new or
-    gone struct are changes of their own.
+    `key` is the key of Kafka's grammar that changed, with its `old` and `new` value; it is None for fields that are
+    new, gone, renamed or moved. `before` and `after` are the old and new fields; the fields of a new or removed struct
+    are separate changes.
     """
 
     kind: Kind
@@ -292,18 +309,22 @@ class Change:
     after: Part | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The change as a JSON object, with what is said of fields that only one side has."""
+        """Return the change as a JSON object, with the facts of fields that only one side has."""
         paths = {
             "path": None if self.kind == "removed" else self.path,
             "oldPath": None if self.kind == "added" else self.old_path,
         }
         out = {"kind": self.kind, **paths, "key": self.key, "old": self.old, "new": self.new}
-        only = self.after if self.kind == "added" else self.before if self.kind == "removed" else None
+        only = None
+        if self.kind == "added":
+            only = self.after
+        elif self.kind == "removed":
+            only = self.before
         return out | ({"facts": only.facts} if only else {})
 
 
 def definition_part(spec: MessageSpec) -> Part:
-    """A definition over all its versions."""
+    """Return a definition over all its versions."""
     facts: Facts = {
         "name": spec.name,
         "type": spec.type,
@@ -317,7 +338,7 @@ def definition_part(spec: MessageSpec) -> Part:
 
 
 def version_part(spec: MessageSpec, version: int) -> Part:
-    """A definition at one version: what is so there, without what other versions have."""
+    """Return a definition at one version, without the facts of other versions."""
     facts: Facts = {
         "name": spec.name,
         "type": spec.type,
@@ -329,15 +350,15 @@ def version_part(spec: MessageSpec, version: int) -> Part:
 
 
 def changes(old: Part, new: Part) -> list[Change]:
-    """Everything that differs, the message itself first, then its fields in the order of the new definition, those that
-    are gone where they were.
+    """Return all differences: of the message itself, then of its fields in the order of the new definition. Removed
+    fields keep their old place.
     """
     return [*_fact_changes(old, new, "", ""), *_field_changes(old, new, "", "")]
 
 
 def _field_changes(old: Part, new: Part, before: str, path: str) -> Iterator[Change]:
     """Yield the differences in the fields of two messages or structs, at their old and new paths."""
-    pairs = pair(_tagged_last(old.parts), _tagged_last(new.parts), _alike)
+    pairs = pair(_tagged_last(old.parts), _tagged_last(new.parts), _may_be_renamed)
     partner = {b.name: a for a, b in pairs.same}
     places = {part.name: number for number, part in enumerate(old.parts)}
     away = moved(places[partner[part.name].name] for part in new.parts if part.name in partner)
@@ -345,41 +366,42 @@ def _field_changes(old: Part, new: Part, before: str, path: str) -> Iterator[Cha
     at = 0
     for part in new.parts:
         a = partner.get(part.name)
-        # What is gone is told before what took its place.
+        # A removed field precedes the field that replaced it.
         while at < len(old.parts) and (at < places[a.name] if a else old.parts[at].name in gone):
             if old.parts[at].name in gone:
-                yield from _whole("removed", old.parts[at], before)
+                yield from _with_inner_fields("removed", old.parts[at], before)
             at += 1
         if not a:
-            yield from _whole("added", part, path)
+            yield from _with_inner_fields("added", part, path)
             continue
         at = max(at, places[a.name] + 1)
         yield from _pair_changes(a, part, before, path, has_moved=places[a.name] in away)
     for part in old.parts[at:]:
         if part.name in gone:
-            yield from _whole("removed", part, before)
+            yield from _with_inner_fields("removed", part, before)
 
 
 def _tagged_last(parts: tuple[Part, ...]) -> list[Part]:
-    """Mandatory fields in their order, then the tagged ones by number: where these stand in a definition says
-    nothing.
+    """Return mandatory fields in their order, then tagged fields by number: their order in a definition has no
+    meaning.
     """
     return sorted(parts, key=lambda part: -1 if part.facts["tag"] is None else part.facts["tag"])
 
 
-def _whole(kind: Literal["added", "removed"], part: Part, path: str) -> Iterator[Change]:
-    """A field that only one side has, and those in it."""
+def _with_inner_fields(kind: Literal["added", "removed"], part: Part, path: str) -> Iterator[Change]:
+    """Yield the changes for a field that only one side has, and for its inner fields."""
     where = path + part.json_name
     if kind == "added":
         yield Change(kind, where, where, after=part)
     else:
         yield Change(kind, where, where, before=part)
     for sub in part.parts:
-        yield from _whole(kind, sub, where + part.inside)
+        yield from _with_inner_fields(kind, sub, where + part.inside)
 
 
 def _pair_changes(old: Part, new: Part, before: str, path: str, *, has_moved: bool) -> Iterator[Change]:
-    was, where = before + old.json_name, path + new.json_name
+    was = before + old.json_name
+    where = path + new.json_name
     if old.name != new.name:
         yield Change("renamed", where, was, before=old, after=new)
     if has_moved:
@@ -390,7 +412,8 @@ def _pair_changes(old: Part, new: Part, before: str, path: str, *, has_moved: bo
 
 def _fact_changes(old: Part, new: Part, was: str, where: str) -> Iterator[Change]:
     for key in new.facts:
-        a, b = old.facts.get(key), new.facts[key]
+        a = old.facts.get(key)
+        b = new.facts[key]
         if a != b:
             yield Change(_kind(key, a, b, in_message=not where), where, was, key, a, b, old, new)
 
@@ -405,7 +428,7 @@ def _kind(key: str, old: Any, new: Any, *, in_message: bool) -> Kind:
     return "changed"
 
 
-def _alike(old: Part, new: Part) -> bool:
+def _may_be_renamed(old: Part, new: Part) -> bool:
     """Return whether fields of different names may be one: same type and tag, and a version in common."""
     return _shape(old) == _shape(new) and old.facts["tag"] == new.facts["tag"] and bool(old.versions & new.versions)
 

@@ -67,12 +67,12 @@ class Step(NamedTuple):
 @cache
 def meanings() -> dict[tuple[str, int], Meaning]:
     """Return the meanings of versions that have the layout of the version before, by message and version."""
-    return {
-        (message, version): Meaning(row["text"], row["why"], row["comment"])
-        for row in read_bundled(FILE)
-        for message, versions in row["steps"].items()
-        for version in versions
-    }
+    by_version: dict[tuple[str, int], Meaning] = {}
+    for row in read_bundled(FILE):
+        meaning = Meaning(row["text"], row["why"], row["comment"])
+        for message, versions in row["steps"].items():
+            by_version.update(((message, version), meaning) for version in versions)
+    return by_version
 
 
 def meanings_between(message: str, a: int, b: int) -> list[tuple[int, Meaning]]:
@@ -87,7 +87,8 @@ def releases_of(api_key: int, version: int) -> Releases | None:
     names = [name for name in known_releases() if version in accepted_by(name).versions.get(api_key, ())]
     if not names:
         return None
-    oldest, newest = known_releases()[0], known_releases()[-1]
+    oldest = known_releases()[0]
+    newest = known_releases()[-1]
     return Releases(None if names[0] == oldest else names[0], None if names[-1] == newest else names[-1])
 
 

@@ -1,4 +1,9 @@
-"""Layouts by version, and the pairs of messages, fields and versions of two sets of definitions."""
+"""Layouts by version, and the pairs of messages, fields and versions of two sets of definitions.
+
+A layout describes the form of each field's bytes, so that two layouts can be compared without bytes. Messages and
+fields are paired by name first. The rest is paired by place and type, so that a renamed field is not reported as
+removed.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +25,9 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
 
-# What a definition says of one version: which fields stand there, in which order, and by which form of bytes
-# each is told apart on the wire.
+# The layout of a definition at one version: its fields in order, and the form of each field's bytes.
 #
-# Nothing here is a layout that bytes are read by: that is `structs.messages.declare`, and a test holds the
-# two against each other.
+# No bytes are read by these layouts: `structs.messages.declare` is for that, and a test compares the two.
 
 Wire = tuple[Any, ...]
 """A form of bytes, to be compared: two layouts with equal forms read each other's bytes."""
@@ -32,9 +35,7 @@ Wire = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class FieldAt:
-    """A field at a version. `tag` is its number where it stands in the tag section, None where it is mandatory
-    there.
-    """
+    """A field at a version. `tag` is its number in the tag section, or None if it is mandatory in this version."""
 
     spec: FieldSpec
     tag: int | None
@@ -53,14 +54,14 @@ class FieldAt:
 
     @property
     def kind(self) -> str:
-        """The type, by which it can be the same field under another name: structs are such whatever they are called."""
+        """The type, for the comparison with a field of another name. All structs count as the same type."""
         if not self.struct:
             return self.spec.type
         return "[]Struct" if self.spec.is_array else "Struct"
 
     @cached_property
     def default(self) -> Any:
-        """The value that a tagged field has where it is left out, for comparisons."""
+        """The value of an omitted tagged field, for comparisons."""
         if self.spec.default == "null":
             return None
         if self.struct and not self.spec.is_array:
@@ -97,10 +98,13 @@ class StructAt:
 
     @cached_property
     def wire(self) -> Wire:
-        """The forms of all fields in a row; a struct that is neither null nor followed by tags is nothing but its
+        """The forms of all fields in order. A struct that is neither nullable nor followed by tags is equal to its
         fields.
         """
-        plain = tuple(part for field in self.plain for part in field.wire)
+        forms: list[Any] = []
+        for field in self.plain:
+            forms.extend(field.wire)
+        plain = tuple(forms)
         return (*plain, ("tags", tuple((field.tag, field.wire) for field in self.tagged))) if self.flexible else plain
 
 
@@ -140,7 +144,7 @@ class _Reading(NamedTuple):
 
 
 def layout_at(spec: MessageSpec, version: int) -> StructAt:
-    """The message at a version. The loader refuses structs that have no end, or as good as none."""
+    """Return the message at a version. The loader rejects structs that are recursive or too large."""
     return _Reading(spec, version, version in spec.flexible_versions).struct(spec.fields)
 
 
@@ -158,11 +162,11 @@ def _form(kind: str, encoding: str | None, *, compact: bool) -> Wire:
         return ("integer", "packed" if name.startswith("packed") else name, narrow)
     if kind in INTEGER_RANGES or kind in FIXED_TYPES:
         return (kind,)
-    # Records are bytes to whoever does not look into them.
+    # The bytes of records have the same form as bytes.
     return ("string" if kind == "string" else "bytes", compact)
 
 
-# Which field of one struct is which of another: those of one name, and those that only changed their name.
+# The pairs of fields of two structs: those with the same name, and those that only changed their name.
 
 
 class Named(Protocol):
@@ -180,8 +184,8 @@ T = TypeVar("T", bound=Named)
 
 
 class Pairs(NamedTuple, Generic[T]):
-    """Fields of an old struct with those of a new one: `same` in the order of the new, then what only one of them
-    has.
+    """Fields of an old struct paired with fields of a new one: `same` in the order of the new struct, then the fields
+    that only one of the structs has.
     """
 
     same: tuple[tuple[T, T], ...]
@@ -190,13 +194,13 @@ class Pairs(NamedTuple, Generic[T]):
 
 
 def pair(old: Sequence[T], new: Sequence[T], alike: Callable[[T, T], bool]) -> Pairs[T]:
-    """Pair by name; of the rest those that are `alike` and stand in the same place, between fields that are paired or
+    """Pair by name. Pair the other fields if they are `alike` and in the same place: between the same paired fields, or
     at the same end.
     """
     by_name = {item.name: item for item in old}
     partner = {item.name: by_name[item.name] for item in new if item.name in by_name}
     if len(partner) < len(new):
-        partner |= _renamed(old, new, set(partner), alike)
+        partner |= _find_renames(old, new, set(partner), alike)
     taken = {item.name for item in partner.values()}
     same = tuple((partner[item.name], item) for item in new if item.name in partner)
     return Pairs(
@@ -206,21 +210,23 @@ def pair(old: Sequence[T], new: Sequence[T], alike: Callable[[T, T], bool]) -> P
     )
 
 
-def _renamed(old: Sequence[T], new: Sequence[T], paired: set[str], alike: Callable[[T, T], bool]) -> dict[str, T]:
-    """The old field for each new name that took over from one."""
+def _find_renames(old: Sequence[T], new: Sequence[T], paired: set[str], alike: Callable[[T, T], bool]) -> dict[str, T]:
+    """Return the old field for each new name that replaced its name."""
     renames: dict[str, T] = {}
-    before = _runs(old, paired)
-    for place, run in _runs(new, paired).items():
-        rest, start = before.get(place, []), 0
+    before = _unpaired_runs(old, paired)
+    for place, run in _unpaired_runs(new, paired).items():
+        rest = before.get(place, [])
+        start = 0
         for item in run:
             at = next((i for i in range(start, min(start + NEAR, len(rest))) if alike(rest[i], item)), None)
             if at is not None:
-                renames[item.name], start = rest[at], at + 1
+                renames[item.name] = rest[at]
+                start = at + 1
     return renames
 
 
-def _runs(items: Sequence[T], paired: set[str]) -> dict[str, list[T]]:
-    """The items that have no partner, by the name of the paired one that they follow."""
+def _unpaired_runs(items: Sequence[T], paired: set[str]) -> dict[str, list[T]]:
+    """Return the items without a partner, by the name of the paired item before them."""
     runs: dict[str, list[T]] = {}
     last = ""
     for item in items:
@@ -232,7 +238,7 @@ def _runs(items: Sequence[T], paired: set[str]) -> dict[str, list[T]]:
 
 
 def moved(order: Iterable[int]) -> set[int]:
-    """The fewest of these different numbers that have to go elsewhere for the rest to ascend."""
+    """Return the smallest set of these distinct numbers to move so that the others ascend."""
     numbers = list(order)
     if all(a < b for a, b in pairwise(numbers)):
         return set()
@@ -249,25 +255,24 @@ def moved(order: Iterable[int]) -> set[int]:
     return set(numbers).difference(staying)
 
 
-# Versions between which nothing in a definition begins or ends: what is so of one is so of its whole stretch,
-# so that each is looked at once.
+# Ranges of versions in which a definition does not change: one comparison is valid for a whole range.
 
 MOST = 100_000
-"""Fields, with their structs written out, times stretches: what is looked at where each stretch is. None of Kafka's own
-has 400; this many take some seconds, and those of a thousand fields that each begin at a version of their own a
-minute."""
+"""Maximum number of fields, with their structs written out, times ranges. None of Kafka's definitions exceeds 400. The
+maximum takes some seconds, and up to a minute with a thousand fields that each begin at another version."""
 
 
 class Stretches:
-    """The stretches of a definition; SpecError where looking at each of them would take too long."""
+    """The ranges of a definition. Raise SpecError if the comparison of each of them would take too long."""
 
     def __init__(self, spec: MessageSpec) -> None:
-        ranges = [spec.flexible_versions, *(span for _, field in fields_by_path(spec) for span in _ranges(field))]
-        self._starts = sorted({bound for versions in ranges for bound in (versions.low, versions.high + 1)})
-        stretches, fields = (
-            sum(bound in spec.valid_versions for bound in self._starts) + 1,
-            _written_out(spec, spec.fields),
-        )
+        bounds = {spec.flexible_versions.low, spec.flexible_versions.high + 1}
+        for _, field in fields_by_path(spec):
+            for versions in _ranges(field):
+                bounds |= {versions.low, versions.high + 1}
+        self._starts = sorted(bounds)
+        stretches = sum(bound in spec.valid_versions for bound in self._starts) + 1
+        fields = _written_out(spec, spec.fields)
         if stretches * fields > MOST:
             what = (
                 f"its {fields} fields change at {stretches} versions, and comparing it at each of them would take "
@@ -276,17 +281,17 @@ class Stretches:
             raise SpecError(f"{what}; kwire diff MESSAGE VERSION VERSION compares two", file=spec.file)
 
     def of(self, version: int) -> int:
-        """The number of the stretch that a version is in."""
+        """Return the number of the range that contains a version."""
         return bisect_right(self._starts, version)
 
 
 def ranges(numbers: Iterable[int]) -> tuple[Versions, ...]:
-    """Version numbers as the fewest ranges, ascending."""
+    """Return version numbers as the fewest ranges, ascending."""
     return joined(Versions(number, number) for number in numbers)
 
 
 def joined(some: Iterable[Versions]) -> tuple[Versions, ...]:
-    """Ranges that follow one another as one, ascending."""
+    """Return ranges with adjacent ones merged, ascending."""
     merged: list[Versions] = []
     for versions in sorted(some):
         if merged and merged[-1].high >= versions.low - 1:
@@ -324,8 +329,7 @@ class Common(NamedTuple):
 
 @dataclass(frozen=True)
 class Match:
-    """A message with what became of it. `new` is None where it is gone; `lost` are versions that nothing stands for any
-    more.
+    """A message with its successor. `new` is None if it was removed; `lost` are versions without a successor.
 
     A new definition without versions is reserved: the message is gone, and nothing else may take its apiKey.
     """
@@ -341,11 +345,10 @@ class Match:
 
 
 def message_pairs(old: Definitions, new: Definitions, *, part: bool = False) -> list[tuple[Given | None, Given | None]]:
-    """Every message with its successor, those that are gone with None in the order of the old, then the new ones.
+    """Return every message with its successor, removed ones with None in the order of the old, then the new ones.
 
-    A successor is of the same name, or of the same type and apiKey under a new name. With `part` the new definitions
-    are not all that there are: what is not among them is left out, and a message alone on either side is the other's
-    whatever their names.
+    A successor has the same name, or the same type and apiKey under a new name. With `part` the new definitions are a
+    subset: messages outside it are omitted, and if each side has one message, they are paired under any names.
     """
     if part and len(old) == len(new) == 1:
         return [(next(iter(old.values())), next(iter(new.values())))]
@@ -364,7 +367,7 @@ def message_pairs(old: Definitions, new: Definitions, *, part: bool = False) -> 
 
 
 def matched(old: Definitions, new: Definitions, *, part: bool = False) -> list[Match]:
-    """Every old message that has versions with what became of it; `part` as in `message_pairs`."""
+    """Return every old message that has versions, with its successor; `part` as in `message_pairs`."""
     pairs = message_pairs(old, new, part=part)
     unstable = (_unstable(old), _unstable(new))
     return [
@@ -400,8 +403,8 @@ def _match(old: Given, new: Given | None, after: Definitions, unstable: tuple[fr
 
 
 def _record_types(old: Given, new: Given, after: Definitions) -> tuple[Common, ...]:
-    """The number of a coordinator's record type was the version of its key up to Kafka 3.9, and is its apiKey since;
-    the bytes are the same.
+    """Return the common versions of a coordinator's key. Its record type was the key's version up to Kafka 3.9, and is
+    its apiKey since; the bytes are the same.
     """
     module = module_of(new.spec.name, new.spec.type)
     keys = {
@@ -415,7 +418,7 @@ def _record_types(old: Given, new: Given, after: Definitions) -> tuple[Common, .
 
 
 def _unstable(among: Definitions) -> frozenset[int]:
-    """The apiKeys of requests whose latest version is unstable."""
+    """Return the apiKeys of requests whose latest version is unstable."""
     specs = [message.spec for message in among.values()]
     return frozenset(
         spec.api_key
@@ -425,7 +428,7 @@ def _unstable(among: Definitions) -> frozenset[int]:
 
 
 def _unreleased(given: Given, unstable: frozenset[int]) -> Versions:
-    """The latest version, if it is unstable; a response has it from its request."""
+    """Return the latest version, if it is unstable. A response depends on its request."""
     spec = given.spec
     latest = spec.latest_version_unstable or (spec.type == "response" and spec.api_key in unstable)
     return Versions(spec.valid_versions.high, spec.valid_versions.high) if latest else NONE

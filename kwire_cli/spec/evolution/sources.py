@@ -1,4 +1,8 @@
-"""Definitions to compare, from files, folders, jars and git revisions, with their places in the text."""
+"""Definitions to compare, from files, folders, jars and git revisions, with their places in the text.
+
+The places are needed for findings that point to a line. Revisions are read by the user's git command, so that no
+working tree is changed.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +28,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.reading import Definition, Item
 
 
-# A definition as somebody gave it: what it says, and where in its file everything stands. A file holds one,
-# or a list of them.
+# A definition from the user: its content, and the positions in its file. A file contains one definition or a list.
 
 _RELEASE = re.compile(r"\d{1,2}\.\d{1,3}")
 
@@ -43,8 +46,8 @@ class Given:
         return self.definition.spec
 
     def place(self, path: str = "", key: str = "") -> Place:
-        """The line and column of a field by its path in JSON names, or of a key of it; of the message itself without a
-        path.
+        """Return the line and column of a field by its path in JSON names, or of a key of it; of the message itself
+        without a path.
         """
         at = path
         while at and at not in self._items:
@@ -58,7 +61,7 @@ class Given:
 
 
 def definitions_in(text: str, file: str) -> Iterator[Given]:
-    """The definition in a file's text, or those of a list; SpecError for one that can't be loaded."""
+    """Yield the definition in a file's text, or those in a list. Raise SpecError for one that cannot be loaded."""
     if not _is_list(text):
         definition, faults = read_text_leniently(text, file)
         yield Given(definition, tuple(faults))
@@ -106,13 +109,14 @@ def _git(*arguments: str, given: bytes = b"") -> bytes:
     except OSError as error:
         raise InputError(f"the git command, which reads revisions, cannot be run: {error.strerror}") from None
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
-        raise InputError(f"git says: {said}; a revision is given as REV:PATH, such as HEAD~1:specs", file=arguments[-1])
+        reason = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+        raise InputError(
+            f"git failed: {reason}; a revision is given as REV:PATH, such as HEAD~1:specs", file=arguments[-1]
+        )
     return done.stdout
 
 
-# Definitions to compare, from files, folders, jars and git revisions, with where in their text everything
-# stands.
+# Definitions to compare, from files, folders, jars and git revisions, with the positions in their text.
 
 _HEX = re.compile(r"(?:[0-9A-Fa-f]{2}[:\s]*)+")
 
@@ -123,16 +127,20 @@ if TYPE_CHECKING:
 
 
 def read_definitions(sources: Iterable[str]) -> Definitions:
-    """The definitions in files (one or a list), folders, jars and git revisions (REV:PATH), all of one release.
+    """Read the definitions in files (one or a list), folders, jars and git revisions (REV:PATH), all of one release.
 
-    Of a folder those in it, or where there are none those at any depth. InputError for what cannot be read or holds no
-    definition, and for a message that is defined twice; SpecError for a definition that can't be loaded.
+    A folder's definitions are the files in it, or if there are no such files, those at any depth. Raise InputError for
+    an unreadable source, a source without definitions, and a message that is defined twice. Raise SpecError for a
+    definition that cannot be loaded.
     """
     definitions: Definitions = {}
     for source in sources:
-        these = [message for place, text in definition_texts(source) for message in definitions_in(text, place)]
+        these: list[Given] = []
+        for place, text in definition_texts(source):
+            these += definitions_in(text, place)
         for message in these:
-            name, file = message.spec.name, message.spec.file
+            name = message.spec.name
+            file = message.spec.file
             if name in definitions and definitions[name].spec != message.spec:
                 raise InputError(
                     f"{name} is defined here and in {definitions[name].spec.file}; a release defines a message once",
@@ -206,9 +214,7 @@ def definition_texts(source: str) -> Iterator[tuple[str, str]]:
 
 
 def _of_folder(files: Mapping[str, str], read: Callable[[str], str]) -> Iterator[tuple[str, str]]:
-    """The definitions among files (by their path in the folder) that lie in the folder itself, or where none does those
-    below.
-    """
+    """Yield the definitions among files (by their path in the folder): in the folder itself, or else below it."""
     some = False
     for deep in (False, True):
         for name, place in files.items():
@@ -222,7 +228,7 @@ def _of_folder(files: Mapping[str, str], read: Callable[[str], str]) -> Iterator
 def _is_definition(text: str) -> bool:
     """Return whether a file among others is meant as a definition.
 
-    A broken definition counts, so that loading it says why.
+    A broken definition counts, so that loading it reports the reason.
     """
     if '"validVersions"' not in text:
         return False

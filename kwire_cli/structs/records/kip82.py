@@ -1,4 +1,8 @@
-"""Messages of the KIP-82 draft, with record headers, and its alternatives."""
+"""Messages of the KIP-82 draft, with record headers, and its alternatives.
+
+The format was never shipped, but its cost can be compared with the shipped headers. So the alternatives that the
+document mentions are declared too.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-# The message of the KIP-82 draft: format v1 with headers that have integer keys. It was never shipped: its
-# magic 2 is not that of `v2`.
+# The message of the KIP-82 draft: format v1 with headers that have integer keys. It was never shipped: it has the same
+# magic 2 as `v2`, but another format.
 #
-# Attribute bit 4, counted from 0 (value 0x10), says that there are headers; without it they cost nothing.
-# Keys are Java ints whose ranges run to 0xFFFFFFFF, so they are unsigned here; headers stand in ascending
-# order of them. The text says nothing of the headers of a compressed wrapper; kwire reads them on wrappers
-# and on the messages inside alike.
+# Attribute bit 4, counted from 0 (value 0x10), is set if the message has headers; without it they cost nothing. Keys
+# are Java ints whose ranges run to 0xFFFFFFFF, so they are unsigned here; headers are in ascending order of their keys.
+# The text does not mention headers of a compressed wrapper; kwire reads headers of wrappers and of the messages inside
+# alike.
 
 HAS_HEADERS = flag("hasHeaders", 4)
 
@@ -45,7 +49,8 @@ MESSAGE = sized(
 """MessageAndOffset. `headers` is not in the value of a message without the bit."""
 MESSAGE_SET = series("messages", MESSAGE)
 
-CRC, CRC_FROM = v0.CRC, v0.CRC_FROM
+CRC = v0.CRC
+CRC_FROM = v0.CRC_FROM
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ RESERVED = "RESERVED"
 
 
 def _space(number: int, name: str) -> tuple[KeyRange, ...]:
-    """One of the spaces of 0x100000 keys in which each use has 0x10000 and the rest is reserved."""
+    """Return a space of 0x100000 keys: 0x10000 for each use, the rest reserved."""
     start = number << 20
     used = tuple(KeyRange(start + (i << 16), start + (i << 16) + 0xFFFF, name, use) for i, use in enumerate(USES))
     return *used, KeyRange(used[-1].last + 1, start + 0xFFFFF, name, RESERVED)
@@ -87,7 +92,7 @@ KEY_RANGES = (
 
 
 def key_range(key: int) -> KeyRange:
-    """The range of a key; a negative one is taken as Java's int of the same bits."""
+    """Return the range of a key; a negative one is converted to the unsigned number of the same bits."""
     key &= 0xFFFFFFFF
     return next(candidate for candidate in KEY_RANGES if key <= candidate.last)
 
@@ -106,8 +111,8 @@ REGISTERED: Mapping[int, str] = {
     1114000: "app.name",
     1050000: "charge.tag",
 }
-"""Names of keys in the document's two sample registers. The last two are of an organisation. As numbers their keys are
-in Infrastructure: app.name is 112 short of Local Client."""
+"""Names of keys in the document's two sample registers. The last two belong to an organisation. As numbers their keys
+are in Infrastructure: app.name is 112 short of Local Client."""
 
 
 # What the KIP-82 draft weighs its message against, so that it can be priced: other ways to carry headers, and
@@ -127,7 +132,7 @@ _NO_KEY_LENGTH_OR_VARINT = Choice("attributes", NULL_KEY.mask, {0: v2.NULLABLE_B
 
 
 def _message(**changed: Any) -> Any:
-    """The draft's message with other forms of these fields."""
+    """Return the draft's message with other forms of these fields."""
     return sized("messageSize", **(_MESSAGE | changed))
 
 

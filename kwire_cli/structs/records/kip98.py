@@ -1,10 +1,10 @@
-"""The message set of the KIP-98 draft of late 2016, with a header of its own. It was never shipped: its magic 2 is not
-that of `v2`.
+"""The message set of the KIP-98 draft of late 2016, with a separate header. It was never shipped: it has the same magic
+2 as `v2`, but another format.
 
-What the text leaves open, and what kwire reads into it: Length counts the bytes after itself; both CRCs are CRC-32
-(IEEE), that of a message over its Attributes to the end of its Value, that of the set over what follows the CRC
-(brokers rewrite the offset before it); Messages is what is compressed; OffsetDelta is that of the last message, as in
-the shipped format, and not of the next set, as the text has it in the same sentence.
+The text is incomplete, and kwire interprets it as follows. Length counts the bytes after itself. Both CRCs are CRC-32
+(IEEE): a message's covers its Attributes to the end of its Value, the set's covers the bytes after the CRC (brokers
+rewrite the offset before it). Messages is compressed. OffsetDelta belongs to the last message, as in the shipped
+format, and not to the next set, as the same sentence of the text also claims.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _HEADER = {
 HEADER = plain(**_HEADER)
 """The header of a set, 45 bytes."""
 
-NULL_KEY, NULL_VALUE, CONTROL = flag("isNullKey", 0), flag("isNullValue", 1), flag("isControl", 2)
+NULL_KEY = flag("isNullKey", 0)
+NULL_VALUE = flag("isNullValue", 1)
+CONTROL = flag("isControl", 2)
 MESSAGE_ATTRIBUTES = (NULL_KEY, NULL_VALUE, CONTROL)
 
 _REST = Rest(keep=INTS["uint32"].length)
@@ -40,7 +42,7 @@ MESSAGE = sized(
     attributes="int8",
     timestamp="int64",
     offsetDelta=UVARINT,
-    # With a value the key has its length; without one it takes what is left. A value never has a length.
+    # With a value the key has its length; without a value it takes the remaining bytes. A value never has a length.
     key=Choice(
         "attributes",
         NULL_KEY.mask | NULL_VALUE.mask,
@@ -57,11 +59,14 @@ ATTRIBUTES = (COMPRESSION, TIMESTAMP_TYPE, TRANSACTIONAL)
 MESSAGE_SET = sized(
     "length", **_HEADER, messages=Choice("attributes", COMPRESSION.mask, {0: Series(MESSAGE)}, COMPRESSED)
 )
-"""A whole set: its messages one by one, or as one piece of bytes where they are compressed."""
+"""A whole set: its messages one by one, or as a single value if they are compressed."""
 MESSAGE_SETS = series("messageSets", MESSAGE_SET)
 
-CRC, CRC_FROM, MESSAGE_CRC_FROM = "crc32", "magic", "attributes"
-"""Of a set from `magic` to its end, of a message from `attributes` to the end of its value."""
+CRC = "crc32"
+CRC_FROM = "magic"
+"""The CRC of a set covers `magic` and all fields after it."""
+MESSAGE_CRC_FROM = "attributes"
+"""The CRC of a message covers `attributes` and all fields after it, up to its value."""
 
 CONTROL_MESSAGE_KEY = plain(version="int16", controlMessageType="int16")
 CONTROL_TYPES = {0: "COMMIT", 1: "ABORT"}

@@ -27,14 +27,14 @@ BATCH_KEYS = (
     "deleteHorizonMs",
     "count",
 )
-"""The names of what a batch says before its records, in the order of JSON and csv."""
+"""The keys of a batch before its records, in the order of JSON and csv."""
 RECORD_KEYS = ("offset", "timestamp", "sequence", "keySize", "valueSize", "key", "value", "headers")
-"""The same of a record."""
+"""The keys of a record, in the same order."""
 
 
 class Bits(NamedTuple):
-    """A part of an attributes field: `width` bits from bit `shift` on, counted from 0; `names` are those of its values,
-    as Kafka's tools say them.
+    """A part of an attributes field: `width` bits from bit `shift` on, counted from 0; `names` has the names of values
+    in Kafka's tools.
     """
 
     name: str
@@ -48,12 +48,12 @@ class Bits(NamedTuple):
         return ((1 << self.width) - 1) << self.shift
 
     def read(self, attributes: int) -> int:
-        """The value of these bits; negative attributes are two's complement."""
+        """Return the value of these bits; negative attributes are two's complement."""
         return (attributes & self.mask) >> self.shift
 
 
 def flag(name: str, shift: int) -> Bits:
-    """One bit that says yes or no."""
+    """Return a single bit, whose values are false and true."""
     return Bits(name, shift, 1, {0: "false", 1: "true"})
 
 

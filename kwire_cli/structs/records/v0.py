@@ -1,7 +1,7 @@
 """Message format v0 (magic 0, Kafka 0.8): org.apache.kafka.common.record.LegacyRecord.
 
-A message set is messages one after the other, without a count. A compressed one is the value of a wrapper message,
-whose attributes name the codec; offsets inside are absolute.
+A message set is consecutive messages, without a count. A compressed set is the value of a wrapper message, whose
+attributes name the codec; offsets inside are absolute.
 """
 
 from __future__ import annotations
@@ -26,5 +26,6 @@ MESSAGE = sized(
 MESSAGE_SET = series("messages", MESSAGE)
 
 ATTRIBUTES = (LEGACY_COMPRESSION,)
-CRC, CRC_FROM = "crc32", "magic"
+CRC = "crc32"
+CRC_FROM = "magic"
 """CRC-32 (IEEE) over the bytes from this field to the end of the message."""

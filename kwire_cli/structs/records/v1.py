@@ -1,6 +1,6 @@
 """Message format v1 (magic 1, Kafka 0.10, KIP-32): org.apache.kafka.common.record.LegacyRecord.
 
-As v0, with a timestamp in milliseconds (-1 for none). Offsets inside a compressed wrapper are relative (KIP-31).
+As v0, with a timestamp in milliseconds (-1 if unknown). Offsets inside a compressed wrapper are relative (KIP-31).
 """
 
 from __future__ import annotations
@@ -23,4 +23,5 @@ MESSAGE = sized(
 MESSAGE_SET = series("messages", MESSAGE)
 
 ATTRIBUTES = (LEGACY_COMPRESSION, TIMESTAMP_TYPE)
-CRC, CRC_FROM = v0.CRC, v0.CRC_FROM
+CRC = v0.CRC
+CRC_FROM = v0.CRC_FROM

@@ -45,13 +45,16 @@ the bytes."""
 
 COMPRESSED = Rest("records")
 BATCH = sized("batchLength", **_HEADER, records=Choice("attributes", COMPRESSION.mask, {0: Series(RECORD)}, COMPRESSED))
-"""A whole batch: its records one by one, or as one piece of bytes where they are compressed."""
+"""A whole batch: its records one by one, or as a single value if they are compressed."""
 BATCHES = series("batches", BATCH)
 
-TRANSACTIONAL, CONTROL, DELETE_HORIZON = flag("isTransactional", 4), flag("isControl", 5), flag("hasDeleteHorizon", 6)
+TRANSACTIONAL = flag("isTransactional", 4)
+CONTROL = flag("isControl", 5)
+DELETE_HORIZON = flag("hasDeleteHorizon", 6)
 ATTRIBUTES = (COMPRESSION, TIMESTAMP_TYPE, TRANSACTIONAL, CONTROL, DELETE_HORIZON)
-CRC, CRC_FROM = "crc32c", "attributes"
-"""CRC-32C (Castagnoli) over the bytes from this field to the end of the batch, so that brokers can rewrite what stands
+CRC = "crc32c"
+CRC_FROM = "attributes"
+"""CRC-32C (Castagnoli) over the bytes from this field to the end of the batch, so that brokers can rewrite the fields
 before it."""
 
 CONTROL_RECORD_KEY = plain(version="int16", type="int16")

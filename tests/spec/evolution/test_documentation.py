@@ -28,8 +28,8 @@ def rule_table():
         for name, rule in breaking.RULES.items()
     ]
     heads = (
-        "| rule | severity | broken when | an old reader of what a new writer wrote | a new reader of what "
-        "an old writer wrote |"
+        "| rule | severity | broken when | an old reader with a new writer's bytes "
+        "| a new reader with an old writer's bytes |"
     )
     return "\n".join([heads, "|---|---|---|---|---|", *rows]) + "\n"
 
