@@ -173,7 +173,7 @@ def test_the_wheel_holds_every_definition_and_nothing_strange(wheel):
     specs = {
         f"kwire_cli/specs/{path.relative_to(ROOT / 'specs').as_posix()}" for path in (ROOT / "specs").rglob("*.json")
     }
-    code = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli").rglob("*.py")}
+    code = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli").rglob("*.py")} - {"kwire_cli/kwire.py"}
     assert len(specs) > 290
     page = {
         path.relative_to(ROOT).as_posix()

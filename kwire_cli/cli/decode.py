@@ -111,7 +111,7 @@ class Options(Checks, Report, Captures, Choosing, Messages, Headers, Payloads, O
     )
     pairs: bool = flag("--pairs", section="Choose", help="Show requests together with their responses (captures).")
     as_topic: str | None = topic_option("Decode the key and value of a record in this internal topic.", rare=True)
-    follow: bool = flag("--follow", section="Input", help="Keep reading a capture that grows, or a pipe, until Ctrl-C.")
+    follow: bool = flag("--follow", section="Input", help="Keep reading an input that grows, until Ctrl-C.")
     fmt: str | None = option(
         "--format",
         "-f",

@@ -78,7 +78,7 @@ class Options(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
         shell_complete=complete_filter,
         help="Show only frames or batches that match at first; see docs/filter.md.",
     )
-    follow: bool = flag("--follow", section="Input", help="Keep reading a capture or a segment that grows.")
+    follow: bool = flag("--follow", section="Input", help="Keep reading an input that grows, until Ctrl-C.")
     version: int | None = version_option("Set the version of a response's api.")
     topic: str | None = topic_option("Name the topic of a segment.  [default: taken from the folder's name]")
 

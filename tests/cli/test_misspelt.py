@@ -24,7 +24,7 @@ SEGMENT = "samples/segments/orders-zstd-0"
         (("help", "statz"), "kwire: there is no command 'statz'; did you mean stats or sanitize?\n"),
         (("--verson",), "kwire: no such option --verson; did you mean --version?\n"),
         (("decode", CAPTURE, "--format", "tabel"), "'pcapng'; did you mean table?\n"),
-        (("decode", CAPTURE, "-o", "out.xyz"), "csv; --format sets one for any name\n"),
+        (("decode", CAPTURE, "-o", "out.xyz"), "html; --format sets one for any name\n"),
         (
             ("query", "lake", "slowest"),
             "clients, errors, latency, overhead, stats, topics, upgrade\n",

@@ -67,7 +67,7 @@ format.
 """
 AT_ONCE = 45
 """Damaged connections of a file that is counted: each is in the answer."""
-PARTIAL = {"markdown"}
+PARTIAL = {"html", "markdown"}
 """Formats of decode that do not name every frame: those of statistics."""
 OTHERS = {
     "breaking": "definitions",
@@ -82,6 +82,7 @@ OTHERS = {
     "sanitize": "tests/sanitize",
     "spec": "definitions",
     "tui": "test_the_terminal_interface_shows_no_secret",
+    "watch": "counts, and names of clients, topics and groups",
     "wireshark": "definitions; tests/view/wireshark",
 }
 

@@ -160,7 +160,7 @@ def test_secrets_are_left_out_of_payloads_keys_and_values():
 
 @pytest.mark.parametrize("most", [1, 64])
 def test_odd_batches_among_plain_ones(most, monkeypatch):
-    monkeypatch.setattr(l, "_MOST_RUNS", most)
+    monkeypatch.setattr(l, "_MAX_RUNS", most)
     odd = {"recordsCount": 2}
     bad = batch(0, [record(b"k", b"v")])[:-1] + b"X"
     check(b"".join(batch(k, [record(b"k", b"v")]) + (bad if k % 3 == 0 else b"") for k in range(40)))
