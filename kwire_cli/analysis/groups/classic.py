@@ -1,4 +1,9 @@
-"""The timeline of a classic group: generations of JoinGroup and SyncGroup, or the records of its coordinator."""
+"""The timeline of a classic group: generations of JoinGroup and SyncGroup, or the records of its coordinator.
+
+The replay collects the moves of one generation, and the causes for the next one. A generation is complete when a move
+of a later generation arrives or the input ends. Only then is it known which members left, joined or were removed,
+because the coordinator does not announce a removal: the member is missing in the next generation.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
 
 
 PASSED_OVER = 2
-"""How many numbers the next generation is ahead if the group was without members in between."""
+"""Difference to the number of the next generation if the group had no members in between."""
 
 
 class ClassicReplay(ProtocolReplay):
@@ -41,12 +46,12 @@ class ClassicReplay(ProtocolReplay):
         self._previous = Generation()
         self._current = Generation()
         self._next = Generation()
-        """The generation to come, as far as it is known."""
+        """The parts of the next generation that are known already."""
         self._given_ids: dict[str, Move] = {}
-        """First JoinGroups of members, which were answered with a member id (KIP-394), by this."""
+        """The first JoinGroup of each new member, by the member id in the response (KIP-394)."""
         self._used_ids: set[str] = set()
         self._last_joins: dict[Hashable, float] = {}
-        """When a member joined last, by connection."""
+        """The time of the last JoinGroup on each connection."""
         self._comings: dict[str, JoinCause] = {}
         self._instances: dict[str, str] = {}
         """The member that has a group.instance.id."""
@@ -129,19 +134,24 @@ class ClassicReplay(ProtocolReplay):
         current.assignor = move.assignor or current.assignor
         current.members.add(move.member)
         if move.everybody is not None:
-            current.members, current.whole = {member for member, _ in move.everybody}, True
+            current.members = {member for member, _ in move.everybody}
+            current.whole = True
         for name, owned in (*(move.everybody or ()), (move.member, move.owned)):
             if owned is not None:
                 current.owned[name] = owned
 
     def _replaced(self, move: Move, current: Generation) -> str:
-        """Take out the member whose group.instance.id another one has now, and return how to say so (KIP-345)."""
+        """Remove the member whose group.instance.id another member has taken over (KIP-345).
+
+        Return the detail of the event. It is empty if no member was replaced.
+        """
         old = self._instances.get(move.instance or "")
         self._instances[move.instance or ""] = move.member
         if old is None or old == move.member or self.timeline.member(old).ended is not None:
             return ""
         member = self.timeline.member(old)
-        member.ended, member.ending = move.at, f"replaced by {move.client}"
+        member.ended = move.at
+        member.ending = f"replaced by {move.client}"
         current.members.discard(old)
         self._previous.members.discard(old)
         current.assignments.pop(old, None)
@@ -164,23 +174,31 @@ class ClassicReplay(ProtocolReplay):
             current.members.add(move.member)
 
     def _generation(self, number: int, move: Move) -> Generation:
-        """Return the generation that a move is of. A smaller number than before is that of a group that began anew."""
+        """Return the generation `number`, and complete the current generation if it is another one.
+
+        A smaller number than before means that the group was deleted and created again.
+        """
         if self._current.number == number:
             return self._current
         if self._previous.number == number and move.kind != "join":
-            return self._previous  # an answer that comes late
+            return self._previous  # a delayed response
         self._complete()
         if self._current.is_unfinished:
             self._next.begin_with(self._current)
         else:
             self._previous = self._empty(number) or self._current
-        self._current, self._next = self._next, Generation()
-        self._current.number, self._current.place = number, move
+        self._current = self._next
+        self._next = Generation()
+        self._current.number = number
+        self._current.place = move
         self.timeline.reach(number)
         return self._current
 
     def _empty(self, number: int) -> Generation | None:
-        """Return the generation without members before another one: all had left, and its number was passed over."""
+        """Return the generation without members before generation `number`, or None if there was no such generation.
+
+        It exists if all members had left, and if its number was skipped.
+        """
         current = self._current
         left = self._next.left
         is_left = current.whole and current.members and {*left} >= current.members
@@ -192,7 +210,7 @@ class ClassicReplay(ProtocolReplay):
         return Generation(current.number + 1, whole=True)
 
     def _name_unused(self) -> None:
-        """Add the member ids that clients were given, and did not use when they joined again."""
+        """Add an event for each member id from the coordinator that its client did not use when it joined again."""
         for member, move in self._given_ids.items():
             if member not in self._used_ids and self._last_joins[move.connection] > move.at:
                 self.timeline.members.pop(member, None)
@@ -201,13 +219,15 @@ class ClassicReplay(ProtocolReplay):
                 self.timeline.events.append(event)
 
     def _record(self, move: Move) -> None:
-        """Take the record of a generation: all of its members, with their assignments."""
+        """Process the record of a generation, which contains all members and their assignments."""
         if move.reached is None or move.listed is None:
             return
         current = self._generation(move.reached, move)
         rows = {row.member: row for row in move.listed}
         before = self._previous.members | current.members
-        current.members, current.whole, current.assignor = {*rows}, True, move.assignor
+        current.members = set(rows)
+        current.whole = True
+        current.assignor = move.assignor
         current.assignments = {row.member: row.assignment or NOTHING for row in move.listed}
         for row in move.listed:
             member = self.timeline.member(row.member)
@@ -224,8 +244,9 @@ class ClassicReplay(ProtocolReplay):
             current.triggers.append(self._end(leaves, "leave", LEFT_IN_LOG))
 
     def _complete(self) -> None:
-        """End the current generation: it is known what changed."""
-        current, previous = self._current, self._previous
+        """Complete the current generation, and add its rebalance to the timeline."""
+        current = self._current
+        previous = self._previous
         place = current.last or current.place
         if current.is_unfinished or place is None or not (current.joins or current.syncs or current.assignments):
             return
@@ -238,7 +259,7 @@ class ClassicReplay(ProtocolReplay):
         before = previous.assignments
         stay = previous.members - {*current.left}
         if not stay:
-            triggers.sort(key=lambda trigger: trigger.member in current.left)  # who comes makes a group form
+            triggers.sort(key=lambda trigger: trigger.member in current.left)  # joins come first: they form the group
         rebalance = Rebalance(
             min(joins, default=end),
             end,
@@ -260,7 +281,7 @@ class ClassicReplay(ProtocolReplay):
         self._rebalanced(rebalance, before, after, is_whole=is_whole)
 
     def _add_absences(self, rebalance: Rebalance, current: Generation, previous: Generation) -> None:
-        """Add up the times without partitions that end in a generation, and note those that begin in it."""
+        """Add the times without partitions that end in a generation, and store the start of those that begin in it."""
         before = previous.assignments
         stays = previous.members
         given_up: list[float] = []
@@ -285,14 +306,15 @@ class ClassicReplay(ProtocolReplay):
             rebalance.stopped_s = stopped_seconds(rebalance, current, given_up)
 
     def _causes(self, current: Generation, previous: Generation, first_join: float) -> list[Trigger]:
-        """Return the triggers by time: who left, who joined, whom the broker removed, who joins again by itself."""
+        """Return the triggers of a rebalance by time: members that left, joined, were removed, or joined again."""
         triggers = current.triggers
         before = previous.members
         newcomers = [join.time for member, join in current.joins.items() if member not in before]
         first = min([*newcomers, *(trigger.time for trigger in triggers)], default=inf)
         for member, join in current.joins.items():
             is_told = member in current.told
-            topics, earlier = join.topics, self._subscribed.get(member)
+            topics = join.topics
+            earlier = self._subscribed.get(member)
             if topics is not None:
                 self._subscribed[member] = topics
             cause: Cause = "metadata"
@@ -301,7 +323,8 @@ class ClassicReplay(ProtocolReplay):
                 cause = coming.cause
                 text = f"{coming.text}: {join.real_reason}" if join.real_reason else coming.text
             elif topics is not None and earlier is not None and topics != earlier:
-                cause, text = "subscription", subscribes(topics, earlier)
+                cause = "subscription"
+                text = subscribes(topics, earlier)
             elif join.real_reason and not is_told:
                 text = f"joins again: {join.real_reason}"
             elif not is_told and previous.number >= 0 and join.time < first:
@@ -316,20 +339,22 @@ class ClassicReplay(ProtocolReplay):
         return sorted(triggers, key=lambda trigger: trigger.time)
 
     def _removed(self, name: str, time: float, current: Generation) -> Trigger:
-        """Return the trigger that a member is which the broker removed: nobody sent a LeaveGroup for it."""
+        """Return the trigger of a member that the broker removed, as no LeaveGroup was sent for it."""
         member = self.timeline.member(name)
-        heard = member.heard(time)
-        silence = lapse(heard, time) if heard is not None else None
+        last_seen = member.last_call_before(time)
+        silence = lapse(last_seen, time) if last_seen is not None else None
         timeout = member.session_timeout_s
         cause: Cause = "session"
         began = time
         text = "removed without leaving"
         if member.last_time is None:
-            cause, text = "unknown", "is not in the group any more; its calls are not in the input"
+            cause = "unknown"
+            text = "is not in the group any more; its calls are not in the input"
         elif silence is not None and timeout is not None and silence >= LATE * timeout:
             text += f": silent for {duration(silence)}, session.timeout.ms is {duration(timeout)}"
         elif member.last_time > time:
-            cause, text = "poll", f"removed: it did not join again in time ({POLL})"
+            cause = "poll"
+            text = f"removed: it did not join again in time ({POLL})"
             began = member.last_time
         current.left[name] = time
         join = next(iter(current.joins.values()))
