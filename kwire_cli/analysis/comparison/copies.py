@@ -90,7 +90,7 @@ def compared(a: Place, b: Place, catalog: Catalog | None = None) -> list[tuple[P
 
     If the catalog has the formats of records, details name the fields in which records differ.
     """
-    return [(pair, _compared(pair, catalog)) for pair in _pairs(a, b)]
+    return [(pair, _compare_pair(pair, catalog)) for pair in _pairs(a, b)]
 
 
 def copies_answer(comparisons: Sequence[tuple[Pair, Comparison]]) -> Answer:
@@ -175,7 +175,7 @@ def _partitions(folder: Place) -> dict[str, list[Place]]:
     return segments
 
 
-def _compared(pair: Pair, catalog: Catalog | None) -> Comparison:
+def _compare_pair(pair: Pair, catalog: Catalog | None) -> Comparison:
     comparison = compare(_items(pair.a_files, catalog), _items(pair.b_files, catalog))
     if not comparison.a.batches and not comparison.b.batches and comparison.a.size + comparison.b.size:
         raise InputError(f"there is no record batch in {pair.a}, nor in {pair.b}")

@@ -229,10 +229,10 @@ def _field_items(changes: Sequence[Change]) -> Iterator[Item]:
     kinds = ("renamed", "moved", "becameTagged", "becameMandatory")
     notes = [_NOTES.get(change.kind, change.kind) for change in changes if change.kind in kinds]
     if first.before:
-        yield Item(0, f"- {first.old_path}: {_described(first.before)}", level="error")
+        yield Item(0, f"- {first.old_path}: {_describe_part(first.before)}", level="error")
     if first.after:
         note = f"({', '.join(notes)})" if notes else ""
-        yield Item(0, f"+ {first.path}: {_described(first.after)}", note, level="good")
+        yield Item(0, f"+ {first.path}: {_describe_part(first.after)}", note, level="good")
 
 
 def _cost_items(costs: Sequence[Cost]) -> Iterator[Item]:
@@ -250,7 +250,7 @@ def _cost_items(costs: Sequence[Cost]) -> Iterator[Item]:
             which = new.name.removeprefix("the new ")
         else:
             which = f"version {old.version} -> {new.version}"
-        text = f"{_named(cost)}, {which}: {_sizes(cost)}"
+        text = f"{_describe_values(cost)}, {which}: {_sizes(cost)}"
         yield Item(0, text, level="warning" if (cost.difference or 0) > 0 else "")
         for price in (cost.old, cost.new):
             if price.refusal:
@@ -278,7 +278,7 @@ def _bytes_between(old: int, new: int) -> str:
     return f"{old} -> {counted(new, 'byte')} ({new - old:+d}{share})"
 
 
-def _named(cost: Cost) -> str:
+def _describe_values(cost: Cost) -> str:
     if cost.values != "set":
         return _VALUES[cost.values]
     return f"{cost.path} set to its smallest value (+{counted(cost.when_set or 0, 'byte')})"
@@ -291,7 +291,7 @@ def _sizes(cost: Cost) -> str:
     return f"{cost.old.size} -> {size} ({cost.difference:+d})" if cost.difference else f"{size} as before"
 
 
-def _described(part: Part) -> str:
+def _describe_part(part: Part) -> str:
     """Return the type, versions, tag, encodings and default of a field in words, over all versions or at one."""
     facts = part.facts
     words = [str(facts["type"])]

@@ -63,28 +63,28 @@ class InOrder:
 
         Elements between the runs are paired by position. Elements that remain on one side are paired with None.
         """
-        head = _same(zip(a, b, strict=False))
-        tail = _same(zip(reversed(a[head:]), reversed(b[head:]), strict=False))
+        head = _count_equal(zip(a, b, strict=False))
+        tail = _count_equal(zip(reversed(a[head:]), reversed(b[head:]), strict=False))
         ends = len(a) - tail, len(b) - tail
         mine = a[head : ends[0]]
         other = b[head : ends[1]]
         cells = len(mine) * len(other)
-        out = _between(0, head, 0, head)
+        out = _pair_by_position(0, head, 0, head)
         if cells > self._cells:
-            out += _between(head, ends[0], head, ends[1])
+            out += _pair_by_position(head, ends[0], head, ends[1])
         else:
             self._cells -= cells
             for _, *run in SequenceMatcher(None, mine, other, autojunk=False).get_opcodes():
-                out += _between(*(head + bound for bound in run))
-        return out + _between(ends[0], len(a), ends[1], len(b))
+                out += _pair_by_position(*(head + bound for bound in run))
+        return out + _pair_by_position(ends[0], len(a), ends[1], len(b))
 
 
-def _same(pairs: Iterable[tuple[Hashable, Hashable]]) -> int:
+def _count_equal(pairs: Iterable[tuple[Hashable, Hashable]]) -> int:
     """Return the number of equal pairs before the first pair that differs."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _between(i: int, i_end: int, j: int, j_end: int) -> list[Pair]:
+def _pair_by_position(i: int, i_end: int, j: int, j_end: int) -> list[Pair]:
     both = max(min(i_end - i, j_end - j), 0)
     together = [Pair(i + k, j + k) for k in range(both)]
     return together + [Pair(k, None) for k in range(i + both, i_end)] + [Pair(None, k) for k in range(j + both, j_end)]

@@ -309,13 +309,14 @@ def compare_frames(
     """
     for name, frame in (("a", a.shown(hidden[0])), ("b", b.shown(hidden[1]))):
         if not frame.body:
+            what = _describe_frame(frame)
             raise InputError(
-                f"{name} has no body that can be compared: {_what(frame)}; --api and --message-version say what it is"
+                f"{name} has no body that can be compared: {what}; --api and --message-version say what it is"
             )
     if (a.kind, a.api) != (b.kind, b.api):
         raise InputError(
-            f"only two of one kind can be compared field by field: a is {_what(a.shown(hidden[0]))}, b is "
-            f"{_what(b.shown(hidden[1]))}"
+            f"only two of one kind can be compared field by field: a is {_describe_frame(a.shown(hidden[0]))}, b is "
+            f"{_describe_frame(b.shown(hidden[1]))}"
         )
 
     def operands(mine: Decoded, other: Decoded, part: str) -> tuple[Operand, Operand]:
@@ -329,16 +330,16 @@ def compare_frames(
         compare(*operands(a.prefix, b.prefix, "size"), out, at)
     if a.header and b.header and a.header.message == b.header.message:
         compare(*operands(a.header, b.header, "header"), out, at.below("header"))
-    _between(a, b, out, at.below("header"))
+    _compare_between(a, b, out, at.below("header"))
     if a.body and b.body:
         compare(*operands(a.body, b.body, "body"), out, at)
         if not (a.guess or b.guess):
             look_inside(a.catalog, a.body, b.body, out, hide)
-            _forwarded(a, b, out, reading, hide)
+            _compare_forwarded(a, b, out, reading, hide)
     return out
 
 
-def _forwarded(a: Frame, b: Frame, out: Comparison, reading: tuple[RecordsAs, RecordsAs], hide: Hide) -> None:
+def _compare_forwarded(a: Frame, b: Frame, out: Comparison, reading: tuple[RecordsAs, RecordsAs], hide: Hide) -> None:
     """Replace differences of bytes by differences of the forwarded requests in the bytes. Redacted bytes are kept."""
     path = CARRIED.get(a.body.message if a.body else "")
     if not path:
@@ -359,12 +360,12 @@ def _forwarded_frames(frame: Frame) -> list[Frame]:
     return [entry.frame for entry in frame.inside() if isinstance(entry, Forwarded)]
 
 
-def _what(frame: Frame) -> str:
+def _describe_frame(frame: Frame) -> str:
     name = frame.api or (f"api key {frame.api_key}" if frame.api_key is not None else "")
     return f"{name} {frame.kind}".strip()
 
 
-def _between(a: Frame, b: Frame, out: Comparison, place: At) -> None:
+def _compare_between(a: Frame, b: Frame, out: Comparison, place: At) -> None:
     """Add bytes between the header and the body, which some clients write."""
     spots = [(frame.header.raw.used, frame.body.start) for frame in (a, b) if frame.header and frame.body]
     extra = [bytes(frame.data[start:stop]) for frame, (start, stop) in zip((a, b), spots, strict=False)]

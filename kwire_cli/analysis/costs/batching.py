@@ -194,7 +194,7 @@ class Accumulators:
         producer = self._producers.get(client)
         if producer is None:
             producer = self._producers[client] = _Producer(client, self.settings)
-        producer.add((topic, partition, head.producer_id), _came(subject, told.batch), told, records)
+        producer.add((topic, partition, head.producer_id), _time_of_batch(subject, told.batch), told, records)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of the table TRIED."""
@@ -210,7 +210,7 @@ def _close(made: Batches, batch: _Open, after: int) -> None:
     made.waited += after * batch.count - batch.times
 
 
-def _came(subject: Message | None, batch: Batch) -> int:
+def _time_of_batch(subject: Message | None, batch: Batch) -> int:
     """Return the time at which a batch was sent, in milliseconds. Without a request it is the largest timestamp."""
     if subject is not None and (time := time_of(subject)) is not None:
         return time // 1_000_000

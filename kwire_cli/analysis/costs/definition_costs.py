@@ -92,9 +92,9 @@ def set_fields(
         return
     layout = layout_at(form.spec, form.version)
     without = price(form, _one_each(layout)).size
-    for path, former, chain in _tagged(layout, before, renamed or {}):
-        smallest = _smallest(chain[-1])
-        around = _around(layout, chain)
+    for path, former, chain in _newly_tagged(layout, before, renamed or {}):
+        smallest = _smallest_value(chain[-1])
+        around = _values_with_structs(layout, chain)
         unset = without if around is None else price(form, around).size
         priced = price(form, _one_each(layout, chain, smallest))
         size = None if unset is None or priced.size is None else priced.size - unset
@@ -136,7 +136,7 @@ def _one_each(struct: StructAt, chain: Sequence[FieldAt] = (), value: Any = None
     return out
 
 
-def _around(layout: StructAt, chain: Chain) -> dict[str, Any] | None:
+def _values_with_structs(layout: StructAt, chain: Chain) -> dict[str, Any] | None:
     """Return the values of a message that contains all structs above the last field of `chain`, and not the field.
 
     Structs that are null by default are present in these values. Return None if none of the structs is nullable: then
@@ -159,7 +159,9 @@ def _chains(struct: StructAt, prefix: str = "", above: Chain = ()) -> Iterator[t
             yield from _chains(field.struct, f"{path}{'[]' if field.spec.is_array else ''}.", chain)
 
 
-def _tagged(after: StructAt, before: StructAt | None, renamed: Mapping[str, str]) -> Iterator[tuple[str, Chain, Chain]]:
+def _newly_tagged(
+    after: StructAt, before: StructAt | None, renamed: Mapping[str, str]
+) -> Iterator[tuple[str, Chain, Chain]]:
     """Yield the fields that are tagged in the layout `after` and not in `before`.
 
     Each comes with its path and the old field, if one exists. Fields inside a tagged field are not yielded separately.
@@ -174,7 +176,7 @@ def _tagged(after: StructAt, before: StructAt | None, renamed: Mapping[str, str]
         yield path, former, chain
 
 
-def _smallest(field: FieldAt) -> Any:
+def _smallest_value(field: FieldAt) -> Any:
     """Return the smallest value of a field that is not its default."""
     if field.default is not None and field.nullable:
         return None
@@ -183,7 +185,7 @@ def _smallest(field: FieldAt) -> Any:
     if field.struct:
         subs = (*field.struct.plain, *field.struct.tagged)
         sub = min(subs, key=lambda sub: sub.compact is not None or sub.struct is not None, default=None)
-        return {} if field.default is None or sub is None else {sub.spec.json_name: _smallest(sub)}
+        return {} if field.default is None or sub is None else {sub.spec.json_name: _smallest_value(sub)}
     empty, other = _SMALLEST.get(field.spec.type, (0, 1))
     return other if field.default == empty else empty
 

@@ -188,11 +188,11 @@ class Batches(Rule):
     def findings(self) -> Iterator[Finding]:
         for (client, topic), use in self._uses.items():
             subject = f"topic {topic}" + (f", client {client}" if client else "")
-            yield from _small(subject, use)
-            yield from _in_vain(subject, use)
+            yield from _small_batches(subject, use)
+            yield from _useless_compression(subject, use)
 
 
-def _small(subject: str, use: _TopicUse) -> Iterator[Finding]:
+def _small_batches(subject: str, use: _TopicUse) -> Iterator[Finding]:
     if use.batches < LEAST_BATCHES or use.records >= RECORDS_A_BATCH * use.batches:
         return
     if use.merged[-1] < LEAST_SAVED * use.batches:
@@ -209,7 +209,7 @@ def _small(subject: str, use: _TopicUse) -> Iterator[Finding]:
     yield Finding(SMALL, subject, text, use.evidence, saved, None, "overhead --batching")
 
 
-def _in_vain(subject: str, use: _TopicUse) -> Iterator[Finding]:
+def _useless_compression(subject: str, use: _TopicUse) -> Iterator[Finding]:
     if use.sampled >= LEAST_SAMPLES and use.packed >= use.unpacked:
         text = (
             f"the records of {use.sampled} batches have {use.packed} bytes with {', '.join(sorted(use.codecs))}, "

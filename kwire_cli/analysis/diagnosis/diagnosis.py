@@ -84,7 +84,7 @@ class Diagnosis(TableFold):
         if isinstance(opened, CaptureInput):
             self._unread += [f"{opened.label}: {notice.text}" for _, notice in opened.noted]
 
-    def _of_traffic(self) -> Iterator[Finding]:
+    def _findings_in_traffic(self) -> Iterator[Finding]:
         """Yield the findings of the rules in SQL, and run the queries of the other rules. Then close the tables."""
         with self.filled() as tables:
             if tables is None:
@@ -98,7 +98,7 @@ class Diagnosis(TableFold):
     def findings(self, least: Severity = "info") -> list[Finding]:
         """Return the findings, the most severe and the causes first, down to a severity."""
         if self._findings is None:
-            found = list(self._of_traffic())
+            found = list(self._findings_in_traffic())
             for rule in self.rules:
                 found += rule.findings()
             self._findings = sorted(found, key=_order)

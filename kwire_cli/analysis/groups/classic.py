@@ -47,12 +47,12 @@ class ClassicReplay(ProtocolReplay):
         self._current = Generation()
         self._next = Generation()
         """The parts of the next generation that are known already."""
-        self._given_ids: dict[str, Move] = {}
+        self._assigned_ids: dict[str, Move] = {}
         """The first JoinGroup of each new member, by the member id in the response (KIP-394)."""
         self._used_ids: set[str] = set()
         self._last_joins: dict[Hashable, float] = {}
         """The time of the last JoinGroup on each connection."""
-        self._comings: dict[str, JoinCause] = {}
+        self._join_causes: dict[str, JoinCause] = {}
         self._instances: dict[str, str] = {}
         """The member that has a group.instance.id."""
         self._subscribed: dict[str, tuple[str, ...]] = {}
@@ -96,9 +96,9 @@ class ClassicReplay(ProtocolReplay):
 
     def _refused(self, move: Move) -> None:
         if move.error == REBALANCING and move.kind != "leave":
-            self._next.told.setdefault(move.member, move.at)
+            self._next.rejoin_requests.setdefault(move.member, move.at)
             if move.kind == "sync":
-                self._current.broken |= move.generation == self._current.number
+                self._current.is_interrupted |= move.generation == self._current.number
             else:
                 self._event(move, "rebalancing", "told to join again" if move.kind == "heartbeat" else "")
         if move.error != REBALANCING or move.kind != "heartbeat":
@@ -107,7 +107,7 @@ class ClassicReplay(ProtocolReplay):
     def _join(self, move: Move) -> None:
         self._last_joins[move.connection] = move.time
         if move.error == MEMBER_ID_REQUIRED:
-            self._given_ids[move.member] = move
+            self._assigned_ids[move.member] = move
             return
         self._used_ids.add(move.member)
         if move.error:
@@ -116,18 +116,18 @@ class ClassicReplay(ProtocolReplay):
             return
         current = self._generation(move.reached, move)
         previous = self._previous
-        if previous.number < 0 and move.reached > 1 and move.has_id and move.member not in self._given_ids:
+        if previous.number < 0 and move.reached > 1 and move.has_id and move.member not in self._assigned_ids:
             previous.members.add(move.member)
         replaces = self._replaced(move, current) if move.instance else ""
-        began = self._given_ids.pop(move.member, move).time
+        began = self._assigned_ids.pop(move.member, move).time
         if move.member in previous.members:
             self._event(move, "rejoin", move.real_reason)
         elif move.member not in current.joins:
             member = self.timeline.member(move.member)
             member.joined = began if member.joined is None else member.joined
-            coming = self._join_cause(move, began, move.connection)
-            self._comings[move.member] = coming
-            self._event(move._replace(time=began), "join", move.real_reason, replaces or coming.detail)
+            join_cause = self._join_cause(move, began, move.connection)
+            self._join_causes[move.member] = join_cause
+            self._event(move._replace(time=began), "join", move.real_reason, replaces or join_cause.detail)
         if not replaces:
             first = current.joins.get(move.member)
             current.joins[move.member] = move._replace(time=began if first is None else min(began, first.time))
@@ -135,7 +135,7 @@ class ClassicReplay(ProtocolReplay):
         current.members.add(move.member)
         if move.everybody is not None:
             current.members = {member for member, _ in move.everybody}
-            current.whole = True
+            current.is_complete = True
         for name, owned in (*(move.everybody or ()), (move.member, move.owned)):
             if owned is not None:
                 current.owned[name] = owned
@@ -170,7 +170,7 @@ class ClassicReplay(ProtocolReplay):
             if move.member not in current.syncs and (move.member in current.joins or not current.joins):
                 current.last = move
             current.syncs[move.member] = move
-            current.given.append(move._replace(assignment=has))
+            current.responses.append(move._replace(assignment=has))
             current.members.add(move.member)
 
     def _generation(self, number: int, move: Move) -> Generation:
@@ -201,17 +201,17 @@ class ClassicReplay(ProtocolReplay):
         """
         current = self._current
         left = self._next.left
-        is_left = current.whole and current.members and {*left} >= current.members
+        is_left = current.is_complete and current.members and {*left} >= current.members
         if not is_left or number < current.number + PASSED_OVER:
             return None
         last = max(left, key=lambda member: left[member])
         place = next(trigger.place for trigger in self._next.triggers if trigger.member == last)
         self.timeline.events.append(Event(left[last], "empty", place, current.number + 1, detail="the group is empty"))
-        return Generation(current.number + 1, whole=True)
+        return Generation(current.number + 1, is_complete=True)
 
     def _name_unused(self) -> None:
         """Add an event for each member id from the coordinator that its client did not use when it joined again."""
-        for member, move in self._given_ids.items():
+        for member, move in self._assigned_ids.items():
             if member not in self._used_ids and self._last_joins[move.connection] > move.at:
                 self.timeline.members.pop(member, None)
                 reason = "does not use the member id that it was given"
@@ -226,7 +226,7 @@ class ClassicReplay(ProtocolReplay):
         rows = {row.member: row for row in move.listed}
         before = self._previous.members | current.members
         current.members = set(rows)
-        current.whole = True
+        current.is_complete = True
         current.assignor = move.assignor
         current.assignments = {row.member: row.assignment or NOTHING for row in move.listed}
         for row in move.listed:
@@ -235,9 +235,9 @@ class ClassicReplay(ProtocolReplay):
             member.see(row.time)
             if row.member not in before:
                 member.joined = row.time if member.joined is None else member.joined
-                coming = self._join_cause(row, row.time)
-                self._event(row, "join", detail=coming.detail)
-                current.triggers.append(Trigger.of(row, coming.cause, coming.text))
+                join_cause = self._join_cause(row, row.time)
+                self._event(row, "join", detail=join_cause.detail)
+                current.triggers.append(Trigger.of(row, join_cause.cause, join_cause.text))
         for gone in sorted(before - {*rows} - {*current.left}):
             current.left[gone] = move.time
             leaves = move._replace(member=gone, client=self.timeline.member(gone).client)
@@ -312,28 +312,28 @@ class ClassicReplay(ProtocolReplay):
         newcomers = [join.time for member, join in current.joins.items() if member not in before]
         first = min([*newcomers, *(trigger.time for trigger in triggers)], default=inf)
         for member, join in current.joins.items():
-            is_told = member in current.told
+            was_requested = member in current.rejoin_requests
             topics = join.topics
             earlier = self._subscribed.get(member)
             if topics is not None:
                 self._subscribed[member] = topics
             cause: Cause = "metadata"
             if member not in before:
-                coming = self._comings.pop(member, JoinCause())
-                cause = coming.cause
-                text = f"{coming.text}: {join.real_reason}" if join.real_reason else coming.text
+                join_cause = self._join_causes.pop(member, JoinCause())
+                cause = join_cause.cause
+                text = f"{join_cause.text}: {join.real_reason}" if join.real_reason else join_cause.text
             elif topics is not None and earlier is not None and topics != earlier:
                 cause = "subscription"
                 text = subscribes(topics, earlier)
-            elif join.real_reason and not is_told:
+            elif join.real_reason and not was_requested:
                 text = f"joins again: {join.real_reason}"
-            elif not is_told and previous.number >= 0 and join.time < first:
+            elif not was_requested and previous.number >= 0 and join.time < first:
                 text = "joins again by itself"
             else:
                 continue
             triggers.append(Trigger.of(join, cause, text))
-        if previous.whole and current.whole:
-            begin = min([first_join, *current.told.values()])
+        if previous.is_complete and current.is_complete:
+            begin = min([first_join, *current.rejoin_requests.values()])
             for member in sorted(before - current.members - {*current.left}):
                 triggers.append(self._removed(member, begin, current))
         return sorted(triggers, key=lambda trigger: trigger.time)

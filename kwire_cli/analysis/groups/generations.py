@@ -33,31 +33,31 @@ class Generation:
     joins: dict[str, Move] = field(default_factory=dict)
     """The first JoinGroup of each member, without static members that replaced another member later."""
     syncs: dict[str, Move] = field(default_factory=dict)
-    given: list[Move] = field(default_factory=list)
+    responses: list[Move] = field(default_factory=list)
     """All responses to SyncGroup with an assignment. `syncs` lacks members that were replaced."""
     assignments: dict[str, Assignment] = field(default_factory=dict)
     """The partitions of each member, from the leader's request or the response to the member's SyncGroup."""
     owned: dict[str, Assignment] = field(default_factory=dict)
     """The partitions of members before they joined, from their JoinGroup."""
     members: set[str] = field(default_factory=set)
-    whole: bool = False
+    is_complete: bool = False
     """Whether all members are known, from the response to the leader or from a record."""
     assignor: str = ""
     place: Move | None = None
     triggers: list[Trigger] = field(default_factory=list)
-    told: dict[str, float] = field(default_factory=dict)
+    rejoin_requests: dict[str, float] = field(default_factory=dict)
     """The times at which members received the error that requests a JoinGroup."""
     left: dict[str, float] = field(default_factory=dict)
     """The times at which members left, between the previous generation and this one."""
     last: Move | None = None
     """The last response with an assignment of a member that joined."""
-    broken: bool = False
+    is_interrupted: bool = False
     """Whether a SyncGroup was refused because the group rebalances again."""
 
     @property
     def is_unfinished(self) -> bool:
         """Whether the next rebalance started before any member received an assignment in this generation."""
-        return self.broken and not self.syncs
+        return self.is_interrupted and not self.syncs
 
     def give(self, member: str, assignment: Assignment, revoked: Assignment | None, before: Assignment) -> Assignment:
         """Store the assignment of a member, and return its partitions.
@@ -75,9 +75,9 @@ class Generation:
 
         The move is the response to SyncGroup. For other members it is the first move of the generation.
         """
-        for move in self.given:
+        for move in self.responses:
             yield move.member, move.assignment or NOTHING, move
-        known = {move.member for move in self.given}
+        known = {move.member for move in self.responses}
         for member, assignment in sorted(self.assignments.items()):
             if member not in known and self.place is not None:
                 yield member, assignment, self.place
@@ -86,7 +86,7 @@ class Generation:
         """Take over the joins, triggers and leaves of an unfinished generation, since the group was last stable."""
         self.joins |= unfinished.joins
         self.triggers = unfinished.triggers + self.triggers
-        self.told = unfinished.told | self.told
+        self.rejoin_requests = unfinished.rejoin_requests | self.rejoin_requests
         self.left = unfinished.left | self.left
 
 
@@ -111,7 +111,7 @@ def stopped_seconds(rebalance: Rebalance, current: Generation, given_up: list[fl
     joins = {member: join for member, join in current.joins.items() if member in current.members}
     if not starts:
         return 0.0
-    if current.whole and current.members <= joins.keys():
+    if current.is_complete and current.members <= joins.keys():
         removed = [trigger.time for trigger in rebalance.triggers if trigger.cause == "poll"]
         end = max([*given_up, *current.left.values(), *removed])
     elif COOPERATIVE in current.assignor or current.assignor == STREAMS:

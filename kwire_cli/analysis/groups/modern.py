@@ -45,7 +45,7 @@ class ModernReplay(ProtocolReplay):
         self._members: dict[str, _State] = {}
         self._epoch: int | None = None
         self._open: Rebalance | None = None
-        self._told = False
+        self._is_noticed = False
         """Whether another member has received the epoch of the open rebalance."""
         self._unseen = 0
         """Number of triggers that have not raised the group epoch yet."""
@@ -84,14 +84,14 @@ class ModernReplay(ProtocolReplay):
 
     def _trigger(self, trigger: Trigger) -> None:
         """Start a rebalance, or add the trigger to the open rebalance if no other member has reacted to it."""
-        if self._open is None or self._told or self._settled():
+        if self._open is None or self._is_noticed or self._settled():
             self._close()
             self._before = self._assignments()
             forms = not self._members
             epoch = self._epoch
             time = trigger.time
             self._open = Rebalance(time, time, epoch, epoch, [], trigger.place, is_forming=forms)
-            self._told = False
+            self._is_noticed = False
         self._open.triggers.append(trigger)
         self._unseen += trigger.cause not in {"session", "unknown"}
 
@@ -121,9 +121,9 @@ class ModernReplay(ProtocolReplay):
 
     def _join(self, move: Move) -> None:
         member = self.timeline.member(move.member)
-        coming = self._join_cause(move, move.time, move.member)
-        self._trigger(Trigger.of(move, coming.cause, coming.text))
-        self._event(move, "join", coming.text if coming.cause == "fenced" else "", coming.detail)
+        join_cause = self._join_cause(move, move.time, move.member)
+        self._trigger(Trigger.of(move, join_cause.cause, join_cause.text))
+        self._event(move, "join", join_cause.text if join_cause.cause == "fenced" else "", join_cause.detail)
         if move.detail:
             self._event(move, "status", move.detail, move.reason)
         member.joined = move.time if member.joined is None else member.joined
@@ -186,7 +186,7 @@ class ModernReplay(ProtocolReplay):
         if self._open is not None:
             self._open.generation = self._epoch
             if not joins and state is not None:
-                self._told = True
+                self._is_noticed = True
                 self._open.end_time = max(self._open.end_time, move.at)
 
     def _remove_silent(self, move: Move) -> bool:
@@ -218,7 +218,7 @@ class ModernReplay(ProtocolReplay):
         state.assigned_at = move.at
         if self._open is not None:
             self._open.end_time = max(self._open.end_time, move.at)
-            self._told |= move.kind != "join"
+            self._is_noticed |= move.kind != "join"
         if had == assignment and move.kind != "join":
             return
         if assignment:

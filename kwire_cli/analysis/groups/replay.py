@@ -151,7 +151,7 @@ def replay(group: GroupMoves, topics: Mapping[str, str]) -> Timeline:
             member.client = member.host = ""
     types = group.types or group.refused_types
     timeline.protocol = next((name for name in (*MODERN, "classic") if name in types), "")
-    moves = sorted((_named(move, topics) for move in group.moves), key=_order)
+    moves = sorted((_with_topic_names(move, topics) for move in group.moves), key=_order)
     for part in ([move for move in moves if not move.is_call], [move for move in moves if move.is_call]):
         if part and part[0].is_call:
             for member in members_with_calls:
@@ -171,7 +171,7 @@ def _order(move: Move) -> tuple[float, int, int, int]:
     return move.time, place.frame or place.offset or 0, place.packet or 0, place.stream or 0
 
 
-def _named(move: Move, topics: Mapping[str, str]) -> Move:
+def _with_topic_names(move: Move, topics: Mapping[str, str]) -> Move:
     """Return a move with topic names in place of topic ids. Ids without a known name are unchanged."""
 
     def named(assignment: Assignment | None) -> Assignment | None:

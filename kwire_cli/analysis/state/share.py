@@ -123,10 +123,10 @@ def flattened(layers: Sequence[Layer]) -> list[StateBatch]:
             for batch in layer
             if batch.last >= start or start < 0
         )
-    return _painted(sorted(batch for batch in batches if batch.first <= batch.last))
+    return _resolve_overlaps(sorted(batch for batch in batches if batch.first <= batch.last))
 
 
-def _painted(batches: list[StateBatch]) -> list[StateBatch]:
+def _resolve_overlaps(batches: list[StateBatch]) -> list[StateBatch]:
     edges = sorted({batch.first for batch in batches} | {batch.last + 1 for batch in batches})
     covering: list[tuple[int, int, int]] = []  # a heap, highest count and state first, with the end offset
     out: list[StateBatch] = []

@@ -81,7 +81,7 @@ def _with_pieces(timeline: list[Transaction], pieces: Sequence[Piece]) -> list[T
         began = piece.records.time if piece.records else None
         transaction = _of_timeline(timeline, begins, piece)
         if transaction is None or piece.partition in transaction.marked:
-            transaction = _joined(additional, piece)
+            transaction = _find_same_transaction(additional, piece)
         if transaction is None:
             transaction = _begin(first, began)
             additional.append(transaction)
@@ -130,7 +130,7 @@ def _of_timeline(timeline: Sequence[Transaction], begins: Sequence[float], piece
     return None
 
 
-def _joined(additional: Sequence[Transaction], piece: Piece) -> Transaction | None:
+def _find_same_transaction(additional: Sequence[Transaction], piece: Piece) -> Transaction | None:
     """Return the transaction of other partitions that a part belongs to.
 
     The records of the part were written before the markers of the transaction.

@@ -116,10 +116,10 @@ class _Verification:
             yield from self._compare_snapshots(None)
             yield from self.epochs.end(max(self.next_offset, self.logs[-1][1]))
         for file in self.part.of(Kind.CHECKPOINT):
-            yield from self._alone(file)
+            yield from self._verify_unused(file)
         for file in self.part.unused:
             self.checked.unused += 1
-            yield from self._alone(file)
+            yield from self._verify_unused(file)
 
     def _texts(self) -> Iterator[Fault]:
         for file in filter(is_text, self.part.files):
@@ -224,7 +224,7 @@ class _Verification:
         if head.control and head.producer_id >= 0 and not head.records_count:  # compaction emptied the batch
             segment.aborted.missing(head.base_offset, head.last_offset + 1)
 
-    def _alone(self, file: File) -> Iterator[Fault]:
+    def _verify_unused(self, file: File) -> Iterator[Fault]:
         """Yield the faults of a file that does not belong to the log.
 
         This is a KRaft snapshot, whose offsets count from 0, or a segment or snapshot that is not in use. An unfinished
