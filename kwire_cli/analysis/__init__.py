@@ -1,1 +1,1 @@
-"""Questions about traffic, logs and definitions: one file or folder each, with folds and their reports."""
+"""Questions about traffic, logs and definitions. Each has a file or folder with a fold over inputs and its answer."""

@@ -1,4 +1,8 @@
-"""A call: a request with its response, as replays and ladders see it, with the places, parts and times in it."""
+"""A call, which is a request with its response, as the input of replays and ladders.
+
+Bodies are plain dictionaries from the tables of traffic. The functions here read parts and times of calls, and skip
+values of unexpected types, because a body in a request log may be incomplete.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Evidence(NamedTuple):
-    """A place that shows something: a frame of a capture, a line of a request log, or an offset of a log.
+    """The place of an observation: a frame of a capture, a line of a request log, or an offset of a log.
 
-    `what` names it, such as `JoinGroup request`. `time` is text as of `instant`. Where connections are read apart,
-    frames have no numbers: then `packet` says which one it is.
+    `what` names the object, such as `JoinGroup request`. `time` is a string in the format of `instant`. Frames have no
+    numbers if connections are read separately. In this case `packet` identifies the frame.
     """
 
     what: str
@@ -30,16 +34,17 @@ class Evidence(NamedTuple):
     packet: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is known of the place, by name."""
+        """Return the known fields of the place by name."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
 class Call(NamedTuple):
     """A request, and its response if one came.
 
-    `who` is the client's id, or its address. `asked` and `answered` are seconds since 1970, None if unknown. `node` is
-    the node id of the broker, if a response named it. `batches` are those of a Produce request whose checksum is right,
-    with columns of the table `batches`. `topic_of` returns the name of a topic id.
+    `who` is the client id, or the client's address. `asked` and `answered` are the times of the request and of the
+    response in seconds since 1970, None if unknown. `node` is the node id of the broker, if a response contains it.
+    `batches` contains the batches of a Produce request with a valid checksum, as rows of the table `batches`.
+    `topic_of` returns the name of a topic id.
     """
 
     api: str
@@ -74,10 +79,10 @@ class Call(NamedTuple):
 
 
 def parts(body: dict[str, Any] | None, *path: str) -> Iterator[tuple[dict[str, Any], ...]]:
-    """Yield the objects at the end of a path of arrays, each behind the objects around it.
+    """Yield the objects at the end of a path of arrays, each preceded by the objects around it.
 
-    `parts(body, "topics", "partitions")` yields pairs of a topic and a partition. Whatever is not as its definition
-    says is skipped.
+    `parts(body, "topics", "partitions")` yields pairs of a topic and a partition. Values that should be an array or an
+    object and are not are skipped.
     """
     first, *rest = path
     values = body.get(first) if body else None
@@ -91,21 +96,24 @@ def parts(body: dict[str, Any] | None, *path: str) -> Iterator[tuple[dict[str, A
 
 
 def instant(time: float | None, *, is_local: bool = False) -> str | None:
-    """Return seconds since 1970 as ISO 8601 text, to the microsecond: in UTC with a Z, of a local clock without one."""
+    """Return seconds since 1970 in ISO 8601 format with microseconds. A Z at the end means UTC.
+
+    The time of a local clock has no Z, because its zone is unknown.
+    """
     text = None if time is None else time_text(round(time * 1e6) * 1000)
     return text.removesuffix("Z") if text and is_local else text
 
 
 def zone_of(*instants: str | None) -> str:
-    """Return what to write behind instants that are shown without their zone: UTC, if that is said of all."""
+    """Return the suffix for instants that are shown without their zone: " UTC" if all are in UTC, else empty."""
     return " UTC" if all(text and text.endswith("Z") for text in instants) else ""
 
 
 def between(first: float | None, last: float | None) -> float:
-    """Return the seconds between two times, to the microsecond as times are; 0 if one of them is unknown."""
+    """Return the seconds between two times, rounded to microseconds. Return 0 if one of them is unknown."""
     return 0.0 if first is None or last is None else round(last - first, 6)
 
 
 def later(one: float | None, two: float | None) -> float | None:
-    """Return the later of two times; the other one if one is unknown."""
+    """Return the later of two times. If one is unknown, return the other."""
     return one if two is None or (one is not None and one >= two) else two

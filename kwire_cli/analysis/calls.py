@@ -1,9 +1,9 @@
-"""Calls: a request with its response, as replays see them, from the tables of captures and request logs alike.
+"""Calls, which are requests with their responses, from the tables of captures and of request logs.
 
-A replay goes through calls in the order of time, because what a call means depends on those before it: rebalances of
-groups, transactions. `calls_query` is the one query that gives such calls for some apis. It takes bodies as JSON, in
-which each api has its own fields. A field that the version of a message lacks is null, and so is a value that does not
-fit the type of its field, as request logs may have.
+A replay processes calls in the order of time, because the meaning of a call depends on earlier calls: rebalances of
+groups, transactions. `calls_query` builds the query for the calls of some apis. It reads bodies as JSON, because each
+api has other fields. A field is null if the version of the message lacks it, or if its value does not fit the type of
+the field. Request logs may contain such values.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 ANSWERED = "coalesce(c.response_time, c.request_time) nulls first, c.place.ordinal"
-"""The order in which calls are complete."""
+"""The order in which calls are completed."""
 ASKED = "c.request_time nulls first, c.request_place.ordinal"
 """The order of requests."""
 
 
 def calls_query(apis: Collection[str], where: str = "true", order: str = ANSWERED) -> str:
-    """Return the query for the calls of some apis, for which a condition holds over `c`, a row of the view `calls`."""
+    """Return the query for the calls of some apis. `c` is the row of the view `calls` in the condition."""
     batches = "null"
     if "Produce" in apis:
         batches = """(
@@ -75,7 +75,7 @@ def _bodies(apis: Collection[str], kind: str) -> str:
 
 
 def calls_in(tables: Tables, query: str) -> Iterator[Call]:
-    """Yield the calls of a query that `calls_query` made."""
+    """Yield the calls of a query from `calls_query`."""
     topics = tables.rows("select topic_id, topic from topic_names")
     names: dict[str, str] = {row["topic_id"]: row["topic"] for row in topics}
 
@@ -105,25 +105,25 @@ def calls_in(tables: Tables, query: str) -> Iterator[Call]:
 
 
 class Replay(Protocol):
-    """What takes calls in the order of time and batches of logs, and fills tables."""
+    """The interface of replays, which process calls in the order of time and batches of logs, and fill tables."""
 
     @property
     def dropped(self) -> int:
-        """The number of events that were too many to keep."""
+        """The number of events beyond the limit of the replay."""
 
     def call(self, call: Call, /) -> None:
-        """Take a call."""
+        """Process a call."""
 
     def log_item(self, item: LogItem, /) -> None:
         """Take a batch of a log, or a gap."""
 
     def rows(self) -> Iterator[tuple[str, Sequence[Any]]]:
-        """Yield the rows for tables, each with the name of the table, when all was taken."""
+        """Yield the rows for tables, each with the name of the table, after all calls and batches."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedTables:
-    """Tables that a replay fills: the query for the calls, and what makes the replay.
+    """Tables that a replay fills: the query for the calls, and the function that creates the replay.
 
     A column has a name, a type in DuckDB and a meaning.
     """
@@ -134,9 +134,9 @@ class ReplayedTables:
 
 
 class TableFold(Traffic):
-    """A fold over traffic and batches of logs, for queries over tables that replays fill too.
+    """A fold over traffic and batches of logs, for queries over tables of traffic and tables of replays.
 
-    Of `replayed`, those run whose tables a query reads. A subclass may take items of logs by itself.
+    A replay in `replayed` runs only if a query reads its tables. A subclass may process items of logs in addition.
     """
 
     def __init__(
@@ -149,29 +149,29 @@ class TableFold(Traffic):
         super().__init__(redaction, {**queries, **{f"calls {at}": each.calls for at, each in enumerate(running)}})
 
     def add(self, subject: Any) -> None:
-        """Take a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
+        """Add a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
         if isinstance(subject, LogItem):
             self.log_item(subject)
         else:
             super().add(subject)
 
     def log_item(self, item: LogItem, /) -> None:
-        """Take a batch of a log directory, or a gap."""
+        """Add a batch of a log directory, or a gap."""
         for _, replay in self._replays:
             replay.log_item(item)
 
     def dropped_notes(self) -> Iterator[Note]:
-        """Yield a warning if there were more events than replays keep."""
+        """Yield a warning if replays dropped events."""
         if dropped := sum(replay.dropped for _, replay in self._replays):
             yield Note(f"{counted(dropped, 'event')} more were too many to keep", "warning")
 
     def finish(self) -> None:
-        """End the adding of subjects, and fill the tables of replays. Queries may follow."""
+        """Complete the tables, including the tables of replays. Queries can run afterwards."""
         super().finish()
         if self._is_replayed or not self._replays:
             return
         self._is_replayed = True
-        tables = self._made()
+        tables = self._open_tables()
         for replayed, replay in self._replays:
             for name, columns in replayed.columns.items():
                 tables.create(name, [column[:2] for column in columns])

@@ -1,7 +1,7 @@
-"""The question which clients there are, which versions they use, and what a release of Kafka would refuse (KIP-896).
+"""The question about clients: the versions that they use, and the versions that a Kafka release refuses (KIP-896).
 
-The queries in `questions/clients` find the clients in tables and judge the versions. Here are the columns of the
-answer.
+The queries in `questions/clients` find the clients in tables of traffic and give a verdict on each version. This module
+defines the columns of the answer.
 """
 
 from __future__ import annotations
@@ -21,16 +21,22 @@ if TYPE_CHECKING:
     from kwire_cli.answer import Block
     from kwire_cli.message.redaction import Redaction
 
-REFUSED, CAPPED, UNCLEAR, DEPRECATED, ACCEPTED = "refused", "capped", "unclear", "deprecated", "accepted"
+REFUSED = "refused"
+CAPPED = "capped"
+UNCLEAR = "unclear"
+DEPRECATED = "deprecated"
+ACCEPTED = "accepted"
 VERDICTS = (REFUSED, CAPPED, UNCLEAR, DEPRECATED, ACCEPTED)
-"""The worst first, in the order of ranks in `questions/clients/versions.sql`.
+"""The verdicts from worst to best, in the order of ranks in `questions/clients/versions.sql`.
 
-Capped: an old broker offered no more, and what else the client speaks was not seen. Unclear: nothing shows what it
-would do.
+Capped: the client used the highest version of an old broker, and may support higher ones. Unclear: the input does not
+show the version that the client would use.
 """
 BATCHES_SINCE = 3
-"""The first version of Produce that holds nothing but record batches (KIP-98); before, there are message sets, magic 0
-and 1."""
+"""The first version of Produce in which all records are in record batches (KIP-98).
+
+Earlier versions contain message sets with magic 0 and 1.
+"""
 
 
 class Clients(Traffic):
@@ -40,11 +46,10 @@ class Clients(Traffic):
         super().__init__(redaction, queries_in("clients"))
 
     def answer(self, upgrade_to: str | None = None, upgrade_from: str | None = None) -> Answer:
-        """Return the clients, and the versions that each uses; for an upgrade with those first whom it hurts. Nothing
-        can be added afterwards.
+        """Return the clients and the versions that each client uses. Nothing can be added afterwards.
 
-        `upgrade_to` is the release whose brokers the clients are to speak to, `upgrade_from` the brokers' release where
-        no ApiVersions response of theirs was seen.
+        With `upgrade_to`, the release to which brokers will be upgraded, clients with the worst verdicts come first.
+        `upgrade_from` is the current release of brokers without an ApiVersions response in the input.
         """
         release = accepted_by(upgrade_to).release if upgrade_to else None
         today = accepted_by(upgrade_from).release if upgrade_from else None
@@ -90,8 +95,9 @@ JUDGED_VERSIONS = (*VERSIONS, _VERDICT, Column("reason"))
 def client_blocks(
     clients: Sequence[Mapping[str, Any]], versions: Sequence[Mapping[str, Any]], release: str | None
 ) -> Iterator[Block]:
-    """Yield the facts and tables of rows of `questions/clients`. A person is shown those clients and versions that are
-    not accepted.
+    """Yield the facts and tables of rows of `questions/clients`.
+
+    With `release`, only clients and versions that are not accepted are displayed. Programs get all rows.
     """
     if release is None:
         yield Table("clients", CLIENTS, rows_of(CLIENTS, clients))
@@ -121,8 +127,9 @@ def _who(row: Mapping[str, Any]) -> tuple[str | None, ...]:
 
 
 def _reason(row: Mapping[str, Any]) -> str | None:
-    """Return why a version is not accepted, with the old message formats that it has. A request log does not show
-    these.
+    """Return the reason why a version is not accepted, with the old message formats in its requests.
+
+    A request log does not contain message formats. Their counts are empty in this case.
     """
     reason: str | None = row["reason"]
     if reason is None or row["api_key"] != PRODUCE or row["api_version"] >= BATCHES_SINCE:

@@ -1,8 +1,8 @@
-"""Records of Kafka's own topics, and what the records of coordinators mean.
+"""Records of Kafka's internal topics, and the decoding of coordinator records.
 
 `events` yields the records of a log in order, and counts the parts that cannot be read. `decode_coordinator` decodes a
 record of `__consumer_offsets`, `__transaction_state` or `__share_group_state`: the group or transactional id, the part
-of the group, and key and value in Kafka's JSON form. State, groups and transactions use both.
+of the group, and key and value in Kafka's JSON form. The questions about state, groups and transactions use both.
 """
 
 from __future__ import annotations
@@ -94,14 +94,15 @@ def events(
 # Records of coordinators.
 
 SETTLED = 900.0
-"""Seconds without a batch after which kafka-transactions find-hanging looks at a transaction: the longest timeout that
-a broker allows by default (transaction.max.timeout.ms)."""
+"""Seconds without a batch after which kafka-transactions find-hanging examines a transaction.
+
+This is the default of the broker's maximum timeout (transaction.max.timeout.ms)."""
 TYPE_SIZE = fixed(VERSION).size
-"""Bytes of the record type that a key begins with."""
+"""Size of the record type at the start of a key."""
 
 
 def type_of(key: bytes | None) -> int | None:
-    """Return the record type that a key begins with, None for a key that is too short."""
+    """Return the record type at the start of a key, or None if the key is too short."""
     head = version_of(key) if key is not None else None
     return head[0] if head else None
 
@@ -114,11 +115,11 @@ def is_whole(payload: Payload) -> bool:
 
 
 class CoordinatorRecord(NamedTuple):
-    """A record of a coordinator. `value` is empty if the record has no value: it removes the older record of its key.
+    """A record of a coordinator. `value` is empty if the record is a tombstone, which removes the record of its key.
 
     `name` is the group or the transactional id. A record about a group has the type of the group, such as `consumer`,
-    and the part of it that the record is: the rest of the name of its definition, such as `MemberMetadata`. Both are
-    empty for committed offsets and for records of other topics.
+    and its part of the group, such as `MemberMetadata`. Both come from the name of its definition. They are empty for
+    committed offsets and for records of other topics.
     """
 
     name: str
@@ -137,7 +138,10 @@ class CoordinatorRecord(NamedTuple):
 def decode_coordinator(
     catalog: Catalog, topic: str, key: bytes | None, value: bytes | None, hide: Hide | None = None
 ) -> CoordinatorRecord | None:
-    """Decode a record; None if its key or its value cannot be decoded completely. `hide` finds values to redact."""
+    """Decode a record. Return None if the key or the value cannot be decoded completely.
+
+    `hide` returns the spans to redact in a payload.
+    """
     payload = decode_record(catalog, topic, key, value) if key is not None else None
     if not payload or any(part and not is_whole(part) for part in (payload.key, payload.value)):
         return None
@@ -151,7 +155,7 @@ def decode_coordinator(
 
 
 _NAMES = ("groupId", "group", "transactionalId")
-"""Fields of keys that hold the name."""
+"""Fields of keys that contain the name."""
 _ABOUT_GROUPS = re.compile(r"(Consumer|Share|Streams|)Group(\w+)Key")
 OFFSET_COMMITS = frozenset({0, 1})
 """Types of keys of committed offsets: 0 comes from Kafka 0.8. Both mean the same partition."""

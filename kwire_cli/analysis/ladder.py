@@ -1,14 +1,15 @@
-"""Ladders: who sends what to whom, as sequence diagrams.
+"""Ladders: sequence diagrams of the requests and responses between clients and brokers.
 
-The query in `questions/sequence` gives an arrow for each request and response in the order of time, with the values of
-its label. Here the participants get their names. Frames are chosen as they come, since --filter is not SQL. Of the
-other frames of a capture, only the responses to chosen requests get into the tables: they show that a request was
-answered.
+The query in `questions/sequence` returns an arrow for each request and response in the order of time, with the values
+of its label. This module names the participants. Frames are chosen while they are read, because --filter is not SQL.
+The responses to chosen requests are added to the tables even if they are not chosen, because the ladder shows whether a
+request has a response.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.call import zone_of
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from kwire_cli.source.reading import Opened
 
 MOST_ARROWS = 200
-"""Arrows of a ladder by default."""
+"""The default for the maximum number of arrows."""
 MOST_NAMES = 2
-"""Names of a kind in a label; the others are counted."""
+"""Maximum number of names of a kind in a label. Further names are counted."""
 LONGEST = 60
-"""Characters of a name in a label: names come from outside."""
+"""Maximum length of a name in a label. Names in an input may be of any length."""
 COLUMNS = (
     Column("time", "instant"),
     Column("frame", "id"),
@@ -52,7 +53,7 @@ COLUMNS = (
 
 
 class _End(NamedTuple):
-    """An end of a connection: whose it is, and its address. `rank` sorts clients before brokers."""
+    """An endpoint of a connection: its owner and its address. `rank` sorts clients before brokers."""
 
     rank: int
     name: str
@@ -61,10 +62,11 @@ class _End(NamedTuple):
 
 
 class Ladder(Traffic):
-    """The requests and responses that are about some groups or transactions, all if none are named.
+    """A fold over the requests and responses about some groups or transactions, or over all frames.
 
-    `takes` chooses lines of captures; None takes all. If no groups or transactions are named, `about` ("groups" or
-    "transactions") chooses frames that name any. `most` limits the arrows; None shows all.
+    `takes` returns whether a line of a capture is chosen. Without it, all lines are chosen. If no groups or
+    transactions are given, `about` ("groups" or "transactions") chooses the frames that name any. `most` is the maximum
+    number of arrows, or None for all.
     """
 
     def __init__(
@@ -86,13 +88,13 @@ class Ladder(Traffic):
         self._chosen: list[int] | None = None if takes is None and not (groups or transactional_ids or about) else []
 
     def begin(self, opened: Opened) -> int:
-        """Take all of a large capture at once if all frames are wanted."""
+        """Add all frames of a large capture at once if all frames are chosen."""
         if self._chosen is not None and opened.kind is Kind.CAPTURE:
             return 0
         return super().begin(opened)
 
     def add(self, subject: Any) -> None:
-        """Take a line or a connection of a capture, or an exchange or a damaged line of a request log."""
+        """Add a line or a connection of a capture, or an exchange or a damaged line of a request log."""
         if self._chosen is None or not isinstance(subject, Captured | Exchange):
             super().add(subject)
             return
@@ -101,7 +103,7 @@ class Ladder(Traffic):
         if is_chosen or isinstance(subject, Exchange) or (isinstance(request, Captured) and self._chooses(request)):
             super().add(subject)
         if is_chosen:
-            self._chosen.append(self._made().count(0))
+            self._chosen.append(self._open_tables().count(0))
 
     def _chooses(self, subject: Captured | Exchange) -> bool:
         if isinstance(subject, Captured) and self._takes_line is not None and not self._takes_line(subject):
@@ -116,14 +118,14 @@ class Ladder(Traffic):
         return not self._about or bool(_transactions_of(subject))
 
     def answer(self, nothing: str = "") -> Answer:
-        """Return the ladder, and its arrows as a table for programs; the note `nothing` if there is no arrow."""
+        """Return the ladder, and its arrows as a table for programs. Without arrows, return the note `nothing`."""
         with self.filled():
             topics = {row["topic_id"]: row["topic"] for row in self.rows("topics")}
             most = None if self._most is None else max(self._most, 1)
             rows = self.rows("arrows", chosen=self._chosen, most=most)
         total = rows[0]["arrows"] if rows else 0
         shown = rows[: self._most]
-        names = _names([end for row in shown for end in _ends(row)])
+        names = _names(list(chain.from_iterable(map(_ends, shown))))
         arrows = [self._arrow(row, names, topics) for row in shown]
         table = [_row(row, arrow) for row, arrow in zip(shown, arrows, strict=True)]
         counts = [Fact("arrows", len(table), "count", wide=True), Fact("allArrows", total, "count", wide=True)]
@@ -164,7 +166,7 @@ def _ends(row: Mapping[str, Any]) -> tuple[_End, _End]:
 
 
 def _names(ends: Collection[_End]) -> dict[_End, Participant]:
-    """Return the participants by end: clients first, each kind in the order of its first arrow.
+    """Return the participants by endpoint: clients first, each kind in the order of its first arrow.
 
     Equal names are extended by addresses, or by captures.
     """
@@ -185,7 +187,7 @@ def _names(ends: Collection[_End]) -> dict[_End, Participant]:
 
 
 def _title(arrows: Sequence[Arrow]) -> str:
-    """Return the day or the days of the arrows."""
+    """Return the day of the arrows, or the first and the last day."""
     times = [arrow.time for arrow in arrows if arrow.time]
     days = dict.fromkeys([min(times)[:10], max(times)[:10]]) if times else ()
     return f"{' to '.join(days)}{zone_of(*times)}" if times else ""
@@ -206,19 +208,19 @@ def _label(row: Mapping[str, Any], topics: Mapping[str, str]) -> str:
 def request_text(
     groups: Sequence[str], transactional_id: str | None, words: Sequence[str | None], topics: Sequence[str]
 ) -> str:
-    """Return what a request is about: groups, transactional id, the words of its body and topics, each once."""
+    """Return the subjects of a request: groups, transactional id, the words of its body and topics, each once."""
     texts = [_listed(names) for names in (groups, [transactional_id], words, topics)]
     return ", ".join(dict.fromkeys(filter(None, texts)))
 
 
 def answer_text(words: Sequence[str | None], throttle_ms: int | None) -> str:
-    """Return what a response says: the words of its body, and for how long it throttles."""
+    """Return the contents of a response: the words of its body, and the throttle time."""
     texts = [_listed(words), f"throttled {throttle_ms} ms" if throttle_ms else ""]
     return ", ".join(filter(None, texts))
 
 
 def _listed(names: Sequence[str | None]) -> str:
-    """Return the first names, and how many more there are: `orders, payments, +22`."""
+    """Return the first names, and the number of further names: `orders, payments, +22`."""
     texts = [name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…" for name in names if name]
     more = len(texts) - MOST_NAMES
     return ", ".join([*texts[:MOST_NAMES], *([f"+{more}"] if more > 0 else [])])

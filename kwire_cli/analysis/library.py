@@ -1,4 +1,8 @@
-"""The library's functions for questions about traffic and logs: `kwire_cli.ask`, and one for each question."""
+"""The library's functions for questions about traffic and logs: `kwire_cli.ask`, and one for each question.
+
+A question is a fold: a class that reads all subjects of inputs and then answers. Its module is imported when the
+question is used, which keeps `import kwire_cli` fast.
+"""
 
 from __future__ import annotations
 
@@ -62,30 +66,30 @@ def ask(
         inputs: Paths of files and folders, counted together.
         port: The broker's port in captures; None if the bytes are to show it.
         tls_keylog: Paths of key logs, for TLS in captures.
-        specs: Definitions beside the bundled ones.
+        specs: Definitions in addition to the bundled ones.
         kafka: The release whose definitions are used.
         options: Arguments of the method `answer`, such as `least="error"` for diagnose.
 
     Raises:
-        InputError: There is no such question, an input cannot be read or is of a kind that the question is not about,
-            captures and request logs are asked together, or there was nothing in any input.
+        InputError: The question is unknown, an input cannot be read or its kind does not fit the question, captures
+            and request logs are combined, or all inputs are empty.
 
     """
     if question not in QUESTIONS:
         hint = did_you_mean(close_to(question, QUESTIONS)) or f"; questions are {', '.join(QUESTIONS)}"
         raise InputError(f"{question!r} is no question{hint}")
-    asked = QUESTIONS[question]
+    entry = QUESTIONS[question]
     definitions = catalog(specs, kafka)
-    fold = getattr(import_module(f"kwire_cli.analysis.{asked.module}"), asked.name)(Redaction(definitions))
+    fold = getattr(import_module(f"kwire_cli.analysis.{entry.module}"), entry.name)(Redaction(definitions))
     how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog), connections=True)
-    opened = open_inputs([str(path) for path in inputs], how, takes=asked.about)
-    add_all(opened, fold, connections=asked.connections)
+    opened = open_inputs([str(path) for path in inputs], how, takes=entry.about)
+    add_all(opened, fold, connections=entry.connections)
     answer: Answer = fold.answer(**options)
     return answer.read()
 
 
 class Ways(TypedDict, total=False):
-    """The arguments of all questions, as `ask` explains them."""
+    """The arguments of all questions. `ask` documents them."""
 
     port: int | None
     tls_keylog: Sequence[str]
@@ -94,37 +98,40 @@ class Ways(TypedDict, total=False):
 
 
 def summary(*inputs: Input, **ways: Unpack[Ways]) -> Answer:
-    """Return what captures, request logs and log directories hold, as `kwire FILE` does."""
+    """Return the contents of captures, request logs and log directories, like `kwire FILE`."""
     return ask("summary", *inputs, **ways)
 
 
 def diagnose(*inputs: Input, least: Severity = "info", **ways: Unpack[Ways]) -> Answer:
-    """Return what is wrong and what to do, as `kwire diagnose` does; findings of at least this severity."""
+    """Return the problems and their remedies, like `kwire diagnose`. `least` is the lowest severity of findings."""
     return ask("diagnose", *inputs, least=least, **ways)
 
 
 def stats(*inputs: Input, **ways: Unpack[Ways]) -> Answer:
-    """Return requests, bytes, latencies and errors by api, client, topic and broker, as `kwire stats` does."""
+    """Return requests, bytes, latencies and errors by api, client, topic and broker, like `kwire stats`."""
     return ask("stats", *inputs, **ways)
 
 
 def clients(
     *inputs: Input, upgrade_to: str | None = None, upgrade_from: str | None = None, **ways: Unpack[Ways]
 ) -> Answer:
-    """Return who speaks to the brokers, and whom brokers of a release would refuse, as `kwire clients --to` does."""
+    """Return the clients of brokers, and those that a Kafka release would refuse, like `kwire clients --to`."""
     return ask("clients", *inputs, upgrade_to=upgrade_to, upgrade_from=upgrade_from, **ways)
 
 
 def groups(*inputs: Input, names: Sequence[str] = (), **ways: Unpack[Ways]) -> Answer:
-    """Return who joins and leaves groups, and why, as `kwire groups` does; only these groups if there are names."""
+    """Return the members that join and leave groups, and the reasons, like `kwire groups`.
+
+    With `names`, return only the groups with these names.
+    """
     return ask("groups", *inputs, names=tuple(names), **ways)
 
 
 def transactions(*inputs: Input, **ways: Unpack[Ways]) -> Answer:
-    """Return transactions, what they hold back, and their events, as `kwire transactions` does."""
+    """Return transactions, their events, and the partitions that they block, like `kwire transactions`."""
     return ask("transactions", *inputs, **ways)
 
 
 def sequence(*inputs: Input, **ways: Unpack[Ways]) -> Answer:
-    """Return who sends what to whom, as `kwire sequence` does."""
+    """Return the requests and responses between clients and brokers in order, like `kwire sequence`."""
     return ask("sequence", *inputs, **ways)

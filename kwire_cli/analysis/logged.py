@@ -1,4 +1,4 @@
-"""The requests in brokers' request logs, a row each."""
+"""The requests in brokers' request logs as a table with one row each. Rows are read lazily, as logs may be large."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.request_log.reading import LineFault
 
 MOST = 500
-"""Rows that a person is shown."""
+"""Maximum number of rows that are displayed."""
 COLUMNS = (
     Column("file", keep=9),
     Column("line", "id", keep=3),
@@ -34,10 +34,10 @@ COLUMNS = (
 
 
 def logged_requests(logs: Iterable[tuple[str | None, Iterable[Exchange | LineFault]]]) -> Answer:
-    """Return the requests of request logs as a table, whose rows are read as they are written.
+    """Return the requests of request logs as a table. Its rows are read lazily, while they are written.
 
-    The logs are pairs of a name, None if there is only one, and its requests. The latency is the time that the broker
-    says that the request took.
+    The logs are pairs of a name and its requests. The name is None if there is only one log. The latency is the total
+    time of the request in the log.
     """
     return Answer("Logged requests", [Table("requests", COLUMNS, _rows(logs), shown=MOST)])
 

@@ -1,4 +1,8 @@
-"""The library's function for all that inputs hold, one by one: `kwire_cli.open`."""
+"""The library's function `kwire_cli.open`, which yields the frames and batches of inputs one by one.
+
+A subject reads its values from the source object when they are requested, through the same columns as filters. So a
+loop over a large capture decodes only the values that it uses.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +79,7 @@ class Subject:
 
     @property
     def frame(self) -> Frame | None:
-        """The request or response, decoded. Its `to_json` redacts secrets, as that of `read_frames` does."""
+        """The decoded request or response. Its `to_json` redacts secrets, like the frames of `read_frames`."""
         source = self.source
         if not isinstance(source, Captured) or source.frame is None:
             return None
@@ -85,12 +89,13 @@ class Subject:
 
     @property
     def batch(self) -> Batch | Gap | None:
-        """The batch of a log, or the bytes that are none."""
+        """The batch of a log, or a gap of bytes outside any batch."""
         return self.source.item if isinstance(self.source, LogItem) else None
 
     def to_json(self) -> dict[str, Any]:
         """Return a frame as `kwire decode`, and a batch as `kwire dump --deep` prints it; InputError for the rest."""
-        source, redaction = self.source, self.redaction
+        source = self.source
+        redaction = self.redaction
         if isinstance(source, Captured):
             return source.to_json(records="decoded", hidden=redaction.line(source), hide=redaction.record)
         if isinstance(source, LogItem):
@@ -115,13 +120,15 @@ def _values_of(source: LogItem | LineFault) -> dict[str, Any]:
 
 
 class Subjects:
-    """The subjects of inputs, to be iterated over as often as wanted.
+    """An iterable over the subjects of inputs.
 
-    Each time the inputs are read anew, one subject at a time.
+    Each iteration reads the inputs again, one subject at a time.
     """
 
     def __init__(self, inputs: Sequence[str], how: Reading, text: str | None, *, show_secrets: bool) -> None:
-        self._inputs, self._how, self._text = inputs, how, text
+        self._inputs = inputs
+        self._how = how
+        self._text = text
         self._redaction = Redaction(how.catalog, show_secrets=show_secrets)
 
     def __repr__(self) -> str:
@@ -138,7 +145,7 @@ class Subjects:
         if opened.kind is Kind.REQUEST_LOG:
             if self._text is not None:
                 raise InputError("a filter is for captures and logs, and this is a request log", file=opened.name)
-            yield from _halves(opened)
+            yield from _requests_and_responses(opened)
         elif self._text is None:
             yield from subjects_of(opened, self._redaction)
         else:
@@ -152,7 +159,7 @@ class Subjects:
                     yield source
 
 
-def _halves(opened: Opened) -> Iterator[Half | LineFault]:
+def _requests_and_responses(opened: Opened) -> Iterator[Half | LineFault]:
     """Yield the request and the response of each line of a request log, and the lines that cannot be read."""
     for subject in opened.subjects():
         if isinstance(subject, Exchange):
@@ -171,7 +178,7 @@ def open(  # noqa: A001 - the library's word for it
     kafka: str | None = None,
     serdes: Serdes | None = None,
 ) -> Subjects:
-    """Open captures, request logs and logs: iterate over the result to get what they hold, one subject at a time.
+    """Open captures, request logs and logs. Iterate over the result to get their frames and batches one by one.
 
     Args:
         inputs: Paths or URLs of files and folders.
@@ -179,12 +186,12 @@ def open(  # noqa: A001 - the library's word for it
         port: The broker's port in captures; None if the bytes are to show it.
         tls_keylog: Paths of key logs, for TLS in captures.
         show_secrets: Whether `to_json` shows secrets.
-        specs: Definitions beside the bundled ones.
+        specs: Definitions in addition to the bundled ones.
         kafka: The release whose definitions are used.
-        serdes: The formats of keys and values that applications wrote, as `kwire.serdes` gives them.
+        serdes: The formats of keys and values that applications wrote, from `kwire.serdes`.
 
     Raises:
-        InputError: There are no inputs or the filter is none; as the subjects are read, an input cannot be read.
+        InputError: There are no inputs, or the filter is invalid. During iteration: an input cannot be read.
 
     """
     if not inputs:

@@ -1,4 +1,4 @@
-"""The tables that replays fill, for questions that may read any of them."""
+"""All tables that replays fill, for questions whose queries may read any of them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""All that `kwire report` asks of its inputs, in one pass: findings, calls, intervals, groups, transactions, clients.
+"""The data of `kwire report`, read in one pass: findings, calls, intervals, groups, transactions, clients.
 
-The fold is that of the summary with more queries over the same tables: those in `questions/report`, and those of other
-questions, whose own functions make answers of the rows. So a number on the page is the number of the command.
-Details of frames are taken by `seen` as the frames come, since they are in no table.
+The fold extends the summary with further queries over the same tables: the queries in `questions/report`, and the
+queries of other questions. The functions of these questions convert the rows to answers, so that numbers on the page
+equal the numbers of the commands. The tables do not contain details of frames, so `seen` collects them during the pass.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ if TYPE_CHECKING:
     from kwire_cli.source.reading import Opened
 
 MOST_CALLS = 250_000
-"""Calls that are kept for a page, before it is known how many bytes they take."""
+"""Maximum number of calls for a page. Their size is only known later, when the page is written."""
 _FOLDERS = ("report", "transactions", "groups", "clients")
 _OF_LOGS = frozenset({"partitions"})
 
 
 class Report(Contents):
-    """What a page shows of its inputs.
+    """The contents of a page about its inputs.
 
-    `takes` chooses frames of captures for the page, None chooses all; findings and intervals are about all frames.
-    `seen` takes the chosen frames, and returns whether there is room for more.
+    `takes` returns whether a frame of a capture is chosen for the page. Without it, all frames are chosen. Findings and
+    intervals are always about all frames. `seen` is called with each chosen frame, and returns whether there is room
+    for more.
     """
 
     def __init__(
@@ -45,7 +46,9 @@ class Report(Contents):
         takes: Callable[[Captured], bool] | None = None,
         seen: Callable[[Captured], bool] | None = None,
     ) -> None:
-        queries = {f"{folder} {name}": text for folder in _FOLDERS for name, text in queries_in(folder).items()}
+        queries: dict[str, str] = {}
+        for folder in _FOLDERS:
+            queries |= {f"{folder} {name}": text for name, text in queries_in(folder).items()}
         super().__init__(redaction, also=queries)
         self._takes = takes
         self._seen = seen
@@ -54,7 +57,7 @@ class Report(Contents):
         self.parameters |= {"release": None, "today": None, **OF_GROUPS}
 
     def begin(self, opened: Opened) -> int:
-        """Take all of a large capture at once if all frames are wanted, then the first frames again for `seen`."""
+        """Add all frames of a large capture at once if all are chosen, then read the first frames again for `seen`."""
         if self._takes is not None and opened.kind is Kind.CAPTURE:
             return 0
         if added := super().begin(opened):
@@ -64,11 +67,11 @@ class Report(Contents):
         return added
 
     def add(self, subject: Any) -> None:
-        """Take a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
+        """Add a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
         super().add(subject)
         if isinstance(subject, Captured) and (self._takes is None or self._takes(subject)):
             if self._chosen is not None:
-                self._chosen.append(self._made().count(0))
+                self._chosen.append(self._open_tables().count(0))
             self._see(subject)
 
     def _see(self, line: Captured) -> bool:
@@ -77,11 +80,11 @@ class Report(Contents):
         return self._seen is not None
 
     def asked(self, query: str) -> list[dict[str, Any]]:
-        """Return the rows of a query in `questions/report`; an empty list if there was no traffic."""
+        """Return the rows of a query in `questions/report`. The list is empty if there was no traffic."""
         return self.rows_found(f"report {query}")
 
     def of_commands(self) -> Iterator[tuple[str, Answer]]:
-        """Yield the answers of other commands by name, as far as there is anything in them."""
+        """Yield the answers of other commands by name, without empty answers."""
         findings = [row_of(finding) for finding in self.findings()]
         yield "findings", Answer("diagnosis", [Table("findings", COLUMNS, findings)])
         if self.rows_found("groups names"):

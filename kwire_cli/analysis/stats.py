@@ -1,6 +1,6 @@
-"""The question how much traffic there is, how fast and with which errors: by api, client, topic and so on.
+"""Statistics of traffic: requests, bytes, latencies and errors by api, client, topic and other dimensions.
 
-The queries in `questions/stats` count messages in tables. Here are the columns of the answer, and its charts.
+The queries in `questions/stats` count messages in tables. This module defines the columns of the answer and the charts.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     """Groups of a dimension, the busiest first."""
 
 DIMENSIONS = ("api", "client", "topic", "broker", "group", "software")
-"""What messages may be grouped by: the cases of `questions/stats/groups.sql`."""
+"""The dimensions of messages, which are the cases of `questions/stats/groups.sql`."""
 GROUPS = ("api", "client", "topic", "broker")
 """The dimensions that are counted by default."""
 UNSAID = "-"
-"""The text for people in place of a client id or software that a client does not name."""
+"""The text that is displayed if a client has no client id or software name."""
 MOST_BARS = 20
 BOUNDS = (1, 2, 5)
 """Bounds of latencies in a chart, in each power of ten."""
@@ -57,7 +57,7 @@ def queries() -> Mapping[str, str]:
 def groups_of(
     traffic: Traffic, by: str, width_us: int | None = None, busiest: int | None = None, until: datetime | None = None
 ) -> Groups:
-    """Return the groups of a dimension, or their intervals of a width: the busiest groups, then one for all others.
+    """Return the groups of a dimension, or their intervals of a width: the busiest groups, then one for the rest.
 
     With `until`, only messages before that time count, and each interval has its own order of groups.
     """
@@ -74,7 +74,7 @@ def kinds_of_frames(traffic: Traffic) -> Iterator[Fact]:
 # Tables.
 
 _TIMES = (("p50", 5), ("p95", 7), ("p99", 0), ("max", 3))
-"""Percentiles and the largest latency, and how long their columns stay on a narrow terminal."""
+"""Percentiles and the largest latency. The number determines which columns a narrow terminal leaves out first."""
 
 
 def _columns(kind: str) -> tuple[Column, ...]:
@@ -104,7 +104,7 @@ def _time_columns(name: str, title: str, keep: int) -> Iterator[Column]:
 
 
 def _table(kind: str, groups: Groups) -> Table:
-    columns = [column for column in _columns(kind) if column.name != kind]  # software has its name alone
+    columns = [column for column in _columns(kind) if column.name != kind]  # a name of software has no further columns
     rows = zip(groups, rows_of(columns, groups), strict=True)
     name = Column(kind, absent=UNSAID)
     return Table(kind, (name, *columns), [(group["name"], *row) for group, row in rows])
@@ -144,7 +144,7 @@ def _group_charts(kind: str, groups: Groups) -> Iterator[Block]:
 
 
 def _bars(steps: Mapping[int, int]) -> list[tuple[str, int]]:
-    """Return the number of latencies in each step, from the smallest to the largest one that has any latency."""
+    """Return the number of latencies in each step, from the smallest to the largest step with latencies."""
     bounded = [step for step in steps if step >= 0]
     bars = [
         (f"≤ {bound_of(step):g} ms", steps.get(step, 0))

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 TRAFFIC = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG})
-"""Inputs that show requests and responses."""
+"""Inputs that contain requests and responses."""
 LOGS = frozenset({Kind.BATCHES, Kind.FOLDER})
-"""Inputs that show the logs of partitions."""
+"""Inputs that contain the logs of partitions."""
 
 
 class LogItem(NamedTuple):
@@ -40,7 +40,7 @@ class LogItem(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The partition's folder, such as `orders-0`; the file if no folder names it."""
+        """The name of the partition's folder, such as `orders-0`, or of the file if the folder has another name."""
         return self.file if self.topic is None or self.partition is None else f"{self.topic}-{self.partition}"
 
     @property
@@ -50,7 +50,7 @@ class LogItem(NamedTuple):
 
     @property
     def log(self) -> tuple[str, str]:
-        """The log: its folder and the partition. Copies on several brokers are logs of their own."""
+        """The log: its folder and the partition. Copies of a partition on several brokers are different logs."""
         return _folder_of(self.file), self.name
 
 
@@ -60,7 +60,7 @@ def _folder_of(file: str) -> str:
 
 
 class Bounded(list[Any]):
-    """A list of events that keeps the first `most` and counts the others in `dropped`."""
+    """A list of the first `most` events. Further events are counted in `dropped`."""
 
     most = 1 << 16
 
@@ -70,11 +70,11 @@ class Bounded(list[Any]):
 
     @property
     def total(self) -> int:
-        """The number of events, those that were dropped too."""
+        """The number of events, including dropped events."""
         return len(self) + self.dropped
 
     def append(self, event: Any, /) -> None:
-        """Keep an event, unless there are too many."""
+        """Store an event, or count it as dropped if the list is full."""
         if len(self) < self.most:
             super().append(event)
         else:
@@ -82,7 +82,7 @@ class Bounded(list[Any]):
 
 
 def subjects_of(opened: Opened, redaction: Redaction | None = None) -> Iterator[Any]:
-    """Yield the subjects of an input: of a log each batch and gap with its partition.
+    """Yield the subjects of an input. The subjects of a log are its batches and gaps, with the partition.
 
     With `redaction`, the JSON of batches redacts secrets.
     """
@@ -112,14 +112,14 @@ def add_all(
     connections: bool = False,
     begun: Callable[[Opened], None] | None = None,
 ) -> int:
-    """Add all subjects of inputs to a fold, and return how many there were: at least one.
+    """Add all subjects of inputs to a fold, and return their number, which is at least one.
 
-    TCP connections count if the question is about them (`connections`).
-    `begun` is called with each input before it is read. A fold in tables takes a large capture at once.
+    TCP connections count only with `connections`, for questions about connections. `begun` is called with each input
+    before it is read. A fold in tables adds a large capture at once.
 
     Raises:
-        InputError: An input cannot be read, nothing was in any input (for a fold that `needs_batches`, no batch), or
-            captures and request logs are asked together: both may show the same requests, which would count twice.
+        InputError: An input cannot be read, or all inputs are empty (for a fold that `needs_batches`, have no batch).
+            Captures and request logs are combined: both may contain the same requests, which would count twice.
 
     """
     count = 0

@@ -1,7 +1,7 @@
-"""The question what captures and logs hold, and what matters most in them.
+"""The summary of captures and logs: their contents, the findings, and commands for details.
 
-Traffic is counted by the queries in `questions/summary`, over the tables that the diagnosis fills, and batches of logs
-in `summary_parts`. The commands that a summary proposes are those of findings, and those that fit what is there.
+The queries in `questions/summary` count traffic in the tables that the diagnosis fills, so that the input is read once.
+`summary_parts` counts batches of logs. The proposed commands come from the findings, and from the apis in the input.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 _NEXT = (Column("command"),)
 MOST_COMMANDS = 4
-"""Commands that are proposed."""
+"""Maximum number of commands that are proposed."""
 _GROUPS = frozenset({"JoinGroup", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"})
 _TRANSACTIONS = frozenset({"AddPartitionsToTxn", "EndTxn", "AddOffsetsToTxn", "TxnOffsetCommit"})
 
 
 class Summary(Contents):
-    """The contents of inputs, and what matters most in them."""
+    """The contents of inputs, and the most important findings."""
 
     def answer(self, arguments: str = "INPUT") -> Answer:  # type: ignore[override] # it shows findings of any severity
-        """Return the summary. `arguments` are the inputs as they are typed, for the commands that it proposes."""
+        """Return the summary. `arguments` are the inputs on the command line, for the proposed commands."""
         findings = self.findings()
         following = proposals(self, findings, arguments)
         spoken = [Fact(name, text, level=level, spoken=True) for name, text, level in sentences(self)]
-        counts, *said = count_facts(findings, "none by the rules of kwire diagnose")
+        counts, *in_words = count_facts(findings, "none by the rules of kwire diagnose")
         about = [*numbers_of(self), counts]
         blocks: list[Block] = [
             Facts(spoken),
@@ -43,14 +43,14 @@ class Summary(Contents):
             *tables_of(self),
             Table("findings", FINDINGS, [row_of(finding) for finding in findings], wide=True),
             Table("next", _NEXT, [(command,) for command in following], wide=True),
-            Facts([*said, *spoken_findings(findings, arguments)]),
+            Facts([*in_words, *spoken_findings(findings, arguments)]),
             Facts([Fact(" " if at else "next", command, spoken=True) for at, command in enumerate(following)]),
         ]
         return Answer("summary", blocks)
 
 
 def proposals(summary: Contents, findings: Sequence[Finding], arguments: str) -> list[str]:
-    """Return the commands that go on from here, with the inputs as they are typed: each command once."""
+    """Return the commands that show details, with the inputs on the command line. Each command occurs once."""
     proposed: dict[str, None] = {}
     names = set()
     for name, options in [*_of_findings(findings), *_of_contents(summary)]:

@@ -56,7 +56,7 @@ class Partition:
 
 @dataclass
 class Logs:
-    """The contents of log directories by partition: pairs of a topic and a partition, or a file alone."""
+    """The contents of log directories by partition. The key is a topic and a partition, or the name of a file."""
 
     partitions: dict[tuple[str, int | None], Partition] = field(default_factory=dict)
     total: Partition = field(default_factory=Partition)
@@ -64,13 +64,13 @@ class Logs:
     gaps: Counter[str] = field(default_factory=Counter)
 
     def add(self, entry: LogItem) -> None:
-        """Count a batch or the bytes between two."""
+        """Count a batch, or a gap between batches."""
         item = entry.item
         is_named = entry.topic is not None and entry.partition is not None
         key = (entry.topic or entry.file, entry.partition if is_named else None)
         partition = self.partitions.setdefault(key, Partition())
         if isinstance(item, Batch):
-            is_wrapper = item.magic < MAGIC_V2 and item.compression != "none"  # these say no number of records
+            is_wrapper = item.magic < MAGIC_V2 and item.compression != "none"  # its header lacks the number of records
             records = sum(1 for _ in item.records()) if is_wrapper else item.head.records
             partition.add(entry.file, item, records)
             self.total.add(entry.file, item, records)
@@ -82,7 +82,7 @@ class Logs:
 
 
 class InputFacts(NamedTuple):
-    """An input that was read: its name as it was given, its kind, files and bytes, and why its reading ended early."""
+    """An input that was read: its name on the command line, its kind, files and bytes, and notices about lost parts."""
 
     name: str
     kind: str
@@ -92,7 +92,7 @@ class InputFacts(NamedTuple):
 
 
 def facts_of(opened: Opened) -> InputFacts:
-    """Return what is known of an input as a whole, when it was read."""
+    """Return the facts of an input after it was read."""
     if isinstance(opened, CaptureInput):
         notices = tuple(notice.text for _, notice in opened.noted)
         return InputFacts(opened.label, opened.kind, max(len(opened.files), 1), opened.size or None, notices)
@@ -102,9 +102,9 @@ def facts_of(opened: Opened) -> InputFacts:
 
 
 class Contents(Diagnosis):
-    """The contents of inputs, and what matters most in them: the inputs, batches of logs, and rows about traffic.
+    """The contents of inputs and the findings: facts of inputs, batches of logs, and rows about traffic.
 
-    `also` are queries beside those of the summary.
+    `also` contains queries in addition to the queries of the summary.
     """
 
     def __init__(self, redaction: Redaction, also: Mapping[str, str] | None = None) -> None:
@@ -113,22 +113,22 @@ class Contents(Diagnosis):
         self.logs = Logs()
 
     def end_input(self, opened: Opened) -> None:
-        """Take in what is known of an input as a whole, when it was read."""
+        """Store the facts of an input after it was read."""
         super().end_input(opened)
         self.inputs.append(facts_of(opened))
 
     def log_item(self, item: LogItem) -> None:
-        """Take a batch of a log, or a gap."""
+        """Process a batch of a log, or a gap."""
         super().log_item(item)
         self.logs.add(item)
 
     def rows_found(self, query: str) -> list[dict[str, Any]]:
-        """Return the rows of a query; an empty list if there was no traffic."""
+        """Return the rows of a query. The list is empty if there was no traffic."""
         self.findings()
         return self.answers.get(query, [])
 
     @property
     def course(self) -> Mapping[str, Any] | None:
-        """The row of times, requests, bytes and latencies; None if there is no traffic."""
+        """The row with times, requests, bytes and latencies. None if there is no traffic."""
         rows = self.rows_found("course")
         return rows[0] if rows and (rows[0]["last_time"] is not None or rows[0]["requests"]) else None

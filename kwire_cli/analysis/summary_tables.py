@@ -1,4 +1,4 @@
-"""The numbers of a summary, for programs: facts, and a table for each part."""
+"""The numbers of a summary for programs: facts, and a table for each part."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _QUERIED = {
     "apis": _APIS,
     "slowest": _SLOWEST,
 }
-"""Tables whose rows are those of the query with the same name."""
+"""Tables that contain the rows of the query with the same name."""
 _MISSING = (Column("what"), Column("count", "count"), Column("bytes", "bytes"))
 _PARTITIONS = (
     Column("topic"),
@@ -110,9 +110,11 @@ _AMOUNTS: tuple[tuple[str, Kind], ...] = (("batches", "count"), ("records", "cou
 
 def moments_of(summary: Contents) -> tuple[str | None, str | None, float | None]:
     """Return the first and the last time of traffic, or of records, and the seconds between them."""
-    course, total = summary.course, summary.logs.total
+    course = summary.course
+    total = summary.logs.total
     if course is not None and course["first_time"] is not None:
-        first, last = course["first_time"], course["last_time"]
+        first = course["first_time"]
+        last = course["last_time"]
         return time_text(first), time_text(last), (last - first).total_seconds()
     if total.first is not None and total.last is not None:
         return instant(total.first / 1000), instant(total.last / 1000), (total.last - total.first) / 1000
@@ -120,10 +122,11 @@ def moments_of(summary: Contents) -> tuple[str | None, str | None, float | None]
 
 
 def missing(summary: Contents) -> Iterator[tuple[str, int, int | None]]:
-    """Yield what is not in the inputs: what it is in words, how many of it, and their bytes."""
+    """Yield the parts of traffic and logs that the inputs lack: a description, the number of places, and the bytes."""
     rows = summary.rows_found("missing")
     for row in sorted(rows, key=lambda row: row["name"] != "LOST"):
-        count, size = row["places"], row["bytes"]
+        count = row["places"]
+        size = row["bytes"]
         if row["what"] == "gap":
             lost = f"bytes lost in {counted(count, 'place')}"
             yield lost if row["name"] == "LOST" else f"{counted(count, 'gap')} {row['name']}", count, size
@@ -131,7 +134,8 @@ def missing(summary: Contents) -> Iterator[tuple[str, int, int | None]]:
     if course is not None and course["cut_frames"]:
         yield f"{counted(course['cut_frames'], 'frame')} cut", course["cut_frames"], None
     for row in rows:
-        count, total = row["places"], counted(row["total"] or 0, "connection")
+        count = row["places"]
+        total = counted(row["total"] or 0, "connection")
         if row["what"] == "headless":
             yield f"{count} of {total} began before the capture", count, None
         elif row["what"] == "one-sided":
@@ -151,14 +155,17 @@ def missing(summary: Contents) -> Iterator[tuple[str, int, int | None]]:
 
 
 def anomalies_of(summary: Contents) -> list[tuple[str, int]]:
-    """Return the anomalies of frames and of batches in them, the most frequent first. `missing` has gaps and cuts."""
+    """Return the anomalies of frames and of their batches, the most frequent first, without gaps and truncated frames.
+
+    `missing` returns the latter.
+    """
     gaps = {row["name"] for row in summary.rows_found("missing")} | {"TRUNCATED"}
     rows = summary.rows_found("anomalies")
     return [(row["code"], row["occurrences"]) for row in rows if row["code"] not in gaps]
 
 
 def numbers_of(summary: Contents) -> Iterator[Fact]:
-    """Yield the numbers of all inputs together."""
+    """Yield the total numbers of all inputs."""
     first, last, seconds = moments_of(summary)
     total = summary.logs.total
     yield Fact("from", first, "instant", wide=True)
@@ -183,7 +190,7 @@ def numbers_of(summary: Contents) -> Iterator[Fact]:
 
 
 def tables_of(summary: Contents) -> Iterator[Table]:
-    """Yield the tables that programs get."""
+    """Yield the tables for programs."""
     yield Table("inputs", _INPUTS, rows_of(_INPUTS, [facts._asdict() for facts in summary.inputs]), wide=True)
     if summary.course:
         for name, columns in _QUERIED.items():

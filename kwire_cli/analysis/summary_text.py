@@ -21,17 +21,23 @@ if TYPE_CHECKING:
     from kwire_cli.answer import Level
 
 MOST_FINDINGS = 5
-"""Findings of a summary: the others are those of kwire diagnose."""
-MOST_NAMES, MOST_ERRORS, MOST_INPUTS = 4, 3, 2
-LONGEST_TEXT, LONGEST_NAME, LONGEST_PATH, LONGEST_WORD = 170, 40, 100, 24
-"""Characters of a finding, which then takes two lines of 100 columns, of a name, of the path of the only input, and of
-a word in an error."""
+"""Maximum number of findings in a summary. kwire diagnose shows all."""
+MOST_NAMES = 4
+MOST_ERRORS = 3
+MOST_INPUTS = 2
+LONGEST_TEXT = 170
+"""Maximum length of a finding in characters, which is two lines of 100 columns with indentation."""
+LONGEST_NAME = 40
+LONGEST_PATH = 100
+"""Maximum length of the path of the only input. Paths of several inputs are cut to LONGEST_NAME."""
+LONGEST_WORD = 24
+"""Maximum length of a name in an error."""
 _LEAST_AVERAGE = 2.0
-"""Seconds of traffic that have an average beside a peak."""
+"""Minimum duration of traffic in seconds for which an average rate is shown in addition to the peak."""
 _LEAST_RATE = 0.001
-"""Requests a second below which an average is by the hour."""
+"""Minimum rate in requests per second. A lower average is shown per hour."""
 _WHOLE = 100
-"""A rate from which on a fraction says nothing."""
+"""Minimum rate that is shown without a fraction."""
 _KINDS = {"capture": "capture", "request-log": "log", "folder": "logs", "batches": "logs"}
 _WHAT = {"capture": "packet capture", "request-log": "request log", "folder": "log directory", "batches": "segment"}
 
@@ -59,7 +65,7 @@ def _inputs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
         files = sum(facts.files for facts in inputs)
         what = _WHAT.get(kind, kind)
         most = LONGEST_PATH if len(inputs) == 1 else LONGEST_NAME
-        words = [_some([_tail(facts.name, most) for facts in inputs], MOST_INPUTS), what]
+        words = [_list_first([_tail(facts.name, most) for facts in inputs], MOST_INPUTS), what]
         if files > 1:
             words.append(f"{files} files")
         if sizes:
@@ -84,17 +90,18 @@ def _clock(text: str, *, day: bool = True) -> str:
 
 
 def _logs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
-    logs, total = summary.logs, summary.logs.total
+    logs = summary.logs
+    total = logs.total
     sizes = Counter({_partition(*key): partition.bytes for key, partition in logs.partitions.items()})
     topics = Counter({topic: 0 for topic, _ in logs.partitions})
     for (topic, _), partition in logs.partitions.items():
         topics[topic] += partition.bytes
     names = [f"{_cut(name)} {size_text(size)}" for name, size in by_count(topics)]
-    yield "topics", f"{len(topics)}: {_some(names, MOST_NAMES)}", ""
+    yield "topics", f"{len(topics)}: {_list_first(names, MOST_NAMES)}", ""
     biggest = f"; the largest is {by_count(sizes)[0][0]}" if len(sizes) > 1 else ""
     unused = sum(1 for file in total.files if file_name(PurePath(file).name).suffix)
-    beside = f" ({unused} not in use)" if unused else ""
-    what = f"{counted(len(sizes), 'partition')}, {counted(len(total.files), 'file')}{beside}{biggest}"
+    note = f" ({unused} not in use)" if unused else ""
+    what = f"{counted(len(sizes), 'partition')}, {counted(len(total.files), 'file')}{note}{biggest}"
     yield "disk", what, ""
     rate = f", {total.records / total.batches:.1f} records a batch" if total.batches else ""
     batches = counted(total.batches, "batch", "batches")
@@ -102,45 +109,50 @@ def _logs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
     codecs = [f"{name} in {counted(count, 'batch', 'batches')}" for name, count in by_count(total.codecs)]
     formats = [name for name, _ in by_count(total.formats)]
     if codecs:
-        yield "codecs", f"{_some(codecs, MOST_NAMES)}; format {', '.join(formats)}", ""
+        yield "codecs", f"{_list_first(codecs, MOST_NAMES)}; format {', '.join(formats)}", ""
 
 
 def _traffic(summary: Contents) -> Iterator[tuple[str, str, Level]]:
     if brokers := summary.rows_found("brokers"):
         names = [_broker(row["broker"] or "", row["node_id"], one_sided=not row["responses"]) for row in brokers]
-        yield "brokers", f"{len(names)}: {_some(names, MOST_NAMES)}", ""
+        yield "brokers", f"{len(names)}: {_list_first(names, MOST_NAMES)}", ""
     if clients := summary.rows_found("clients"):
         yield "clients", _clients(clients), ""
     if apis := summary.rows_found("apis"):
         shares = [f"{_cut(row['api'])} {100 * row['share']:.0f} %" for row in apis]
-        yield "traffic", "; ".join([_some(shares, MOST_NAMES, "apis"), *_rates(summary)]), ""
+        yield "traffic", "; ".join([_list_first(shares, MOST_NAMES, "apis"), *_rates(summary)]), ""
     course = summary.course
     if course is not None and course["latency_p50_seconds"] is not None:
         text = f"p50 {_duration(course['latency_p50_seconds'])}, p99 {_duration(course['latency_p99_seconds'])}"
         yield "latency", f"{text}{_slowest(summary)}", ""
     if errors := summary.rows_found("errors"):
-        yield "errors", _some([_error(row) for row in errors], MOST_ERRORS), ""
+        yield "errors", _list_first([_error(row) for row in errors], MOST_ERRORS), ""
     if groups := summary.rows_found("groups"):
         bad = any(row["state"] != "OK" for row in groups)
-        yield "groups", _some([_group(row) for row in groups], MOST_NAMES), "warning" if bad else ""
+        yield "groups", _list_first([_group(row) for row in groups], MOST_NAMES), "warning" if bad else ""
     if anomalies := anomalies_of(summary):
-        yield "anomalies", _some([f"{count} {code}" for code, count in anomalies], MOST_ERRORS), "warning"
+        yield "anomalies", _list_first([f"{count} {code}" for code, count in anomalies], MOST_ERRORS), "warning"
 
 
 def _clients(clients: Sequence[Mapping[str, Any]]) -> str:
-    """Return the applications by name, and how many brokers and controllers there are beside them."""
+    """Return the applications by name, and the number of clients in brokers and controllers."""
     applications = [row for row in clients if not row["is_internal"]]
     names = [_client(row["client_id"], row["software"], row["addresses"]) for row in applications]
     internal = len(clients) - len(applications)
-    rest = f"{counted(internal, 'client')} in brokers and controllers"
-    return "; ".join(filter(None, [f"{len(names)}: {_some(names, MOST_NAMES)}" * bool(names), rest * bool(internal)]))
+    parts = []
+    if names:
+        parts.append(f"{len(names)}: {_list_first(names, MOST_NAMES)}")
+    if internal:
+        parts.append(f"{counted(internal, 'client')} in brokers and controllers")
+    return "; ".join(parts)
 
 
 def _error(row: Mapping[str, Any]) -> str:
-    client, api = _cut(row["client"], LONGEST_WORD), _cut(row["api"], LONGEST_WORD)
+    client = _cut(row["client"], LONGEST_WORD)
+    api = _cut(row["api"], LONGEST_WORD)
     error = _cut(row["error"])
     topics = [_cut(topic, LONGEST_WORD) for topic in row["topics"]]
-    about = f" {_some(topics, 2)}" if topics else ""
+    about = f" {_list_first(topics, 2)}" if topics else ""
     return f"{client} {api}{about}: {row['count']} of {row['calls']} {error}"
 
 
@@ -158,7 +170,7 @@ def _broker(name: str, node: int | None, *, one_sided: bool) -> str:
 
 
 def _client(client_id: str | None, software: Sequence[str], addresses: Sequence[str]) -> str:
-    words = [*software[:2], _some(list(addresses), 1, "addresses")]
+    words = [*software[:2], _list_first(list(addresses), 1, "addresses")]
     return f"{_cut(client_id or 'without id')} ({', '.join(filter(None, words))})"
 
 
@@ -187,7 +199,7 @@ def _slowest(summary: Contents) -> str:
 
 
 def spoken_findings(findings: Sequence[Finding], arguments: str) -> Iterator[Fact]:
-    """Yield the findings that matter most, each cut to two lines, and how many more there are."""
+    """Yield the most important findings, each cut to two lines, and the number of further findings."""
     for finding in findings[:MOST_FINDINGS]:
         level = finding.level
         text = f"{finding.kind.code}  {finding.subject}: {finding.text}"
@@ -199,20 +211,20 @@ def spoken_findings(findings: Sequence[Finding], arguments: str) -> Iterator[Fac
         yield Fact("…", f"{rest}: kwire diagnose {arguments}", spoken=True)
 
 
-def _some(names: Sequence[str], most: int, what: str = "") -> str:
-    """Return the first names, and how many more there are."""
+def _list_first(names: Sequence[str], most: int, what: str = "") -> str:
+    """Return the first `most` names, and the number of further names."""
     more = len(names) - most
     rest = f"{more} more{f' {what}' if what and more > 1 else ''}"
     return ", ".join([*names[:most], *([rest] if more > 0 else [])])
 
 
 def _cut(text: str, most: int = LONGEST_NAME) -> str:
-    """Return a text, or its beginning if it is longer: names come from outside."""
+    """Return a string, cut to `most` characters. Names in an input may be of any length."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _tail(path: str, most: int) -> str:
-    """Return a path, or its end if it is longer: the end tells files apart."""
+    """Return a path, or its end if it is longer than `most` characters. The end identifies the file."""
     return path if len(path) <= most else f"…{path[1 - most :]}"
 
 

@@ -1,7 +1,7 @@
 """The library's function for SQL over captures, request logs and logs of partitions: `kwire_cli.tables`.
 
-The first query fills the tables and columns that it names, and no others. A query that names more than the queries
-before it reads the inputs again.
+A query fills only the tables and columns that it names, because the inputs may be large. If a later query names
+further tables or columns, the inputs are read again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class InputTables:
-    """The tables of some inputs, filled as queries need them. A `with` statement removes the temporary files."""
+    """The tables of some inputs, filled on demand. A `with` statement removes the temporary files."""
 
     def __init__(self, inputs: Sequence[str], how: Reading, redaction: Redaction) -> None:
         self._inputs = inputs
@@ -43,20 +43,20 @@ class InputTables:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """DuckDB's connection to the tables that are filled. It has no access to files."""
+        """DuckDB's connection to the filled tables. It has no access to files."""
         return self._tables("select 1" if not self._filled else self._queries[-1]).connection
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
-        """Return the answer of DuckDB to a query: `fetchall()`, `df()`, `arrow()` and `show()` give its rows.
+        """Return DuckDB's result of a query. `fetchall()`, `df()`, `arrow()` and `show()` return its rows.
 
         Raises:
-            InputError: The query is not one SELECT, DuckDB refuses it, or an input cannot be read.
+            InputError: The query is not a single SELECT, DuckDB rejects it, or an input cannot be read.
 
         """
         return self._tables(query).relation(query)
 
     def close(self) -> None:
-        """Remove the tables and the temporary files. Answers that were not read are lost."""
+        """Remove the tables and the temporary files. Unread rows of results are lost."""
         for tables in self._filled:
             tables.close()
         self._filled = []
@@ -86,7 +86,7 @@ class InputTables:
                 for subject in subjects_of(opened):
                     fold.add(subject)
         tables = fold.finished()
-        self._filled.append(tables)  # answers of the tables before stay readable
+        self._filled.append(tables)  # results of the previous tables stay readable
         return tables
 
 
@@ -106,7 +106,7 @@ def tables(
         tls_keylog: Paths of key logs, for TLS in captures.
         specs: Definitions to use in addition to the bundled ones.
         kafka: The release whose definitions are used.
-        show_secrets: Whether columns of bodies hold secrets.
+        show_secrets: Whether columns of bodies contain secrets.
 
     """
     definitions = catalog(specs, kafka)

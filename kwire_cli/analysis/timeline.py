@@ -1,7 +1,7 @@
 """Statistics over time: requests, bytes, latencies and errors in each interval, for all traffic or by dimension.
 
-All intervals have the same width, which is doubled until there are few enough of them. While traffic comes, the rows of
-the intervals that are over can be taken out.
+All intervals have the same width. It is doubled until there are at most MOST_INTERVALS intervals. For live traffic,
+`take` returns the rows of completed intervals and drops them, so that memory does not grow.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     """A row of `questions/stats/groups.sql`."""
 
 BUSIEST = 10
-"""Groups that have rows of their own by default."""
+"""The default number of groups that are listed separately. Further groups are counted together."""
 MOST_INTERVALS = 10_000
-"""Intervals from the first to the last one. A year needs intervals of an hour: more rows than that serve nobody."""
+"""Maximum number of intervals from the first to the last. It allows intervals of one hour for a year."""
 END = datetime.max.replace(tzinfo=UTC)
 """A time after all others."""
 
@@ -34,26 +34,33 @@ END = datetime.max.replace(tzinfo=UTC)
 class Timeline(Traffic):
     """Counts of traffic by interval and group.
 
-    `every` is the width of an interval in milliseconds, `kinds` are the dimensions. Intervals begin at multiples of
-    their width since 1970. A message counts in the interval of its last byte, a message of a request log in that of the
-    time when the broker had it or was done with it.
+    `every` is the width of an interval in milliseconds, and `kinds` are the dimensions. Intervals start at multiples of
+    their width since 1970. A message counts in the interval of its last byte. A request of a request log counts when
+    the broker received it, and a response when the broker had completed it.
     """
 
     def __init__(self, redaction: Redaction, every: int, kinds: Sequence[str] = (), busiest: int = BUSIEST) -> None:
         self.width_us = every * 1000
         super().__init__(redaction, queries())
-        self._kinds, self._busiest = tuple(dict.fromkeys(kinds)) or ("",), busiest
+        self._kinds = tuple(dict.fromkeys(kinds)) or ("",)
+        self._busiest = busiest
 
     def take(self, until: datetime) -> Table:
-        """Return the rows of the intervals before a time, and forget these. An interval without traffic has none."""
+        """Return the rows of the intervals before a time, and drop their frames.
+
+        Intervals without traffic have no rows.
+        """
         self.finish()
-        found = [(kind, group) for kind in self._kinds for group in self._groups(kind, self.width_us, until)]
+        found: list[tuple[str, Group]] = []
+        for kind in self._kinds:
+            found += [(kind, group) for group in self._groups(kind, self.width_us, until)]
         self.forget(until)
         return self._intervals(sorted(found, key=lambda each: each[1]["number"]), self.width_us)
 
     def answer(self) -> Answer:
-        """Return a row for each group with its numbers in a line, then one for each interval. Nothing can be added
-        afterwards.
+        """Return a table with a row for each group, and one with a row for each interval of a group.
+
+        Nothing can be added afterwards.
         """
         with self.filled():
             return Answer("statistics over time", [*self._blocks()])
@@ -73,7 +80,8 @@ class Timeline(Traffic):
             yield Note(f"{text}: {MOST_INTERVALS} intervals are the most that are counted", "warning")
         if span["without_time"] and not numbers:
             yield Note("nothing in this has a time, so there are no intervals; kwire stats counts it", "warning")
-        totals, intervals = [], []
+        totals: list[Row] = []
+        intervals: list[tuple[str, Group]] = []
         for kind in self._kinds:
             cells: dict[int, dict[int, Group]] = {}
             for group in self._groups(kind, width_us):
@@ -109,8 +117,9 @@ class Timeline(Traffic):
 
 
 def _cut(span: Mapping[str, int | None], width_us: int) -> tuple[int, range]:
-    """Return the width of intervals that are few enough for a span of time, and their numbers."""
-    first, last = span["first_us"], span["last_us"]
+    """Return the width at which a span of time has at most MOST_INTERVALS intervals, and their numbers."""
+    first = span["first_us"]
+    last = span["last_us"]
     if first is None or last is None:
         return width_us, range(0)
     while last // width_us - first // width_us >= MOST_INTERVALS:
@@ -149,11 +158,11 @@ INTERVALS = (
     Column("errorCount", "count", title="errors", wide=True),
     Column("errors", "map", level="error"),
 )
-"""The counts of a group in an interval. Latencies of apis whose answers wait on purpose are `wait`."""
+"""The counts of a group in an interval. `wait` are latencies of apis whose responses brokers delay on purpose."""
 
 
 def _over_time(total: Group, cells: Sequence[Group | None]) -> Row:
-    """Return the name and the numbers of a group; a cell is None if its interval has no traffic of the group."""
+    """Return the name and the numbers of a group. A cell is None if its interval has no traffic of the group."""
     errors = [cell["error_count"] if cell else 0 for cell in cells]
     is_timed = total["latency_count"] is not None
     lists = {

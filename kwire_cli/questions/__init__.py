@@ -1,1 +1,1 @@
-"""Questions: each is a file of SQL over the tables, with its text beside it."""
+"""Questions about traffic and logs: SQL files over the tables of `kwire_cli.facts`, with TOML files for the texts."""

@@ -25,7 +25,7 @@ select
     exists (select 1 from frames where len(anomalies) > 0) as has_anomalies,
     exists (select 1 from frames) or exists (select 1 from connections) as has_traffic
 """
-"""What there is in the tables, by which rules are chosen."""
+"""The contents of the tables in one row, which decides which rules run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class Row:
 def findings(tables: Tables, rules: Sequence[Rule]) -> Iterator[Row]:
     """Yield the findings of rules.
 
-    A rule over tables that replays fill runs if one of these tables has rows. Any rule runs if there is traffic of
-    the kind that it names.
+    A rule over tables that replays fill runs if one of these tables has rows. Any rule runs if the input contains the
+    apis and errors that it names.
 
     Raises:
-        InputError: DuckDB refuses the query of a rule, or a text names a column that the query does not give.
+        InputError: DuckDB rejects the query of a rule, or the text of a rule names a column that the query lacks.
 
     """
     facts = tables.rows(FACTS)[0]
@@ -73,7 +73,7 @@ def findings(tables: Tables, rules: Sequence[Rule]) -> Iterator[Row]:
 
 
 def _has_traffic_for(rule: Rule, facts: Mapping[str, Any], *, is_replayed: bool) -> bool:
-    """Return whether there is the traffic that a rule names. A rule over replays has to name apis."""
+    """Return whether the input contains the traffic that a rule names. A rule over replays must name apis."""
     if not facts["has_traffic"] or (is_replayed and not rule.apis):
         return False
     if (rule.apis and rule.apis.isdisjoint(facts["apis"] or ())) or (rule.anomalies and not facts["has_anomalies"]):
@@ -82,7 +82,9 @@ def _has_traffic_for(rule: Rule, facts: Mapping[str, Any], *, is_replayed: bool)
 
 
 def _explain(tables: Tables, rule: Rule, rows: Sequence[dict[str, Any]]) -> None:
-    explained = [(rule.code, row.get("client"), sentence(error, row)) for row in rows for error in rule.explains]
+    explained = []
+    for row in rows:
+        explained += [(rule.code, row.get("client"), sentence(error, row)) for error in rule.explains]
     if explained:
         tables.connection.executemany("insert into explained values (?, ?, ?)", explained)
 

@@ -1,8 +1,8 @@
 """Rules of `kwire diagnose`: two files each, CODE.sql with the query and CODE.toml with the text.
 
 Each row of the query is a finding. The query is one SELECT over the tables and views of `kwire_cli.facts`. The text
-says how severe the finding is, which sentence the numbers of a row go into, what it means and what to do.
-docs/findings.md explains both files, for those who write rules of their own.
+contains the severity, the template of the sentence with the numbers of a row, the meaning, and the advice.
+docs/findings.md documents both files for users who write rules.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
-"""From the most severe one."""
+"""The severities, the most severe first."""
 FAMILIES = {
     "java": "apache-kafka-java",
     "librdkafka": "rdkafka",
@@ -30,7 +30,7 @@ FAMILIES = {
     "kafkajs": "kafkajs",
     "kafka-python": "kafka-python",
 }
-"""Families of clients, and the word in the software's name (KIP-511) that tells each one."""
+"""Families of clients, and the word in the software name (KIP-511) that identifies each family."""
 _TEXTS = ("title", "severity", "subject", "text", "meaning")
 _OF_CASES = frozenset({"text", "meaning", "advice", "see"})
 _KEYS = {
@@ -56,14 +56,21 @@ _KEYS = {
 class Rule:
     """A rule: its query and its text.
 
-    `severity_when` are conditions over a row by severity, the first that holds decides. `rank` orders findings of one
-    severity: causes (small numbers) before consequences. The rule runs only if one of `apis` was called (or is a
-    kind of frames, such as sasl-token) and one of `errors` was answered; empty means always. If `anomalies` is true, it
-    runs only if a frame has an anomaly. `explains` are the errors that a finding accounts for, and a rule that is
-    `last` runs when all others have done so. `advice` is by family of clients, `any` for all. `cases`
-    are texts by the column `in_case` of a row: its `meaning`, `advice` and `see` stand for those of the rule, and its
-    `text` is the word `{case}` in that of the rule. `finds` and `misses` are
-    captures for the tests: one in which the rule finds something, and a similar one in which it must not.
+    Attributes:
+        severity_when: Conditions over a row by severity. The first condition that holds determines the severity.
+        rank: The order of findings of one severity: causes (small numbers) come before consequences.
+        apis: The rule runs only if the input has a call of one of these apis, or a frame of one of these kinds (such
+            as sasl-token). Empty means always.
+        errors: The rule runs only if a response has one of these errors. Empty means always.
+        anomalies: If true, the rule runs only if a frame has an anomaly.
+        explains: The errors that a finding of the rule explains.
+        last: Whether the rule runs after all other rules, so that explained errors are known.
+        advice: The advice by family of clients, with `any` for all clients.
+        cases: Texts by the value of the column `in_case` of a row. The `meaning`, `advice` and `see` of a case replace
+            the same texts in the rule. The `text` of a case replaces `{case}` in the text of the rule.
+        finds: A capture for the tests in which the rule has a finding.
+        misses: A similar capture in which the rule must not have a finding.
+
     """
 
     code: str
@@ -89,16 +96,16 @@ class Rule:
     cases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def in_case(self, case: str | None) -> Rule:
-        """Return the rule with the texts of a case, or as it is if there is none."""
-        said = self.cases.get(case or "")
-        if said is None:
+        """Return the rule for rows of a case, with the texts of the case. Return the rule itself for other cases."""
+        texts = self.cases.get(case or "")
+        if texts is None:
             return self
         return replace(
             self,
-            text=self.text.replace("{case}", said.get("text", "")),
-            meaning=said.get("meaning", self.meaning),
-            advice={**self.advice, "any": said.get("advice", self.advice["any"])},
-            see=tuple(said.get("see", self.see)),
+            text=self.text.replace("{case}", texts.get("text", "")),
+            meaning=texts.get("meaning", self.meaning),
+            advice={**self.advice, "any": texts.get("advice", self.advice["any"])},
+            see=tuple(texts.get("see", self.see)),
         )
 
     @property
@@ -110,10 +117,10 @@ class Rule:
 
 
 def read_rules(folder: Traversable) -> list[Rule]:
-    """Return the rules in a folder, by code; those that are `last` at the end.
+    """Return the rules in a folder, sorted by code. Rules with `last` are at the end.
 
     Raises:
-        InputError: A file cannot be read, or says something that a rule cannot say.
+        InputError: A file cannot be read, or has unknown keys or invalid values.
 
     """
     texts = {file.name.removesuffix(".toml"): file for file in folder.iterdir() if file.name.endswith(".toml")}
@@ -126,7 +133,7 @@ def read_rules(folder: Traversable) -> list[Rule]:
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """Return the rules that come with kwire."""
+    """Return the built-in rules."""
     return tuple(read_rules(files("kwire_cli.questions") / "rules"))
 
 

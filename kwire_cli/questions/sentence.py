@@ -1,10 +1,10 @@
 """Sentences of findings: templates with the columns of a row.
 
-`{n:# answer}` counts (`1 answer`, `3 answers`), and `{n:# retry|retries}` has a plural of its own. `{span_s:s}` is a
-duration from seconds, `{took_us:us}` one from microseconds, `{size:bytes}` a size, `{share:%}` a share. A list shows
-its first three values and how many more there are. `{began:time}` is a time to the millisecond, `{per_s:rate}` a
-number for each second, and `{group_id:shell}` a word of a command. `[...]` is left out if a column in it is null or an
-empty list; `{is_known:?}` shows nothing, for such a condition.
+`{n:# answer}` counts (`1 answer`, `3 answers`), and `{n:# retry|retries}` specifies the plural. `{span_s:s}` is a
+duration in seconds, `{took_us:us}` a duration in microseconds, `{size:bytes}` a size, `{share:%}` a share. A list is
+shown as its first three values and the number of further values. `{began:time}` is a time with milliseconds,
+`{per_s:rate}` a number per second, and `{group_id:shell}` a quoted word of a command. `[...]` is left out if a column
+in it is null or an empty list. `{is_known:?}` is replaced by nothing, and serves as such a condition.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 
 
 def duration(seconds: float) -> str:
-    """Return seconds for people: `350 µs`, `12 ms`, `1.9 s`, `5 min 3 s`, `2 h 5 min`, `400 days`."""
+    """Return seconds in a readable unit: `350 µs`, `12 ms`, `1.9 s`, `5 min 3 s`, `2 h 5 min`, `400 days`."""
     if seconds >= 120:
         return long_duration(seconds)
     if seconds >= 0.9995:
@@ -33,7 +33,7 @@ def duration(seconds: float) -> str:
 
 
 def long_duration(seconds: float) -> str:
-    """Return a minute and more for people: `4 min 12 s`, `2 h 5 min`, `400 days`."""
+    """Return a duration of at least a minute in readable units: `4 min 12 s`, `2 h 5 min`, `400 days`."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours >= 48:
@@ -43,7 +43,7 @@ def long_duration(seconds: float) -> str:
 
 
 def size_text(size: int) -> str:
-    """Return a size for people: `512 bytes`, `3.4 kB`, `120 MB`."""
+    """Return a size in a readable unit: `512 bytes`, `3.4 kB`, `120 MB`."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= factor:
             return f"{size / factor:.3g} {unit}"
@@ -80,7 +80,7 @@ _FORMATTER = _Formatter()
 
 
 def sentence(template: str, row: Mapping[str, Any]) -> str:
-    """Return a template with the values of a row in it. KeyError for a column that the row does not have."""
+    """Return a template with the values of a row inserted. Raise KeyError if the row lacks a column."""
 
     def shown(match: re.Match[str]) -> str:
         names = [name for _, name, _, _ in _FORMATTER.parse(match[1]) if name]

@@ -38,11 +38,16 @@ def queries_in(folder: str) -> Mapping[str, str]:
 
 
 def rows_of(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """Return the rows of a query as rows of a table, with times as text: of `servedSeconds`, the value of
-    `served_seconds`.
+    """Return the rows of a query as rows of a table, with times as strings.
+
+    The column `servedSeconds` of the table contains the column `served_seconds` of the query.
     """
     names = [words(column.name).replace(" ", "_") for column in columns]
-    return [tuple(_cell(row[name]) for name in names) for row in rows]
+    return [_row(row, names) for row in rows]
+
+
+def _row(row: Mapping[str, Any], names: Sequence[str]) -> Row:
+    return tuple(_cell(row[name]) for name in names)
 
 
 def _cell(value: Any) -> Any:
@@ -50,19 +55,19 @@ def _cell(value: Any) -> Any:
 
 
 def time_text(time: datetime | None) -> str | None:
-    """Return a time of a table as ISO 8601 text, with a Z unless its zone is not known."""
+    """Return a time of a table in ISO 8601 format, with a Z unless its zone is unknown."""
     return None if time is None else f"{time:%Y-%m-%dT%H:%M:%S.%f}{'Z' if time.tzinfo else ''}"
 
 
 class Traffic:
-    """Traffic in tables, and the rows of queries about it: a fold, and the base class of questions.
+    """A fold that stores traffic in tables and returns the rows of queries. It is the base class of questions.
 
     `faults` counts damaged lines of request logs by code. `is_local` is true if times come from a clock whose zone is
-    not known; it is right when the adding of subjects has ended.
+    unknown. It is only valid after `finish`.
     """
 
     needs_batches: ClassVar[bool] = False
-    """Whether a log without any batch that can be read is an error, as the question is not about damage."""
+    """Whether a log without a readable batch is an error. It is not for questions about damage."""
 
     def __init__(self, redaction: Redaction, queries: Mapping[str, str]) -> None:
         self.faults: Counter[str] = Counter()
@@ -72,52 +77,52 @@ class Traffic:
         self._tables: Tables | None = None
 
     def add(self, subject: Any) -> None:
-        """Take a line or a connection of a capture, or an exchange or a damaged line of a request log."""
+        """Add a line or a connection of a capture, or an exchange or a damaged line of a request log."""
         if isinstance(subject, LineFault):
             self.faults[subject.code] += 1
         else:
-            self._made().add(subject)
+            self._open_tables().add(subject)
 
     def begin(self, opened: Opened) -> int:
-        """Take all of a large capture at once, and return how many subjects it has.
+        """Add all subjects of a large capture at once, and return their number.
 
-        Return 0 for any other input: its subjects come one by one.
+        Return 0 for any other input, whose subjects must be added one by one.
         """
         if opened.kind is Kind.REQUEST_LOG:
-            self._made().file = opened.label
-        return fill_large(self._made(), opened) if is_large(opened) else 0
+            self._open_tables().file = opened.label
+        return fill_large(self._open_tables(), opened) if is_large(opened) else 0
 
     def end_input(self, opened: Opened) -> None:
-        """Take what is known of an input as a whole, when it was read."""
+        """Process an input after all its subjects were added."""
 
     def add_input(self, opened: Opened) -> None:
-        """Take all subjects of a capture or a request log."""
+        """Add all subjects of a capture or a request log."""
         if not self.begin(opened):
             for subject in opened.subjects():
                 self.add(subject)
         self.end_input(opened)
 
-    def _made(self) -> Tables:
+    def _open_tables(self) -> Tables:
         if self._tables is None:
             self._tables = Tables(self._redaction, self._queries.values())
         return self._tables
 
     def finish(self) -> None:
-        """End the adding of subjects. Queries may follow."""
+        """Complete the tables. No subjects can be added afterwards, and queries can run."""
         if self._tables is not None:
             self._tables.finish()
             self.is_local = self._tables.is_local
 
     def finished(self) -> Tables:
-        """End the adding of subjects, and return the tables, which are empty if there was no traffic."""
+        """Complete and return the tables. They are empty if there was no traffic."""
         self.finish()
-        return self._made()
+        return self._open_tables()
 
     @contextmanager
     def filled(self) -> Iterator[Tables | None]:
-        """End the adding of subjects, and give the tables for queries; None if there was no traffic.
+        """Complete the tables, and yield them for queries. Yield None if there was no traffic.
 
-        The tables are forgotten in the end.
+        The tables are closed in the end.
         """
         self.finish()
         try:
@@ -126,16 +131,16 @@ class Traffic:
             self.close()
 
     def rows(self, query: str, **parameters: Any) -> list[dict[str, Any]]:
-        """Return the rows of the query with a name; an empty list if there was no traffic."""
+        """Return the rows of the query with a name. The list is empty if there was no traffic."""
         return [] if self._tables is None else self._tables.rows(self._queries[query], parameters)
 
     def forget(self, until: datetime) -> None:
-        """Drop the frames before a time. More may be added then."""
+        """Drop the frames before a time. Further frames may be added."""
         if self._tables is not None:
             self._tables.forget(until)
 
     def close(self) -> None:
-        """Forget the tables."""
+        """Close the tables, and drop their contents."""
         if self._tables is not None:
             self._tables.close()
             self._tables = None

@@ -1,4 +1,8 @@
-"""Copies of partitions in two places: which are compared, and how they differ as an Answer."""
+"""Comparison of the copies of partitions in two places, as an Answer.
+
+Partitions of two log directories are paired by name, and two segments are one pair. `partitions.compare` compares each
+pair batch by batch.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
     from kwire_cli.stores import Place
 
 MOST_SHOWN = 10
-"""Differences that a person is shown."""
+"""Maximum number of differences that are displayed."""
 COPIES = (
     Column("copy"),
     Column("path"),
@@ -49,19 +53,24 @@ _SIDE = (
     Column("Crc", "id", wide=True),
     Column("CrcValid", "flag", wide=True),
 )
+
+
+def _columns_of(copy: str) -> Iterator[Column]:
+    for column in _SIDE:
+        heading = f"{copy} {column.heading}"
+        yield Column(copy + column.name, column.kind, heading, keep=column.keep, wide=column.wide)
+
+
 DIFFERENCES = (
     Column("path", keep=3),
     Column("offset", "id"),
     Column("kind"),
     Column("legal", "flag", wide=True),
-    *(
-        Column(copy + column.name, column.kind, f"{copy} {column.heading}", keep=column.keep, wide=column.wide)
-        for copy in ("a", "b")
-        for column in _SIDE
-    ),
+    *_columns_of("a"),
+    *_columns_of("b"),
     Column("detail"),
 )
-"""A difference, and the `Side` of each copy: `aFile`, `aPosition` and so on are None if a copy has nothing there."""
+"""A difference, and the `Side` of each copy. `aFile`, `aPosition` and so on are None if a copy has no batch there."""
 
 
 class Pair(NamedTuple):
@@ -77,15 +86,15 @@ class Pair(NamedTuple):
 
 
 def compared(a: Place, b: Place, catalog: Catalog | None = None) -> list[tuple[Pair, Comparison]]:
-    """Return how the copies of partitions in two places differ. Raises InputError if they cannot be compared.
+    """Return the comparison of each pair of copies in two places. Raise InputError if they cannot be compared.
 
-    The formats of a catalogue say in which fields records differ.
+    If the catalog has the formats of records, details name the fields in which records differ.
     """
-    return [(pair, _compared(pair, catalog)) for pair in _pairs(a, b)]
+    return [(pair, _compare_pair(pair, catalog)) for pair in _pairs(a, b)]
 
 
 def copies_answer(comparisons: Sequence[tuple[Pair, Comparison]]) -> Answer:
-    """Return what each copy has, how each pair differs, and the first differences."""
+    """Return the contents of each copy, the verdict on each pair, and the first differences."""
     copies: list[Row] = []
     partitions: list[Row] = []
     differences: list[Row] = []
@@ -130,7 +139,10 @@ def _difference(path: str, difference: Difference) -> Row:
 
 
 def _pairs(a: Place, b: Place) -> Iterator[Pair]:
-    """Yield the partitions to compare. Of log directories these have the same name, or are in only one of the two."""
+    """Yield the partitions to compare. Partitions of two log directories are paired by name.
+
+    A partition that is in only one of the directories is paired with no segments.
+    """
     if a.is_dir() != b.is_dir():
         raise InputError(
             f"{a if a.is_dir() else b} is a folder and {b if a.is_dir() else a} is a file: give two folders, "
@@ -139,8 +151,9 @@ def _pairs(a: Place, b: Place) -> Iterator[Pair]:
     if not a.is_dir():
         yield Pair(location(a), location(b), [a], [b])
         return
-    mine, other = _partitions(a), _partitions(b)
-    if len(mine) == len(other) == 1:  # whatever their names: a copy may be called as its owner likes
+    mine = _partitions(a)
+    other = _partitions(b)
+    if len(mine) == len(other) == 1:  # their names need not be equal: a copy may have any name
         yield Pair(location(a), location(b), *mine.values(), *other.values())
         return
     for name in [*mine, *(name for name in other if name not in mine)]:
@@ -152,7 +165,7 @@ def _partitions(folder: Place) -> dict[str, list[Place]]:
     in_use = [partition for partition in walk(folder).partitions if not (partition.name and partition.name.state)]
     names = Counter(partition.path.name for partition in in_use)
     segments = {}
-    for partition in in_use:  # those of several log directories may have one name
+    for partition in in_use:  # partitions in several log directories may have the same name
         name = partition.path.name
         if names[name] > 1:
             name = str(partition.path)[len(str(folder)) :].strip("/")
@@ -162,7 +175,7 @@ def _partitions(folder: Place) -> dict[str, list[Place]]:
     return segments
 
 
-def _compared(pair: Pair, catalog: Catalog | None) -> Comparison:
+def _compare_pair(pair: Pair, catalog: Catalog | None) -> Comparison:
     comparison = compare(_items(pair.a_files, catalog), _items(pair.b_files, catalog))
     if not comparison.a.batches and not comparison.b.batches and comparison.a.size + comparison.b.size:
         raise InputError(f"there is no record batch in {pair.a}, nor in {pair.b}")

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Record, Source
 
 MOST = 3
-"""Fields that are named."""
+"""Maximum number of fields that are listed."""
 LONGEST = 40
-"""Characters of a value."""
+"""Maximum number of characters of a value. Longer values are cut."""
 
 
 def differing_fields(source: Source, a: Record, b: Record) -> str:
-    """Return the first fields that differ with both values, such as `value.card.cvc 123, 124`; empty if records of the
-    source are not read, or if what differs was not read.
+    """Return the first fields that differ with both values, such as `value.card.cvc 123, 124`.
+
+    The result is empty if the format of the records is unknown, or if the decoded parts are equal.
     """
     serdes = source.catalog.serdes if source.catalog else None
     if serdes is None:

@@ -1,4 +1,8 @@
-"""Differences of definitions and of versions of a message, with what they cost, as an Answer."""
+"""Differences between definitions, or between versions of a message, and their cost in bytes, as an Answer.
+
+The outline is a unified diff of each message, with one line for each side of a field. The tables contain the same
+differences for programs.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,7 @@ CHANGES = (
     Column("new", "json"),
     Column("facts", "json"),
 )
-"""The facts are those of a field that only one side has."""
+"""`facts` describes a field that only one side has."""
 MEANINGS = (Column("message"), Column("version", "id"), Column("meaning"), Column("why"), Column("comment"))
 COSTS = (
     Column("message"),
@@ -52,7 +56,7 @@ COSTS = (
     Column("path"),
     Column("whenSet", "count"),
 )
-"""The path is that of the tagged field that is set, and `whenSet` the bytes that setting it adds to the new side."""
+"""`path` is the tagged field that is set, and `whenSet` the number of bytes that setting it adds on the new side."""
 TRAFFIC = (
     Column("message"),
     Column("oldVersion", "id"),
@@ -65,9 +69,9 @@ TRAFFIC = (
     Column("lost", "count"),
     Column("refused", "count"),
 )
-"""Messages of traffic; the share is that of the difference in the old size."""
+"""Sizes of the messages of traffic before and after. `share` is the difference as a share of the old size."""
 ALL_SHOWN = 2
-"""Messages up to which those without a difference are listed too: both halves of an api."""
+"""Unchanged messages are listed too if at most this number of messages is compared: a request and its response."""
 
 _VALUES = {
     "default": "default values",
@@ -75,15 +79,16 @@ _VALUES = {
 }
 _WORDS = {"ignorable": "ignorable", "mapKey": "map key", "zeroCopy": "zero copy"}
 _IMPLICIT: tuple[Any, ...] = (0, "", ZERO_UUID, [], {})
-"""Defaults that go without saying; False and 0.0 are 0."""
+"""Defaults that are not shown. False and 0.0 equal 0."""
 _NOTES = {"becameTagged": "became tagged", "becameMandatory": "became mandatory"}
 
 
 class Difference(NamedTuple):
-    """Differences of a message between two sides. Each side has its name and, if it is a version, its number.
+    """Differences of a message between two sides, which are definitions or versions.
 
-    `traffic` are messages before and after. `meanings` are those of versions that have the layout of the version
-    before, by version.
+    `old` and `new` are the names of the sides, and `versions` their numbers if both are versions. `traffic` contains
+    the totals of messages of traffic before and after. `meanings` contains versions that have the layout of the
+    previous version and another meaning.
     """
 
     message: str
@@ -104,9 +109,9 @@ class Difference(NamedTuple):
 
 
 def definitions_answer(differences: Sequence[Difference], unchanged: int | None = None) -> Answer:
-    """Return how definitions differ: for people a unified diff of each message, for programs tables.
+    """Return the differences of definitions as an outline with a unified diff of each message, and as tables.
 
-    `unchanged` counts the messages of traffic that no difference concerns; None if there is no traffic.
+    `unchanged` is the number of messages of traffic that no difference affects, or None if no traffic was read.
     """
     differing = [difference for difference in differences if difference.status != "same"]
     listed = differences if len(differences) <= ALL_SHOWN else differing
@@ -125,8 +130,11 @@ def definitions_answer(differences: Sequence[Difference], unchanged: int | None 
     ]
     if unchanged is not None:
         tables.append(("traffic", TRAFFIC, _traffic_rows))
-    for name, columns, rows in tables:
-        blocks.append(Table(name, columns, [row for difference in listed for row in rows(difference)], shown=0))
+    for name, columns, rows_of in tables:
+        rows: list[Row] = []
+        for difference in listed:
+            rows += rows_of(difference)
+        blocks.append(Table(name, columns, rows, shown=0))
     return Answer("Differences of definitions", blocks, found=bool(differing))
 
 
@@ -148,7 +156,8 @@ def _meaning_rows(difference: Difference) -> Iterator[Row]:
 
 def _cost_rows(difference: Difference) -> Iterator[Row]:
     for cost in difference.costs:
-        old, new = cost.old, cost.new
+        old = cost.old
+        new = cost.new
         sizes = old.form.version, new.form.version, old.size, new.size, cost.difference
         yield difference.message, cost.values, *sizes, old.refusal, new.refusal, cost.path, cost.when_set
 
@@ -161,16 +170,19 @@ def _traffic_rows(difference: Difference) -> Iterator[Row]:
 
 
 def _traffic_note(differences: Sequence[Difference], unchanged: int) -> str:
-    traffic = [after for difference in differences for _, after in difference.traffic]
+    totals: list[Total] = []
+    for difference in differences:
+        totals += [after for _, after in difference.traffic]
     others = f"{counted(unchanged, 'other message')} as before"
-    if not traffic:
+    if not totals:
         return f"traffic: {others}"
-    messages = sum(after.tried for after in traffic)
-    old, new = sum(after.given for after in traffic), sum(after.size for after in traffic)
+    messages = sum(after.tried for after in totals)
+    old = sum(after.given for after in totals)
+    new = sum(after.size for after in totals)
     return f"traffic: {counted(messages, 'message')}, {_bytes_between(old, new)}; {others}"
 
 
-# The unified diff of a message: what was on lines that begin with -, what is on lines that begin with +.
+# The unified diff of a message: a line that begins with - is the old side, one that begins with + the new side.
 
 
 def _items(difference: Difference) -> Iterator[Item]:
@@ -192,19 +204,20 @@ def _items(difference: Difference) -> Iterator[Item]:
 def change_items(changes: Sequence[Change]) -> Iterator[Item]:
     """Yield a line with - and one with + for each field that changed, or one of them if one side lacks the field.
 
-    If a version became flexible, fields of which only the length became a varint are one line together.
+    If a version became flexible, fields that differ only in a varint length share one line.
     """
     by_path = [(path, list(group)) for path, group in groupby(changes, lambda change: change.path)]
-    turned = any(change.key == "flexible" for change in changes)
-    quiet = [path for path, group in by_path if turned and {change.key for change in group} == {"compact"}]
+    quiet: list[str] = []
+    if any(change.key == "flexible" for change in changes):
+        quiet = [path for path, group in by_path if all(change.key == "compact" for change in group)]
     for path, group in by_path:
         if not path:
             for change in group:
                 yield Item(0, f"- {change.key}: {_text(change.old)}", level="error")
                 yield Item(0, f"+ {change.key}: {_text(change.new)}", level="good")
         elif path not in quiet:
-            for _, some in groupby(group, lambda change: change.kind in {"added", "removed"} and change.kind):
-                yield from _field_items(list(some))
+            for _, of_one_side in groupby(group, lambda change: change.kind in {"added", "removed"} and change.kind):
+                yield from _field_items(list(of_one_side))
     if quiet:
         compact = next(change.new for change in changes if change.path == quiet[0])
         became = "became varints" if compact else "are no varints any more"
@@ -216,28 +229,28 @@ def _field_items(changes: Sequence[Change]) -> Iterator[Item]:
     kinds = ("renamed", "moved", "becameTagged", "becameMandatory")
     notes = [_NOTES.get(change.kind, change.kind) for change in changes if change.kind in kinds]
     if first.before:
-        yield Item(0, f"- {first.old_path}: {_described(first.before)}", level="error")
+        yield Item(0, f"- {first.old_path}: {_describe_part(first.before)}", level="error")
     if first.after:
         note = f"({', '.join(notes)})" if notes else ""
-        yield Item(0, f"+ {first.path}: {_described(first.after)}", note, level="good")
+        yield Item(0, f"+ {first.path}: {_describe_part(first.after)}", note, level="good")
 
 
 def _cost_items(costs: Sequence[Cost]) -> Iterator[Item]:
-    """Yield what default values cost before and after.
+    """Yield the sizes of default values and of tagged fields that are set, before and after.
 
-    Default values have a line only if their cost changed.
+    Default values have a line only if their size changed.
     """
-    telling = [cost for cost in costs if cost.values == "set" or cost.difference != 0]
-    if costs and all(cost.values == "set" for cost in telling):
+    shown = [cost for cost in costs if cost.values == "set" or cost.difference != 0]
+    if costs and all(cost.values == "set" for cost in shown):
         yield Item(0, "default values cost as before")
-    for cost in telling:
-        old, new = cost.old.form, cost.new.form
-        which = (
-            new.name.removeprefix("the new ")
-            if old.version == new.version
-            else f"version {old.version} -> {new.version}"
-        )
-        text = f"{_named(cost)}, {which}: {_sizes(cost)}"
+    for cost in shown:
+        old = cost.old.form
+        new = cost.new.form
+        if old.version == new.version:
+            which = new.name.removeprefix("the new ")
+        else:
+            which = f"version {old.version} -> {new.version}"
+        text = f"{_describe_values(cost)}, {which}: {_sizes(cost)}"
         yield Item(0, text, level="warning" if (cost.difference or 0) > 0 else "")
         for price in (cost.old, cost.new):
             if price.refusal:
@@ -245,7 +258,7 @@ def _cost_items(costs: Sequence[Cost]) -> Iterator[Item]:
 
 
 def _traffic_items(traffic: Sequence[tuple[Total, Total]]) -> Iterator[Item]:
-    """Yield what messages of traffic cost before and after, and what is lost of them."""
+    """Yield the size of messages of traffic before and after, and the numbers of refused messages and lost values."""
     for before, after in traffic:
         versions = f"version {before.version}"
         if before.version != after.version:
@@ -265,7 +278,7 @@ def _bytes_between(old: int, new: int) -> str:
     return f"{old} -> {counted(new, 'byte')} ({new - old:+d}{share})"
 
 
-def _named(cost: Cost) -> str:
+def _describe_values(cost: Cost) -> str:
     if cost.values != "set":
         return _VALUES[cost.values]
     return f"{cost.path} set to its smallest value (+{counted(cost.when_set or 0, 'byte')})"
@@ -278,8 +291,8 @@ def _sizes(cost: Cost) -> str:
     return f"{cost.old.size} -> {size} ({cost.difference:+d})" if cost.difference else f"{size} as before"
 
 
-def _described(part: Part) -> str:
-    """All that is so of a field, over its versions or at one."""
+def _describe_part(part: Part) -> str:
+    """Return the type, versions, tag, encodings and default of a field in words, over all versions or at one."""
     facts = part.facts
     words = [str(facts["type"])]
     if "versions" in facts:

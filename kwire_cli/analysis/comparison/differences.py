@@ -1,4 +1,8 @@
-"""Differences of two messages, and the alignment of the elements of two lists."""
+"""Differences between two messages, and the alignment of the elements of two lists.
+
+Elements of two lists are paired by a key, or in order by difflib. The work of difflib is bounded, because arrays in a
+capture may have any length: long lists are paired by position.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +21,17 @@ if TYPE_CHECKING:
     from kwire_cli.engine.values import Body
 
 
-# Which elements of two lists belong together: by a key, or in order.
+# Pairs of elements of two lists, by a key or in order.
 
 MOST_CELLS = 4_000_000
-"""Comparisons of elements that aligning the lists of two messages may take. Beyond them, elements belong together by
-position.
+"""Maximum number of element comparisons for aligning all lists of two messages. Further lists are paired by position.
 """
 
 
 class Pair(NamedTuple):
-    """The indexes of two elements that belong together, None where one list has no such element; `moved` where another
-    order has them.
+    """The indexes of two elements that belong together.
+
+    An index is None if the list has no such element. `moved` is set if the order of the lists differs in this element.
     """
 
     a: int | None
@@ -36,60 +40,64 @@ class Pair(NamedTuple):
 
 
 def by_key(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
-    """Pairs of the elements with equal keys, each of which occurs once in a list: those that only `a` has, then all of
-    `b` in its order.
+    """Return the pairs of elements with equal keys. A key must occur only once in a list.
 
-    The fewest that explain another order are moved.
+    Elements that only `a` has come first, then all elements of `b` in its order. If the order differs, the smallest
+    possible number of elements is marked as moved.
     """
-    where = {key: i for i, key in enumerate(a)}
-    away = moved(where[key] for key in b if key in where)
+    index_in_a = {key: i for i, key in enumerate(a)}
+    moved_in_a = moved(index_in_a[key] for key in b if key in index_in_a)
     b_keys = set(b)
     removed = [Pair(i, None) for i, key in enumerate(a) if key not in b_keys]
-    return removed + [Pair(where.get(key), j, where.get(key) in away) for j, key in enumerate(b)]
+    return removed + [Pair(index_in_a.get(key), j, index_in_a.get(key) in moved_in_a) for j, key in enumerate(b)]
 
 
 class InOrder:
-    """Pairs of two lists in order. What it may do is bounded over all lists that it is given."""
+    """Pairs elements of two lists in order. `cells` limits the number of comparisons over all calls of `pairs`."""
 
     def __init__(self, cells: int = MOST_CELLS) -> None:
         self._cells = cells
 
     def pairs(self, a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
-        """Return the pairs of equal runs. What is between the runs belongs together by position, as far as there is
-        some on both sides.
+        """Return pairs that align equal runs of both lists.
+
+        Elements between the runs are paired by position. Elements that remain on one side are paired with None.
         """
-        head = _same(zip(a, b, strict=False))
-        tail = _same(zip(reversed(a[head:]), reversed(b[head:]), strict=False))
+        head = _count_equal(zip(a, b, strict=False))
+        tail = _count_equal(zip(reversed(a[head:]), reversed(b[head:]), strict=False))
         ends = len(a) - tail, len(b) - tail
-        mine, other = a[head : ends[0]], b[head : ends[1]]
+        mine = a[head : ends[0]]
+        other = b[head : ends[1]]
         cells = len(mine) * len(other)
-        out = _between(0, head, 0, head)
+        out = _pair_by_position(0, head, 0, head)
         if cells > self._cells:
-            out += _between(head, ends[0], head, ends[1])
+            out += _pair_by_position(head, ends[0], head, ends[1])
         else:
             self._cells -= cells
             for _, *run in SequenceMatcher(None, mine, other, autojunk=False).get_opcodes():
-                out += _between(*(head + bound for bound in run))
-        return out + _between(ends[0], len(a), ends[1], len(b))
+                out += _pair_by_position(*(head + bound for bound in run))
+        return out + _pair_by_position(ends[0], len(a), ends[1], len(b))
 
 
-def _same(pairs: Iterable[tuple[Hashable, Hashable]]) -> int:
+def _count_equal(pairs: Iterable[tuple[Hashable, Hashable]]) -> int:
     """Return the number of equal pairs before the first pair that differs."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _between(i: int, i_end: int, j: int, j_end: int) -> list[Pair]:
+def _pair_by_position(i: int, i_end: int, j: int, j_end: int) -> list[Pair]:
     both = max(min(i_end - i, j_end - j), 0)
     together = [Pair(i + k, j + k) for k in range(both)]
     return together + [Pair(k, None) for k in range(i + both, i_end)] + [Pair(None, k) for k in range(j + both, j_end)]
 
 
-# What may differ between two messages.
+# Differences between two messages, and their places.
 
 
 class At(NamedTuple):
-    """A place in two messages: `path` names elements by their keys where they have some, `a` and `b` are the paths by
-    index, `field` has none.
+    """A place in two messages.
+
+    `path` identifies array elements by their keys, or by index if they have no key. `a` and `b` are the paths by index
+    in each message. `field` is the path without indexes.
     """
 
     path: str = ""
@@ -98,12 +106,17 @@ class At(NamedTuple):
     field: str = ""
 
     def below(self, name: str) -> At:
-        """The place of a field of the struct here."""
+        """Return the place of a field of the struct at this place."""
         return At(*(f"{path}.{name}" if path else name for path in self))
 
     def element(self, a: int | None, b: int | None, key: str | None) -> At:
-        """The place of two elements of the array here, of which one may be missing; `key` is what names them."""
-        label = key if key is not None else a if a is not None else b
+        """Return the place of a pair of elements of the array at this place.
+
+        The index of a missing element is None. `key` identifies the elements in `path`. Without a key, the index does.
+        """
+        label: str | int | None = key
+        if label is None:
+            label = b if a is None else a
         return At(
             f"{self.path}[{label}]",
             f"{self.a}[{b if a is None else a}]",
@@ -114,13 +127,13 @@ class At(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The value of one message at a place where two messages differ.
+    """The value of one message at a place at which two messages differ.
 
-    `path` is by index. `value` is in JSON form with secrets redacted. `offset` and `size` are those of all bytes of
-    the value. Both are None for a default that is not in the bytes, and for a value in a record set.
+    `path` is by index. `value` is in JSON form with secrets redacted. `offset` and `size` cover all bytes of the value,
+    including its length. Both are None for a default that is not in the bytes, and for a value in a record set.
 
-    `item` is the value's item in the tree of `body`. If there is no item to show, `is_bytes` says that the value is
-    bytes in base64. `raw` are the bytes, if nothing else differs.
+    `item` is the value's item in the tree of `body`. Without an item, `is_bytes` is set if the value is bytes in
+    base64. `raw` contains the bytes if only the bytes differ.
     """
 
     path: str
@@ -135,7 +148,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One difference: its kind, its place, the value of each message there (None if it has none), and details.
+    """One difference: its kind, its place, the value of each message there (None if it has no value), and details.
 
     `kind` is `changed` if the values differ, `removed` or `added` if only `a` or `b` has one, `moved` for an element of
     an array that both have at another place among the others, and `bytes` if only the bytes of the value differ.
@@ -184,4 +197,6 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """`same`, `same-values` if only bytes differ, or `differs`."""
-        return "differs" if self.other_values else "same-values" if self.other_bytes else "same"
+        if self.other_values:
+            return "differs"
+        return "same-values" if self.other_bytes else "same"

@@ -11,7 +11,7 @@ from kwire_cli.spec.evolution.history import history
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.answer import Block
+    from kwire_cli.answer import Block, Row
     from kwire_cli.spec.evolution.history import Step
     from kwire_cli.spec.model import MessageSpec
 
@@ -33,13 +33,12 @@ def history_answer(specs: Sequence[MessageSpec]) -> Answer:
     """Return the versions of some messages in order: an outline for display, and tables for programs."""
     steps = [(spec.name, history(spec)) for spec in specs]
     blocks: list[Block] = [Outline("", [*_items(name, own)]) for name, own in steps]
-    versions = [_row(name, step) for name, own in steps for step in own]
-    changes = [
-        (name, step.version, *(change.to_json().get(column.name) for column in CHANGES[1:]))
-        for name, own in steps
-        for step in own
-        for change in step.layout
-    ]
+    versions: list[Row] = []
+    changes: list[Row] = []
+    for name, own in steps:
+        versions += [_row(name, step) for step in own]
+        for step in own:
+            changes += _changes(name, step)
     blocks.append(Table("versions", VERSIONS, versions, shown=0))
     blocks.append(Table("changes", (CHANGES[0], Column("version", "id"), *CHANGES[1:]), changes, shown=0))
     return Answer("Versions of messages", blocks)
@@ -51,6 +50,12 @@ def _row(name: str, step: Step) -> tuple[str | int | None, ...]:
         layout = "first"
     since, until = step.releases or (None, None)
     return name, step.version, since, until, layout, *(step.meaning or (None, None, None))
+
+
+def _changes(name: str, step: Step) -> Iterator[Row]:
+    for change in step.layout:
+        document = change.to_json()
+        yield name, step.version, *(document.get(column.name) for column in CHANGES[1:])
 
 
 def _items(name: str, steps: Sequence[Step]) -> Iterator[Item]:

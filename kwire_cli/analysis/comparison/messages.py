@@ -2,8 +2,9 @@
 
 One walk goes over the values of both messages. Elements of arrays are matched by their keys, in any order, and record
 sets are compared by batch and record. If all values are the same, two messages of one version may still differ in
-bytes: the difference is that of the smallest value with other bytes. Two versions write equal values in different
-bytes, so for these only the fact is kept that the layouts differ. `kwire compare` lists the cost of each form.
+bytes. The difference then names the smallest value whose bytes differ. Two versions write equal values in different
+bytes, so the comparison of two versions only records that the layouts differ. `kwire compare` lists the cost of each
+form.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kwire_cli.records.payload_fields import holds_payloads, payloads_of
 from kwire_cli.spec.model import ZERO_UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.comparison.differences import Pair
     from kwire_cli.analysis.comparison.nodes import Node
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.roles import RecordsAs
+    from kwire_cli.records.payload_model import Payload
     from kwire_cli.spec.catalog import Catalog
 
     Hide = Callable[[Body], frozenset[int]]
@@ -49,7 +51,8 @@ def compare(a: Operand, b: Operand, out: Comparison | None = None, at: At = At()
     _Walk(out.differences, InOrder(), one_layout=one_layout).structs_or_bytes(a.root, b.root, at)
     gaps = a.gap_side(at.below("gap").a), b.gap_side(at.below("gap").b)
     if gaps[0] != gaps[1]:
-        kind = "changed" if all(gaps) else "removed" if gaps[0] else "added"
+        one_sided = "removed" if gaps[0] else "added"
+        kind = "changed" if all(gaps) else one_sided
         out.differences.append(Difference(kind, at.below("gap"), *gaps, "bytes that could not be decoded"))
     out.other_layout = out.other_layout or (not one_layout and a.root.raw != b.root.raw)
     return out
@@ -94,7 +97,12 @@ class _Walk:
         if not self.one_layout or p.raw == q.raw or len(self.out) > before:
             return
         if p.kind == "struct" and p.tags and q.tags and p.tags.raw != q.tags.raw:
-            p, q, at = p.tags, q.tags, at.below("_tags")
+            self.add_bytes(p.tags, q.tags, at.below("_tags"))
+        else:
+            self.add_bytes(p, q, at)
+
+    def add_bytes(self, p: MessageNode, q: MessageNode, at: At) -> None:
+        """Add a difference of bytes between equal values, with the codes of the anomalies in the bytes."""
         codes = [f"{', '.join(node.codes)} in {name}" for name, node in (("a", p), ("b", q)) if node.codes]
         self.add("bytes", at, p, q, "; ".join(codes))
 
@@ -114,7 +122,8 @@ class _Walk:
     def structs(self, p: Any, q: Any, at: At) -> None:
         """Compare two structs, field by field."""
         for name in dict.fromkeys([*p.names(q), *q.names(p)]):
-            mine, other = p.fields.get(name), q.fields.get(name)
+            mine = p.fields.get(name)
+            other = q.fields.get(name)
             if mine and other:
                 self.values(mine, other, at.below(name))
             elif mine:
@@ -123,7 +132,10 @@ class _Walk:
                 self.one_sided(other, p, name, at.below(name), in_a=False)
 
     def one_sided(self, node: Node, lacks: Node, name: str, at: At, *, in_a: bool) -> None:
-        """Add a field that only one side has: the other side left it out, ends before it, or has no such field."""
+        """Add a field that only one side has.
+
+        The other side left the field out, ends before it, or its layout does not have the field.
+        """
         default = lacks.defaults.get(name, NO_FIELD)
         kind = "removed" if in_a else "added"
         p, q = (node, None) if in_a else (None, node)
@@ -144,15 +156,12 @@ class _Walk:
 
     def records(self, p: MessageNode, q: MessageNode, at: At) -> None:
         """Compare record sets by batch and record, and their bytes only if the records are the same."""
-        mine, other = p.records(), q.records()
+        mine = p.records()
+        other = q.records()
         differences = compare_documents(mine, other, at, self.order)
         self.out += differences
         if not differences and p.payload != q.payload:
-            unread = [
-                name
-                for name, found in (("a", mine), ("b", other))
-                if any(element.is_unread for element in found.elements)
-            ]
+            unread = [name for name, batches in (("a", mine), ("b", other)) if _has_unread(batches)]
             if unread:
                 self.add("changed", at, p, q, f"not all records of {' and '.join(unread)} can be read")
             else:
@@ -176,25 +185,48 @@ class _Walk:
     def pairs(self, p: Any, q: Any) -> Iterator[tuple[Pair, str | None]]:
         """Yield the pairs of elements by the first key that identifies all of them on both sides, else in order.
 
-        Each pair comes with its key as text: `name="orders"`, `partitionIndex=3`.
+        Each pair comes with its key as a string: `name="orders"`, `partitionIndex=3`.
         """
-        rows = [[element.leaves for element in node.elements] for node in (p, q)]
+        rows_of_p = [element.leaves for element in p.elements]
+        rows_of_q = [element.leaves for element in q.elements]
         names: tuple[str, ...] = ()
-        if all(rows[0]) and all(rows[1]):
+        if all(rows_of_p) and all(rows_of_q):
             keys = dict.fromkeys([*p.keys, *q.keys]) if p.keys != q.keys else p.keys
-            names = next((names for names in keys if all(_is_distinct(some, names) for some in rows)), ())
+            names = _find_key(keys, rows_of_p, rows_of_q)
         if names:
-            pairs = by_key(*([tuple(row[name] for name in names) for row in some] for some in rows))
+            keys_of_p = [_key_values(row, names) for row in rows_of_p]
+            keys_of_q = [_key_values(row, names) for row in rows_of_q]
+            pairs = by_key(keys_of_p, keys_of_q)
         else:
-            pairs = self.order.pairs(*([element.identity for element in node.elements] for node in (p, q)))
+            identities_of_p = [element.identity for element in p.elements]
+            identities_of_q = [element.identity for element in q.elements]
+            pairs = self.order.pairs(identities_of_p, identities_of_q)
         for pair in pairs:
-            row = rows[1][pair.b or 0] if pair.a is None else rows[0][pair.a]
+            row = rows_of_q[pair.b or 0] if pair.a is None else rows_of_p[pair.a]
             label = ",".join(f"{name}={json.dumps(row[name], ensure_ascii=False)}" for name in names)
             yield pair, label or None
 
 
+def _has_unread(batches: DocumentNode) -> bool:
+    return any(element.is_unread for element in batches.elements)
+
+
+def _find_key(
+    keys: Iterable[tuple[str, ...]], a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]
+) -> tuple[str, ...]:
+    """Return the names of the first key that identifies each row of both lists. Return () if there is no such key."""
+    for names in keys:
+        if _is_distinct(a, names) and _is_distinct(b, names):
+            return names
+    return ()
+
+
+def _key_values(row: Mapping[str, Any], names: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in names)
+
+
 def _is_distinct(rows: Sequence[Mapping[str, Any]], names: tuple[str, ...]) -> bool:
-    """Return whether fields identify each of some rows."""
+    """Return whether each row has another combination of values in the fields `names`."""
     keys = set()
     for row in rows:
         key = tuple(row.get(name) for name in names)
@@ -204,28 +236,29 @@ def _is_distinct(rows: Sequence[Mapping[str, Any]], names: tuple[str, ...]) -> b
     return len(keys) == len(rows)
 
 
-# Bytes that contain messages themselves: the differences within replace that of the bytes.
+# Bytes that contain messages: the differences within the messages replace the difference of the bytes.
 
 
 def look_inside(catalog: Catalog, a: Body, b: Body, out: Comparison, hide: Hide) -> None:
-    """Replace the differences of bytes by those of the subscriptions, assignments and other payloads in them.
+    """Replace differences of bytes with differences of the subscriptions, assignments and other payloads in the bytes.
 
-    Offsets within a payload count from the beginning of the field.
+    Offsets within a payload count from the start of the field.
     """
     if a.guess or b.guess or not holds_payloads(a.message):
         return
-    mine, other = (
-        {entry.path: entry for entry in payloads_of(catalog, body.spec, body.version, body.tree)} for body in (a, b)
-    )
+    mine = _payloads_by_path(catalog, a)
+    other = _payloads_by_path(catalog, b)
 
     def inside(each: Difference, one: Side, two: Side) -> Comparison | None:
-        p, q = mine.get(one.path), other.get(two.path)
+        p = mine.get(one.path)
+        q = other.get(two.path)
         if p is None or q is None or p.type != q.type or not p.body or not q.body:
             return None
         found = compare(Operand(p.body, hide(p.body)), Operand(q.body, hide(q.body)), at=each.at)
         _replace(found, inside)
         if p.version != q.version:
-            at, detail = each.at.below("version"), f"the version of the {p.type} in the bytes"
+            at = each.at.below("version")
+            detail = f"the version of the {p.type} in the bytes"
             version = Difference("changed", at, Side(at.a, p.version), Side(at.b, q.version), detail)
             found.differences.insert(0, version)
         elif not found.differences:  # the bytes before the message differ
@@ -236,8 +269,16 @@ def look_inside(catalog: Catalog, a: Body, b: Body, out: Comparison, hide: Hide)
         _replace(out, inside)
 
 
+def _payloads_by_path(catalog: Catalog, body: Body) -> dict[str, Payload]:
+    return {entry.path: entry for entry in payloads_of(catalog, body.spec, body.version, body.tree)}
+
+
 def _replace(out: Comparison, inside: Callable[[Difference, Side, Side], Comparison | None]) -> None:
-    """Replace differences of bytes that are no secret by those of the messages in the bytes, if there are some."""
+    """Replace each difference of bytes by the differences that `inside` returns for it.
+
+    Redacted bytes are not examined. The difference is kept if `inside` returns None, because the bytes do not contain
+    a message.
+    """
     differences: list[Difference] = []
     for each in out.differences:
         shown = each.kind == "changed" and each.a and each.b and each.a.item and each.b.item
@@ -247,7 +288,7 @@ def _replace(out: Comparison, inside: Callable[[Difference, Side, Side], Compari
     out.differences = differences
 
 
-# Two requests, or two responses, of one api: size prefix, header and body compared.
+# Comparison of two requests, or of two responses, of one api: size prefix, header and body.
 
 
 def compare_frames(
@@ -260,21 +301,22 @@ def compare_frames(
 ) -> Comparison:
     """Return the differences between two frames, below `at`. Paths in their headers begin with `header`.
 
-    `hidden` are the spans to redact by part, and `hide` gives the spans to redact in a payload. A size prefix follows
-    from the bytes that it counts, so size prefixes are compared only if one of them is wrong.
+    `hidden` contains the spans to redact by part, and `hide` returns the spans to redact in a payload. A size prefix
+    follows from the bytes that it counts, so size prefixes are compared only if one of them is wrong.
 
     Raises InputError if the frames are not both requests, or both responses, of one api, or if a body could not be
     read.
     """
     for name, frame in (("a", a.shown(hidden[0])), ("b", b.shown(hidden[1]))):
         if not frame.body:
+            what = _describe_frame(frame)
             raise InputError(
-                f"{name} has no body that can be compared: {_what(frame)}; --api and --message-version say what it is"
+                f"{name} has no body that can be compared: {what}; --api and --message-version say what it is"
             )
     if (a.kind, a.api) != (b.kind, b.api):
         raise InputError(
-            f"only two of one kind can be compared field by field: a is {_what(a.shown(hidden[0]))}, b is "
-            f"{_what(b.shown(hidden[1]))}"
+            f"only two of one kind can be compared field by field: a is {_describe_frame(a.shown(hidden[0]))}, b is "
+            f"{_describe_frame(b.shown(hidden[1]))}"
         )
 
     def operands(mine: Decoded, other: Decoded, part: str) -> tuple[Operand, Operand]:
@@ -288,19 +330,21 @@ def compare_frames(
         compare(*operands(a.prefix, b.prefix, "size"), out, at)
     if a.header and b.header and a.header.message == b.header.message:
         compare(*operands(a.header, b.header, "header"), out, at.below("header"))
-    _between(a, b, out, at.below("header"))
+    _compare_between(a, b, out, at.below("header"))
     if a.body and b.body:
         compare(*operands(a.body, b.body, "body"), out, at)
         if not (a.guess or b.guess):
             look_inside(a.catalog, a.body, b.body, out, hide)
-            _forwarded(a, b, out, reading, hide)
+            _compare_forwarded(a, b, out, reading, hide)
     return out
 
 
-def _forwarded(a: Frame, b: Frame, out: Comparison, reading: tuple[RecordsAs, RecordsAs], hide: Hide) -> None:
-    """Replace the differences of bytes by those of the forwarded requests in them, unless the bytes are secret."""
+def _compare_forwarded(a: Frame, b: Frame, out: Comparison, reading: tuple[RecordsAs, RecordsAs], hide: Hide) -> None:
+    """Replace differences of bytes by differences of the forwarded requests in the bytes. Redacted bytes are kept."""
     path = CARRIED.get(a.body.message if a.body else "")
-    carried = [entry.frame for frame in (a, b) if path for entry in frame.inside() if isinstance(entry, Forwarded)]
+    if not path:
+        return
+    carried = [*_forwarded_frames(a), *_forwarded_frames(b)]
     if len(carried) != 2 or not all(frame.body for frame in carried) or carried[0].api != carried[1].api:
         return
 
@@ -312,12 +356,16 @@ def _forwarded(a: Frame, b: Frame, out: Comparison, reading: tuple[RecordsAs, Re
     _replace(out, inside)
 
 
-def _what(frame: Frame) -> str:
+def _forwarded_frames(frame: Frame) -> list[Frame]:
+    return [entry.frame for entry in frame.inside() if isinstance(entry, Forwarded)]
+
+
+def _describe_frame(frame: Frame) -> str:
     name = frame.api or (f"api key {frame.api_key}" if frame.api_key is not None else "")
     return f"{name} {frame.kind}".strip()
 
 
-def _between(a: Frame, b: Frame, out: Comparison, place: At) -> None:
+def _compare_between(a: Frame, b: Frame, out: Comparison, place: At) -> None:
     """Add bytes between the header and the body, which some clients write."""
     spots = [(frame.header.raw.used, frame.body.start) for frame in (a, b) if frame.header and frame.body]
     extra = [bytes(frame.data[start:stop]) for frame, (start, stop) in zip((a, b), spots, strict=False)]

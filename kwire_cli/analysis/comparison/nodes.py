@@ -1,8 +1,8 @@
-"""The values of two messages that are compared, as nodes: structs with fields, arrays with elements, and leaves.
+"""The values of two messages in a comparison, as nodes: structs with fields, arrays with elements, and leaves.
 
-A node is a part of a decoded message, with its bytes, or a part of a JSON document: the batches of a record set are
-compared as documents, as `kwire decode` shows them. Both kinds of nodes have the same attributes, so that one walk
-compares them.
+A MessageNode is a part of a decoded message and has bytes. A DocumentNode is a part of a JSON document: the batches of
+a record set are compared in the JSON form that `kwire decode` prints. Both classes have the same attributes, so that
+one walk compares both.
 """
 
 from __future__ import annotations
@@ -71,15 +71,16 @@ DERIVED = {
     "batch": frozenset({"position", "size", "crc", "anomalies"}),
     "record": frozenset({"keySize", "valueSize", "sequence"}),
 }
-"""Fields that follow from the rest of a batch or record, so that they are not compared."""
+"""Fields that follow from the rest of a batch or record. They are not compared."""
 BYTES = ("records[].key", "records[].value", "headers[].value")
-"""Paths in a batch whose base64 text stands for bytes."""
+"""Paths in a batch whose values are bytes in base64."""
 
 
 @dataclass(frozen=True)
 class Operand:
-    """One of two messages: `hidden` are the numbers of the spans that hold secrets, records among them if these would
-    show as bytes.
+    """One of two messages. `hidden` contains the numbers of the spans with secrets.
+
+    The spans of records are in `hidden` too if records are compared as bytes.
     """
 
     body: Body
@@ -135,12 +136,15 @@ class MessageNode:
         node = self._content.node
         if isinstance(node, Leaf):
             return "records" if node.kind == "records" else ""
-        return "struct" if isinstance(node, Struct) else "array" if isinstance(node, Array) else ""
+        if isinstance(node, Struct):
+            return "struct"
+        return "array" if isinstance(node, Array) else ""
 
     @property
     def is_null(self) -> bool:
         """Return whether the value is null."""
-        item, body = self.item, self.message.body
+        item = self.item
+        body = self.message.body
         if isinstance(item.node, Leaf):
             return leaf_value(item, body.tree) is None
         if isinstance(item.node, Array):
@@ -154,7 +158,7 @@ class MessageNode:
 
     @property
     def identity(self) -> Hashable:
-        """What makes elements of an array equal: the value of a leaf, or the bytes of a struct."""
+        """The value by which elements of an array are equal: the value of a leaf, or the bytes of a struct."""
         return leaf_value(self.item, self.message.body.tree) if isinstance(self.item.node, Leaf) else self.raw
 
     @property
@@ -212,7 +216,7 @@ class MessageNode:
 
     @property
     def keys(self) -> list[tuple[str, ...]]:
-        """The names of fields that may identify the elements of an array: mapKeys, then those that often do."""
+        """The names of fields that may identify the elements of an array: mapKeys first, then IDENTIFYING."""
         spec = self.message.body.spec
         array = field_at(spec, self.item.node.path.replace("[]", ""))
         keys = tuple(one.json_name for one in (spec.struct_fields(array) if array else ()) if one.map_key)
@@ -220,9 +224,10 @@ class MessageNode:
 
     @property
     def leaves(self) -> dict[str, Any]:
-        """The fields of a struct that are leaves and not secret: its key may be among them."""
+        """The fields of a struct that are leaves and not secret. The key of the struct is one or more of them."""
         items = {name: node.item for name, node in self.fields.items()} if self.kind == "struct" else {}
-        tree, hidden = self.message.body.tree, self.message.hidden
+        tree = self.message.body.tree
+        hidden = self.message.hidden
         return {
             name: leaf_value(item, tree)
             for name, item in items.items()
@@ -244,8 +249,9 @@ class MessageNode:
         return DocumentNode(documents, shown, "batch")
 
     def side(self, path: str, _: str = "", *, raw: bool = False) -> Side:
-        """Return this message's side of a difference. With `raw` it has the bytes, unless these may be a secret."""
-        item, hidden = self.item, self.message.hidden
+        """Return this message's side of a difference. With `raw` it contains the bytes, unless they may be a secret."""
+        item = self.item
+        hidden = self.message.hidden
         is_secret = item.span in hidden if item.span >= 0 else bool(hidden)
         content = None
         if not isinstance(item.node, Tags):
@@ -275,7 +281,9 @@ class DocumentNode:
     @property
     def kind(self) -> str:
         """`struct` for an object, `array` for a list, empty for any other value."""
-        return "struct" if isinstance(self.value, dict) else "array" if isinstance(self.value, list) else ""
+        if isinstance(self.value, dict):
+            return "struct"
+        return "array" if isinstance(self.value, list) else ""
 
     @property
     def is_null(self) -> bool:
@@ -289,7 +297,7 @@ class DocumentNode:
 
     @property
     def identity(self) -> Hashable:
-        """What makes elements of a list equal."""
+        """The JSON text by which elements of a list are equal, without derived fields."""
         derived = DERIVED.get(self.level, frozenset())
         is_object = isinstance(self.value, dict)
         return json.dumps({k: v for k, v in self.value.items() if k not in derived} if is_object else self.value)
@@ -313,7 +321,8 @@ class DocumentNode:
         If the decoded key or value of a record differs, its bytes are not compared.
         """
         left_out = DERIVED.get(self.level, frozenset())
-        mine, others = self.value.get("decoded"), other.value.get("decoded")
+        mine = self.value.get("decoded")
+        others = other.value.get("decoded")
         if self.level == "record" and isinstance(mine, dict) and isinstance(others, dict):
             left_out |= {name for name in ("key", "value") if mine.get(name) != others.get(name)}
         yield from (name for name in self.value if name not in left_out)
@@ -330,7 +339,7 @@ class DocumentNode:
 
     @property
     def leaves(self) -> dict[str, Any]:
-        """The fields of an object, of which some may be its key."""
+        """The fields of an object. The key of the object is one or more of them."""
         return self.value if isinstance(self.value, dict) else {}
 
     def side(self, path: str, field_path: str = "", *, raw: bool = False) -> Side:  # noqa: ARG002 - it has no bytes
@@ -344,9 +353,9 @@ _RECORDS = ("batch", "records")
 
 
 def _is_reached(item: Item) -> bool:
-    """Return whether the bytes reach the part that says that an item is there.
+    """Return whether the bytes contain the start of an item.
 
-    That part is a leaf itself, a count, a presence marker, or the first field of a struct.
+    The start is the whole leaf, the count of an array, a presence marker, or the first field of a struct.
     """
     return item.whole or (bool(item.parts) and _is_reached(item.parts[0]))
 

@@ -1,9 +1,9 @@
-"""Two copies of a partition compared: where they first differ, and in what way.
+"""Comparison of two copies of a partition: the first difference, and the kind of each difference.
 
-A follower's log is a byte for byte copy of its leader's, with the leader epochs (KIP-101). So each difference has a
-cause, and the kinds separate what retention, lag and compaction cause from what should not be. Both copies are read
-batch by batch, and batches that cover the same offsets are compared: by their bytes, then by checksum and epoch, and if
-these say nothing, record by record. Memory does not grow with the copies.
+The log of a follower is a byte for byte copy of its leader's log, with the leader epochs (KIP-101). So each difference
+has a cause. The kinds of differences separate the effects of retention, lag and compaction from errors. Both copies are
+read batch by batch, and batches that cover the same offsets are compared by their bytes, then by checksum and epoch,
+and finally record by record. Memory does not grow with the size of the copies.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.gaps import Gap
 
 MOST = 100
-"""Differences that are kept; all are counted."""
+"""Maximum number of differences in a comparison. Further differences are only counted."""
 KINDS = {
     "LATER_START": "one copy begins at a later offset: legal after retention, or after records were deleted",
     "LONGER": "one copy goes on where the other ends: legal while a follower lags",
@@ -46,7 +46,7 @@ KINDS = {
 LEGAL = frozenset({"LATER_START", "LONGER", "COMPACTED"})
 """Kinds that Kafka causes itself."""
 _MOST_TOGETHER = 1000
-"""Batches that are compared as one if the boundaries of two copies never meet."""
+"""Maximum number of batches that are compared as one because no batch of both copies ends at the same offset."""
 
 
 class Item(NamedTuple):
@@ -114,10 +114,12 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """`same`, `legal` if all differences are, or `diverges`."""
-        return "diverges" if self.divergence else "legal" if self.counts else "same"
+        if self.divergence:
+            return "diverges"
+        return "legal" if self.counts else "same"
 
     def add(self, difference: Difference) -> None:
-        """Count a difference, and keep it if it is among the first."""
+        """Count a difference. Store it if fewer than MOST differences are stored."""
         self.counts[difference.kind] += 1
         if len(self.differences) < MOST:
             self.differences.append(difference)
@@ -126,7 +128,7 @@ class Comparison:
 
 
 class _Cursor:
-    """A copy that is read batch by batch. `gaps` are those before the batch that comes next."""
+    """A reader of one copy, batch by batch. `gaps` contains the gaps directly before the current batch."""
 
     def __init__(self, name: str, items: Iterable[Item], copy: Copy) -> None:
         self.name = name
@@ -164,19 +166,24 @@ class _Cursor:
     def difference(
         self, kind: str, offset: int, side: Side | None, detail: str, other: Side | None = None
     ) -> Difference:
-        """Return a difference of which `side` is on the side of this copy."""
+        """Return a difference in which this copy has the batch or gap `side`, and the other copy has `other`."""
         sides = (side, other) if self.name == "a" else (other, side)
         return Difference(kind, offset, *sides, detail)
 
 
 def compare(a: Iterable[Item], b: Iterable[Item]) -> Comparison:
-    """Compare two copies of one partition, each its batches and gaps in order. Never raise, whatever their bytes."""
+    """Compare two copies of one partition, each given as its batches and gaps in order.
+
+    Corrupt bytes are reported as differences and never raise an error.
+    """
     out = Comparison()
-    left, right = _Cursor("a", a, out.a), _Cursor("b", b, out.b)
+    left = _Cursor("a", a, out.a)
+    right = _Cursor("b", b, out.b)
     while True:
         _add_gaps(out, left, right)
         _add_gaps(out, right, left)
-        x, y = left.batch, right.batch
+        x = left.batch
+        y = right.batch
         if x is None or y is None:
             break
         if x.head.last_offset < y.head.base_offset:
@@ -201,7 +208,10 @@ def _add_gaps(out: Comparison, cursor: _Cursor, other: _Cursor) -> None:
 
 
 def _add_lacking(out: Comparison, has: _Cursor, lacks: _Cursor) -> None:
-    """Add the next batch of a copy, which the other copy lacks, before its first batch or between batches."""
+    """Add the next batch of `has` as a difference. The other copy lacks it, before its first batch or between batches.
+
+    Move `has` to the batch after it.
+    """
     batch = has.batch
     if batch is None:
         return
@@ -210,7 +220,7 @@ def _add_lacking(out: Comparison, has: _Cursor, lacks: _Cursor) -> None:
         out.add(_corrupt_alone(has, batch, lacks))
     if lacks.copy.batches == 1:
         if out.counts["LATER_START"]:
-            out.counts["LATER_START"] += 1  # the first one says it for all batches before the beginning
+            out.counts["LATER_START"] += 1  # the first difference covers all batches before the start
         else:
             out.add(has.difference("LATER_START", offset, has.side(), f"{lacks.name} begins later"))
     else:
@@ -235,26 +245,28 @@ def _corrupt_alone(has: _Cursor, batch: Batch, lacks: _Cursor) -> Difference:
 
 
 def _add_common(out: Comparison, left: _Cursor, right: _Cursor, x: Batch, y: Batch) -> None:
-    """Compare the next batches of both copies up to an offset at which batches of both end.
+    """Compare the next batches of both copies, up to an offset at which a batch of both copies ends.
 
-    If that takes more than _MOST_TOGETHER batches, the last batch of one copy is compared again with those that follow.
+    If that takes more than _MOST_TOGETHER batches, the last batch of one copy is compared again with the next batches
+    of the other.
     """
     sides = left.side(), right.side()
-    mine, other = [x], [y]
+    mine = [x]
+    other = [y]
     while True:
         ends = mine[-1].head.last_offset, other[-1].head.last_offset
         if ends[0] == ends[1] or len(mine) + len(other) >= _MOST_TOGETHER:
-            gathered = True
+            is_aligned = True
             break
-        behind, row = (right, other) if ends[0] > ends[1] else (left, mine)
-        behind.step()
-        if behind.batch is None or behind.batch.head.base_offset > max(ends):
-            gathered = False
+        shorter, batches = (right, other) if ends[0] > ends[1] else (left, mine)
+        shorter.step()
+        if shorter.batch is None or shorter.batch.head.base_offset > max(ends):
+            is_aligned = False
             break
-        row.append(behind.batch)
+        batches.append(shorter.batch)
     ahead, lacks = (left, right) if ends[0] > ends[1] else (right, left)
-    is_end = not gathered and lacks.batch is None
-    last = max(ends) if not gathered and not is_end else min(ends)
+    is_end = not is_aligned and lacks.batch is None
+    last = max(ends) if not is_aligned and not is_end else min(ends)
     if x.size == y.size and len(mine) == len(other) == 1 and _bytes(x) == _bytes(y):
         if x.crc_valid:
             out.equal += 1
@@ -267,7 +279,7 @@ def _add_common(out: Comparison, left: _Cursor, right: _Cursor, x: Batch, y: Bat
     if is_end:
         detail = f"{lacks.name} ends at offset {last}, within a batch of the other one"
         out.add(ahead.difference("LONGER", last + 1, ahead.side(), detail))
-    if not gathered:
+    if not is_aligned:
         ahead.step()
         return
     for cursor, end in ((left, ends[0]), (right, ends[1])):
@@ -281,15 +293,19 @@ def _bytes(batch: Batch) -> memoryview:
 
 def _kind(a: list[Batch], b: list[Batch], last: int) -> tuple[str, int, str]:
     """Return the kind, offset and detail of the difference between batches of the same offsets, up to `last`."""
-    x, y = a[0].head, b[0].head
+    x = a[0].head
+    y = b[0].head
     offset = max(x.base_offset, y.base_offset)
     if damage := _damage_or_epoch(a, b):
         return damage[0], offset, damage[1]
     is_one = len(a) == len(b) == 1 and (x.base_offset, x.last_offset) == (y.base_offset, y.last_offset)
     batches = "" if is_one else f"{len(a)} and {len(b)} batches for offsets {offset} to {last}; "
     notes: dict[str, list[Anomaly]] = {"a": [], "b": []}
-    mine, other = (_records(some, offset, last, notes[name]) for name, some in (("a", a), ("b", b)))
-    same, fields, is_keyless = 0, "", False
+    mine = _records(a, offset, last, notes["a"])
+    other = _records(b, offset, last, notes["b"])
+    same = 0
+    fields = ""
+    is_keyless = False
     changed: int | None = None
     lacking: int | None = None
     lacks = Counter[str]()
@@ -319,14 +335,19 @@ def _kind(a: list[Batch], b: list[Batch], last: int) -> tuple[str, int, str]:
 
 
 def _damage_or_epoch(a: list[Batch], b: list[Batch]) -> tuple[str, str] | None:
-    """Return an invalid checksum or another leader epoch, which make reading the records needless."""
+    """Return the kind and detail of an invalid checksum or of different leader epochs, else None.
+
+    Either one explains the difference, so the records need not be read.
+    """
     wrong = [name for name, batches in (("a", a), ("b", b)) if not all(batch.crc_valid for batch in batches)]
     if wrong:
         return "CORRUPT", f"the checksum is wrong in {' and '.join(wrong)}"
-    x, y = a[0].head, b[0].head
+    x = a[0].head
+    y = b[0].head
     if x.leader_epoch == y.leader_epoch or min(x.leader_epoch, y.leader_epoch) < 0:
         return None
-    lower, at = "a" if x.leader_epoch < y.leader_epoch else "b", min(x.base_offset, y.base_offset)
+    lower = "a" if x.leader_epoch < y.leader_epoch else "b"
+    at = min(x.base_offset, y.base_offset)
     same = "the records are the same; " if x.crc == y.crc and a[0].size == b[0].size else ""
     return "EPOCH", f"{same}by the leader epochs, {lower} is the copy that was to be cut off at offset {at} or before"
 
@@ -344,11 +365,13 @@ def _kind_of_header(x: Batch, y: Batch) -> tuple[str, int, str]:
 
 
 def _add_rest(out: Comparison, has: _Cursor, ended: _Cursor) -> None:
-    """Add what a copy has after the end of the other one."""
-    batch, side = has.batch, has.side()
+    """Add the batches and gaps of a copy after the end of the other copy."""
+    batch = has.batch
+    side = has.side()
     if batch is None:
         return
-    count, last = 0, 0
+    count = 0
+    last = 0
     corrupt: list[Difference] = []
     while has.batch is not None:
         count += 1
@@ -368,12 +391,16 @@ def _add_rest(out: Comparison, has: _Cursor, ended: _Cursor) -> None:
 
 
 def _records(batches: Sequence[Batch], first: int, last: int, notes: list[Anomaly]) -> Iterator[Record]:
-    return (record for batch in batches for record in batch.records(notes) if first <= record.offset <= last)
+    for batch in batches:
+        for record in batch.records(notes):
+            if first <= record.offset <= last:
+                yield record
 
 
 def _by_offset(a: Iterator[Record], b: Iterator[Record]) -> Iterator[tuple[Record | None, Record | None]]:
-    """Yield the records of both copies in pairs with the same offset, or alone."""
-    one, two = next(a, None), next(b, None)
+    """Yield the records of both copies in pairs with the same offset. A record that one copy lacks is None there."""
+    one = next(a, None)
+    two = next(b, None)
     while one or two:
         takes_one = one is not None and (two is None or one.offset <= two.offset)
         takes_two = two is not None and (one is None or two.offset <= one.offset)

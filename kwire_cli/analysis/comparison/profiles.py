@@ -1,7 +1,7 @@
 """Profiles of the clients of one side of a comparison: apis, versions, fields, configuration, rhythm and groups.
 
-The queries in `questions/profiles` find them in tables. Clients are put together by the name of their software, by
-their client id, or all of a side.
+The queries in `questions/profiles` compute the profiles from tables of traffic. Clients are grouped by the name of
+their software or by their client id, or all clients of a side are one group.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 By = Literal["software", "client", "all"]
 MOST_VALUES = 8
-"""Values of a setting or a field that are told apart. A setting has one or two, and a field such as an offset any."""
+"""Maximum number of different values of a setting or field that are compared.
+
+A setting has one or two values, while a field such as an offset has a new value in each request.
+"""
 KEYS: dict[str, tuple[str, ...]] = {
     "clients": (),
     "apis": ("api_key",),
@@ -52,8 +55,10 @@ class Profiles(Traffic):
 
     def profiles(self, by: By) -> dict[str, Profile]:
         """Return the profile of each group of clients by name."""
-        found: dict[str, Profile] = {name: {query: {} for query in KEYS} for name in self.clients(by)}
+        profiles: dict[str, Profile] = {}
+        for name in self.clients(by):
+            profiles[name] = {query: {} for query in KEYS}
         for query, keys in KEYS.items():
             for row in self.rows(query, by=by, most_values=MOST_VALUES):
-                found[row["name"]][query][tuple(row[key] for key in keys)] = row
-        return found
+                profiles[row["name"]][query][tuple(row[key] for key in keys)] = row
+        return profiles

@@ -1,4 +1,9 @@
-"""Differences of two captures or request logs: what the clients of each side do, client by client."""
+"""Differences between the clients of two captures or request logs.
+
+Clients of both sides are paired by the name of their software or by client id. For each pair, the rows of a query are
+joined by their keys, and a row differs if the other side lacks its values. A side may lack values only because its
+requests could not be read. Such rows are counted as not compared, and not as differences.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ from kwire_cli.errors import counted, few
 from kwire_cli.facts.set_fields import fields_of, versions_with
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.comparison.profiles import By, Profile, Profiles, Row as ProfileRow
     from kwire_cli.answer import Block, Kind, Level, Row
@@ -19,14 +24,14 @@ if TYPE_CHECKING:
     """A name, and the clients of this name on both sides. A side without such clients has None."""
 
 UNNAMED = "(no name)"
-"""Clients that say no software, or no id."""
+"""The name of clients without a software name, or without a client id."""
 ALL = "all clients"
-"""The name of all clients of each side, which are compared as one if no name is on both sides."""
+"""The name of all clients of each side. They are compared as one client if no name appears on both sides."""
 UNREAD = "unread requests"
 OF_BROKERS = "requests of brokers"
 ONE_SIDE = "fields that one side alone sets to other than their default"
 SHOWN_CLIENTS = 8
-"""Names of clients and their software that a line for people has."""
+"""Maximum number of software names in one line of the outline."""
 
 
 def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "software") -> Answer:
@@ -35,25 +40,26 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
     Clients are compared by the name of their software, or by client id. `found` is set if apis, versions, set fields
     or configuration differ, or if only one side has a client or a number.
     """
-    mine, other = a.clients(by), b.clients(by)
+    mine = a.clients(by)
+    other = b.clients(by)
     by_name = bool({*mine} & {*other} - {UNNAMED})
-    everyone = next(iter(a.clients("all").values()), None), next(iter(b.clients("all").values()), None)
+    everyone = _all_clients(a), _all_clients(b)
     pairs = _pairs(mine, other) if by_name else [(ALL, *everyone)]
-    alone = {*mine} ^ {*other}
-    profiles_of_a, profiles_of_b = (side.profiles(by if by_name else "all") for side in (a, b))
+    on_one_side = {*mine} ^ {*other}
+    grouping = by if by_name else "all"
+    profiles_of_a = a.profiles(grouping)
+    profiles_of_b = b.profiles(grouping)
     both = [(name, profiles_of_a[name], profiles_of_b[name]) for name, *sides in pairs if all(sides)]
-    rows_of = {
-        name: [(who, *row) for who, *sides in both for row in rows(*sides)] for name, (_, rows) in TABLES.items()
-    }
-    numbers = [row for name in ("costs", "rhythm", "counts") for row in rows_of[name]]
+    rows_of = {name: _rows_of_pairs(rows, both) for name, (_, rows) in TABLES.items()}
+    numbers = [*rows_of["costs"], *rows_of["rhythm"], *rows_of["counts"]]
     rows = {name: rows_of[name] for name in ("apis", "settings", "fields")} | {"numbers": numbers}
-    differences = {name: sum(row[-1] is True for row in those) for name, those in rows.items()}
+    differences = _count_verdicts(rows, verdict=True)
     differences["numbers on one side"] = differences.pop("numbers")
-    left_out = {name: sum(row[-1] is None for row in those) for name, those in rows.items()}
-    compared = {name: len(those) - left_out[name] for name, those in rows.items()}
+    left_out = _count_verdicts(rows, verdict=None)
+    compared = {name: len(of_table) - left_out[name] for name, of_table in rows.items()}
     uncertain = {name: count for name, count in left_out.items() if count}
-    left_out["clients"] = len(alone) if by_name else 0
-    left_out[UNREAD] = sum(use["unread"] for _, *sides in both for profile in sides for use in profile["apis"].values())
+    left_out["clients"] = len(on_one_side) if by_name else 0
+    left_out[UNREAD] = _count_unread(both)
     of_brokers = a.broker_requests, b.broker_requests
     left_out[OF_BROKERS] = sum(of_brokers)
     rows_of["settings"].sort(key=lambda row: not row[-1])
@@ -63,12 +69,12 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
     if equal and differences["settings"]:
         notes["settings"] = "the settings that are left out are equal on both sides"
     who = Column("client", wide=len(both) < 2, once=True)
-    found = bool(alone) or any(differences.values())
+    found = bool(on_one_side) or any(differences.values())
     blocks: list[Block] = [
         Outline("", [*_heads(mine, other, everyone, names)]),
         Facts(
             [
-                Fact("differences", {"clients": len(alone), **differences}, "map"),
+                Fact("differences", {"clients": len(on_one_side), **differences}, "map"),
                 Fact("compared", compared, "map"),
                 Fact("notCompared", {name: count for name, count in left_out.items() if count}, "map"),
             ]
@@ -88,7 +94,7 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
     if not by_name:
         blocks.append(Note("no client name is on both sides: all clients of A are compared with all clients of B"))
     if left_out["clients"]:
-        blocks.append(Note(f"not compared: {counted(len(alone), 'client')} that only one side has", "warning"))
+        blocks.append(Note(f"not compared: {counted(len(on_one_side), 'client')} that only one side has", "warning"))
     if unread := left_out[UNREAD]:
         text = f"{counted(unread, 'request')} could not be read: fields and settings in them are not compared"
         blocks.append(Note(text, "warning"))
@@ -104,15 +110,47 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
     return Answer("Differences of traffic", blocks, found=found)
 
 
+def _all_clients(profiles: Profiles) -> ProfileRow | None:
+    """Return all clients of a side as one, or None if there are no clients."""
+    return next(iter(profiles.clients("all").values()), None)
+
+
+def _rows_of_pairs(
+    rows: Callable[[Profile, Profile], Iterator[Row]], pairs: Sequence[tuple[str, Profile, Profile]]
+) -> list[Row]:
+    """Return the rows of a table for all pairs of clients, each with the name of the clients first."""
+    out: list[Row] = []
+    for name, a, b in pairs:
+        out += [(name, *row) for row in rows(a, b)]
+    return out
+
+
+def _count_verdicts(rows: Mapping[str, Sequence[Row]], *, verdict: bool | None) -> dict[str, int]:
+    """Return the number of rows of each table whose last value is `verdict`."""
+    counts = {}
+    for name, of_table in rows.items():
+        counts[name] = sum(row[-1] is verdict for row in of_table)
+    return counts
+
+
+def _count_unread(pairs: Sequence[tuple[str, Profile, Profile]]) -> int:
+    """Return the number of requests of all pairs of clients that could not be read."""
+    count = 0
+    for _, *profiles in pairs:
+        for profile in profiles:
+            count += sum(use["unread"] for use in profile["apis"].values())
+    return count
+
+
 def _pairs(a: Mapping[str, ProfileRow], b: Mapping[str, ProfileRow]) -> list[Pair]:
-    """Return the clients of both sides by name, those that both sides have first, the busiest first."""
+    """Return the clients of both sides by name. Clients on both sides come first, then those with most requests."""
     pairs = [(name, a.get(name), b.get(name)) for name in {*a, *b}]
     return sorted(
         pairs, key=lambda pair: (not all(pair[1:]), -sum(row["requests"] for row in pair[1:] if row), pair[0])
     )
 
 
-# Tables: a row has what both sides have under one key. Its last value says whether it differs, None if that is unknown.
+# Tables: a row contains the values of both sides for one key. Its last value is whether they differ, None if unknown.
 
 
 def _both(name: str, kind: Kind = "text", title: str = "", **more: Any) -> tuple[Column, Column]:
@@ -134,7 +172,7 @@ ERRORS = (
     Column("aCount", "count", title="a", sparse=True),
     Column("bCount", "count", title="b", sparse=True),
 )
-"""An error that responses of either side have, and how many have it."""
+"""An error in the responses of either side, and the number of responses with it."""
 COSTS = (
     Column("api"),
     *_both("RequestBytes", "number", "req bytes", digits=0, keep=3),
@@ -143,8 +181,9 @@ COSTS = (
     *_both("LatencyP99Seconds", "duration", "p99", unit="ms", keep=1),
     Column("differs", "flag", wide=True),
 )
-"""Bytes of a request and of its response in the mean, and latencies, of an api that both sides use. Latencies of Fetch,
-JoinGroup and the like are those of answers that wait on purpose.
+"""Mean sizes of requests and responses, and latencies, of an api that both sides use.
+
+Brokers delay the responses to Fetch, JoinGroup and similar requests on purpose, so the latencies include the delay.
 """
 SETTINGS = (
     Column("setting"),
@@ -163,9 +202,9 @@ FIELDS = (
     Column("values", "list", keep=1),
     Column("detail", keep=3),
 )
-"""A field that the requests of one side alone set to something other than its default.
+"""A field that only the requests of one side set to a value other than its default.
 
-`values` are numbers and flags; texts are not told.
+`values` contains numbers and flags. Strings are left out.
 """
 RHYTHM = (
     Column("rhythm", title="time between"),
@@ -175,14 +214,14 @@ RHYTHM = (
     *_both("P99Seconds", "duration", "p99", unit="ms", keep=1),
     Column("differs", "flag", wide=True),
 )
-"""A time between requests that each side sends again and again, and the configuration that has a part in it."""
+"""The interval of requests that are repeated, and the client configuration that influences it."""
 COUNTS = (
     Column("what", title="groups and batches"),
     Column("a", "number"),
     Column("b", "number"),
     Column("differs", "flag", wide=True),
 )
-"""Counts of group events and batches. A side that does nothing of the kind has None."""
+"""Counts of group events and batches. The value is None for a side without such events."""
 SIDES = (
     Column("client"),
     Column("side"),
@@ -195,14 +234,18 @@ SIDES = (
 
 
 def _joined(query: str, a: Profile, b: Profile) -> Iterator[tuple[ProfileRow, ProfileRow | None, ProfileRow | None]]:
-    """Yield a row that is there, then those of both sides, for each key of a query in order."""
-    mine, other = a[query], b[query]
+    """Yield the row of each side for each key of a query, in the order of the keys.
+
+    The first of the three values is the row of either side, for the columns that are equal on both.
+    """
+    mine = a[query]
+    other = b[query]
     for key in sorted({*mine, *other}):
         yield mine.get(key) or other[key], mine.get(key), other.get(key)
 
 
 def _values(column: str, *rows: ProfileRow | None) -> list[Any]:
-    """Return the values of a column on both sides; None for a side without a row."""
+    """Return the values of a column on both sides. The value of a side without a row is None."""
     return [row and row[column] for row in rows]
 
 
@@ -222,21 +265,26 @@ def _errors(a: Profile, b: Profile) -> Iterator[Row]:
 
 
 def _costs(a: Profile, b: Profile) -> Iterator[Row]:
+    names = ("request_bytes", "response_bytes", "p50_s", "p99_s")
     for one, mine, other in _joined("apis", a, b):
-        if mine and other:
-            names = "request_bytes", "response_bytes", "p50_s", "p99_s"
-            known = ([name for name in names if row[name] is not None] for row in (mine, other))
-            differs = _differs(known, [bool(row["sized"]) for row in (mine, other)])
-            yield one["api"], *(value for name in names for value in _values(name, mine, other)), differs
+        if not mine or not other:
+            continue
+        values: list[Any] = []
+        for name in names:
+            values += _values(name, mine, other)
+        known_of_a = [name for name in names if mine[name] is not None]
+        known_of_b = [name for name in names if other[name] is not None]
+        complete = [bool(mine["sized"]), bool(other["sized"])]
+        yield one["api"], *values, _differs([known_of_a, known_of_b], complete)
 
 
 def _settings(a: Profile, b: Profile) -> Iterator[Row]:
     for one, *both in _joined("settings", a, b):
         texts = [row["texts"] if row else [] for row in both]
-        whole = [_shows_all(profile, one["api"], of_batches=one["is_of_batches"]) for profile in (a, b)]
+        complete = [_shows_all(profile, one["api"], of_batches=one["is_of_batches"]) for profile in (a, b)]
         is_many = all(row and row["is_many"] for row in both)
         counts = [row["counts"] if row else {} for row in both]
-        yield one["setting"], one["config"], *texts, *counts, None if is_many else _differs(texts, whole)
+        yield one["setting"], one["config"], *texts, *counts, None if is_many else _differs(texts, complete)
 
 
 def _fields(a: Profile, b: Profile) -> Iterator[Row]:
@@ -255,17 +303,17 @@ def _fields(a: Profile, b: Profile) -> Iterator[Row]:
 
 def _rhythm(a: Profile, b: Profile) -> Iterator[Row]:
     for one, *both in _joined("rhythm", a, b):
-        points = [value for column in ("times", "p50_s", "p99_s") for value in _values(column, *both)]
-        whole = [profile["clients"][()]["span_s"] is not None and _shows_all(profile, one["api"]) for profile in (a, b)]
-        yield one["rhythm"], one["config"], *points, _differs_in_rows(both, whole)
+        points = [*_values("times", *both), *_values("p50_s", *both), *_values("p99_s", *both)]
+        complete = [_has_times(profile) and _shows_all(profile, one["api"]) for profile in (a, b)]
+        yield one["rhythm"], one["config"], *points, _differs_in_rows(both, complete)
 
 
 def _counts(a: Profile, b: Profile) -> Iterator[Row]:
     for one, *both in _joined("counts", a, b):
         of_batches = one["is_of_batches"]
-        whole = [not of_batches or _shows_all(profile, "Produce", of_batches=True) for profile in (a, b)]
+        complete = [not of_batches or _shows_all(profile, "Produce", of_batches=True) for profile in (a, b)]
         values = [row and (row["mean"] if row["total"] is None else row["total"]) for row in both]
-        yield one["what"], *values, _differs_in_rows(both, whole)
+        yield one["what"], *values, _differs_in_rows(both, complete)
 
 
 TABLES = {
@@ -277,24 +325,33 @@ TABLES = {
     "rhythm": (RHYTHM, _rhythm),
     "counts": (COUNTS, _counts),
 }
-"""The tables of an answer: their columns, and the rows of two profiles."""
+"""The tables of an answer by name: the columns, and the function that yields the rows of two profiles."""
 
 
-def _differs(shown: Iterable[Iterable[Any]], whole: Iterable[bool]) -> bool | None:
-    """Return whether a side shows what the other one lacks; None if the other one does not show all that it has."""
-    (mine, other), (a_is_whole, b_is_whole) = map(set, shown), whole
-    if (mine - other and b_is_whole) or (other - mine and a_is_whole):
+def _differs(shown: Iterable[Iterable[Any]], complete: Iterable[bool]) -> bool | None:
+    """Return whether a side has values that the other side certainly lacks.
+
+    `complete` specifies for each side whether all its values could be read. The result is None if the values differ
+    only on a side that is incomplete.
+    """
+    mine, other = map(set, shown)
+    a_is_complete, b_is_complete = complete
+    if (mine - other and b_is_complete) or (other - mine and a_is_complete):
         return True
     return None if mine ^ other else False
 
 
-def _differs_in_rows(rows: Iterable[ProfileRow | None], whole: Iterable[bool]) -> bool | None:
-    """Return whether only one side has a row, as `_differs`."""
-    return _differs(([True] if row else [] for row in rows), whole)
+def _differs_in_rows(rows: Iterable[ProfileRow | None], complete: Iterable[bool]) -> bool | None:
+    """Return whether only one side has a row, or None if unknown (see `_differs`)."""
+    return _differs(([True] if row else [] for row in rows), complete)
+
+
+def _has_times(profile: Profile) -> bool:
+    return profile["clients"][()]["span_s"] is not None
 
 
 def _shows_all(profile: Profile, api: str, *, of_batches: bool = False) -> bool:
-    """Return whether a profile has all of the requests of an api, or of the batches in them."""
+    """Return whether all requests of an api could be read. With `of_batches`, their batches must be complete too."""
     uses = [use for use in profile["apis"].values() if use["api"] == api]
     return not any(use["unread"] or (of_batches and not use["sized"]) for use in uses)
 
@@ -306,7 +363,7 @@ def _sides(pairs: Sequence[Pair]) -> Iterator[Row]:
                 yield name, side, client["software"], client["client_ids"], client["requests"], client["span_s"]
 
 
-# Lines for people.
+# The outline, for display.
 
 
 _LEVELS: dict[str, Level] = {"-": "error", "+": "good"}
@@ -319,8 +376,9 @@ def _heads(
     names: tuple[str, str],
 ) -> Iterator[Item]:
     """Yield a line for each side, and one for each client that the other side does not have."""
-    for sign, name, whole in zip(_LEVELS, names, everyone, strict=True):
-        yield Item(0, f"{sign * 3} {name}", "" if whole is None else _about(whole, whole["software"]), _LEVELS[sign])
+    for sign, name, client in zip(_LEVELS, names, everyone, strict=True):
+        note = "" if client is None else _about(client, client["software"])
+        yield Item(0, f"{sign * 3} {name}", note, _LEVELS[sign])
     for sign, clients, others in zip(_LEVELS, (a, b), (b, a), strict=True):
         for name, client in clients.items():
             if name not in others:
@@ -329,6 +387,7 @@ def _heads(
 
 def _about(client: ProfileRow, software: Sequence[str] = ()) -> str:
     """Return software and the requests of clients as text."""
-    requests, span = counted(client["requests"], "request"), client["span_s"]
+    requests = counted(client["requests"], "request")
+    span = client["span_s"]
     took = "" if span is None else f" in {span:.2f} s"
     return ", ".join([name for name in (few(software, SHOWN_CLIENTS),) if name] + [f"{requests}{took}"])

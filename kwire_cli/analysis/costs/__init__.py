@@ -1,1 +1,1 @@
-"""Costs in bytes: ledgers, overhead, other forms, overlays, advice."""
+"""Costs in bytes: ledgers, overhead, other forms, overlays, and advice."""

@@ -1,12 +1,13 @@
 """Advice: the encodings and tags that would have saved bytes in real messages.
 
-The messages are written in forms of the registry: all integers in each encoding, all fields tagged that can be, and
-both. `fields_of` adds up the bytes of each field in each form, and `choose` selects the smallest form of each field.
-The choices are an overlay. A tag can lengthen the size of the struct around it, so the saving of the overlay is not
-the sum of these differences: the messages are written once more, under the overlay.
+The messages are written in several forms: all integers in each encoding, all possible fields tagged, and both.
+`fields_of` adds up the bytes of each field in each form, and `choose` selects the smallest form of each field. The
+choices are an overlay. A tag can lengthen the size field of the struct around it, so the saving of the overlay is not
+the sum of these differences. The messages are written once more under the overlay.
 
-Advice that fits its own input proves little. So the first half of the messages gets a plan too, which is tried on the
-other half. Messages are written several times: meanwhile they are in a temporary database, where equal ones are one.
+Advice that is tested only on its own input proves little. So an overlay from the first half of the messages is also
+tested on the other half. Messages are written several times. They are stored in a temporary database, with one row for
+equal messages.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ if TYPE_CHECKING:
 Key = tuple[str, str]
 """The name of a message, and the path of a field as in a ledger: the elements of an array of integers end in []."""
 NEARLY_ALWAYS = 0.9
-"""The share of values at their default from which on a tag is proposed."""
+"""Minimum share of default values for which a tag is proposed."""
 TAGGED = "tagged"
 TRIED = (*OWN_WIDTH, TAGGED, *(f"{name} and {TAGGED}" for name in OWN_WIDTH))
 """The names of the forms that advice compares."""
 Cells = dict[Key, Counter[int]]
-"""The integers of each field, each counted as the number of as many bits that is farthest from 0."""
+"""The integers of each field. Each counts as the number farthest from 0 with the same number of bits."""
 
 
 @dataclass(slots=True)
@@ -73,7 +74,7 @@ class Field:
 
     @property
     def best(self) -> str:
-        """Return the form of the fewest bytes; of equal ones the one that changes less."""
+        """Return the form with the fewest bytes. Of equal forms, return the one that changes less."""
         forms = [
             name
             for name in TRIED
@@ -90,7 +91,7 @@ def _is_tagged(form: str) -> bool:
 class Written:
     """Messages in every form of advice: their prices, and the integers in them.
 
-    Forms of one layout are written once: `_same` has the form that stands for each, by message and version.
+    Forms with equal layouts are written once. `_same` contains the representative of each form, by message and version.
     """
 
     def __init__(self) -> None:
@@ -184,7 +185,7 @@ def _changes(spec: MessageSpec, forms: Mapping[str, str]) -> dict[str, Any]:
 
 
 def overlay_text(about: str, layers: Layers) -> str:
-    """Return an overlay as the text of its file, a field a line."""
+    """Return an overlay in its file format, with one line for each field."""
     blocks = []
     for name, layer in layers.items():
         rows = ",\n".join(f"        {json.dumps(path)}: {json.dumps(keys)}" for path, keys in layer["fields"].items())
@@ -197,7 +198,7 @@ def overlay_text(about: str, layers: Layers) -> str:
 
 
 class Split(NamedTuple):
-    """Advice from the first messages, tried on the others: their number and bytes, and the bytes saved of them."""
+    """The test of advice from the first messages on the other messages: their number, their bytes, and the saving."""
 
     drawn_from: int
     messages: int
@@ -206,7 +207,7 @@ class Split(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """Advice on messages of `size` bytes. They lose `saved` bytes under the overlay with these `layers`."""
+    """Advice on messages of `size` bytes. The overlay with these `layers` saves `saved` bytes."""
 
     messages: int
     size: int
@@ -230,10 +231,10 @@ class Advice(NamedTuple):
 
 
 class Advising:
-    """The messages from which advice is drawn.
+    """The messages that advice is about.
 
-    Messages that were not read whole, and those with anomalies, stay as they are. The database is a temporary file,
-    which SQLite removes.
+    Messages that were not read completely, or that have anomalies, count as unchanged. The database is a temporary
+    file, which SQLite removes.
     """
 
     def __init__(self, catalog: Catalog) -> None:
@@ -272,7 +273,7 @@ class Advising:
         return Advice(*counts, fields, earlier.integers | integers, layers, saved, split)
 
     def _read(self, first: int, last: int) -> Iterator[tuple[Decoded, int]]:
-        """Yield some messages with their number; equal ones once."""
+        """Yield some messages with the number of their occurrences. Equal messages are yielded once."""
         query = "select name, version, data, count(*) from messages where number between ? and ? group by 1, 2, 3"
         for name, version, data, times in self._stored.execute(query, (first, last)):
             yield decode_spec(self._catalog.message(name), data, version), times
@@ -284,7 +285,7 @@ class Advising:
         return written
 
     def _saved(self, layers: Layers, first: int, last: int) -> tuple[int, int]:
-        """Return the bytes of some messages, and those that they lose when they are written under an overlay."""
+        """Return the bytes of some messages, and the bytes that an overlay saves."""
         overlay = read_overlay(overlay_text("", layers))
         prices = Prices(lambda spec, version: [Form(GIVEN, spec, version), Form("", overlay.laid(spec), version)])
         size = saved = 0

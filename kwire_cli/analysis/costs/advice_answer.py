@@ -1,4 +1,4 @@
-"""The answer of `kwire compare --advise`."""
+"""The answer of `kwire compare --advise`: integers in each encoding, fields that a tag would omit, and an overlay."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kwire_cli.answer import Block, Row
 
 SHOWN = 10
-"""Rows of each table for display without --top."""
+"""Number of rows of each table that are displayed without --top."""
 MOST_BARS = 20
 
 
@@ -127,7 +127,9 @@ def _blocks(advice: Advice, top: int | None, histograms: int) -> Iterator[Block]
     for row, cells in bins:
         yield from _histograms(row, cells)
     yield table("integers", _INTEGERS, rows, "integers (bytes now, and in each encoding)")
-    width_rows = [(row.message, row.path, row.type, *cell, cell[-1]) for row, cells in bins for cell in cells]
+    width_rows: list[Row] = []
+    for row, cells in bins:
+        width_rows += [(row.message, row.path, row.type, *cell, cell[-1]) for cell in cells]
     yield Table("widths", _WIDTHS, width_rows, "values of integers by the bytes that they take")
     title = "nearly always at their default: as tagged fields they would save"
     yield table("defaults", _DEFAULTS, taggable(advice.fields), title)
@@ -167,10 +169,10 @@ def _share(part: int, whole: int) -> float:
 def _bins(row: Integers, cells: Counter[int]) -> Iterator[tuple[str, int, int, int, int]]:
     """Yield the ranges of values that take the same bytes in an encoding, from the first to the last with values."""
     for encoding in ("packed", "upacked"):
-        bins = [
-            (encoding, low, high, size, sum(times for number, times in cells.items() if low <= number <= high))
-            for low, high, size in widths(row.type, f"{encoding}{row.type.removeprefix('int')}")
-        ]
+        bins = []
+        for low, high, size in widths(row.type, f"{encoding}{row.type.removeprefix('int')}"):
+            count = sum(times for number, times in cells.items() if low <= number <= high)
+            bins.append((encoding, low, high, size, count))
         filled = [at for at, (*_, count) in enumerate(bins) if count]
         yield from bins[filled[0] : filled[-1] + 1]
 

@@ -1,20 +1,22 @@
-"""Batching: records packed as a producer would pack them, under other values of linger.ms and batch.size.
+"""Batching: a simulation of the producer's batches under other values of linger.ms and batch.size.
 
 A batch is open until it has waited for linger.ms or the next record does not fit into batch.size, as in Kafka's
 producer (org.apache.kafka.clients.producer.internals.RecordAccumulator,
-org.apache.kafka.common.record.MemoryRecordsBuilder.hasRoomFor). Sizes are counted: the bytes of a record from the
-length of its key on stay as they are, and its size and deltas get the bytes that they need in the new batch. What
-compression would make of larger batches is not known: each record is taken to shrink as those of its own batch did.
+org.apache.kafka.common.record.MemoryRecordsBuilder.hasRoomFor). Only sizes are computed. The bytes of a record from the
+length of its key on are unchanged, and its size and deltas get the bytes that they need in the new batch. The
+compression ratio of larger batches is unknown, so each record is assumed to compress as well as the batch that it
+came in.
 
-Times are milliseconds. Records that came in the same millisecond come together even without lingering. A producer also
-waits for a broker that is slow to answer; that is left out, so more would be batched than this says.
+Times are milliseconds. Records of the same millisecond share a batch even without lingering. A real producer also
+batches records while it waits for a slow broker. The simulation ignores this effect and underestimates batching.
 
-The query batching adds up the rows of all producers, and finds the pair that would have served.
+The query batching adds up the rows of all producers, and selects the pair that would have been sufficient.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product, starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.answer import MOST_ROWS, Column, Note, Table
@@ -49,13 +51,13 @@ TRIED = (
     ("older", "BIGINT"),
     ("packed", "BOOLEAN"),
 )
-"""The table of settings tried on the records of producers; a row without a setting is what the producer sent.
+"""The table of settings tried on the records of producers. A row without a setting describes the batches as sent.
 
-`bytes` counts bytes as if nothing were compressed, and `wire` the bytes as they would be on the wire. `waited` is the
-total time that records waited, in milliseconds. `partitions` counts those that the producer sent to, for each of its
-producer ids. `payload` is the bytes of keys, values and headers. `own_time` counts the records with a time of their
-own; the others have the time of their request or batch. `older` counts the records that came in another format than v2,
-in which they are written here. `packed` says that some records are compressed.
+`bytes` is the size without compression, and `wire` the compressed size. `waited` is the total time that records waited,
+in milliseconds. `partitions` is the number of partitions that the producer sent to, counted per producer id. `payload`
+is the size of keys, values and headers. `own_time` is the number of records with a create time. Other records have the
+time of their request or batch. `older` is the number of records whose format is not v2. All records are written in
+format v2 here. `packed` is true if some records are compressed.
 """
 
 LINGERS = (0, 5, 10, 20, 50, 100, 500)
@@ -73,14 +75,14 @@ _ATTRIBUTES = v2.RECORD.subcons[1].subcon.length
 
 
 class Setting(NamedTuple):
-    """A pair to try: milliseconds and bytes."""
+    """A pair of linger.ms (in milliseconds) and batch.size (in bytes) to try."""
 
     linger: int
     batch_size: int
 
 
 class Batches:
-    """The batches of a producer under a setting: their number and bytes, and how long their records waited."""
+    """The batches of a producer under a setting: their number, their bytes, and the total wait of their records."""
 
     __slots__ = ("batches", "bytes", "waited", "wire")
 
@@ -102,7 +104,7 @@ class _Open:
 
 
 class _Producer:
-    """A producer, with a batch for every partition and setting."""
+    """A producer, with one open batch for each partition and setting."""
 
     def __init__(self, client: str | None, settings: Sequence[Setting]) -> None:
         self.client = client
@@ -114,14 +116,17 @@ class _Producer:
         self._latest: dict[tuple[Any, ...], int] = {}
 
     def add(self, key: tuple[Any, ...], came: int, told: Told, records: Sequence[tuple[int, int]]) -> None:
-        """Take the records of a batch, as `_contents` gives them; `came` is the time of those without their own."""
+        """Add the records of a batch. `records` is the result of `_contents`.
+
+        `came` is the time of records without a create time.
+        """
         head = told.batch.head
         states = self._open.setdefault(key, [None] * len(self.made))
         latest = self._latest.get(key, -1)
         for time, content in records:
-            own = time >= 0 and not head.timestamp_type
-            self.own_time += own
-            latest = max(time if own else came, latest)
+            has_own_time = time >= 0 and not head.timestamp_type
+            self.own_time += has_own_time
+            latest = max(time if has_own_time else came, latest)
             self._append(states, latest, content, told.packing)
         self._latest[key] = latest
         self.records += len(records)
@@ -133,7 +138,7 @@ class _Producer:
         self.sent.wire += told.batch.size
 
     def _append(self, states: list[_Open | None], now: int, content: int, packing: float) -> None:
-        """One record, under each setting."""
+        """Append one record to the open batch of each setting."""
         widths = _WIDTHS
         for at, (setting, totals) in enumerate(self.made.items()):
             batch = states[at]
@@ -173,24 +178,23 @@ class _Producer:
 
 
 class Accumulators:
-    """The producers that were seen, by client id: each has settings of its own. Memory grows with these and their
-    partitions, not with records.
-    """
+    """The simulated producers by client id. Memory grows with producers and partitions, and not with records."""
 
     def __init__(self, settings: Sequence[Setting] = ()) -> None:
-        self.settings = settings or tuple(Setting(linger, size) for linger in LINGERS for size in BATCH_SIZES)
+        self.settings = settings or tuple(starmap(Setting, product(LINGERS, BATCH_SIZES)))
         self._producers: dict[str | None, _Producer] = {}
 
     def add(self, subject: Message | None, topic: str | None, partition: int | None, told: Told) -> None:
-        """Take the records of a batch that a producer sent; `subject` is the request, None for what is in a segment."""
-        head, records = told.batch.head, [*_contents(told)]
-        if head.control or not records:  # emptied by compaction, or not to be read
+        """Add the records of a batch that a producer sent. `subject` is the request, or None for a log segment."""
+        head = told.batch.head
+        records = list(_contents(told))
+        if head.control or not records:  # compaction removed the records, or they cannot be read
             return
         client = client_of(subject) if subject else None
         producer = self._producers.get(client)
         if producer is None:
             producer = self._producers[client] = _Producer(client, self.settings)
-        producer.add((topic, partition, head.producer_id), _came(subject, told.batch), told, records)
+        producer.add((topic, partition, head.producer_id), _time_of_batch(subject, told.batch), told, records)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of the table TRIED."""
@@ -199,22 +203,22 @@ class Accumulators:
 
 
 def _close(made: Batches, batch: _Open, after: int) -> None:
-    """A batch is sent, so many milliseconds after its first record."""
+    """Count a batch as sent, `after` milliseconds after its first record."""
     made.batches += 1
     made.bytes += _HEAD + batch.size
     made.wire += _HEAD + batch.packed
     made.waited += after * batch.count - batch.times
 
 
-def _came(subject: Message | None, batch: Batch) -> int:
-    """When a batch was sent, or appended, as well as it is known."""
+def _time_of_batch(subject: Message | None, batch: Batch) -> int:
+    """Return the time at which a batch was sent, in milliseconds. Without a request it is the largest timestamp."""
     if subject is not None and (time := time_of(subject)) is not None:
         return time // 1_000_000
     return max(batch.head.max_timestamp, 0)
 
 
 def _contents(told: Told) -> Iterator[tuple[int, int]]:
-    """The time of each record and the bytes from the length of its key to its end, in format v2."""
+    """Yield the timestamp of each record, and its size in format v2 from the length of the key on."""
     base = told.batch.head.base_timestamp
     if told.rows is not None:
         for delta, content in told.rows:
@@ -295,10 +299,10 @@ def batching_blocks(rows: Sequence[Mapping[str, Any]], top: int | None) -> Itera
             producers[row["client"]] |= {name: row[name] for name in _NOTHING if name in row} | {
                 "batches_then": row["batches"]
             }
-    made = rows_of(_PRODUCERS, producers.values())
-    more = f"… and {len(made) - top} more" if top is not None and len(made) > top else ""
-    yield Table("producers", _PRODUCERS, made[:top], shown=None if top is not None else MOST_ROWS, note=more)
+    rows_by_client = rows_of(_PRODUCERS, producers.values())
+    more = f"… and {len(rows_by_client) - top} more" if top is not None and len(rows_by_client) > top else ""
+    yield Table("producers", _PRODUCERS, rows_by_client[:top], shown=None if top is not None else MOST_ROWS, note=more)
 
 
 _NOTHING = {"linger_ms": None, "batch_size": None, "batches_then": None, "saved_bytes": 0, "mean_wait_seconds": None}
-"""The pair of a producer for which no pair would have saved anything."""
+"""Default values of a producer for which no setting would have saved bytes."""

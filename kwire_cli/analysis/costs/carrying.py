@@ -1,7 +1,7 @@
-"""A message's values made to fit a form.
+"""Conversion of a message's values to a form, which is a version of a definition.
 
-Values that a form has no place for are taken out, and fields that the values lack are put in at their defaults. Both
-are reported by path, with their number.
+A walk over the definition removes values that the form has no field for, and adds missing fields with their defaults.
+Both are counted by path, so that a price can report the loss.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _EMPTY: dict[str, Any] = {"string": "", "bytes": "", "records": ""}
 
 
 class Misfit(NamedTuple):
-    """Values that a form has no place for, or fields that a form needs and the values lack.
+    """Values that a form has no field for, or fields of a form that the values lack.
 
-    `path` has no indexes. `value` is the first value, or the default that is written. Kafka's own writers drop lost
-    values where `ignorable`, and refuse the others.
+    `path` has no indexes. `value` is the first value, or the default that is written. Kafka drops lost values of
+    `ignorable` fields, and refuses to write other lost values.
     """
 
     path: str
@@ -37,14 +37,14 @@ class Misfit(NamedTuple):
 
 
 def count_misfits(into: dict[str, Misfit], found: Iterable[Misfit]) -> None:
-    """Add misfits to those by path."""
+    """Add misfits to `into`, which contains the misfits by path."""
     for one in found:
         previous = into.get(one.path)
         into[one.path] = previous._replace(number=previous.number + one.number) if previous else one
 
 
 class Carried(NamedTuple):
-    """The values that a form can write, those that it can't, and the fields that it needs and the values lack."""
+    """The values that a form can write, the values that it lost, and the fields that were added with defaults."""
 
     value: Any
     lost: tuple[Misfit, ...]
@@ -52,10 +52,10 @@ class Carried(NamedTuple):
 
 
 def carried(form: Form, value: Any) -> Carried:
-    """Return the values of a message (in JSON form, of whatever version) as `form` can carry them.
+    """Return the values of a message in the form `form`. The values are in JSON form and may be of any version.
 
-    A key that no version of the definition has stays where it is: writing refuses it, as it does what is no object or
-    list.
+    Keys that no version of the definition has are kept, and so are values that should be an object or list and are
+    not. The writer reports both as errors.
     """
     walk = _Walk(form)
     body = walk.struct(form.spec.fields, value, "")
@@ -63,11 +63,11 @@ def carried(form: Form, value: Any) -> Carried:
 
 
 def values_of_source(form: Form, value: Any) -> tuple[Any, tuple[Misfit, ...]]:
-    """Return the values of another definition by the names that fields have in the form, and those without a field."""
+    """Return the values of another definition under the field names of the form, and the values without a field."""
     if form.source is None:
         return value, ()
-    here, there = ({path for path, _ in fields_by_path(spec)} for spec in (form.spec, form.source))
-    foreign = there - here - set(form.names)
+    paths = {path for path, _ in fields_by_path(form.spec)}
+    foreign = {path for path, _ in fields_by_path(form.source)} - paths - set(form.names)
     lost: dict[str, Misfit] = {}
 
     def renamed(value: Any, path: str) -> Any:
@@ -88,10 +88,10 @@ def values_of_source(form: Form, value: Any) -> tuple[Any, tuple[Misfit, ...]]:
 
 
 def with_defaults(spec: MessageSpec, value: Any, version: int) -> Any:
-    """Return the values of a message with the fields that they lack at their defaults.
+    """Return the values of a message with defaults for missing fields.
 
-    Raises EncodeError for a value that the version has no place for, unless Kafka's own writers drop it. The lossless
-    form lacks no field.
+    Raises EncodeError for a value that the version has no field for, unless Kafka drops the value. Values in the
+    lossless form are complete and returned unchanged.
     """
     if version not in spec.valid_versions or (isinstance(value, dict) and LOSSLESS_KEY in value):
         return value
@@ -130,8 +130,9 @@ class _Walk:
         return out
 
     def steps(self, fields: Sequence[FieldSpec]) -> tuple[Any, ...]:
-        """The fields of a struct, each with its key, whether it is there in this form and whether it may be left out;
-        and all keys.
+        """Return the fields of a struct, and the set of all their keys.
+
+        Each field comes with its key, whether it exists in this form, and whether it may be left out.
         """
         cached = self.form.known.get(id(fields))
         if cached is None:
@@ -143,7 +144,7 @@ class _Walk:
         return cached
 
     def lose(self, path: str, value: Any, *, ignorable: bool) -> None:
-        """Note a value that has no place."""
+        """Count a value that the form has no field for."""
         count_misfits(self.lost, [Misfit(path, 1, value, ignorable)])
 
     def field(self, field: FieldSpec, value: Any, path: str) -> Any:
@@ -159,24 +160,24 @@ class _Walk:
         return [self.struct(subs, item, f"{path}[]") for item in value] if isinstance(value, list | tuple) else value
 
     def nullable(self, field: FieldSpec) -> bool:
-        """Return whether null is a value of this field here. For a number, the declaration refuses null."""
+        """Return whether the field may be null in this form. It is True for numbers, whose writer refuses null."""
         can_be = field.is_array or field.struct_name or field.type in _EMPTY
         return not can_be or self.form.version in field.nullable_versions
 
     def default(self, field: FieldSpec) -> Any:
-        """Return the value of a field that was not given.
+        """Return the value of a missing field.
 
         This is the default, or an empty value if the default is null and the field cannot be null.
         """
         value = None if field.default == "null" else default_value(field)
         if value is None and not self.nullable(field):
-            value = [] if field.is_array else {} if field.struct_name else _EMPTY[field.type]
+            value = _empty_value(field)
         if value is None or not field.struct_name or field.is_array:
             return value
         return _Walk(self.form).struct(self.form.spec.struct_fields(field), {}, "")
 
     def is_default(self, field: FieldSpec, value: Any) -> bool:
-        """Return whether omitting the value says the same."""
+        """Return whether a reader that lacks the field would assume this value."""
         if field.struct_name and not field.is_array and isinstance(value, dict) and field.default != "null":
             subs = {sub.json_name: sub for sub in self.form.spec.struct_fields(field)}
             return all(key in subs and self.is_default(subs[key], part) for key, part in value.items())
@@ -185,8 +186,9 @@ class _Walk:
         return bool(value == (None if field.default == "null" else default_value(field)))
 
     def unknown_tags(self, fields: Sequence[FieldSpec], out: dict[str, Any], path: str) -> None:
-        """Take out the unknown tags that can't stand here: all in an inflexible form, and those whose number a field
-        has.
+        """Remove the unknown tags that the form cannot write.
+
+        An inflexible form cannot write any tags. A flexible form cannot write a tag with the number of a field.
         """
         raw_tags = out[UNKNOWN_KEY]
         taken = {field.tag for field in fields if field.tag is not None}
@@ -195,10 +197,17 @@ class _Walk:
             for tag in (raw_tags if isinstance(raw_tags, list) else [])
         ]
         if all(keeps):
-            return  # also what is no list: writing refuses it
+            return  # also if the value is not a list, which the writer refuses
         where = f"{path}.{UNKNOWN_KEY}" if path else UNKNOWN_KEY
-        for tag in (tag for tag, keep in zip(raw_tags, keeps, strict=True) if not keep):
-            self.lose(where, tag, ignorable=False)
+        for tag, keep in zip(raw_tags, keeps, strict=True):
+            if not keep:
+                self.lose(where, tag, ignorable=False)
         out[UNKNOWN_KEY] = [tag for tag, keep in zip(raw_tags, keeps, strict=True) if keep]
         if not out[UNKNOWN_KEY]:
             del out[UNKNOWN_KEY]
+
+
+def _empty_value(field: FieldSpec) -> Any:
+    if field.is_array:
+        return []
+    return {} if field.struct_name else _EMPTY[field.type]

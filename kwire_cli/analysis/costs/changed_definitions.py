@@ -1,4 +1,8 @@
-"""Changed definitions, from which most forms come: other encodings of integers, and other tags."""
+"""Changed definitions, which most forms are based on: other encodings of integers, and other tags.
+
+The functions return a changed copy of a definition. The messages are then written by the usual code, so that the sizes
+of forms are exact.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def all_tagged(spec: MessageSpec) -> MessageSpec:
-    """Return the definition with every field tagged in all its versions, by the place of the field in its struct.
+    """Return the definition with every field tagged in all its versions. The tag is the index of the field.
 
     KIP-482 rejects this alternative.
     """
@@ -35,8 +39,8 @@ def all_tagged(spec: MessageSpec) -> MessageSpec:
 def encoded(spec: MessageSpec, encoding: str, paths: Sequence[str] = ()) -> MessageSpec:
     """Return the definition with integers, also in arrays, under an encoding: packed32, or packed at the field's width.
 
-    `paths` are paths of fields, or their last parts; without any, all integers are meant. If the message has no such
-    field, the definition itself is returned.
+    `paths` contains paths of fields, or their last parts. Without paths, all integers are changed. If the message has
+    none of the fields, the definition itself is returned.
     """
     chosen = {path for path, _ in integers(spec) if _is_meant(path, paths)}
 
@@ -51,7 +55,7 @@ def encoded(spec: MessageSpec, encoding: str, paths: Sequence[str] = ()) -> Mess
 
 
 def next_tags(spec: MessageSpec, paths: Collection[str]) -> dict[str, int]:
-    """Return a tag for each of these fields: the tags after the last one of its struct, in the order of the fields."""
+    """Return a tag for each of these fields. The tags follow the last tag of the struct, in the order of the fields."""
     free: dict[str, int] = {}
     fields = [*fields_by_path(spec)]
     for path, field in fields:
@@ -91,7 +95,7 @@ def without_tags(spec: MessageSpec, paths: Collection[str] | None = None) -> Mes
 
 
 def taggable(spec: MessageSpec) -> list[str]:
-    """Return the paths of the fields that Kafka's generator accepts as tagged ones in all flexible versions.
+    """Return the paths of the fields that Kafka's generator accepts as tagged fields in all flexible versions.
 
     Structs that cannot be null are left as they are.
     """
@@ -99,7 +103,7 @@ def taggable(spec: MessageSpec) -> list[str]:
 
 
 def tagged_where_accepted(spec: MessageSpec) -> MessageSpec:
-    """Return the definition with all fields tagged that Kafka's generator accepts as tagged ones."""
+    """Return the definition with all fields tagged that Kafka's generator accepts as tagged fields."""
     return with_tags(spec, taggable(spec))
 
 
@@ -125,7 +129,9 @@ def integers(spec: MessageSpec) -> Iterator[tuple[str, FieldSpec]]:
 
 def check_fields(specs: Sequence[MessageSpec], paths: Sequence[str]) -> None:
     """Raise InputError for a path that is not an integer field of any of the messages."""
-    integer_paths = [*dict.fromkeys(path for spec in specs for path, _ in integers(spec))]
+    integer_paths: dict[str, None] = {}
+    for spec in specs:
+        integer_paths.update((path, None) for path, _ in integers(spec))
     for name in paths:
         if not any(_meant(path, name) for path in integer_paths):
             close = get_close_matches(name, integer_paths, n=3, cutoff=0.4)

@@ -1,10 +1,14 @@
-"""The answer of `kwire compare` about messages: what the same values cost in other forms."""
+"""The answer of `kwire compare` about messages: the bytes of the same values in other forms.
+
+The tables contain the size of each form, the values that forms lose or add, and the bytes by kind and by field.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.forms import FLEXIBLE, INFLEXIBLE
@@ -14,7 +18,7 @@ from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.costs.prices import Total
     from kwire_cli.analysis.costs.times import Times
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = 48
-"""Characters of a value that is shown as an example."""
+"""Maximum length of a value that is shown as an example, in characters."""
 _FORM = (
     Column("form"),
     Column("version", "id"),
@@ -58,7 +62,7 @@ _BOTH_WAYS = (
 )
 
 
-# How bytes of messages part into kinds.
+# Bytes of messages by kind.
 
 _CARRIERS = {
     "string": "strings",
@@ -75,7 +79,7 @@ _WITHOUT_VALUE = frozenset({"count", "presence", "tag-count", TAG_HEADER})
 
 
 def by_kind(total: Total) -> dict[str, tuple[int, int]]:
-    """Return the number of each carrier with its bytes, and last the number of values with theirs.
+    """Return the number and the bytes of each carrier, and last the number and the bytes of values.
 
     The bytes of all kinds add up to the size.
     """
@@ -98,9 +102,9 @@ def by_kind(total: Total) -> dict[str, tuple[int, int]]:
 class Compared:
     """Messages in other forms: a comparison for each message and version, or for each combination of `counts`.
 
-    `about` names the messages, and `values` are the generated ones. `flexible_headers` are the bytes that flexible
-    headers have more than inflexible ones. `skipped` counts messages without a price, by reason. `times` belong to the
-    forms of a single message.
+    `about` names the messages, and `values` contains the generated values. `flexible_headers` is the number of bytes
+    that flexible headers add to inflexible headers. `skipped` counts messages without a price, by reason. `times`
+    contains the times of the forms of a single message.
     """
 
     about: str
@@ -145,7 +149,8 @@ class Compared:
 
     def _forms(self, *, wide: bool) -> Table:
         """Return a row for each form of each comparison."""
-        columns, rows = self._count_columns(), []
+        rows: list[Row] = []
+        columns = self._count_columns()
         columns += [Column("message", wide=True), Column("givenVersion", "id", wide=True)]
         columns += [column._replace(wide=column.wide or column.name == "messages") for column in _FORM]
         for at, comparison in enumerate(self.comparisons):
@@ -204,19 +209,18 @@ class Compared:
             named = [(*row, names_text(names), names) for row, names in rows.items()]
             yield Table(name, columns, named, title, shown=MOST_ROWS)
 
+    def _is_written(self, form: str) -> bool:
+        return any(_written(comparison, form) for comparison in self.comparisons)
+
     def _by_field(self) -> Table:
-        """Return the bytes of each field in each form; of two forms also the difference."""
-        forms = [
-            column._replace(keep=0)
-            for column in _form_columns(self.comparisons)
-            if any(_written(one, column.name) for one in self.comparisons)
-        ]
+        """Return the bytes of each field in each form. If there are two forms, include the difference."""
+        forms = [column._replace(keep=0) for column in _form_columns(self.comparisons) if self._is_written(column.name)]
         pair = len(forms) == 2
         rows: list[Row] = []
         for one in self.comparisons:
             paths = [one.totals[form.name].by_path if form.name in one.totals else {} for form in forms]
-            for path in dict.fromkeys(path for found in paths for path in found):
-                sizes = [sum(found[path][1:]) if path in found else None for found in paths]
+            for path in dict.fromkeys(chain.from_iterable(paths)):
+                sizes = [_size_at(by_path, path) for by_path in paths]
                 rows.append((one.message, path, *sizes, *_difference(sizes, wanted=pair)))
         columns = [Column("message", wide=len(self.comparisons) == 1), Column("path", "text", "field"), *forms]
         columns += [Column("difference", "bytes")] if pair else []
@@ -227,12 +231,16 @@ class Compared:
         return Table("byField", columns, rows, "bytes by field, with lengths, counts and tag headers", total)
 
 
+def _size_at(by_path: Mapping[str, Sequence[int]], path: str) -> int | None:
+    return sum(by_path[path][1:]) if path in by_path else None
+
+
 def _difference(sizes: Sequence[int | None], *, wanted: bool) -> list[int]:
     return [(sizes[1] or 0) - (sizes[0] or 0)] if wanted else []
 
 
 def _flexible(whole: Comparison, headers: int) -> Iterator[Block]:
-    """Yield what flexible versions save and cost of each kind of bytes (KIP-482)."""
+    """Yield the bytes of each kind of prefix in the inflexible and the flexible form (KIP-482)."""
     plain = whole.totals.get(INFLEXIBLE)
     flexible = whole.totals.get(FLEXIBLE)
     if not plain or not flexible or plain.messages != flexible.messages or not plain.messages:
@@ -255,7 +263,7 @@ def _flexible(whole: Comparison, headers: int) -> Iterator[Block]:
 
 def _form_columns(comparisons: Sequence[Comparison]) -> list[Column]:
     """Return a column of bytes for each form. A narrow terminal leaves out the lowest versions first."""
-    first, *names = dict.fromkeys(name for comparison in comparisons for name in comparison.totals)
+    first, *names = dict.fromkeys(chain.from_iterable(comparison.totals for comparison in comparisons))
     versions = [name for name in names if name.startswith("version ")]
     goes = {name: number for number, name in enumerate(reversed(versions), 1)}
     return [Column(first, "bytes", first), *(Column(name, "bytes", name, keep=2 + goes.get(name, 0)) for name in names)]
@@ -315,7 +323,7 @@ def example(value: Any) -> str:
 
 
 def names_text(names: Sequence[str]) -> str:
-    """Return names of forms, versions that follow one another as a range: `versions 0-3, 7; packed`."""
+    """Return names of forms. Adjacent versions are a range: `versions 0-3, 7; packed`."""
     spans: list[list[int]] = []
     unnumbered = []
     for name in names:

@@ -1,7 +1,7 @@
 """Advice on definitions, as findings of rules: conventions, and tags that do not pay.
 
-What a tag costs needs no traffic: a struct is written with the tagged field at its smallest value, and with the same
-value in an ordinary field.
+The cost of a tag is computed without traffic: a struct is written with the tagged field at its smallest value, and with
+the same value in an ordinary field.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.reading import Definition
 
 _SECTION = 1
-"""Bytes of an empty tag section."""
+"""Size of an empty tag section."""
 
 
 def definition_advice(paths: Sequence[str | os.PathLike[str]]) -> list[Finding]:

@@ -1,4 +1,8 @@
-"""What a change of a definition costs: default values, and messages of traffic, written before and after it."""
+"""The cost of a change of a definition: the same values are written in the old and the new form, and sizes compared.
+
+The values are defaults, defaults with one element in each array, and these with one tagged field set. A definition has
+no typical values, so these three give the smallest cost of the change. Values of real messages can be priced too.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +23,16 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 
-# What a change of a definition costs: the same values written before and after it.
-
 Chain = tuple["FieldAt", ...]
 """The fields from a message down to one of them."""
 
 
 class Cost(NamedTuple):
-    """The price of values before and after; what either can't carry is in its price.
+    """The price of values in the old and the new form. Each price contains the values that the form lost.
 
-    `values` are `default`, with empty arrays and texts, `one element each`, with one element in every mandatory array,
-    `set`, which are these with one tagged field set, or `given` ones of a message.
-    `path` is that of the tagged field that is set, and `when_set` the bytes that setting it adds to the new form.
+    `values` is one of `default` (empty arrays and strings), `one element each` (one element in every mandatory array),
+    `set` (the same with one tagged field set), and `given` (the values of a message). `path` is the path of the tagged
+    field that is set, and `when_set` the number of bytes that setting it adds to the new form.
     """
 
     values: str
@@ -49,11 +51,12 @@ def costs(old: Form, new: Form, renamed: Mapping[str, str] | None = None) -> lis
     """Return the prices of default values to compare between two forms.
 
     The default values of each side are priced with empty arrays, with one element in each array, and with each field
-    that is tagged in the new form alone at its smallest value that is not the default. `renamed` maps paths of the old
-    definition to those of the new one, for fields that are the same.
+    that only the new form tags, set to its smallest value other than the default. `renamed` maps paths of the old
+    definition to paths of the new definition, for fields that were renamed.
     """
     cost_rows = [Cost("default", price(old, {}), price(new, {}))]
-    before, after = (layout_at(form.spec, form.version) for form in (old, new))
+    before = layout_at(old.spec, old.version)
+    after = layout_at(new.spec, new.version)
     one_each = _one_each(before), _one_each(after)
     if any(one_each):
         cost_rows.append(Cost("one element each", price(old, one_each[0]), price(new, one_each[1])))
@@ -64,10 +67,10 @@ def costs(old: Form, new: Form, renamed: Mapping[str, str] | None = None) -> lis
 
 
 class SetField(NamedTuple):
-    """A tagged field that is set to `value`, and the price of a message with this field alone set.
+    """A tagged field that is set to `value`, and the price of a message in which no other tagged field is set.
 
-    `size` is the number of bytes that setting the field adds, None if the message cannot be written. `former` is the
-    field in the layout before.
+    `size` is the number of bytes that setting the field adds, or None if the message cannot be written. `former` is
+    the field in the old layout.
     """
 
     path: str
@@ -80,17 +83,18 @@ class SetField(NamedTuple):
 def set_fields(
     form: Form, before: StructAt | None = None, renamed: Mapping[str, str] | None = None
 ) -> Iterator[SetField]:
-    """Yield each tagged field of a form, set to its smallest value that is not the default, in default values with one
-    element in each array, and with the structs that the field is in. With a layout `before`, yield only the fields that
-    are not tagged there.
+    """Yield each tagged field of a form, set to its smallest value other than the default.
+
+    The rest of the message has default values, with one element in each array and with the structs around the field.
+    With a layout `before`, yield only the fields that are not tagged in it.
     """
     if not form.is_flexible:
         return
     layout = layout_at(form.spec, form.version)
     without = price(form, _one_each(layout)).size
-    for path, former, chain in _tagged(layout, before, renamed or {}):
-        smallest = _smallest(chain[-1])
-        around = _around(layout, chain)
+    for path, former, chain in _newly_tagged(layout, before, renamed or {}):
+        smallest = _smallest_value(chain[-1])
+        around = _values_with_structs(layout, chain)
         unset = without if around is None else price(form, around).size
         priced = price(form, _one_each(layout, chain, smallest))
         size = None if unset is None or priced.size is None else priced.size - unset
@@ -98,7 +102,7 @@ def set_fields(
 
 
 def given_cost(old: Form, new: Form, given: Any, renamed: Mapping[str, str] | None = None) -> Cost:
-    """Return the prices of given values in two forms; `given` and `renamed` are as in `costs`."""
+    """Return the prices of given values in two forms. `renamed` is as in `costs`."""
     before, after = sides(old, new, renamed)
     return Cost("given", price(before, given), price(after, given))
 
@@ -111,8 +115,10 @@ def sides(old: Form, new: Form, renamed: Mapping[str, str] | None = None) -> tup
 
 
 def _one_each(struct: StructAt, chain: Sequence[FieldAt] = (), value: Any = None) -> dict[str, Any]:
-    """Return the mandatory arrays of a struct, each with one element of default values, and the field to which a chain
-    of fields leads with this value. What is not here is at its default too.
+    """Return the values of a struct with one element in each mandatory array, and with the last field of `chain` set.
+
+    `chain` contains the fields from the struct down to the field that gets `value`. Fields that are left out have
+    their default.
     """
     out: dict[str, Any] = {}
     chosen, rest = (chain[0], chain[1:]) if chain else (None, ())
@@ -130,9 +136,11 @@ def _one_each(struct: StructAt, chain: Sequence[FieldAt] = (), value: Any = None
     return out
 
 
-def _around(layout: StructAt, chain: Chain) -> dict[str, Any] | None:
-    """Return the values in which a chain of fields leads to a field that is at its default: the structs that it is in
-    are there, also those that are null by default. None if no struct can be null: default values have them all.
+def _values_with_structs(layout: StructAt, chain: Chain) -> dict[str, Any] | None:
+    """Return the values of a message that contains all structs above the last field of `chain`, and not the field.
+
+    Structs that are null by default are present in these values. Return None if none of the structs is nullable: then
+    the default values contain them already.
     """
     nullable = [number for number, field in enumerate(chain[:-1]) if field.nullable and not field.spec.is_array]
     if not nullable:
@@ -144,15 +152,19 @@ def _around(layout: StructAt, chain: Chain) -> dict[str, Any] | None:
 def _chains(struct: StructAt, prefix: str = "", above: Chain = ()) -> Iterator[tuple[str, Chain]]:
     """Yield each field of a struct, and of the structs in it, with its path."""
     for field in (*struct.plain, *struct.tagged):
-        path, chain = f"{prefix}{field.spec.json_name}", (*above, field)
+        path = f"{prefix}{field.spec.json_name}"
+        chain = (*above, field)
         yield path, chain
         if field.struct:
             yield from _chains(field.struct, f"{path}{'[]' if field.spec.is_array else ''}.", chain)
 
 
-def _tagged(after: StructAt, before: StructAt | None, renamed: Mapping[str, str]) -> Iterator[tuple[str, Chain, Chain]]:
-    """Yield the fields that are tagged in the layout `after` and not in `before`: the path, the old field if there is
-    one, and the new field. Fields within such a field are part of it.
+def _newly_tagged(
+    after: StructAt, before: StructAt | None, renamed: Mapping[str, str]
+) -> Iterator[tuple[str, Chain, Chain]]:
+    """Yield the fields that are tagged in the layout `after` and not in `before`.
+
+    Each comes with its path and the old field, if one exists. Fields inside a tagged field are not yielded separately.
     """
     by_path = {renamed.get(path, path): chain for path, chain in _chains(before)} if before else {}
     inside: tuple[str, ...] = ()
@@ -164,7 +176,7 @@ def _tagged(after: StructAt, before: StructAt | None, renamed: Mapping[str, str]
         yield path, former, chain
 
 
-def _smallest(field: FieldAt) -> Any:
+def _smallest_value(field: FieldAt) -> Any:
     """Return the smallest value of a field that is not its default."""
     if field.default is not None and field.nullable:
         return None
@@ -173,7 +185,7 @@ def _smallest(field: FieldAt) -> Any:
     if field.struct:
         subs = (*field.struct.plain, *field.struct.tagged)
         sub = min(subs, key=lambda sub: sub.compact is not None or sub.struct is not None, default=None)
-        return {} if field.default is None or sub is None else {sub.spec.json_name: _smallest(sub)}
+        return {} if field.default is None or sub is None else {sub.spec.json_name: _smallest_value(sub)}
     empty, other = _SMALLEST.get(field.spec.type, (0, 1))
     return other if field.default == empty else empty
 
@@ -185,7 +197,7 @@ _SMALLEST: dict[str, tuple[Any, Any]] = {
     "bool": (False, True),
     "uuid": (ZERO_UUID, f"{ZERO_UUID[:-1]}Q"),
 }
-"""The smallest values of types that are no numbers: empty or zero, and the next one."""
+"""The two smallest values of each type other than numbers: the empty or zero value, and the next one."""
 
 
 def _element(field: FieldAt) -> Any:
@@ -195,8 +207,8 @@ def _element(field: FieldAt) -> Any:
 def forms_to_compare(old: MessageSpec, new: MessageSpec) -> Iterator[tuple[Form, Form]]:
     """Yield the pairs of forms of two definitions to compare.
 
-    These are the versions whose layouts differ between the definitions, once for versions that are alike. The highest
-    versions of both follow if they differ.
+    These are the versions whose layouts differ between the definitions, with one pair for adjacent versions with equal
+    layouts. The highest versions of both follow if they differ.
     """
     stretches = Stretches(old), Stretches(new)
     for _, group in groupby(
@@ -206,6 +218,7 @@ def forms_to_compare(old: MessageSpec, new: MessageSpec) -> Iterator[tuple[Form,
         if layout_at(old, first).wire != layout_at(new, first).wire:
             which = f"version {first}" if len(versions) == 1 else f"versions {first}-{versions[-1]}"
             yield Form(f"the old {which}", old, first), Form(f"the new {which}", new, first)
-    before, after = old.valid_versions.high, new.valid_versions.high
+    before = old.valid_versions.high
+    after = new.valid_versions.high
     if old.valid_versions and new.valid_versions and before != after:
         yield Form(f"the old version {before}", old, before), Form(f"the new version {after}", new, after)

@@ -1,7 +1,7 @@
-"""How many bytes integers take under the encodings of KAFKA-9927: ranges of widths, and best and worst cases.
+"""The sizes of integers under the encodings of KAFKA-9927: ranges of numbers, and best and worst cases.
 
-Nothing is computed from a formula: `widths` finds the ranges by writing numbers. The best and the worst case of a form
-is the same message with each integer at a number that takes the fewest, or the most, bytes in its encoding.
+No formula is used: `widths` finds the ranges by writing numbers. In the best and the worst case of a form, each integer
+of the message is replaced by a number that takes the fewest, or the most, bytes in its encoding.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ WORST = "worst"
 
 @cache
 def widths(kind: str, encoding: str) -> tuple[tuple[int, int, int], ...]:
-    """Return the ranges of numbers that are written in the same number of bytes: lowest, highest, bytes.
+    """Return the ranges of numbers of the same size: lowest number, highest number, bytes.
 
-    They ascend, and no range has numbers on both sides of 0.
+    The ranges are in ascending order. No range contains both negative and positive numbers.
     """
     layout = encoded_int(kind, encoding)
     return *_ranges(layout, layout.low, -1), *_ranges(layout, max(layout.low, 0), layout.high)
@@ -47,7 +47,10 @@ def _ranges(layout: Any, low: int, high: int) -> Iterator[tuple[int, int, int]]:
 
 @cache
 def dearest(kind: str, encoding: str) -> int:
-    """Return the number nearest to 0 that a field of type `kind` writes in the most bytes; of two the positive one."""
+    """Return the number nearest to 0 that takes the most bytes in a field of type `kind`.
+
+    If there are two such numbers, return the positive one.
+    """
     rows = widths(kind, encoding)
     longest = max(size for _, _, size in rows)
     numbers = [low if low >= 0 else high for low, high, size in rows if size == longest]
@@ -70,7 +73,7 @@ def extreme(layout: Any, value: Any, case: str) -> Any:
 
 
 def integers_at(layout: Any, case: str) -> dict[str, int]:
-    """Return the numbers that a case has, by the encodings that `layout` uses."""
+    """Return the number that replaces integers in a case, by the encodings in `layout`."""
     if isinstance(layout, Varint):
         return {_encoding(layout): extreme(layout, 0, case)}
     numbers: dict[str, int] = {}

@@ -1,7 +1,7 @@
-"""Forms of messages, and the registry of them.
+"""Forms of messages, and their registry.
 
-A form is one way to write a message: a definition at a version. FORMS names the forms of any message.
-A new form is one entry there, and `kwire compare --form` offers it. Most of them change the definition
+A form is one way to write a message: a definition at a version. FORMS contains the forms of any message by name. A new
+form is one entry in FORMS, and `kwire compare --form` offers it. Most forms change the definition
 (`changed_definitions`). Versions and overlays are forms too, and so are the two sides of a changed definition.
 `forms_of` returns the forms that a command chooses.
 """
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Form:
-    """One way to write a message: a definition at a version; `flexible` overrules the definition.
+    """One way to write a message: a definition at a version. `flexible` overrides the definition.
 
     `case` is best or worst if the integers of the message are replaced by integers that this form writes in the
-    fewest or the most bytes. Values may belong to another definition, `source`; `names` are the new names of its
-    fields by their paths there.
+    fewest or the most bytes. `source` is another definition that values may belong to, and `names` contains the new
+    names of its fields by path.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Form:
 
 
 def written_form(form: Form, value: Any) -> bytes:
-    """Return the bytes of values that fit a form; raise EncodeError with the path of a value that does not fit."""
+    """Return the bytes of values in a form. Raise EncodeError with the path of a value that does not fit."""
     try:
         return bytes(form.layout.build(value))
     except construct.ConstructError as error:
@@ -88,7 +88,7 @@ def written_form(form: Form, value: Any) -> bytes:
 
 
 def highest(spec: MessageSpec) -> int:
-    """Return the highest version that is not still being changed."""
+    """Return the highest stable version."""
     return max(spec.valid_versions.high - spec.latest_version_unstable, spec.valid_versions.low)
 
 
@@ -111,7 +111,7 @@ def _lowest(spec: MessageSpec) -> int:
 
 
 class Recipe(NamedTuple):
-    """What makes a form of a message at a version: a changed definition, an encoding of integers, another version."""
+    """A rule for the form of a message at a version: a changed definition, an encoding of integers, another version."""
 
     change: Callable[[MessageSpec], MessageSpec] = _unchanged
     encoding: str | None = None
@@ -133,7 +133,7 @@ FORMS: Mapping[str, Recipe] = {
 
 
 def form_of(name: str, spec: MessageSpec, version: int, paths: Sequence[str] = ()) -> Form:
-    """Return a form of FORMS of a message that is given at a version. An encoding is for the fields at these paths."""
+    """Return a form in FORMS for a message at a version. `paths` limits an encoding to these fields."""
     recipe = FORMS[name]
     changed = recipe.change(spec)
     if recipe.encoding:
@@ -145,8 +145,8 @@ def form_of(name: str, spec: MessageSpec, version: int, paths: Sequence[str] = (
 class Choice:
     """The forms that are chosen: versions, names of FORMS, and overlays.
 
-    `fields` are paths, or their last parts, of the fields that get the encodings; without any, every integer gets them.
-    `cases` adds the best and the worst case.
+    `fields` contains paths, or their last parts, of the fields with other encodings. Without it, every integer gets
+    them. `cases` adds the best and the worst case.
     """
 
     versions: tuple[int, ...] = ()
@@ -157,7 +157,7 @@ class Choice:
 
 
 def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
-    """Return the chosen forms of a message that is given at a version, without versions that the message lacks."""
+    """Return the chosen forms for a message at a version, without versions that the message lacks."""
     forms = [Form(f"version {other}", spec, other) for other in choice.versions if other in spec.valid_versions]
     forms += [form_of(name, spec, version, choice.fields) for name in choice.names]
     for name, overlay in choice.overlays:

@@ -1,4 +1,9 @@
-"""Generated values for messages and records."""
+"""Generated values for messages and records, as examples whose size can be computed.
+
+A message is generated field by field. The name of a field determines its value: an id follows from the position of its
+array element, and other fields get the value that they usually have. The result is the same in every run, so that
+prices can be compared between runs.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +28,14 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
 
-# Values made up for a message, the same every time: how many elements each array has is said, the rest is
-# what such fields usually hold.
-
 USUAL = {"brokers": 3, "replicas": 3, "topics": 1, "partitions": 1}
-"""What arrays hold, by the names that the command's options have for it, and how many of it there are unless that is
-said."""
+"""The roles of arrays, which are names of command options, with the default number of elements."""
 
 
-MOST_ELEMENTS, MOST_BYTES = 1 << 20, 64 << 20
-"""No generated message is meant to have more elements, or bytes of text that was asked for: it is a price that is
-wanted."""
+MOST_ELEMENTS = 1 << 20
+"""Maximum number of elements of a generated message. More elements are refused."""
+MOST_BYTES = 64 << 20
+"""Maximum number of bytes in strings of a requested size. More bytes are refused."""
 _REPLICAS = frozenset({"replicas", "isr", "replicaNodes", "isrNodes", "brokerIds", "newIsr"})
 _PARTITION_ID = frozenset({"partitionIndex", "partition", "partitionId"})
 _BROKER_ID = frozenset({"nodeId", "brokerId"})
@@ -52,8 +54,10 @@ _NUMBERS = (
     (r"^numPartitions$|^replicationFactor$", 3),
     (r"^max(Supported)?Version", 9),
 )
-"""What numbers are by their names, the first that fits; those of no such name, and of all but epochs those that have a
-default, are at that."""
+"""The usual values of integer fields, by a pattern of the name. The first match counts.
+
+A field that matches no pattern has its default. A field with a default keeps it, unless it is an epoch.
+"""
 _TEXTS = {
     "host": "broker-{broker}.example.com",
     "rack": "rack-{broker}",
@@ -66,8 +70,9 @@ _TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An array, string, bytes, records or nullable struct that a message can have at a version; `role` is the key of
-    USUAL that it is one of.
+    """A field whose number of elements or bytes can be chosen: an array, string, bytes, records or nullable struct.
+
+    `role` is the key of USUAL of an array, or None.
     """
 
     path: str
@@ -76,7 +81,7 @@ class Place:
 
 
 def places_of(spec: MessageSpec, version: int) -> Iterator[Place]:
-    """Yield the places of a message that can have any number of elements or bytes."""
+    """Yield the fields of a message at a version that can have any number of elements or bytes."""
     for path, field in fields_by_path(spec):
         if (
             version in field.versions
@@ -89,7 +94,7 @@ def places_of(spec: MessageSpec, version: int) -> Iterator[Place]:
 def counts_for(spec: MessageSpec, version: int, roles: Mapping[str, int], paths: Mapping[str, int]) -> dict[str, int]:
     """Return the number of elements of each array of a message, and of bytes of each string in `paths`.
 
-    Raises InputError if the message has no such field, has nothing of such a role, or would be too large.
+    Raises InputError if a field does not exist, if no array has one of the roles, or if the message would be too large.
     """
     places = {place.path: place for place in places_of(spec, version)}
     _check(spec, version, places, roles, paths)
@@ -106,19 +111,24 @@ def counts_for(spec: MessageSpec, version: int, roles: Mapping[str, int], paths:
 
 
 def generate(spec: MessageSpec, version: int, counts: Mapping[str, int]) -> dict[str, Any]:
-    """The values of a message at a version in JSON form; `counts` as `counts_for` gives them. Tagged fields that are
-    not spoken of are left out.
+    """Return the values of a message at a version in JSON form. `counts` is the result of `counts_for`.
+
+    A tagged field is left out unless it, or a field in it, has a count.
     """
-    return _Making(spec, version, counts).struct(spec.fields, "", {})
+    return _Generator(spec, version, counts).struct(spec.fields, "", {})
 
 
-class _Making:
-    """`at` holds the numbers, from 0, of the elements that the walk is in: of the array of each role, and under `n` of
-    the innermost.
+class _Generator:
+    """Generates the values of one message.
+
+    The argument `at` of the methods contains the indexes of the array elements around a field. The key is the role of
+    the array. The index in the innermost array is `n`.
     """
 
     def __init__(self, spec: MessageSpec, version: int, counts: Mapping[str, int]) -> None:
-        self.spec, self.version, self.counts = spec, version, counts
+        self.spec = spec
+        self.version = version
+        self.counts = counts
         brokers = [counts.get(place.path, 0) for place in places_of(spec, version) if place.role == "brokers"]
         self.brokers = max([*brokers, 0]) or USUAL["brokers"]
 
@@ -127,12 +137,12 @@ class _Making:
         out = {}
         for field in fields:
             where = f"{path}.{field.json_name}" if path else field.json_name
-            if self.version in field.versions and not self.left_out(field, where):
+            if self.version in field.versions and not self.is_left_out(field, where):
                 out[field.json_name] = self.field(field, where, at)
         return out
 
-    def left_out(self, field: FieldSpec, path: str) -> bool:
-        """Return whether a field is tagged and has no count, neither for itself nor for a field in it."""
+    def is_left_out(self, field: FieldSpec, path: str) -> bool:
+        """Return whether a field is tagged, and neither the field nor a field in it has a count."""
         tagged = field.tag is not None and self.version in field.tagged_versions
         return tagged and not any(
             counted == path or counted.startswith((f"{path}.", f"{path}[].")) for counted in self.counts
@@ -182,28 +192,31 @@ class _Making:
             return None if field.default == "null" else base64.b64encode(bytes([n % 256] * 16)).decode("ascii")
         if kind == "records":
             return None if self.version in field.nullable_versions else ""
-        return default_value(field) if not field.is_array else default_value(_alone(field))
+        return default_value(field) if not field.is_array else default_value(_as_element(field))
 
     def number(self, field: FieldSpec, at: dict[str, int]) -> int:
-        """An integer by its name: an id by where it stands, else what such a field usually holds, at its default where
-        that is not known.
+        """Return an integer by the name of its field.
+
+        An id follows from the position of its array element. Other fields get their usual value, or their default if
+        no usual value is known.
         """
         name = field.json_name
         if name in _PARTITION_ID or (name == "index" and "partitions" in at):
             return at.get("partitions", 0)
         if (field.entity_type == "brokerId" and name != "replicaId") or name in _BROKER_ID:
-            turn = at["brokers"] if "brokers" in at else at.get("partitions", 0) + (at["n"] if field.is_array else 0)
-            return turn % self.brokers + 1 if "brokers" not in at else turn + 1
+            if "brokers" in at:
+                return at["brokers"] + 1
+            return (at.get("partitions", 0) + (at["n"] if field.is_array else 0)) % self.brokers + 1
         if name == "apiKey":
             return at.get("n", 0)
-        usual = next((number for pattern, number in _NUMBERS if re.search(pattern, name)), None)
+        usual = _usual_number(name)
         low, high = INTEGER_RANGES[field.element_type]
         if usual is not None and low <= usual <= high and (field.default is None or name[-5:].lower() == "epoch"):
             return usual
         return int(default_value(field)) if not field.is_array else 0
 
     def text(self, field: FieldSpec, at: dict[str, int]) -> str | None:
-        """Return a text by its name; one that may be null and has no name that is known is null."""
+        """Return a string by the name of its field. A nullable field with an unknown name is null."""
         names = {"n": at.get("n", 0), "broker": at.get("brokers", 0) + 1}
         if field.entity_type == "topicName" or field.json_name in {"topic", "topicName"}:
             return f"topic-{at.get('topics', 0)}"
@@ -214,8 +227,15 @@ class _Making:
         return f"{field.json_name}-{names['n']}" if field.default is None or field.is_array else field.default
 
 
-def _alone(field: FieldSpec) -> FieldSpec:
-    """Return an element of an array as a field: of booleans and floats, of which Kafka has no arrays."""
+def _usual_number(name: str) -> int | None:
+    for pattern, number in _NUMBERS:
+        if re.search(pattern, name):
+            return number
+    return None
+
+
+def _as_element(field: FieldSpec) -> FieldSpec:
+    """Return the element of an array as a field. Only booleans and floats need it, and Kafka has no such arrays."""
     return replace(field, type=field.element_type, default=None)
 
 
@@ -239,7 +259,7 @@ def _is_rare(field: FieldSpec) -> bool:
 
 
 def _role(spec: MessageSpec, field: FieldSpec, version: int) -> str | None:
-    """Return the key of USUAL that an array is one of."""
+    """Return the key of USUAL of an array. Return None for other fields and arrays."""
     if not field.is_array or _is_rare(field):
         return None
     name = field.json_name
@@ -288,20 +308,24 @@ def _check(
             )
 
 
-# Records made up where there are none to look at: of these sizes, the same in every run.
+# Generated records of requested sizes, for prices without an input.
 
 FIRST_TIMESTAMP = 1_760_000_000_000
 
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
-_PIECE, _PIECE_BYTES = 1000, 16 << 20
-"""Records that are made at once, fewer where they are large."""
+_PIECE = 1000
+"""Maximum number of records that are generated and written at once."""
+_PIECE_BYTES = 16 << 20
+"""Maximum number of bytes that are generated at once, unless a single record is larger."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """So many records, a millisecond apart; sizes are bytes, None for null. Each has a header of `header_size` bytes
-    for each of `header_names`.
+    """Number and sizes of the records to generate. Their timestamps are one millisecond apart.
+
+    Sizes are in bytes, None for null. Each record has one header of `header_size` bytes for each name in
+    `header_names`.
     """
 
     records: int
@@ -322,7 +346,7 @@ class Wanted:
 
 def generated(wanted: Wanted) -> Iterator[Batch]:
     """Yield batches of format v2 with these records."""
-    source = random.Random(wanted.records)  # noqa: S311 - made up, and the same in every run
+    source = random.Random(wanted.records)  # noqa: S311 - example data, the same in every run
     size = (wanted.key_size or 0) + (wanted.value_size or 0) + len(wanted.header_names) * wanted.header_size
     piece = max(1, min(_PIECE, _PIECE_BYTES // max(size, 1)))
     for first in range(0, wanted.records, piece):

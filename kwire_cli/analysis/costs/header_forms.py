@@ -1,7 +1,7 @@
-"""Forms of record headers, and the registry of them: the shipped one, the KIP-82 draft, and its alternatives.
+"""Forms of record headers: the released form, the KIP-82 draft, and its alternatives.
 
-HEADER_FORMS has an entry for each form. Each record is written with its headers and without them, so that what headers
-cost is the difference of two counted sizes.
+HEADER_FORMS has an entry for each form. Each record is written with its headers and without them. The cost of headers
+is the difference of the two sizes.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     Headers = tuple[tuple[str | int, bytes | None], ...]
 
 
-# The keys of headers as names and as numbers: what a form with integer keys needs, and what it says of a form
-# without.
+# Conversion of header keys between names and numbers, and the losses of the conversion.
 
 Key = TypeVar("Key", int, str)
 
@@ -57,12 +56,12 @@ def named(headers: Headers, register: Register) -> list[tuple[str, bytes | None]
 
 
 def mapped(headers: Headers, register: Register, lost: Counter[str]) -> dict[str, bytes]:
-    """Return headers as a map of names, without nulls; what that loses is counted in `lost`."""
+    """Return headers as a map by name, without nulls. Count the losses in `lost`."""
     return _without_nulls(named(headers, register), lost)
 
 
 def numbered(headers: Headers, register: Register, lost: Counter[str]) -> dict[int, bytes]:
-    """Return headers as the KIP-82 draft has them: a map of numbers, ascending; count in `lost` what that loses."""
+    """Return headers in the form of the KIP-82 draft, a map with ascending numbers. Count the losses in `lost`."""
     keys = [(key if isinstance(key, int) else register.number(key), value) for key, value in headers]
     lost[UNNUMBERED] += sum(key is None for key, _ in keys)
     by_number = _without_nulls([(key, value) for key, value in keys if key is not None], lost)
@@ -83,11 +82,11 @@ def _without_nulls(pairs: Iterable[tuple[Key, bytes | None]], lost: Counter[str]
 # The forms.
 
 BATCH_HEADER = v2.HEADER.sizeof()
-"""Bytes of the header of a batch, which no record is charged for here."""
+"""Size of a batch header. It is not part of the cost of records here."""
 
 
 _LAYOUT = LAYOUTS["kip82-draft"]
-"""Where the checksum of a message stands, and what it covers: the same in all forms of it."""
+"""The layout that specifies the checksum of a message. The checksum is the same in all forms of the message."""
 NO_TEXT = "headers whose values are no UTF-8 text, as base64 text"
 NO_TOMBSTONE = "records with a null value, which compaction no longer sees"
 LONG_NAMES = "headers left out: their names are longer than 32767 bytes"
@@ -107,7 +106,7 @@ class HeaderForm(NamedTuple):
 
 @dataclass(slots=True)
 class HeaderPrice:
-    """Records in one form: their bytes with headers (`size`) and without (`bare`), both without a batch's header."""
+    """The size of records in one form, with headers (`size`) and without (`bare`). Batch headers are not included."""
 
     form: str
     records: int = 0
@@ -118,11 +117,11 @@ class HeaderPrice:
 
     @property
     def cost(self) -> int:
-        """Return the bytes that headers take."""
+        """Return the bytes of headers."""
         return self.size - self.bare
 
     def add(self, first: Record, records: Sequence[Record], register: Register) -> None:
-        """Write records of a batch that begins with `first`, with their headers and without."""
+        """Write records with their headers and without. `first` is the first record of their batch."""
         form = HEADER_FORMS[self.form]
         for record in records:
             self.records += 1

@@ -30,9 +30,9 @@ def overhead(
     specs: Paths | None = None,
     kafka: str | None = None,
 ) -> Answer:
-    """Return where the bytes of captures go, as `kwire overhead` does: a table for each dimension of `by`.
+    """Return the bytes of captures by each dimension in `by`, like `kwire overhead`.
 
-    Raises InputError for an unknown dimension, and as `ask` does.
+    Raises InputError for an unknown dimension, and for inputs that `ask` rejects.
     """
     if unknown := [name for name in by if name not in DIMENSIONS]:
         hint = did_you_mean(close_to(unknown[0], DIMENSIONS)) or f"; dimensions are {', '.join(DIMENSIONS)}"

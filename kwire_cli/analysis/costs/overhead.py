@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Rows = list[dict[str, Any]]
 
 NONE = "(none)"
-"""The text for bytes that belong to no topic, client and so on."""
+"""The label of bytes that do not belong to a topic, client and so on."""
 _NUMBERS: frozenset[str] = frozenset({"partition", "stream"})
 _AMOUNTS = (
     Column("bytes", "bytes"),
@@ -91,10 +91,9 @@ _LIMITS = (
 
 @dataclass
 class Overhead:
-    """The bytes of inputs, with the tables that are wanted of them.
+    """The bytes of inputs, as tables by the requested dimensions.
 
-    `file_bytes` are the bytes of captures, packet headers included. `only_files` says that nothing but files of records
-    was counted.
+    `file_bytes` is the size of captures with packet headers. `only_files` is set if all inputs were files of records.
     """
 
     tables: Sequence[tuple[str, ...]]
@@ -111,10 +110,10 @@ class Overhead:
     def answer(
         self, *, top: int | None = None, records: bool = True, limits: Mapping[str, int] | None = None
     ) -> Answer:
-        """Return where the bytes went.
+        """Return the bytes by the requested dimensions.
 
-        `top` is how many rows of a table are wanted. `records` adds what records and batches cost, and `limits` how far
-        the largest things are from their limits: those that are given here by name, and Kafka's.
+        `top` is the maximum number of rows of a table. `records` adds the cost of records and batches. `limits` adds
+        the largest sizes with their limits: the values in it by the name of the setting, else Kafka's defaults.
         """
         queries = queries_in("overhead")
         tables = Tables(Redaction(self.costs.catalog), queries.values())
@@ -165,11 +164,11 @@ class Overhead:
 
     def _charts(self, asked: _Question, batches: Mapping[str, Rows]) -> Iterator[Chart]:
         owners = [name for name in OUTSIDE if any(name in names for names in self.tables)]
-        fields = [
-            ((*(NONE if owner is None else str(owner) for owner in of), *filter(None, path.split("."))), row["bytes"])
-            for row in asked.bytes_by([*owners, "field"])[0]
-            for *of, path in [row["labels"]]
-        ]
+        fields = []
+        for row in asked.bytes_by([*owners, "field"])[0]:
+            *owner_labels, path = row["labels"]
+            labels = [NONE if label is None else str(label) for label in owner_labels]
+            fields.append(((*labels, *filter(None, path.split("."))), row["bytes"]))
         yield Chart("icicle", "What takes the bytes", fields)
         rows, total = asked.bytes_by(["kind"])
         kinds = [(f"{row['labels'][0]}{' *' * (row['overhead_bytes'] > 0)}", row["bytes"]) for row in rows]
@@ -181,7 +180,7 @@ class Overhead:
 
 
 class _Question:
-    """The queries over the tables of costs, and tables of their rows: at most `top` of each."""
+    """The queries over the tables of costs, and tables of their results with at most `top` rows each."""
 
     def __init__(self, tables: Tables, queries: Mapping[str, str], top: int | None) -> None:
         self._tables = tables
@@ -190,7 +189,7 @@ class _Question:
         self.top = top
 
     def rows(self, query: str, **parameters: Any) -> Rows:
-        """Return the rows of a query. It is run once, whoever needs its rows."""
+        """Return the rows of a query. The result is cached, because several tables use it."""
         key = query, str(parameters)
         if key not in self._rows:
             self._rows[key] = self._tables.rows(self._queries[query], parameters)
@@ -204,8 +203,10 @@ class _Question:
     def bytes(
         self, name: str, by: Sequence[str], *, side: str = "wire", messages: int | None = None, files: bool = False
     ) -> Table:
-        """Return a table of bytes by some dimensions. All `messages` may be fewer than those of the rows, which may be
-        about several topics.
+        """Return a table of bytes by some dimensions.
+
+        `messages` is the total number of messages. It may be less than the sum of the rows, because a message with
+        several topics is counted in several rows.
         """
         rows, total = self.bytes_by(by, side)
         if set(by) & {*WITHIN}:
@@ -228,8 +229,9 @@ class _Question:
         *,
         is_cut: bool = True,
     ) -> Table:
-        """Return a table of rows by some dimensions. Its total is that of all rows, and a note says how many are not
-        shown.
+        """Return a table of rows by some dimensions.
+
+        The total covers all rows. If rows are left out, a note contains their number.
         """
         top = self.top if is_cut else None
         note = f"… and {len(rows) - top} more" if top is not None and len(rows) > top else ""
@@ -243,7 +245,7 @@ class _Question:
 
 
 def _named(before: str, names: Sequence[str]) -> str:
-    """Return the name of a table by these dimensions: byTopicPartition."""
+    """Return the name of a table by some dimensions, such as byTopicPartition."""
     return before + "".join(name.title() for name in names)
 
 
@@ -251,7 +253,7 @@ def _part(part: int, whole: int) -> float:
     return round(part / whole, 6) if whole else 0.0
 
 
-# What records cost: by whom they belong to, by the size of batches, by codec, and by what is in records.
+# The cost of records by topic and other owners, by size of batches, by codec, and by the contents of records.
 
 
 def _by_part(rows: Rows) -> dict[str, Rows]:
@@ -280,8 +282,12 @@ def _records(asked: _Question, names: Sequence[str], batches: Mapping[str, Rows]
 
 
 def _limit(largest: Mapping[str, Any], given: Mapping[str, int]) -> Row:
-    """Return how far the largest thing is from its limit: given, asked by the client, or Kafka's."""
-    limit, size = BY_KEY[largest["limit_key"]], largest["size"]
+    """Return the largest size of a kind with its limit.
+
+    The limit is the setting in `given`, else the value in the client's request, else Kafka's default.
+    """
+    limit = BY_KEY[largest["limit_key"]]
+    size = largest["size"]
     choices = {
         "given": next((given[name] for name in limit.names if name in given), None),
         "asked": largest["asked"],

@@ -1,8 +1,8 @@
 """The price of a message's values in a form: the values are written, and the bytes are read again.
 
-All bytes of messages in other forms are counted here. `price` fits values to a form, writes them and reads
-the bytes. `Prices` does so for many messages: each is written in the forms of its definition and version, and equal
-ones are written once. The forms of one message and version are a `Comparison`, which has a `Total` for each form.
+`price` converts values to a form, writes them, and reads the bytes to count them by field. `Prices` does so for many
+messages: each is written in the forms of its definition and version, and equal messages are written once. The forms of
+one message and version are a `Comparison`, which contains a `Total` for each form.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TAG_HEADER = "tag-header"
 class Price:
     """Price of a message's values in a form: the spans of the bytes.
 
-    `refusal` is the reason if the values could not be written; then `spans` is None.
+    If the values could not be written, `refusal` is the reason and `spans` is None.
     """
 
     form: Form
@@ -56,7 +56,7 @@ class Price:
 
     @property
     def rows(self) -> list[Row]:
-        """Return the bytes by field and kind of leaf; together they are the message."""
+        """Return the bytes by field and kind of leaf. Their sum is the size of the message."""
         prices = Ledger()
         if self.spans is not None:
             prices.add_spans(None, "", by_leaf, self.spans)
@@ -74,7 +74,7 @@ def by_leaf(leaf: Leaf) -> Kinds:
 
 
 def price(form: Form, value: Any) -> Price:
-    """Return the price of the values in a form. Values that cannot be written at all give a refusal.
+    """Return the price of the values in a form, which is a refusal if they cannot be written.
 
     The values are in JSON form, records as base64 text.
     """
@@ -90,11 +90,11 @@ def price(form: Form, value: Any) -> Price:
 
 @dataclass(slots=True)
 class Total:
-    """Messages in one form, added up. `given` are the bytes that the very messages that could be written had before.
+    """The sum of messages in one form. `given` is the original size of the messages that could be written.
 
-    `form` is None if the messages are of several definitions or versions. `cut` of them lost some of their values;
-    `refused` counts by reason those that could not be written. `ledger` are the bytes of all of them by kind of leaf.
-    `integers` are by encoding what all of them are in a best or worst case.
+    `form` is None if the messages have several definitions or versions. `cut` is the number of messages that lost
+    values. `refused` counts, by reason, the messages that could not be written. `ledger` contains the bytes of all
+    messages by kind of leaf. `integers` contains, by encoding, the value of all integers in a best or worst case.
     """
 
     name: str
@@ -116,17 +116,17 @@ class Total:
 
     @property
     def tried(self) -> int:
-        """Return the number of messages, with those that could not be written."""
+        """Return the number of messages, including messages that could not be written."""
         return self.messages + self.refused.total()
 
     @property
     def lost_values(self) -> int:
-        """Return the number of values that the form has no place for."""
+        """Return the number of values that the form has no field for."""
         return sum(loss.number for loss in self.lost.values())
 
     @property
     def difference(self) -> int:
-        """Return how many bytes more there are than before, below 0 if there are fewer."""
+        """Return the number of additional bytes, negative if the form saves bytes."""
         return self.size - self.given
 
     @property
@@ -136,7 +136,7 @@ class Total:
 
     @property
     def by_path(self) -> dict[str, tuple[int, int, int]]:
-        """Return by field the number of values, the bytes outside the values, and the bytes of the values."""
+        """Return the number of values, the bytes outside the values, and the bytes of the values, by field."""
         totals: dict[str, tuple[int, int, int]] = {}
         for row in self.ledger.rows():
             number, prefix, value = totals.get(row.path, (0, 0, 0))
@@ -190,7 +190,7 @@ class Comparison:
         return next(iter(self.totals.values()))
 
     def add(self, prices: Sequence[Price], times: int = 1) -> None:
-        """Add a message by its prices: the first is that with which the others are compared."""
+        """Add a message by its prices. The others are compared with the first price."""
         given = prices[0]
         for one in prices:
             counted = replace(one, spans=None, refusal=given.refusal) if given.spans is None else one
@@ -214,8 +214,8 @@ class Comparison:
 class Prices:
     """Messages in the forms that `forms_of` returns for their definition and version, with a comparison for each.
 
-    The first form is that with which the others are compared. A form named GIVEN is the message's bytes as they came.
-    Messages for which there are no forms are not counted. `specs` are the definitions of the others.
+    The other forms are compared with the first form. A form named GIVEN is the original bytes of the message. Messages
+    without forms are not counted. `specs` contains the definitions of the counted messages.
     """
 
     def __init__(self, forms_of: Callable[[MessageSpec, int], Sequence[Form]]) -> None:
@@ -231,7 +231,7 @@ class Prices:
         return [*self.found.values()]
 
     def add(self, decoded: Decoded, times: int = 1) -> bool:
-        """Add a message that was decoded whole by the layout of its version. Return False if it has no forms."""
+        """Add a message that was decoded completely by the layout of its version. Return False if it has no forms."""
         forms = self.forms(decoded.spec, decoded.version)
         if not forms:
             return False
@@ -265,7 +265,7 @@ class Prices:
 
 
 def _priced(forms: Sequence[Form], value: Any, given: Spans | None = None) -> list[Price]:
-    """Return the prices of values, without secrets among those that a form can't carry."""
+    """Return the prices of values. Secrets among the lost values are redacted."""
     prices = [Price(form, given) if given and form.name == GIVEN else price(form, value) for form in forms]
     spec = forms[0].spec
     if not can_hold_secrets(spec.name, raw_records=True):
@@ -288,13 +288,13 @@ LARGEST_KEPT = 1024
 
 
 class Once(Generic[T]):
-    """Results for small messages, the last MOST_KEPT different ones: captures repeat them."""
+    """A cache of the results for the last MOST_KEPT different small messages, because captures repeat them."""
 
     def __init__(self) -> None:
         self._known: dict[Any, T] = {}
 
     def get(self, key: Any, data: bytes, make: Callable[[], T]) -> T:
-        """Return the result for a message with these bytes, which `make` gives the first time."""
+        """Return the result for a message with these bytes. Call `make` the first time."""
         found = self._known.get((key, data))
         if found is None:
             found = make()
@@ -313,7 +313,7 @@ _FLEXIBLE_HEADERS = {"request": 2, "response": 1}
 
 
 def header_difference(catalog: Catalog, spec: MessageSpec) -> int:
-    """Return how many bytes more the header of a flexible version of a message has; 0 if it has no header."""
+    """Return the number of bytes that a flexible version adds to the header of a message; 0 without a header."""
     if spec.type not in _PLAIN_HEADERS or spec.api_key is None:
         return 0
     flexible = spec.flexible_versions & spec.valid_versions

@@ -1,6 +1,6 @@
-"""What a proposal costs on captured messages, as an Answer, and as text for a KIP.
+"""The cost of a proposal on captured messages, as an Answer, and as text for a KIP.
 
-Every priced frame is a row a form in a table of DuckDB; the queries in `questions/proposal` add them up.
+Each priced frame has one row for each form in a table of DuckDB. The queries in `questions/proposal` add up the rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FORMS = (
     Column("perSecond", "count", "a second", digits=1),
     Column("perDay", "count", "a day", digits=0),
 )
-"""Bytes of whole frames. The difference is to the form as is, and its share that in the bytes as is."""
+"""Bytes of whole frames. `difference` is relative to the current form, and `share` is its share in the current size."""
 CLIENTS = (
     Column("client", absent="-"),
     Column("form"),
@@ -48,7 +48,9 @@ SHARES = (
     *(Column(name, "count") for name in ("plainUnset", "plainSet", "taggedUnset", "taggedSet")),
     Column("losesFrom", "share"),
 )
-"""Bytes added by the new fields in all messages; the tag loses from the share of messages in `losesFrom` on."""
+"""Bytes that the new fields add in all messages. Tagged fields are larger if the share of messages is at least
+`losesFrom`.
+"""
 _PRICES = (
     ("message", "VARCHAR"),
     ("client", "VARCHAR"),
@@ -61,14 +63,15 @@ _PRICES = (
 )
 _NANOSECONDS = 1_000_000_000
 MOST_NAMED = 3
-"""Kinds of messages that the text for a KIP names."""
+"""Maximum number of message names in the text for a KIP."""
 
 
 class ProposalPrices:
     """The priced frames of inputs. `skipped` counts the frames that were not decoded whole."""
 
     def __init__(self, redaction: Redaction, pricing: Pricing, assumptions: Sequence[Assumption]) -> None:
-        self.pricing, self._assumptions = pricing, assumptions
+        self.pricing = pricing
+        self._assumptions = assumptions
         self.priced = self.skipped = self.all_bytes = 0
         self._queries = queries_in("proposal")
         self._tables = Tables(redaction, self._queries.values())
@@ -77,7 +80,7 @@ class ProposalPrices:
         self._last: int | None = None
 
     def add(self, frame: Frame | None, client: str | None, time: int | None, size: int) -> None:
-        """Add a frame, None if it is not known. Times are in nanoseconds."""
+        """Add a frame. Times are in nanoseconds. A frame of None could not be decoded and is skipped."""
         self.all_bytes += size
         if time is not None:
             self._first = time if self._first is None else min(self._first, time)
@@ -96,7 +99,7 @@ class ProposalPrices:
 
     @property
     def seconds(self) -> float | None:
-        """Return the time between the first and the last frame; None if frames have no times."""
+        """Return the time between the first and the last frame, or None if frames have no times."""
         if self._first is None or self._last is None:
             return None
         return (self._last - self._first) / _NANOSECONDS
@@ -127,9 +130,7 @@ class ProposalPrices:
         return Answer("Prices of a proposal", blocks)
 
     def kip_lines(self) -> Iterator[str]:
-        """Yield a paragraph and a table in Markdown, for the section of a KIP about costs. They are about all messages
-        that the proposal changes.
-        """
+        """Yield a paragraph and a table in Markdown for a KIP. They cover all messages that the proposal changes."""
         rows = self.rows("forms")
         own = [row for row in rows if row["message"] == rows[-1]["message"]]
         before, *proposed = own
@@ -171,7 +172,7 @@ def _signed(number: int) -> str:
 
 
 def _sentence(row: dict[str, Any]) -> str:
-    """Return what new fields cost plain and tagged, and from which share of the messages on the tag loses."""
+    """Return the bytes of new fields, plain and tagged, and the share of messages at which plain is smaller."""
     count = row["messages"]
     unset = f"{row['plain_unset'] / count:.1f} bytes plain and {row['tagged_unset'] / count:.1f} {TAGGED}"
     filled = f"{row['plain_set'] / count:.1f} and {row['tagged_set'] / count:.1f}"

@@ -1,9 +1,9 @@
-"""Proposals priced on messages: the values of each as they are, with the new fields plain, and with them tagged.
+"""Prices of messages under proposals: the current form, a form with plain new fields, and one with tagged new fields.
 
 A proposal is a definition or an overlay. A field that only the proposal has is new, and gets two forms: plain, at the
 end of its struct, and tagged. Assumptions give a new field a value, in all messages or in a share of them. Every
-price is the size of bytes that were written: a message's values go through `forms.price`, first without the new values
-and then with them, and what a share costs follows from which messages carry them.
+price is the size of bytes that were written. The values of a message are written first without the new values and then
+with them, and a share determines which messages have the new values.
 
 A message is priced at its own version if the proposal changes the layout of that version. Otherwise it is priced at the
 highest version of both definitions, as programs that know the proposal would use.
@@ -38,10 +38,13 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
     from kwire_cli.spec.overlay import Overlay
 
-AS_IS, PLAIN, TAGGED, PROPOSED = "as is", "plain", "tagged", "proposed"
-"""The forms. A proposal without new fields has the last one instead of plain and tagged."""
+AS_IS = "as is"
+PLAIN = "plain"
+TAGGED = "tagged"
+PROPOSED = "proposed"
+"""The form of a proposal without new fields. It replaces PLAIN and TAGGED."""
 HEADER = "header."
-"""Before the paths of fields of headers, in assumptions."""
+"""Prefix of the paths of header fields in assumptions."""
 _SHARE = re.compile(r"(?P<value>.*)@(?P<share>0?\.\d+|[01](?:\.0+)?)$", re.DOTALL)
 _LENGTH = re.compile(r"len:(\d{1,6})$")
 
@@ -55,7 +58,7 @@ class Assumption(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Assumption:
-        """Return the assumption in `PATH=VALUE@SHARE`. InputError if it has no path or no value."""
+        """Return the assumption in `PATH=VALUE@SHARE`. Raise InputError if it has no path or no value."""
         path, equals, value = text.partition("=")
         match = _SHARE.match(value)
         share = float(match["share"]) if match else 1.0
@@ -65,7 +68,7 @@ class Assumption(NamedTuple):
         return cls(path, value, share)
 
     def value_of(self, field: FieldSpec) -> Any:
-        """Return the value in JSON form for a field. InputError if the text is no such value."""
+        """Return the value in JSON form for a field. Raise InputError if the text does not fit the field."""
         kind = field.element_type
         length = _LENGTH.match(self.text)
         if length and not field.is_array and kind in {"string", "bytes", "records"}:
@@ -80,7 +83,7 @@ class Assumption(NamedTuple):
 
 
 class Proposed(NamedTuple):
-    """A message under a proposal: the definition in each form, new fields, and the new paths of renamed ones."""
+    """A message under a proposal: the definition in each form, new fields, and the new paths of renamed fields."""
 
     forms: Mapping[str, MessageSpec]
     added: Mapping[str, FieldSpec]
@@ -101,9 +104,12 @@ class Proposals:
             else:
                 spec = load_file(file)
                 self._definitions[spec.name] = spec
-        named = {name for overlay in self._overlays for name in overlay.messages if name != EVERY}
-        for name in (*self._definitions, *named):
-            catalog.message(name)
+        names = list(self._definitions)
+        for overlay in self._overlays:
+            names += overlay.messages
+        for name in names:
+            if name != EVERY:
+                catalog.message(name)  # raises InputError for an unknown message
 
     def of(self, spec: MessageSpec) -> Proposed | None:
         """Return the proposal for a message, or None if the proposal does not change it."""
@@ -136,8 +142,9 @@ def _is_new(path: str, known: set[str]) -> bool:
 
 
 class Sizes(NamedTuple):
-    """The bytes of a frame or a part of it in a form: with the values that it carries, with no new field set, and with
-    all assumed values.
+    """The bytes of a frame, or of a part of it, in one form.
+
+    `size` is with the new values that the frame carries, `unset` without new values, `filled` with all assumed values.
     """
 
     size: int
@@ -146,7 +153,7 @@ class Sizes(NamedTuple):
 
 
 class Priced(NamedTuple):
-    """A frame: its message, its bytes as it is, and its bytes in each form."""
+    """A frame: its message, its current size, and its size in each form."""
 
     message: str
     before: int
@@ -154,9 +161,9 @@ class Priced(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A header or body at a version: its form as it is, and its forms under a proposal, if the proposal changes it.
+    """A header or body at a version: its current form, and its forms under a proposal that changes it.
 
-    `added` are the new fields by the paths of assumptions.
+    `added` contains the new fields by the paths of assumptions.
     """
 
     before: Form
@@ -167,11 +174,14 @@ class Change(NamedTuple):
 class Pricing:
     """The prices of frames under proposals.
 
-    `refused` counts by reason the frames that one of the forms can't write, `others` those that no proposal concerns.
+    `refused` counts, by reason, the frames that one of the forms cannot write. `others` is the number of frames that
+    no proposal changes.
     """
 
     def __init__(self, catalog: Catalog, proposals: Proposals, assumptions: Sequence[Assumption] = ()) -> None:
-        self._catalog, self._proposals, self._assumptions = catalog, proposals, assumptions
+        self._catalog = catalog
+        self._proposals = proposals
+        self._assumptions = assumptions
         self.others = 0
         self.refused: Counter[str] = Counter()
         self._changes: dict[tuple[str, int], Change] = {}
@@ -179,11 +189,12 @@ class Pricing:
         self._known: Once[tuple[int, dict[str, Sizes]]] = Once()
 
     def price(self, frame: Frame) -> Priced | None:
-        """Return the price of a frame that was decoded whole.
+        """Return the price of a completely decoded frame.
 
-        Return None if no proposal concerns the frame, or if one of the forms cannot be written.
+        Return None if no proposal changes the frame, or if one of the forms cannot be written.
         """
-        body, header = frame.body, frame.header
+        body = frame.body
+        header = frame.header
         if body is None or header is None or frame.api_key is None or frame.api_version is None:
             return None
         of_body = self._change(body.spec, body.version)
@@ -213,7 +224,7 @@ class Pricing:
         return Priced(body.message, prefix + sum(size for size, _ in parts), forms)
 
     def _change(self, spec: MessageSpec, version: int, above: str = "") -> Change:
-        """Return what the proposals make of a header or body; `above` begins the paths of assumptions."""
+        """Return the change of a header or body under the proposals. `above` is the prefix of assumption paths."""
         key = spec.name, version
         if key not in self._changes:
             found = self._proposals.of(spec)
@@ -229,13 +240,16 @@ class Pricing:
         return self._changes[key]
 
     def _carries(self, one: Assumption, message: str) -> bool:
-        """Return whether the next message carries the value: evenly, so that the share is met after every message."""
+        """Return whether the next message has the value. Messages are chosen evenly, to match the share at any time."""
         key = one.path, message
         number = self._carriers[key] = self._carriers.get(key, 0) + 1
         return int(number * one.share) > int((number - 1) * one.share)
 
     def _sizes(self, change: Change, decoded: Decoded, carried: frozenset[str]) -> tuple[int, dict[str, Sizes]]:
-        """Return the bytes of a header or body as it is, and in each form. Raises EncodeError if one is impossible."""
+        """Return the size of a header or body in the current form and in each new form.
+
+        Raises EncodeError if a form cannot be written.
+        """
 
         def sizes() -> tuple[int, dict[str, Sizes]]:
             assumed = [one for one in self._assumptions if one.path in change.added]
@@ -261,7 +275,7 @@ def _size(form: Form, added: Mapping[str, FieldSpec], value: Any, assumptions: S
 
 
 def with_value(value: Any, steps: Sequence[str], new: Any) -> Any:
-    """Return values in JSON form with a new field in every struct of a path; null structs and arrays stay."""
+    """Return values in JSON form with a new field in every struct of a path. Null structs and arrays stay null."""
     if isinstance(value, list):
         return [with_value(item, steps, new) for item in value]
     if not isinstance(value, dict):

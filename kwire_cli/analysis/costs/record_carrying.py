@@ -1,4 +1,4 @@
-"""Records as a format can carry them, in the JSON that its writer takes; what a format can't carry is counted.
+"""Conversion of records to the JSON of a format's writer. Parts that the format cannot store are dropped and counted.
 
 Formats differ in two tables. `_FORMATS` has the formats of each key of the JSON. LOSSES has an entry for each loss: its
 name, the formats without the loss, and a function that counts the loss in a batch.
@@ -38,7 +38,7 @@ _KEY = fixed(v2.CONTROL_RECORD_KEY)
 
 
 class Loss(NamedTuple):
-    """Something that only these formats can carry, and a function that counts it in a batch."""
+    """A property of records that only `formats` can store, and a function that counts it in a batch."""
 
     what: str
     formats: frozenset[str]
@@ -70,10 +70,10 @@ CONTROL_TYPES = "control records of types that it has not"
 
 
 class Fitted(NamedTuple):
-    """A batch as a format carries it: the head that all its batches share, its place, and its records without offsets.
+    """A batch in a format: the fields that all its batches share, its place, and its records without offsets.
 
-    Records of one batch have the same `group`, even if the format cannot carry it; the producer's id is the first in
-    it. `data` has for each record the bytes of its key, value and headers' values that are left.
+    Records of one batch have the same `group`, even if the format cannot store it. Its first value is the producer id.
+    `data` contains the remaining bytes of key, value and headers' values of each record.
     """
 
     group: tuple[Any, ...]
@@ -86,9 +86,9 @@ class Fitted(NamedTuple):
 
 
 def fitted(form: str, batch: Batch, records: list[Record], register: Register, lost: Counter[str]) -> Fitted:
-    """Return the part of a batch and its records that the form can carry.
+    """Return the parts of a batch and its records that the form can store.
 
-    Everything else is counted in `lost`, by its name.
+    The losses are counted in `lost` by name.
     """
     for loss in LOSSES:
         if form not in loss.formats:
@@ -138,14 +138,13 @@ def _is_control(batch: Batch, records: list[Record]) -> bool:
 
 def _data_of(row: Mapping[str, Any]) -> int:
     """Return the bytes of key, value and headers' values of a record for a writer."""
-    return sum(
-        len(base64.b64decode(part or ""))
-        for part in (row["key"], row["value"], *(header["value"] for header in row["headers"]))
-    )
+    parts = [row["key"], row["value"]]
+    parts += [header["value"] for header in row["headers"]]
+    return sum(len(base64.b64decode(part or "")) for part in parts)
 
 
 def _headers(form: str, headers: Headers, register: Register, lost: Counter[str]) -> list[dict[str, Any]]:
-    """Return the headers that the form can carry."""
+    """Return the headers that the form can store."""
     if not headers or form not in _HEADERS:
         return []
     pairs: list[tuple[Any, bytes | None]]
@@ -158,7 +157,7 @@ def _headers(form: str, headers: Headers, register: Register, lost: Counter[str]
 
 
 def _control(form: str, record: Record, lost: Counter[str]) -> dict[str, Any]:
-    """Return a control record as the form marks it: COMMIT and ABORT have each other's number in the KIP-98 draft."""
+    """Return a control record in the form. The KIP-98 draft swaps the numbers of COMMIT and ABORT."""
     number = record.control
     if number is None and record.key is not None and len(record.key) >= _KEY.size:
         number = _KEY.unpack(record.key)[1]

@@ -1,9 +1,14 @@
-"""Record sets gathered, and priced in other formats."""
+"""The size of record sets in other formats, batch sizes and codecs.
+
+Records of the input are regrouped into batches of the requested size, by partition and producer. kwire's own writers
+write each batch in each form, so that sizes include compression and are exact.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.header_forms import HeaderPrice
@@ -23,28 +28,28 @@ if TYPE_CHECKING:
     from kwire_cli.records.registers import Register
 
 
-# Records gathered into other batches than those that they came in.
+# Records regrouped into batches of other sizes.
 
 AS_IS = "as-is"
 ALL = "all"
 
 
 class Gathering:
-    """The records of one form in batches of `size`, by partition and producer, as a producer with other settings would
-    have sent them.
+    """Regroups the records of one form into batches of `size` by partition and producer.
 
-    AS_IS leaves batches as they are, ALL puts all records of a producer into one. A control batch is not joined with
-    others, and ends the batches of its producer. With `own_codec`, batches with different compression are not joined.
+    AS_IS keeps the batches, and ALL puts all records of a producer into one batch. A control batch is not joined with
+    others, and ends the open batch of its producer. With `own_codec`, batches with different compression are not
+    joined.
     """
 
     def __init__(self, size: int | str, *, own_codec: bool) -> None:
         self.size = size
         self.own_codec = own_codec
         self.waiting: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[str, Any]]] = {}
-        """By partition and producer id, then by the other values that the records of a batch share."""
+        """Open batches by partition and producer id, then by the other values that the records of a batch share."""
 
     def add(self, partition: str, found: Fitted) -> Iterator[dict[str, Any]]:
-        """Yield the batches that are full with these records."""
+        """Add a batch, and yield the batches that are full with it."""
         if self.size == AS_IS:
             rows = [row | {"offset": offset} for row, offset in zip(found.rows, found.offsets, strict=True)]
             yield found.head | found.place | {"records": rows, "data": sum(found.data)}
@@ -76,7 +81,7 @@ class Gathering:
         self.waiting = {}
 
 
-# What records cost as they came, and in another form: sums, and the JSON of them.
+# Sums of the records in the input, and in each form.
 
 _CODECS = {name: number for number, name in COMPRESSION.names.items()}
 
@@ -100,11 +105,10 @@ class Codec(NamedTuple):
 
 @dataclass(slots=True)
 class Written:
-    """The records as they came: batches, records, their bytes, and what of these are keys, values, and headers' values
-    and names.
+    """The records as they were read: number of batches and records, and bytes of keys, values and headers.
 
-    `skipped` are batches that were passed over, `skipped_bytes` their bytes; the other numbers are without them.
-    `formats` and `compressed` are batches by format and codec.
+    `skipped` is the number of batches that were left out, and `skipped_bytes` their size. The other numbers do not
+    include them. `formats` and `compressed` count batches by format and by codec.
     """
 
     size: int = 0
@@ -123,7 +127,7 @@ class Written:
 
     @property
     def data(self) -> int:
-        """Bytes of keys, values and headers' values: what is not overhead."""
+        """Bytes of keys, values and headers' values, which are not overhead."""
         return self.keys + self.values + self.header_values
 
     def add(self, partition: str, batch: Batch, records: list[Record]) -> None:
@@ -144,12 +148,12 @@ class Written:
 
 @dataclass(slots=True)
 class Price:
-    """All records in one form: their bytes, and in how many batches. `data` are those of keys, values and headers'
-    values that the form carries.
+    """The size of all records in one form. `data` is the size of the keys, values and headers' values in it.
 
-    In v0, v1 and the KIP-82 draft a batch that is not compressed is as many messages as it has records. `refused` are
-    batches compressed with zstd in a format that is older than it: kwire writes them, and Kafka refuses to read them.
-    `unwritable` are batches left out, since the form can't hold their offsets, which go down or lie too far apart.
+    In v0, v1 and the KIP-82 draft an uncompressed batch is one message per record. `refused` is the number of batches
+    that are compressed with zstd in a format without zstd: kwire writes them, and Kafka refuses to read them.
+    `unwritable` is the number of batches that were left out because the form cannot store their offsets, which are not
+    ascending or too far apart.
     """
 
     form: str
@@ -165,9 +169,7 @@ class Price:
 
     @property
     def overhead(self) -> int:
-        """Bytes that are neither key nor value nor a header's value; below 0 where compression saves more than there
-        is.
-        """
+        """Bytes other than keys, values and headers' values. Negative if compression saves more than these bytes."""
         return self.size - self.data
 
     def add(self, item: dict[str, Any]) -> None:
@@ -189,7 +191,7 @@ class Price:
         self.batches += 1
 
 
-# The same records in other record formats, batches and codecs: written by kwire's own writers, and counted.
+# The same records in other record formats, batches and codecs. kwire writes each form and counts the bytes.
 
 FORMS = tuple(LAYOUTS)
 _UNREADABLE = frozenset(
@@ -206,10 +208,12 @@ _UNREADABLE = frozenset(
         "VARINT_TOO_LONG",
     }
 )
-"""Anomalies that leave doubt whether all records of a batch are there."""
+"""Anomalies after which a batch may lack records."""
 MOST_RECORDS = 1 << 18
-"""Of one batch, all of which have to be in memory. With the limits that brokers and producers have by default none has
-as many."""
+"""Maximum number of records in a batch, which are all in memory at once. Larger batches are skipped.
+
+The default limits of brokers and producers do not allow batches of this size.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +233,9 @@ class Plan:
 
 
 class RecordForms:
-    """The prices of a plan; batches are added as they are read. `generated` records have no form of their own to be
-    compared with.
+    """The prices of a plan. Batches are added in the order in which they are read.
+
+    With `generated`, the records do not come from an input, so prices are compared with format v2.
     """
 
     def __init__(self, plan: Plan, *, generated: bool = False) -> None:
@@ -241,13 +246,11 @@ class RecordForms:
         self.headers = [HeaderPrice(form) for form in plan.headers]
         self.prices = [
             Price(form, batch, codec, Gathering(batch, own_codec=codec.name == AS_IS))
-            for batch in plan.batches
-            for codec in plan.codecs
-            for form in plan.forms
+            for batch, codec, form in product(plan.batches, plan.codecs, plan.forms)
         ]
 
     def add(self, partition: str, batch: Batch) -> None:
-        """Price the records of a batch, unless it cannot be read whole, or has more than MOST_RECORDS."""
+        """Price the records of a batch. Skip batches that are incomplete or have more than MOST_RECORDS records."""
         records = _records(batch)
         if records is None:
             self.written.skipped += 1
@@ -269,8 +272,9 @@ class RecordForms:
                 price.add(item)
 
     def reference(self, price: Price) -> int | None:
-        """Return the size that a price is compared with: the bytes read, or the price of generated records as v2 in the
-        same batches, if the plan has v2.
+        """Return the size to compare a price with: the size of the input, or of generated records in format v2.
+
+        Return None for generated records if the plan does not contain v2.
         """
         if not self.generated:
             return self.written.size
@@ -285,5 +289,5 @@ def _records(batch: Batch) -> list[Record] | None:
         records += piece
         if len(records) > MOST_RECORDS:
             return None
-    whole = batch.crc_valid and not any(note.code in _UNREADABLE for note in (*batch.notes, *notes))
-    return records if whole else None
+    is_complete = batch.crc_valid and not any(note.code in _UNREADABLE for note in (*batch.notes, *notes))
+    return records if is_complete else None

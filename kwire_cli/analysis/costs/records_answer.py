@@ -10,7 +10,7 @@ from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.costs.header_forms import HeaderPrice
     from kwire_cli.analysis.costs.record_forms import Price, RecordForms, Written
@@ -49,9 +49,9 @@ _LOST_RECORDS = (Column("form"), Column("count", "count"), Column("what"))
 
 
 def records_answer(forms: RecordForms, made: str | None = None) -> Answer:
-    """Return what records cost in each form, what a form can't carry, and the same of headers.
+    """Return the cost of records in each form and the losses of each form, and the same for headers.
 
-    `made` says what generated records are.
+    `made` is a description of generated records.
     """
     has_headers = forms.headers and (forms.plan.bare or forms.written.headers)
     return Answer("Records in other forms", [*_records(forms, made), *(_headers(forms.headers) if has_headers else ())])
@@ -62,8 +62,16 @@ def _records(forms: RecordForms, made: str | None) -> Iterator[Block]:
     reference = "v2 in the same batches" if forms.generated else "the bytes that were read"
     yield Table("forms", _FORMS, [_price(forms, price) for price in forms.prices], note=f"ratio: to {reference}")
     yield from _notes(forms)
-    lost = [(form, count, what) for form, counts in forms.lost.items() for what, count in counts.items() if count]
+    lost: list[Row] = []
+    for form, counts in forms.lost.items():
+        lost += _losses(form, counts)
     yield Table("cannotCarry", _LOST_RECORDS, lost, "what a form can't carry", shown=MOST_ROWS)
+
+
+def _losses(form: str, counts: Mapping[str, int]) -> Iterator[Row]:
+    for what, count in counts.items():
+        if count:
+            yield form, count, what
 
 
 def _facts(written: Written, made: str | None) -> Facts:
@@ -156,5 +164,7 @@ def _headers(prices: Sequence[HeaderPrice]) -> Iterator[Block]:
     title = f"headers: {of}; without the header of a batch, v2's of {BATCH_HEADER} bytes"
     note = "ratio: of the bytes of headers to those as shipped (v2)" if shipped else ""
     yield Table("headers", _HEADERS, rows, title, note=note)
-    lost = [(price.form, count, what) for price in prices for what, count in price.lost.items() if count]
+    lost: list[Row] = []
+    for price in prices:
+        lost += _losses(price.form, price.lost)
     yield Table("headersCannotCarry", _LOST_RECORDS, lost, "what a form of headers can't carry", shown=MOST_ROWS)

@@ -1,7 +1,7 @@
-"""How long a message takes to encode and to decode in each of its forms.
+"""The time to encode and to decode a message in each of its forms.
 
-Each task runs twice to warm up. Then every round runs every form, so a disturbance of the machine hits all of them, and
-the median of the rounds counts.
+Each task runs twice to warm up. Then every round runs every form, so that a disturbance of the machine affects all
+forms. The result is the median of the rounds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 5
 SECONDS = 0.02
-"""Time for which each form is encoded, and then decoded, in one round."""
+"""Duration of encoding, and of decoding, of each form in one round."""
 FIXED = "fixed"
 """The form with every integer at its own width. Times are compared with it, or with the first form if it is absent."""
 _COLUMNS = (
@@ -36,7 +36,7 @@ _COLUMNS = (
 
 
 class Times(NamedTuple):
-    """Seconds in which a form of one message is encoded by construct, and decoded by the kernel in plain Python."""
+    """The seconds to encode a form of one message with construct, and to decode it with the kernel in plain Python."""
 
     form: str
     encode: float
@@ -44,7 +44,7 @@ class Times(NamedTuple):
 
 
 def measure_times(forms: Sequence[Form], value: Any) -> list[Times]:
-    """Measure how long the values of a message, in JSON form, take to encode and to decode in each form."""
+    """Measure the time to encode and to decode the values of a message in each form. The values are in JSON form."""
     clocks = []
     for form in forms:
         encode, decode = encode_and_decode(form, value)
@@ -70,7 +70,7 @@ def times_table(times: Sequence[Times]) -> Table:
 def encode_and_decode(form: Form, value: Any) -> tuple[Callable[[], object], Callable[[], object]]:
     """Return a function that encodes the values in a form, and one that decodes the bytes.
 
-    Raises EncodeError if the form cannot hold the values.
+    Raises EncodeError if the form cannot store the values.
     """
     fitting = carried(form, value).value
     if form.case:
@@ -80,7 +80,7 @@ def encode_and_decode(form: Form, value: Any) -> tuple[Callable[[], object], Cal
 
 
 def _clock(task: Callable[[], object]) -> Callable[[], float]:
-    """Return a function that measures the seconds of one call, from calls repeated for a moment."""
+    """Return a function that measures the seconds of one call, by repeating the call for a short time."""
     timer = Timer(task)
     timer.timeit(1)
     calls = max(1, int(SECONDS / timer.timeit(1)))

@@ -1,4 +1,4 @@
-"""Messages of real traffic priced before and after a change of their definition."""
+"""The size of real messages before and after a change of their definition."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
 
 def compared_versions(old: MessageSpec, new: MessageSpec, version: int) -> tuple[int, int] | None:
-    """Return the versions of two definitions in which a message of a version is priced: its own if the layout of that
-    version changed, else the highest ones if these differ. None if the change does not concern the message.
+    """Return the versions of two definitions at which a message of `version` is priced.
+
+    Both are `version` if the layout of that version changed, else the highest versions if these differ. Return None if
+    the change does not affect the message.
     """
-    before, after = old.valid_versions, new.valid_versions
+    before = old.valid_versions
+    after = new.valid_versions
     known = version in before and version in after
     if known and layout_at(old, version).wire != layout_at(new, version).wire:
         return version, version
@@ -29,11 +32,11 @@ def compared_versions(old: MessageSpec, new: MessageSpec, version: int) -> tuple
 
 
 class Change:
-    """A changed message, and its traffic in the forms of before and after.
+    """A changed message, and its traffic in the old and the new form.
 
-    A message of a version whose layout changed is priced at this version in both. Any other message is priced at the
-    highest versions of both definitions, if these differ. `versions` are two
-    versions of one definition to compare instead.
+    A message of a version whose layout changed is priced at this version in both forms. Any other message is priced at
+    the highest versions of both definitions, if these differ. `versions` specifies two versions of one definition to
+    compare instead.
     """
 
     def __init__(
@@ -50,7 +53,7 @@ class Change:
         self._prices = Prices(self._sides)
 
     def add(self, decoded: Decoded) -> bool:
-        """Add a message that was decoded whole. Return False if the change does not concern its version."""
+        """Add a completely decoded message. Return False if the change does not affect its version."""
         return self._prices.add(decoded)
 
     def _sides(self, _: MessageSpec, version: int) -> Sequence[Form]:
@@ -61,11 +64,11 @@ class Change:
 
     @property
     def traffic(self) -> list[tuple[Total, Total]]:
-        """Return the messages before and after, by the versions in which they are compared, in their order."""
+        """Return the totals before and after, in the order of the compared versions."""
         found = self._prices.found
         return [(found[key].totals["before"], found[key].totals["after"]) for key in sorted(found)]
 
 
 def price_traffic(changes: Mapping[str, Change], messages: Iterable[Decoded]) -> int:
-    """Add messages to the changes of their definitions, by name. Return how many no change concerns."""
+    """Add messages to the changes of their definitions, by name. Return the number of unaffected messages."""
     return sum(not (change := changes.get(decoded.message)) or not change.add(decoded) for decoded in messages)

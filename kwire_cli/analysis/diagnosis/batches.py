@@ -1,4 +1,9 @@
-"""Batches that are too small or compressed in vain."""
+"""The rule for batches that are too small, and for compression that does not reduce the size.
+
+Batches are counted by client and topic. For small batches, other values of linger.ms are simulated at the same time,
+so that a finding can name a value that helps. Traffic is in tables, whose query selects only suspicious clients and
+topics. Batches of logs are read one by one.
+"""
 
 from __future__ import annotations
 
@@ -46,16 +51,18 @@ COMPRESSION = FindingKind(
 LINGERS = (5, 20, 100)
 """Values of linger.ms that are tried, in milliseconds."""
 BATCH_SIZE = 16384
-"""batch.size of the Java client by default: what lingers is sent when it has as many bytes."""
+"""The default batch.size of the Java client. A batch of this size is sent even if linger.ms has not passed."""
 LEAST_BATCHES = 50
 RECORDS_A_BATCH = 1.5
-"""Mean records of a batch below which batches count as small."""
+"""Batches count as small below this mean number of records."""
 LEAST_SAVED = 0.5
-"""Batches, as a share, that the longest linger has to save: a producer with few records has small batches anyway."""
-LEAST_SAMPLES, SAMPLES = 8, 32
-"""Compressed batches that say whether compression pays, and those of a topic in logs that are decompressed for it."""
+"""The minimum share of batches that the longest linger must save. A producer with few records cannot save many."""
+LEAST_SAMPLES = 8
+"""Minimum number of compressed batches for a finding about compression."""
+SAMPLES = 32
+"""Maximum number of batches of a topic in logs that are decompressed."""
 HEAD = LAYOUTS["v2"].head.size
-"""Bytes of a batch in front of its records."""
+"""Size of a batch before its records."""
 QUERY = f"""
 -- One row for each batch that a broker took, of the clients and topics for which a finding is possible.
 with sent as (
@@ -88,10 +95,10 @@ order by asked_us nulls first, place.ordinal
 
 
 @dataclass
-class _Use:
-    """Batches of a client (None for a log) to a topic.
+class _TopicUse:
+    """The batches of a client, or of a log, to a topic.
 
-    `merged` counts by value of linger.ms the batches that would have been a part of the batch before.
+    `merged` is, for each value of linger.ms, the number of batches that would have been part of the previous batch.
     """
 
     batches: int = 0
@@ -107,7 +114,7 @@ class _Use:
     evidence: list[Evidence] = field(default_factory=list)
 
     def sample(self, packed: int, unpacked: int, codec: str) -> None:
-        """Count the bytes of a compressed batch, and those of the records in it."""
+        """Add a compressed batch with its size before and after decompression."""
         self.sampled += 1
         self.packed += packed
         self.unpacked += unpacked
@@ -121,12 +128,12 @@ class Batches(Rule):
     queries = (QUERY,)
 
     def __init__(self) -> None:
-        self._uses: defaultdict[tuple[str | None, str], _Use] = defaultdict(_Use)
+        self._uses: defaultdict[tuple[str | None, str], _TopicUse] = defaultdict(_TopicUse)
         self._open: dict[tuple[Any, ...], list[list[float]]] = {}
-        """Batches that would still be open, by producer and partition: the end of each linger, and bytes so far."""
+        """Simulated open batches by producer and partition: for each linger the end time, and the bytes so far."""
 
     def ask(self, tables: Tables) -> None:
-        """Take the batches of producers whose batches may be too small, or compressed in vain."""
+        """Add the batches of the clients and topics for which a finding is possible."""
         for row in tables.each(QUERY):
             time = row["asked_us"] and row["asked_us"] / 1e6
             place = evidence_of(row["place"])
@@ -137,7 +144,7 @@ class Batches(Rule):
                 use.sample(row["size"] - HEAD, row["unpacked_size"], CODECS[row["codec"]])
 
     def log_item(self, item: LogItem) -> None:
-        """Take a batch of a log, whose times are those of its records."""
+        """Add a batch of a log. Its time is the time of its first record."""
         batch = item.item
         if not isinstance(batch, Batch) or not batch.crc_valid or item.topic is None or is_internal(item.topic):
             return
@@ -152,7 +159,7 @@ class Batches(Rule):
             use.sample(batch.size - HEAD, unpacked, batch.compression)
 
     def _add(
-        self, use: _Use, stream: tuple[Any, ...], records: int, size: int, time: float | None, place: Evidence
+        self, use: _TopicUse, stream: tuple[Any, ...], records: int, size: int, time: float | None, place: Evidence
     ) -> None:
         use.batches += 1
         use.records += records
@@ -164,28 +171,28 @@ class Batches(Rule):
             use.last = time if use.last is None else max(use.last, time)
             self._linger(use, stream, time, size)
 
-    def _linger(self, use: _Use, stream: tuple[Any, ...], time: float, size: int) -> None:
-        """Try the values of linger.ms: what comes before a batch is sent is added to it."""
+    def _linger(self, use: _TopicUse, stream: tuple[Any, ...], time: float, size: int) -> None:
+        """Simulate the values of linger.ms: a batch is added to the previous one if that would still be open."""
         open_ = self._open.get(stream)
         if open_ is None:
             self._open[stream] = [[time + linger / 1000, size] for linger in LINGERS]
             return
-        more, merged = size - HEAD, use.merged
+        more = size - HEAD
         for at, lingers in enumerate(open_):
             if time < lingers[0] and lingers[1] + more <= BATCH_SIZE:
                 lingers[1] += more
-                merged[at] += 1
+                use.merged[at] += 1
             else:
                 lingers[:] = time + LINGERS[at] / 1000, size
 
     def findings(self) -> Iterator[Finding]:
         for (client, topic), use in self._uses.items():
             subject = f"topic {topic}" + (f", client {client}" if client else "")
-            yield from _small(subject, use)
-            yield from _in_vain(subject, use)
+            yield from _small_batches(subject, use)
+            yield from _useless_compression(subject, use)
 
 
-def _small(subject: str, use: _Use) -> Iterator[Finding]:
+def _small_batches(subject: str, use: _TopicUse) -> Iterator[Finding]:
     if use.batches < LEAST_BATCHES or use.records >= RECORDS_A_BATCH * use.batches:
         return
     if use.merged[-1] < LEAST_SAVED * use.batches:
@@ -202,7 +209,7 @@ def _small(subject: str, use: _Use) -> Iterator[Finding]:
     yield Finding(SMALL, subject, text, use.evidence, saved, None, "overhead --batching")
 
 
-def _in_vain(subject: str, use: _Use) -> Iterator[Finding]:
+def _useless_compression(subject: str, use: _TopicUse) -> Iterator[Finding]:
     if use.sampled >= LEAST_SAMPLES and use.packed >= use.unpacked:
         text = (
             f"the records of {use.sampled} batches have {use.packed} bytes with {', '.join(sorted(use.codecs))}, "

@@ -1,4 +1,4 @@
-"""Damage in the logs of partitions: wrong checksums, bytes outside of batches, ends that are cut off."""
+"""The rule for damage in the logs of partitions: wrong checksums, bytes outside of batches, truncated ends."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CUT = FindingKind(
 
 @dataclass
 class _Damage:
-    """The damage of a partition: batches with a wrong checksum, bytes outside of batches, and ends that are cut off."""
+    """The damage of a partition: batches with a wrong checksum, bytes outside of batches, and truncated ends."""
 
     checksums: Bounded = field(default_factory=Bounded)
     gaps: Bounded = field(default_factory=Bounded)
@@ -60,7 +60,7 @@ class DamagedLogs(Rule):
         self._logs: defaultdict[str, _Damage] = defaultdict(_Damage)
 
     def log_item(self, item: LogItem) -> None:
-        """Take a batch, or the bytes between two."""
+        """Add a batch, or a gap between batches."""
         piece = item.item
         if isinstance(piece, Batch):
             if not piece.crc_valid:

@@ -1,8 +1,13 @@
-"""The question what is wrong, as a fold that runs all rules."""
+"""The diagnosis: a fold over inputs that runs all rules, and the answer with the findings.
+
+Traffic goes into tables, over which the rules in SQL run once in the end. Batches of logs go to the rules in Python one
+by one.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.calls import TableFold, evidence_of
@@ -38,15 +43,15 @@ COLUMNS = (
     Column("command", wide=True),
 )
 MOST_EVIDENCE = 10
-"""Places that a finding keeps: the first ones."""
+"""Maximum number of places in the evidence of a finding."""
 _SHOWN_PLACES = 4
 
 
 class Diagnosis(TableFold):
-    """The findings of all rules in captures, request logs and log directories: a fold.
+    """A fold that finds problems in captures, request logs and log directories.
 
-    `queries` are the rules that are queries; by default those that come with kwire. `also` are other queries over the
-    tables, with the `parameters`: `answers` has their rows by name when there are findings.
+    `queries` are the rules in SQL, by default those that come with kwire. `also` contains further queries over the
+    tables. They run with the `parameters`, together with the rules, and `answers` contains their rows by name.
     """
 
     def __init__(
@@ -58,29 +63,29 @@ class Diagnosis(TableFold):
         self.rules: list[Rule] = [rule() for rule in RULES]
         self._query_rules = query_rules() if queries is None else queries
         self._also = also or {}
-        own = [query for rule in self.rules for query in rule.queries]
+        own = chain.from_iterable(rule.queries for rule in self.rules)
         of_rules = {rule.code: rule.query for rule in self._query_rules}
         replays = {f"replay {number}": query for number, query in enumerate(own)}
         super().__init__(redaction, {"facts": FACTS, **of_rules, **replays, **self._also}, REPLAYED)
         self._findings: list[Finding] | None = None
         self._unread: list[str] = []
-        """Why the reading of inputs ended early, or skipped a part."""
+        """The reasons why inputs were not read completely."""
         self.answers: dict[str, list[dict[str, Any]]] = {}
         self.parameters: dict[str, Any] = {}
 
     def log_item(self, item: LogItem) -> None:
-        """Take a batch of a log, or a gap."""
+        """Process a batch of a log, or a gap."""
         super().log_item(item)
         for rule in self.rules:
             rule.log_item(item)
 
     def end_input(self, opened: Opened) -> None:
-        """Take in what was not read of an input."""
+        """Store the reasons why an input was not read completely."""
         if isinstance(opened, CaptureInput):
             self._unread += [f"{opened.label}: {notice.text}" for _, notice in opened.noted]
 
-    def _of_traffic(self) -> Iterator[Finding]:
-        """Yield the findings of the rules that are queries, and let the other rules ask. The tables are gone then."""
+    def _findings_in_traffic(self) -> Iterator[Finding]:
+        """Yield the findings of the rules in SQL, and run the queries of the other rules. Then close the tables."""
         with self.filled() as tables:
             if tables is None:
                 return
@@ -93,16 +98,17 @@ class Diagnosis(TableFold):
     def findings(self, least: Severity = "info") -> list[Finding]:
         """Return the findings, the most severe and the causes first, down to a severity."""
         if self._findings is None:
-            of_traffic = [*self._of_traffic()]
-            by_rules = [finding for rule in self.rules for finding in rule.findings()]
-            self._findings = sorted([*of_traffic, *by_rules], key=_order)
+            found = list(self._findings_in_traffic())
+            for rule in self.rules:
+                found += rule.findings()
+            self._findings = sorted(found, key=_order)
         shown = SEVERITIES[: SEVERITIES.index(least) + 1]
         return [finding for finding in self._findings if finding.level in shown]
 
     def answer(self, least: Severity = "info", arguments: str = "INPUT") -> Answer:
-        """Return the findings down to a severity; `found` says that one of them is an error.
+        """Return the findings down to a severity. `found` is set if a finding is an error.
 
-        `arguments` are the inputs as they are typed, for the commands that findings name.
+        `arguments` are the inputs on the command line, for the commands in findings.
         """
         findings = self.findings(least)
         facts = Facts([*count_facts(findings)])
@@ -119,7 +125,7 @@ class Diagnosis(TableFold):
 
 
 def count_facts(findings: Iterable[Finding], none: str = "") -> Iterator[Fact]:
-    """Yield the number of findings by severity, as a map and in words for people: `none` if there are no findings."""
+    """Yield the number of findings by severity, as a map and in words. The words are `none` without findings."""
     levels = Counter(finding.level for finding in findings)
     counts = {level: levels[level] for level in SEVERITIES if levels[level]}
     yield Fact("findings", counts, "map", wide=True)
@@ -134,7 +140,7 @@ def _order(finding: Finding) -> tuple[Any, ...]:
 
 
 def row_of(finding: Finding) -> tuple[Any, ...]:
-    """Return a finding in COLUMNS."""
+    """Return a finding as a row of COLUMNS."""
     kind = finding.kind
     evidence = [place.to_json() for place in _by_time(finding.evidence)[:MOST_EVIDENCE]]
     return (
@@ -151,29 +157,32 @@ def row_of(finding: Finding) -> tuple[Any, ...]:
 
 
 def _finding(row: Row) -> Finding:
-    """Return a finding of a rule that is a query."""
+    """Return the finding of a row of a rule in SQL."""
     evidence = [evidence_of(place) for place in row.places]
     kind = kind_of(row.rule)
     return Finding(kind, row.subject, row.text, evidence, row.weight, row.severity, row.command, row.more_advice)
 
 
 def command_text(command: str, arguments: str) -> str:
-    """Return the command of a finding as it is typed: of `groups --group a`, `kwire groups INPUT --group a`."""
+    """Return the complete command of a finding: `kwire groups INPUT --group a` for `groups --group a`."""
     name, _, options = command.partition(" ")
     return f"kwire {name} {arguments} {options}".rstrip()
 
 
 def _items(findings: Sequence[Finding], arguments: str) -> Iterator[Item]:
-    """Yield the lines for people: a finding, what was seen, where, what it means and what to do."""
-    said: set[tuple[str, str]] = set()
+    """Yield the lines of the outline: each finding with its evidence, its meaning and the advice.
+
+    The meaning and the advice appear only with the first finding that has them.
+    """
+    explained: set[tuple[str, str]] = set()
     for finding in findings:
         kind = finding.kind
         yield Item(0, f"{finding.level.upper()} {kind.code}", finding.subject, finding.level)
         yield Item(1, finding.text)
         if finding.evidence:
             yield Item(1, f"Evidence: {places(finding.evidence)}")
-        if (kind.code, finding.advice) not in said:
-            said.add((kind.code, finding.advice))
+        if (kind.code, finding.advice) not in explained:
+            explained.add((kind.code, finding.advice))
             yield Item(1, f"Meaning: {kind.meaning}")
             yield Item(1, f"Do: {finding.advice}")
         see = [*([command_text(finding.command, arguments)] if finding.command else []), *kind.see]
@@ -195,5 +204,5 @@ def places(evidence: Sequence[Evidence]) -> str:
         named.setdefault(what, []).append("" if at is None else str(at))
     texts = [f"{what} {', '.join(filter(None, at))}".rstrip() for what, at in named.items()]
     more = len(evidence) - _SHOWN_PLACES
-    is_all = len(evidence) != MOST_EVIDENCE  # of more places no more may be kept
+    is_all = len(evidence) != MOST_EVIDENCE  # at the maximum, further places may have been dropped
     return "; ".join(texts) + (f"; and {f'{more} ' * is_all}more" if more > 0 else "")

@@ -1,4 +1,8 @@
-"""Parts of the diagnosis: kinds of findings with their documentation, findings, and rules."""
+"""The types of the diagnosis: kinds of findings with their documentation, findings, and rules in Python.
+
+Most rules are SQL queries (see `questions/rule_files.py`). The rules in Python are about batches of log directories,
+which are too many for tables.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +22,9 @@ if TYPE_CHECKING:
 class FindingKind(NamedTuple):
     """A kind of finding, with its documentation.
 
-    `meaning` says what has happened, `advice` what to do about it; `see` names KIPs and settings. `rank` orders
-    findings of one severity: causes (small numbers) before what follows from them. `advice_by_client` are pairs of a
-    family of clients and what to do there besides.
+    `meaning` describes the problem and `advice` the remedy. `see` lists KIPs and settings. `rank` orders findings of
+    one severity: causes (small numbers) come before consequences. `advice_by_client` contains pairs of a family of
+    clients and additional advice for it.
     """
 
     code: str
@@ -47,10 +51,10 @@ def kind_of_query(code: str) -> FindingKind:
 
 
 class Finding(NamedTuple):
-    """A finding: its kind, what it is about, what was seen in numbers, and where.
+    """A finding: its kind, its subject, a sentence with numbers, and the evidence.
 
-    `weight` orders findings of one kind: the larger first. `command` is what shows more, without the inputs, such as
-    `groups --group billing`. `more_advice` is for the software of this client.
+    `weight` orders findings of one kind, the largest first. `command` is a kwire command that shows details, without
+    the inputs, such as `groups --group billing`. `more_advice` is for the software of this client.
     """
 
     kind: FindingKind
@@ -64,30 +68,30 @@ class Finding(NamedTuple):
 
     @property
     def advice(self) -> str:
-        """What to do."""
+        """The remedy, with additional advice for the software of this client."""
         return f"{self.kind.advice} {self.more_advice}".rstrip()
 
     @property
     def level(self) -> Severity:
-        """The severity: that of the kind, unless the finding has its own."""
+        """The severity of the finding if it has its own, else the severity of the kind."""
         return self.severity or self.kind.severity
 
 
 class Rule:
-    """A rule that is no query: it takes batches of logs one by one, and what it needs of the tables about traffic.
+    """A rule in Python. It receives batches of logs one by one, and queries the tables of traffic in the end.
 
-    `queries` are those that it asks. What it keeps of logs is bounded.
+    `queries` lists the queries that `ask` runs. The memory of a rule must not grow with the size of the logs.
     """
 
     KINDS: ClassVar[tuple[FindingKind, ...]] = ()
     queries: ClassVar[tuple[str, ...]] = ()
 
     def log_item(self, item: LogItem, /) -> None:
-        """Take a batch of a log directory, or a gap."""
+        """Process a batch of a log directory, or a gap."""
 
     def ask(self, tables: Tables, /) -> None:
-        """Take what the queries say about traffic."""
+        """Run the queries on the tables of traffic, and process their rows."""
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what was found."""
+        """Yield the findings."""
         raise NotImplementedError

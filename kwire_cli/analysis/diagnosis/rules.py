@@ -1,4 +1,4 @@
-"""The rules of the diagnosis, one line each."""
+"""The rules of the diagnosis in Python, one line each, and the kinds of findings of all rules."""
 
 from __future__ import annotations
 
@@ -22,5 +22,7 @@ RULES: tuple[type[Rule], ...] = (
 
 def kinds() -> list[FindingKind]:
     """Return the kinds of findings of all rules, by code."""
-    of_queries = [kind_of(rule) for rule in rule_files.rules()]
-    return sorted((*of_queries, *(kind for rule in RULES for kind in rule.KINDS)), key=lambda kind: kind.code)
+    of_rules = [kind_of(rule) for rule in rule_files.rules()]
+    for rule in RULES:
+        of_rules += rule.KINDS
+    return sorted(of_rules, key=lambda kind: kind.code)

@@ -1,6 +1,6 @@
-"""Sequences of idempotent producers in logs: gaps, repeated batches, and producers that began again.
+"""The rule for sequences of idempotent producers in logs: gaps, repeated batches, and producers that started again.
 
-`ProducerState` finds them, as it does for `dump --verify`.
+`ProducerState` finds them, as in `dump --verify`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from kwire_cli.questions.rule_files import Severity
 
 MOST_FINDINGS = 1 << 14
-"""Findings that are kept: the first ones."""
+"""Maximum number of findings. Further problems are ignored."""
 _KINDS: dict[str, tuple[str, Severity]] = {
     "SEQUENCE_GAP": ("SEQUENCE_GAP", "error"),
     RESTARTED: ("SEQUENCE_GAP", "warning"),
     "SEQUENCE_DUPLICATE": ("DUPLICATE_BATCH", "warning"),
 }
-"""The kind and the severity of a finding, by the code of the problem. Queries over captures have the same kinds."""
+"""The kind and the severity of a finding by the code of the problem. The rules for captures use the same kinds."""
 
 
 class LogSequences(Rule):
@@ -37,13 +37,13 @@ class LogSequences(Rule):
         self._findings: list[Finding] = []
 
     def log_item(self, item: LogItem) -> None:
-        """Take a batch of a log. The sequences in the brokers' own topics have no meaning."""
+        """Add a batch of a log. Internal topics are ignored, because their sequences have no meaning."""
         batch = item.item
         if not isinstance(batch, Batch) or not batch.crc_valid or is_internal(item.topic or ""):
             return
         base = batch.head.base_offset
         state = self._states.get(item.log)
-        if state is None or base < state.next_offset:  # an earlier part of the log, or another one
+        if state is None or base < state.next_offset:  # an earlier part of the log, or another log
             state = self._states[item.log] = ProducerState(base)
         for problem in state.append(batch).problems:
             if problem.code in _KINDS and len(self._findings) < MOST_FINDINGS:

@@ -1,1 +1,1 @@
-"""Groups: what goes on in consumer, share and streams groups, as a timeline of each."""
+"""Timelines of consumer, share and streams groups: members, rebalances and assignments."""

@@ -28,9 +28,10 @@ Cause = Literal[
 ]
 """Causes of rebalances.
 
-restart: a client that left in good order is back; poll: max.poll.interval.ms exceeded; session: the broker got no
-request of the member for its session timeout; resubscribed: left and came back at once; fenced: thrown out, and back;
-metadata: a member joins again by itself; unknown: the input does not show the cause.
+restart: a client came back after it had left normally; poll: max.poll.interval.ms exceeded; session: the broker
+received no request of the member within its session timeout; resubscribed: the member left and came back at once;
+fenced: the member was removed and came back; metadata: a member joins again without an external cause; unknown: the
+input does not show the cause.
 """
 GRAVE: frozenset[Cause] = frozenset({"poll", "session", "fenced"})
 """Causes that a healthy group does not have even once."""
@@ -43,9 +44,9 @@ INCONSISTENT = "INCONSISTENT_GROUP_PROTOCOL"
 REBALANCING = "REBALANCE_IN_PROGRESS"
 POLL = "max.poll.interval.ms exceeded"
 LATE = 0.9
-"""The part of a timeout after which it counts as over: clients and brokers read their clocks at different moments."""
+"""The share of a timeout after which it counts as expired. Clients and brokers measure it at different times."""
 LEFT_IN_LOG = "left, or its session timed out"
-"""The reason for which a record no longer names a member."""
+"""The reason why a member is missing in a later record."""
 
 
 class JoinCause(NamedTuple):
@@ -57,10 +58,10 @@ class JoinCause(NamedTuple):
 
 
 def why_left(move: Move, back: float | None, since: float | None, member: Member) -> tuple[Cause, str]:
-    """Return the cause of a member's leaving, and its text.
+    """Return the cause for which a member left, and its description.
 
-    `back` is the time at which it came back, `since` are the seconds since it got its assignment. An admin client takes
-    a member out if the request comes from another client than the member's calls.
+    `back` is the time at which the member came back, and `since` the number of seconds since it received its
+    assignment. If the request comes from another client than the member's calls, an admin client removed the member.
     """
     reason = move.reason
     timeout = member.rebalance_timeout_s

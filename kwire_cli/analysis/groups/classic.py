@@ -1,4 +1,9 @@
-"""The timeline of a classic group: generations of JoinGroup and SyncGroup, or the records of its coordinator."""
+"""The timeline of a classic group: generations of JoinGroup and SyncGroup, or the records of its coordinator.
+
+The replay collects the moves of one generation, and the causes for the next one. A generation is complete when a move
+of a later generation arrives or the input ends. Only then is it known which members left, joined or were removed,
+because the coordinator does not announce a removal: the member is missing in the next generation.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
 
 
 PASSED_OVER = 2
-"""How many numbers the next generation is ahead if the group was without members in between."""
+"""Difference to the number of the next generation if the group had no members in between."""
 
 
 class ClassicReplay(ProtocolReplay):
@@ -41,13 +46,13 @@ class ClassicReplay(ProtocolReplay):
         self._previous = Generation()
         self._current = Generation()
         self._next = Generation()
-        """The generation to come, as far as it is known."""
-        self._given_ids: dict[str, Move] = {}
-        """First JoinGroups of members, which were answered with a member id (KIP-394), by this."""
+        """The parts of the next generation that are known already."""
+        self._assigned_ids: dict[str, Move] = {}
+        """The first JoinGroup of each new member, by the member id in the response (KIP-394)."""
         self._used_ids: set[str] = set()
         self._last_joins: dict[Hashable, float] = {}
-        """When a member joined last, by connection."""
-        self._comings: dict[str, JoinCause] = {}
+        """The time of the last JoinGroup on each connection."""
+        self._join_causes: dict[str, JoinCause] = {}
         self._instances: dict[str, str] = {}
         """The member that has a group.instance.id."""
         self._subscribed: dict[str, tuple[str, ...]] = {}
@@ -91,9 +96,9 @@ class ClassicReplay(ProtocolReplay):
 
     def _refused(self, move: Move) -> None:
         if move.error == REBALANCING and move.kind != "leave":
-            self._next.told.setdefault(move.member, move.at)
+            self._next.rejoin_requests.setdefault(move.member, move.at)
             if move.kind == "sync":
-                self._current.broken |= move.generation == self._current.number
+                self._current.is_interrupted |= move.generation == self._current.number
             else:
                 self._event(move, "rebalancing", "told to join again" if move.kind == "heartbeat" else "")
         if move.error != REBALANCING or move.kind != "heartbeat":
@@ -102,7 +107,7 @@ class ClassicReplay(ProtocolReplay):
     def _join(self, move: Move) -> None:
         self._last_joins[move.connection] = move.time
         if move.error == MEMBER_ID_REQUIRED:
-            self._given_ids[move.member] = move
+            self._assigned_ids[move.member] = move
             return
         self._used_ids.add(move.member)
         if move.error:
@@ -111,37 +116,42 @@ class ClassicReplay(ProtocolReplay):
             return
         current = self._generation(move.reached, move)
         previous = self._previous
-        if previous.number < 0 and move.reached > 1 and move.has_id and move.member not in self._given_ids:
+        if previous.number < 0 and move.reached > 1 and move.has_id and move.member not in self._assigned_ids:
             previous.members.add(move.member)
         replaces = self._replaced(move, current) if move.instance else ""
-        began = self._given_ids.pop(move.member, move).time
+        began = self._assigned_ids.pop(move.member, move).time
         if move.member in previous.members:
             self._event(move, "rejoin", move.real_reason)
         elif move.member not in current.joins:
             member = self.timeline.member(move.member)
             member.joined = began if member.joined is None else member.joined
-            coming = self._join_cause(move, began, move.connection)
-            self._comings[move.member] = coming
-            self._event(move._replace(time=began), "join", move.real_reason, replaces or coming.detail)
+            join_cause = self._join_cause(move, began, move.connection)
+            self._join_causes[move.member] = join_cause
+            self._event(move._replace(time=began), "join", move.real_reason, replaces or join_cause.detail)
         if not replaces:
             first = current.joins.get(move.member)
             current.joins[move.member] = move._replace(time=began if first is None else min(began, first.time))
         current.assignor = move.assignor or current.assignor
         current.members.add(move.member)
         if move.everybody is not None:
-            current.members, current.whole = {member for member, _ in move.everybody}, True
+            current.members = {member for member, _ in move.everybody}
+            current.is_complete = True
         for name, owned in (*(move.everybody or ()), (move.member, move.owned)):
             if owned is not None:
                 current.owned[name] = owned
 
     def _replaced(self, move: Move, current: Generation) -> str:
-        """Take out the member whose group.instance.id another one has now, and return how to say so (KIP-345)."""
+        """Remove the member whose group.instance.id another member has taken over (KIP-345).
+
+        Return the detail of the event. It is empty if no member was replaced.
+        """
         old = self._instances.get(move.instance or "")
         self._instances[move.instance or ""] = move.member
         if old is None or old == move.member or self.timeline.member(old).ended is not None:
             return ""
         member = self.timeline.member(old)
-        member.ended, member.ending = move.at, f"replaced by {move.client}"
+        member.ended = move.at
+        member.ending = f"replaced by {move.client}"
         current.members.discard(old)
         self._previous.members.discard(old)
         current.assignments.pop(old, None)
@@ -160,40 +170,48 @@ class ClassicReplay(ProtocolReplay):
             if move.member not in current.syncs and (move.member in current.joins or not current.joins):
                 current.last = move
             current.syncs[move.member] = move
-            current.given.append(move._replace(assignment=has))
+            current.responses.append(move._replace(assignment=has))
             current.members.add(move.member)
 
     def _generation(self, number: int, move: Move) -> Generation:
-        """Return the generation that a move is of. A smaller number than before is that of a group that began anew."""
+        """Return the generation `number`, and complete the current generation if it is another one.
+
+        A smaller number than before means that the group was deleted and created again.
+        """
         if self._current.number == number:
             return self._current
         if self._previous.number == number and move.kind != "join":
-            return self._previous  # an answer that comes late
+            return self._previous  # a delayed response
         self._complete()
         if self._current.is_unfinished:
             self._next.begin_with(self._current)
         else:
             self._previous = self._empty(number) or self._current
-        self._current, self._next = self._next, Generation()
-        self._current.number, self._current.place = number, move
+        self._current = self._next
+        self._next = Generation()
+        self._current.number = number
+        self._current.place = move
         self.timeline.reach(number)
         return self._current
 
     def _empty(self, number: int) -> Generation | None:
-        """Return the generation without members before another one: all had left, and its number was passed over."""
+        """Return the generation without members before generation `number`, or None if there was no such generation.
+
+        It exists if all members had left, and if its number was skipped.
+        """
         current = self._current
         left = self._next.left
-        is_left = current.whole and current.members and {*left} >= current.members
+        is_left = current.is_complete and current.members and {*left} >= current.members
         if not is_left or number < current.number + PASSED_OVER:
             return None
         last = max(left, key=lambda member: left[member])
         place = next(trigger.place for trigger in self._next.triggers if trigger.member == last)
         self.timeline.events.append(Event(left[last], "empty", place, current.number + 1, detail="the group is empty"))
-        return Generation(current.number + 1, whole=True)
+        return Generation(current.number + 1, is_complete=True)
 
     def _name_unused(self) -> None:
-        """Add the member ids that clients were given, and did not use when they joined again."""
-        for member, move in self._given_ids.items():
+        """Add an event for each member id from the coordinator that its client did not use when it joined again."""
+        for member, move in self._assigned_ids.items():
             if member not in self._used_ids and self._last_joins[move.connection] > move.at:
                 self.timeline.members.pop(member, None)
                 reason = "does not use the member id that it was given"
@@ -201,13 +219,15 @@ class ClassicReplay(ProtocolReplay):
                 self.timeline.events.append(event)
 
     def _record(self, move: Move) -> None:
-        """Take the record of a generation: all of its members, with their assignments."""
+        """Process the record of a generation, which contains all members and their assignments."""
         if move.reached is None or move.listed is None:
             return
         current = self._generation(move.reached, move)
         rows = {row.member: row for row in move.listed}
         before = self._previous.members | current.members
-        current.members, current.whole, current.assignor = {*rows}, True, move.assignor
+        current.members = set(rows)
+        current.is_complete = True
+        current.assignor = move.assignor
         current.assignments = {row.member: row.assignment or NOTHING for row in move.listed}
         for row in move.listed:
             member = self.timeline.member(row.member)
@@ -215,17 +235,18 @@ class ClassicReplay(ProtocolReplay):
             member.see(row.time)
             if row.member not in before:
                 member.joined = row.time if member.joined is None else member.joined
-                coming = self._join_cause(row, row.time)
-                self._event(row, "join", detail=coming.detail)
-                current.triggers.append(Trigger.of(row, coming.cause, coming.text))
+                join_cause = self._join_cause(row, row.time)
+                self._event(row, "join", detail=join_cause.detail)
+                current.triggers.append(Trigger.of(row, join_cause.cause, join_cause.text))
         for gone in sorted(before - {*rows} - {*current.left}):
             current.left[gone] = move.time
             leaves = move._replace(member=gone, client=self.timeline.member(gone).client)
             current.triggers.append(self._end(leaves, "leave", LEFT_IN_LOG))
 
     def _complete(self) -> None:
-        """End the current generation: it is known what changed."""
-        current, previous = self._current, self._previous
+        """Complete the current generation, and add its rebalance to the timeline."""
+        current = self._current
+        previous = self._previous
         place = current.last or current.place
         if current.is_unfinished or place is None or not (current.joins or current.syncs or current.assignments):
             return
@@ -238,7 +259,7 @@ class ClassicReplay(ProtocolReplay):
         before = previous.assignments
         stay = previous.members - {*current.left}
         if not stay:
-            triggers.sort(key=lambda trigger: trigger.member in current.left)  # who comes makes a group form
+            triggers.sort(key=lambda trigger: trigger.member in current.left)  # joins come first: they form the group
         rebalance = Rebalance(
             min(joins, default=end),
             end,
@@ -260,7 +281,7 @@ class ClassicReplay(ProtocolReplay):
         self._rebalanced(rebalance, before, after, is_whole=is_whole)
 
     def _add_absences(self, rebalance: Rebalance, current: Generation, previous: Generation) -> None:
-        """Add up the times without partitions that end in a generation, and note those that begin in it."""
+        """Add the times without partitions that end in a generation, and store the start of those that begin in it."""
         before = previous.assignments
         stays = previous.members
         given_up: list[float] = []
@@ -285,51 +306,55 @@ class ClassicReplay(ProtocolReplay):
             rebalance.stopped_s = stopped_seconds(rebalance, current, given_up)
 
     def _causes(self, current: Generation, previous: Generation, first_join: float) -> list[Trigger]:
-        """Return the triggers by time: who left, who joined, whom the broker removed, who joins again by itself."""
+        """Return the triggers of a rebalance by time: members that left, joined, were removed, or joined again."""
         triggers = current.triggers
         before = previous.members
         newcomers = [join.time for member, join in current.joins.items() if member not in before]
         first = min([*newcomers, *(trigger.time for trigger in triggers)], default=inf)
         for member, join in current.joins.items():
-            is_told = member in current.told
-            topics, earlier = join.topics, self._subscribed.get(member)
+            was_requested = member in current.rejoin_requests
+            topics = join.topics
+            earlier = self._subscribed.get(member)
             if topics is not None:
                 self._subscribed[member] = topics
             cause: Cause = "metadata"
             if member not in before:
-                coming = self._comings.pop(member, JoinCause())
-                cause = coming.cause
-                text = f"{coming.text}: {join.real_reason}" if join.real_reason else coming.text
+                join_cause = self._join_causes.pop(member, JoinCause())
+                cause = join_cause.cause
+                text = f"{join_cause.text}: {join.real_reason}" if join.real_reason else join_cause.text
             elif topics is not None and earlier is not None and topics != earlier:
-                cause, text = "subscription", subscribes(topics, earlier)
-            elif join.real_reason and not is_told:
+                cause = "subscription"
+                text = subscribes(topics, earlier)
+            elif join.real_reason and not was_requested:
                 text = f"joins again: {join.real_reason}"
-            elif not is_told and previous.number >= 0 and join.time < first:
+            elif not was_requested and previous.number >= 0 and join.time < first:
                 text = "joins again by itself"
             else:
                 continue
             triggers.append(Trigger.of(join, cause, text))
-        if previous.whole and current.whole:
-            begin = min([first_join, *current.told.values()])
+        if previous.is_complete and current.is_complete:
+            begin = min([first_join, *current.rejoin_requests.values()])
             for member in sorted(before - current.members - {*current.left}):
                 triggers.append(self._removed(member, begin, current))
         return sorted(triggers, key=lambda trigger: trigger.time)
 
     def _removed(self, name: str, time: float, current: Generation) -> Trigger:
-        """Return the trigger that a member is which the broker removed: nobody sent a LeaveGroup for it."""
+        """Return the trigger of a member that the broker removed, as no LeaveGroup was sent for it."""
         member = self.timeline.member(name)
-        heard = member.heard(time)
-        silence = lapse(heard, time) if heard is not None else None
+        last_seen = member.last_call_before(time)
+        silence = lapse(last_seen, time) if last_seen is not None else None
         timeout = member.session_timeout_s
         cause: Cause = "session"
         began = time
         text = "removed without leaving"
         if member.last_time is None:
-            cause, text = "unknown", "is not in the group any more; its calls are not in the input"
+            cause = "unknown"
+            text = "is not in the group any more; its calls are not in the input"
         elif silence is not None and timeout is not None and silence >= LATE * timeout:
             text += f": silent for {duration(silence)}, session.timeout.ms is {duration(timeout)}"
         elif member.last_time > time:
-            cause, text = "poll", f"removed: it did not join again in time ({POLL})"
+            cause = "poll"
+            text = f"removed: it did not join again in time ({POLL})"
             began = member.last_time
         current.left[name] = time
         join = next(iter(current.joins.values()))

@@ -1,7 +1,7 @@
-"""The question what goes on in groups: who joins and leaves and why, rebalances, and assignments.
+"""The question about groups: members that join and leave, the reasons, rebalances, and assignments.
 
-The replay fills tables, and the queries in `questions/groups` choose rows of them. Here are the columns of the answer.
-The lines for people are rows too, and `questions/groups/lines.toml` has their texts.
+The replay fills tables, and the queries in `questions/groups` select rows of them. This module defines the columns of
+the answer. The lines of the outline are rows of a query too, and `questions/groups/lines.toml` contains their texts.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     Rows = Sequence[Mapping[str, Any]]
 
 MOST_EVENTS = 30
-"""Events of a group that a person is shown, unless the group is chosen by name."""
+"""Maximum number of events of a group that are displayed, unless the group is chosen by name."""
 SHOWN_AWAY = 0.1
-"""Seconds without partitions that a person is shown: what is shorter is the round trips of any rebalance."""
+"""Minimum time without partitions that is displayed, in seconds. The round trips of any rebalance take less."""
 MOST_CHOSEN = 1000
-"""Events of a chosen group that a person is shown."""
+"""Maximum number of events of a chosen group that are displayed."""
 GROUPS = (
     Column("group"),
     Column("protocol", keep=2),
@@ -138,7 +138,10 @@ PARAMETERS: Mapping[str, Any] = {"names": [], "limit": MOST_EVENTS, "least_shown
 
 
 def group_blocks(rows: Callable[[str], Rows]) -> list[Block]:
-    """Return the tables of groups, and the lines for people: `rows` gives the rows of a query in `questions/groups`."""
+    """Return the tables of groups, and an outline with their events.
+
+    `rows` returns the rows of a query in `questions/groups`.
+    """
 
     def table(name: str, columns: Sequence[Column], of: Rows, **shown: Any) -> Table:
         return Table(name, columns, rows_of(columns, of), **shown)

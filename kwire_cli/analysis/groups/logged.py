@@ -1,7 +1,8 @@
-"""Moves in the logs of coordinators: `__consumer_offsets` and `__share_group_state`.
+"""Conversion of records in the logs of coordinators to moves: `__consumer_offsets` and `__share_group_state`.
 
-Sources: GroupMetadataValue of classic groups, whose record is written when a generation is complete; the records of
-members, epochs and current assignments of the other groups; snapshots and updates of share partitions.
+The record GroupMetadataValue of a classic group is written when a generation is complete, and contains all members.
+Other groups have separate records for members, epochs and current assignments, and share groups have snapshots and
+updates of share partitions.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ TOPIC_RECORD = "TopicRecord"
 
 
 def topic_names(item: LogItem) -> Iterator[tuple[str, str]]:
-    """Yield the ids and names of topics in a batch of the metadata log, for which records of groups have ids alone."""
+    """Yield the ids and names of topics in a batch of the metadata log. Records of groups contain only ids."""
     if item.topic != CLUSTER_METADATA or not isinstance(item.item, Batch) or item.item.head.control:
         return
     for event in events([item.item]):
@@ -88,7 +89,7 @@ def _generation(move: Move, value: Body) -> Move:
 
 
 def _described(move: Move, row: Body) -> Move:
-    """Return a move with the client and the settings of a member in its record."""
+    """Return a move with the client and the settings in the record of a member."""
     return move._replace(
         client=text(row.get("clientId")),
         host=text(row.get("clientHost")).lstrip("/"),

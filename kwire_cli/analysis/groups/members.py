@@ -1,7 +1,7 @@
 """Members of groups: their clients, the times of their requests, and their assignments.
 
-Calls first show the times of requests and the answers of the coordinator. Then the replay adds when the member joined,
-its assignment, and how it ended.
+A first pass over the calls determines the times of requests and the responses of the coordinator. Then the replay adds
+the time at which the member joined, its assignment, and its end.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.groups.moves import Move
 
 _UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-"""What a coordinator adds to the client id, or to the group.instance.id, for a member id."""
+"""The suffix of a member id. The coordinator appends it to the client id or to the group.instance.id."""
 
 
 @dataclass
@@ -37,29 +37,29 @@ class Member:
     ending: str = ""
     partitions: Assignment | None = None
     has_held: bool = False
-    """Whether it had partitions at any time."""
+    """Whether the member had partitions at any time."""
     without_s: float = 0.0
     empty_since: float | None = None
-    """When it lost its partitions, or joined; None while it has some."""
+    """The time at which the member lost its partitions, or joined. None while it has partitions."""
     rebalance_timeout_s: float | None = None
     session_timeout_s: float | None = None
     interval: float = 0.0
-    """Seconds between heartbeats, as the broker wants them; 0 if unknown."""
+    """The heartbeat interval that the broker requires, in seconds. 0 if unknown."""
     first_time: float | None = None
     last_time: float | None = None
     has_called: bool = False
     """Whether the member made calls other than requests to leave."""
     reached: tuple[Hashable, int | None] | None = None
-    """The connection and the generation that were noted last. Heartbeats in it carry no news."""
+    """The last known connection and generation. Heartbeats with the same values are not news."""
     is_accepted: bool = True
-    """Whether the coordinator took it for a member at any time."""
+    """Whether the coordinator treated it as a member at any time."""
     is_refused: bool = False
-    """Whether all of its calls were answered with errors, apart from those that tell a member to join again."""
+    """Whether all responses to its calls were errors, other than the errors that request another JoinGroup."""
     gaps: list[tuple[float, float]] = field(default_factory=list)
-    """Times without a call of it, each up to a call with news."""
+    """Intervals without a call of the member. Each ends with a call that is news."""
 
-    def hear(self, move: Move) -> float | None:
-        """Note a move of the member; return the seconds since its move before, None if that is not known."""
+    def observe(self, move: Move) -> float | None:
+        """Update the times of the member by a move. Return the seconds since its previous move, or None if unknown."""
         is_call = move.kind != "leave"
         is_own = move.client == self.client
         if self.has_called and not is_call and not is_own:
@@ -76,29 +76,34 @@ class Member:
         return silence if move.time >= UNTIMED else None
 
     def describe(self, move: Move) -> None:
-        """Take what a record says of the member."""
-        self.client, self.host = move.client, move.host
+        """Update the member with the fields of a record."""
+        self.client = move.client
+        self.host = move.host
         self.learn(move)
 
     def see(self, time: float) -> None:
-        """Extend the times of the member by one at which it was in the group."""
+        """Extend the first and last time of the member to include `time`, at which it was in the group."""
         self.first_time = time if self.first_time is None else min(self.first_time, time)
         self.last_time = time if self.last_time is None else max(self.last_time, time)
 
     def learn(self, move: Move) -> None:
-        """Take settings of the member from a move. The largest of different values counts."""
+        """Update the settings of the member from a move. The largest of different values counts."""
         self.instance_id = max(self.instance_id or "", move.instance or "") or None
         self.interval = max(self.interval, move.interval)
         self.rebalance_timeout_s = max(self.rebalance_timeout_s or 0.0, move.rebalance_timeout or 0.0) or None
         self.session_timeout_s = max(self.session_timeout_s or 0.0, move.session_timeout or 0.0) or None
 
     def lose(self, time: float) -> None:
-        """Note that the member has no partitions from a time on."""
+        """Record that the member has no partitions from `time` on."""
         self.empty_since = time if self.empty_since is None else self.empty_since
 
     def regain(self, time: float | None) -> float | None:
-        """Note that a member has partitions again, or ends. Return the seconds without, None if it had some."""
-        since, self.empty_since = self.empty_since, None
+        """Record that the member has partitions again, or has ended.
+
+        Return the seconds without partitions, or None if it had partitions before.
+        """
+        since = self.empty_since
+        self.empty_since = None
         if since is None or time is None:
             return None
         away = max(time - since, 0.0)
@@ -107,23 +112,26 @@ class Member:
 
     @property
     def is_let_in(self) -> bool:
-        """Whether anything names it as a member: not only calls that were refused."""
+        """Whether the coordinator let the client join. False if there are only calls that were refused."""
         return not self.is_refused or self.joined is not None or self.partitions is not None
 
     @property
     def label(self) -> str:
-        """The client id; of a member whose calls are not in the input its member id, without the UUID at its end."""
+        """The client id. If the calls are not in the input, the member id without the UUID at its end."""
         return self.client or _UUID.sub("", self.member)
 
-    def heard(self, before: float) -> float | None:
-        """Return when it was last heard of before a time, None if that is not known."""
-        if self.last_time is None or self.last_time <= before:
+    def last_call_before(self, time: float) -> float | None:
+        """Return the time of the last call before a time, or None if unknown."""
+        if self.last_time is None or self.last_time <= time:
             return self.last_time
-        return next((start for start, end in self.gaps if start <= before <= end), None)
+        for start, end in self.gaps:
+            if start <= time <= end:
+                return start
+        return None
 
 
 def short(member: str, client: str = "") -> str:
-    """Return the beginning of a member id that tells it from others: client ids and names are cut from its front."""
+    """Return a short, distinct part of a member id. The client id at its start is removed."""
     rest = member.removeprefix(f"{client}-") if client else member
     return rest[:8] if len(rest) > 8 else rest
 

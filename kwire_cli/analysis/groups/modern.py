@@ -1,4 +1,10 @@
-"""The timeline of a group whose coordinator assigns: consumer groups (KIP-848), share groups, streams groups."""
+"""The timeline of a group whose coordinator assigns: consumer groups (KIP-848), share groups, streams groups.
+
+Each heartbeat response contains the member epoch. A higher epoch than before means that the group changed. The replay
+opens a rebalance at the trigger, which is a join, a leave, a new subscription or a removed member, and closes it when
+the next trigger arrives after other members reacted. The coordinator does not report removals, so a rise of the epoch
+without a known trigger is explained by a member that has stopped to send heartbeats.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +23,9 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.groups.timeline import Timeline
 
 MISSED = 2.5
-"""Heartbeats that a member may miss before it counts as silent."""
+"""Number of heartbeat intervals after which a member counts as silent."""
 INTERVAL = 5.0
-"""group.consumer.heartbeat.interval.ms where no answer said it, in seconds."""
+"""The default of group.consumer.heartbeat.interval.ms in seconds, if no response contains the interval."""
 
 
 @dataclass
@@ -39,10 +45,10 @@ class ModernReplay(ProtocolReplay):
         self._members: dict[str, _State] = {}
         self._epoch: int | None = None
         self._open: Rebalance | None = None
-        self._told = False
-        """Whether another member was told of the open rebalance."""
+        self._is_noticed = False
+        """Whether another member has received the epoch of the open rebalance."""
         self._unseen = 0
-        """Triggers that the group's epoch was not seen to count yet."""
+        """Number of triggers that have not raised the group epoch yet."""
         self._before: dict[str, Assignment] = {}
 
     def _take(self, move: Move, back: float | None) -> None:
@@ -77,14 +83,15 @@ class ModernReplay(ProtocolReplay):
         return move.reached if (move.reached or -1) >= 0 else self._epoch
 
     def _trigger(self, trigger: Trigger) -> None:
-        """Begin a rebalance, or add to the one that nobody was told of yet."""
-        if self._open is None or self._told or self._settled():
+        """Start a rebalance, or add the trigger to the open rebalance if no other member has reacted to it."""
+        if self._open is None or self._is_noticed or self._settled():
             self._close()
             self._before = self._assignments()
             forms = not self._members
-            epoch, time = self._epoch, trigger.time
+            epoch = self._epoch
+            time = trigger.time
             self._open = Rebalance(time, time, epoch, epoch, [], trigger.place, is_forming=forms)
-            self._told = False
+            self._is_noticed = False
         self._open.triggers.append(trigger)
         self._unseen += trigger.cause not in {"session", "unknown"}
 
@@ -92,14 +99,17 @@ class ModernReplay(ProtocolReplay):
         return {name: state.assignment for name, state in self._members.items() if state.assignment is not None}
 
     def _settled(self) -> bool:
-        """Return whether all members have come to the epoch of the group, and have partitions if it has just formed."""
+        """Return whether all members have reached the epoch of the group.
+
+        In a group that is forming, a member must have partitions too.
+        """
         states = self._members.values()
         if self._unseen or not states or any(state.epoch != self._epoch for state in states):
             return False
         return not (self._open and self._open.is_forming) or any(state.assignment for state in states)
 
     def _describe(self, move: Move) -> None:
-        """Take the record of a member, who is new or has changed."""
+        """Process the record of a new or changed member."""
         member = self.timeline.member(move.member)
         member.describe(move)
         member.first_time = move.time if member.first_time is None else member.first_time
@@ -111,15 +121,18 @@ class ModernReplay(ProtocolReplay):
 
     def _join(self, move: Move) -> None:
         member = self.timeline.member(move.member)
-        coming = self._join_cause(move, move.time, move.member)
-        self._trigger(Trigger.of(move, coming.cause, coming.text))
-        self._event(move, "join", coming.text if coming.cause == "fenced" else "", coming.detail)
+        join_cause = self._join_cause(move, move.time, move.member)
+        self._trigger(Trigger.of(move, join_cause.cause, join_cause.text))
+        self._event(move, "join", join_cause.text if join_cause.cause == "fenced" else "", join_cause.detail)
         if move.detail:
             self._event(move, "status", move.detail, move.reason)
         member.joined = move.time if member.joined is None else member.joined
-        member.ended, member.ending = None, ""
+        member.ended = None
+        member.ending = ""
+        member.empty_since = move.time
         state = self._members.setdefault(move.member, _State())
-        state.topics, state.owned, member.empty_since = move.topics, NOTHING, move.time
+        state.topics = move.topics
+        state.owned = NOTHING
         self._reach(move, joins=True)
         self._give(move, state)
 
@@ -130,7 +143,7 @@ class ModernReplay(ProtocolReplay):
             self._regain(move.member, state, move.time)
 
     def _subscribe(self, move: Move, state: _State) -> None:
-        """Take the topics of a move, if it has any."""
+        """Process the subscription of a move, if it contains one."""
         if move.topics is None:
             return
         if state.topics is not None and move.topics != state.topics:
@@ -149,7 +162,7 @@ class ModernReplay(ProtocolReplay):
         self._give(move, state)
 
     def _reach(self, move: Move, *, joins: bool = False) -> None:
-        """Take the epoch of an answer, which tells what the coordinator did meanwhile."""
+        """Process the epoch of a response. A higher epoch shows changes by the coordinator since the last response."""
         epoch = move.reached
         if epoch is None or epoch < 0:
             return
@@ -160,7 +173,8 @@ class ModernReplay(ProtocolReplay):
                 if not removed and not self._unseen and not joins and self._settled():
                     text = "is told of a new assignment: topics changed, or a member that is not seen here"
                     self._trigger(Trigger.of(move, "unknown", text)._replace(time=move.at))
-            self._epoch, self._unseen = epoch, 0
+            self._epoch = epoch
+            self._unseen = 0
             self.timeline.reach(epoch)
         if move.kind == "epoch":
             self._event(move, "epoch")
@@ -172,25 +186,26 @@ class ModernReplay(ProtocolReplay):
         if self._open is not None:
             self._open.generation = self._epoch
             if not joins and state is not None:
-                self._told, self._open.end_time = True, max(self._open.end_time, move.at)
+                self._is_noticed = True
+                self._open.end_time = max(self._open.end_time, move.at)
 
     def _remove_silent(self, move: Move) -> bool:
-        """Find who was removed by the coordinator: the epoch rose, and nobody was seen to join or leave."""
+        """Remove the silent members, after the epoch rose without a join or leave. Return whether there were any."""
         before = len(self._members)
         for name in [*self._members]:
             member = self.timeline.member(name)
-            heard = None if name == move.member else member.heard(move.at)
-            silence = 0.0 if heard is None else move.at - heard
+            last_seen = None if name == move.member else member.last_call_before(move.at)
+            silence = 0.0 if last_seen is None else move.at - last_seen
             if silence < MISSED * (member.interval or INTERVAL):
                 continue
             removed = move._replace(time=move.at, until=None, member=name, client=member.label)
             text = f"removed without leaving: silent for {duration(silence)}"
             self._trigger(self._end(removed, "session", text, "removed", silence))
-            self._regain(name, self._members.pop(name), heard)
+            self._regain(name, self._members.pop(name), last_seen)
         return len(self._members) < before
 
     def _give(self, move: Move, state: _State) -> None:
-        """Take an assignment, and what a member says that it has."""
+        """Process the assignment in a response, and the owned partitions in a request."""
         if move.owned is not None and move.kind == "heartbeat" and move.owned != state.owned:
             state.owned = move.owned
             if self._open is not None:
@@ -199,10 +214,11 @@ class ModernReplay(ProtocolReplay):
         if assignment is None:
             return
         had = state.assignment
-        state.assignment, state.assigned_at = assignment, move.at
+        state.assignment = assignment
+        state.assigned_at = move.at
         if self._open is not None:
             self._open.end_time = max(self._open.end_time, move.at)
-            self._told |= move.kind != "join"
+            self._is_noticed |= move.kind != "join"
         if had == assignment and move.kind != "join":
             return
         if assignment:
@@ -212,14 +228,15 @@ class ModernReplay(ProtocolReplay):
         self._assign(move, state.epoch, assignment, had or NOTHING)
 
     def _regain(self, name: str, state: _State, until: float | None) -> None:
-        """Add up the time without partitions of a member that has some now, or ends."""
+        """Add the time without partitions of a member that has received some, or that has ended."""
         away = self.timeline.member(name).regain(until)
         if away is not None and self._open is not None and state.assignment:
             self._open.away[name] = away
 
     def _close(self) -> None:
-        """End the open rebalance: what it changed is known now."""
-        rebalance, self._open = self._open, None
-        if rebalance is not None and self._members:  # if the last one left, nobody was there to follow
+        """Complete the open rebalance, and add it to the timeline."""
+        rebalance = self._open
+        self._open = None
+        if rebalance is not None and self._members:  # no rebalance follows when the last member has left
             rebalance.members = len(self._members)
             self._rebalanced(rebalance, self._before, self._assignments())

@@ -1,4 +1,8 @@
-"""Moves of group members: calls and records of coordinators in one small form, which can be replayed."""
+"""Moves of group members: the common form of calls and of coordinator records, for the replays.
+
+Fields of bodies may be missing or have any type in corrupt input. The functions here return a default for such values,
+so that the replays need no checks.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +12,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.analysis.call import parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.call import Evidence
 
 MOST_PARTITIONS = 1 << 14
-"""Partitions of an assignment that are kept."""
+"""Maximum number of partitions of an assignment. Further partitions are ignored."""
 UNTIMED = 1e6
-"""Seconds below which a time is none: calls without a time are put in order by frame or line, a microsecond each."""
+"""Seconds below which a time is only a position in the input.
+
+Calls without a time get the number of their frame or line in microseconds, which preserves their order.
+"""
 CONNECT = "connect"
 """The protocol type of workers of Kafka Connect."""
 UNSAID = ("group is already rebalancing", "need to re-join with the given member-id")
-"""Beginnings of reasons in JoinGroup requests that say nothing about the cause of a rebalance."""
+"""Prefixes of reasons in JoinGroup requests that do not explain the cause of a rebalance."""
 Partition = tuple[str, int]
-"""A topic and a partition; a connector and a task of Connect, a subtopology and a task of Streams."""
+"""A topic and a partition, a connector and a task (Connect), or a subtopology and a task (Streams)."""
 Assignment = frozenset[Partition]
 NOTHING: Assignment = frozenset()
 
@@ -29,12 +36,14 @@ NOTHING: Assignment = frozenset()
 class Move(NamedTuple):
     """A step of a member of a group, or a record about it.
 
-    `kind` is join, sync, heartbeat, leave, commit or share of calls, and generation, member, gone, epoch or assigned of
-    records. `time` is when it was asked or written, `until` when it was answered, in seconds. `generation` is the
-    member's own, `reached` the one in the answer: generations of classic groups, member epochs of others.
+    `kind` is join, sync, heartbeat, leave, commit or share for calls, and generation, member, gone, epoch or assigned
+    for records. `time` is the time of the request or record, and `until` the time of the response, in seconds.
+    `generation` is the number in the request, and `reached` the number in the response. Both are generations in classic
+    groups, and member epochs in other groups.
 
-    `assignment` are the partitions that the member was given, `owned` those in its request, `revoked` those that it has
-    to give up; all None if the message has no such field. With `revoked`, `assignment` is added to `owned`.
+    `assignment` contains the partitions that the member received, `owned` the partitions in its request, and `revoked`
+    the partitions that it has to give up. Each is None if the message does not have the field. With `revoked`,
+    `assignment` contains only the partitions to add to `owned`.
     """
 
     kind: str
@@ -57,75 +66,76 @@ class Move(NamedTuple):
     rebalance_timeout: float | None = None
     session_timeout: float | None = None
     interval: float = 0.0
-    """The time between heartbeats that the answer sets."""
+    """The heartbeat interval in the response, in seconds."""
     topics: tuple[str, ...] | None = None
     assignment: Assignment | None = None
     owned: Assignment | None = None
     revoked: Assignment | None = None
     everybody: tuple[tuple[str, Assignment | None], ...] | None = None
-    """The members with the partitions that they have, in the answer to the leader; None for other members."""
+    """The members and the partitions that they own, from the response to the leader. None for other members."""
     has_id: bool = False
     """Whether a JoinGroup has a member id: the member was in the group before, or was given the id."""
     leader_assignments: tuple[tuple[str, Assignment, Assignment | None], ...] = ()
-    """What the leader of a classic group sends: each member with its `assignment` and `revoked`."""
+    """The assignments that the leader of a classic group sends: each member with its `assignment` and `revoked`."""
     listed: tuple[Move, ...] | None = None
     """The members of a generation, in its record."""
     times: int = 0
-    """The delivery count of a `share` move, or the number of records that it gives back."""
+    """The delivery count of a `share` move, or the number of records that it releases or rejects."""
     silence: float | None = None
-    """Seconds since the member's call before."""
+    """Seconds since the previous call of the member."""
 
     @property
     def at(self) -> float:
-        """When its effect is there: with the answer."""
+        """The time at which the move takes effect: the time of the response, if there is one."""
         return self.time if self.until is None else self.until
 
     @property
     def is_call(self) -> bool:
-        """Whether it is a call, and not a record."""
+        """Whether the move is a call, and not a record."""
         return self.connection is not None
 
     @property
     def is_news(self) -> bool:
-        """Whether it is more than a heartbeat by which a member stays in its generation."""
+        """Whether the move changes anything. A heartbeat that only keeps a member in its generation does not."""
         has_parts = self.assignment is not None or self.owned is not None or self.topics is not None
         return self.kind != "heartbeat" or bool(self.error or self.detail) or has_parts
 
     @property
     def real_reason(self) -> str:
-        """The reason of a JoinGroup, empty if it does not tell the cause of a rebalance."""
+        """The reason of a JoinGroup. Empty if the reason does not explain the cause of a rebalance."""
         return "" if self.reason.startswith(UNSAID) else self.reason
 
     def shared(self, reason: str, topic: str, partition: Any, row: Mapping[str, Any], times: int) -> Move:
-        """Return a move about records of a share group that are delivered again or given back."""
-        first, last = row.get("firstOffset"), row.get("lastOffset")
+        """Return a move about records of a share group that are delivered again, released or rejected."""
+        first = row.get("firstOffset")
+        last = row.get("lastOffset")
         detail = f"offset {first}" if first == last else f"offsets {first} to {last}"
         owned = frozenset({(topic, partition)}) if type(partition) is int else NOTHING
         return self._replace(reason=reason, detail=detail, owned=owned, times=times)
 
 
 def lapse(first: float, last: float) -> float | None:
-    """Return the seconds between two moments; None if one of them has an order and no time."""
+    """Return the seconds between two times. Return None if one of them is only a position (see UNTIMED)."""
     return None if min(first, last) < UNTIMED else last - first
 
 
 def text(value: Any) -> str:
-    """Return a text of a body; empty if it is none."""
+    """Return a value of a body if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
 
 
 def number(value: Any) -> int | None:
-    """Return a number of a body; None if it is none."""
+    """Return a value of a body if it is an integer, else None."""
     return value if type(value) is int else None
 
 
 def span_of(milliseconds: Any) -> float | None:
-    """Return a timeout of a body in seconds; None if it says none."""
+    """Return a timeout of a body in seconds. Return None if it is missing or not positive."""
     return milliseconds / 1000 if type(milliseconds) is int and milliseconds > 0 else None
 
 
 def topics_in(names: Any) -> tuple[str, ...] | None:
-    """Return the topics of a subscription; None if it has no list of them."""
+    """Return the sorted topics of a subscription. Return None if `names` is not a list."""
     return tuple(sorted(map(text, names))) if isinstance(names, list) else None
 
 
@@ -137,10 +147,18 @@ def name_in(row: Mapping[str, Any]) -> str:
 def partitions_in(
     message: dict[str, Any] | None, *fields: str, name: Callable[[dict[str, Any]], str] = name_in
 ) -> Assignment | None:
-    """Return the partitions or tasks in some fields of a message; None if it has none of the fields."""
+    """Return the partitions or tasks in some fields of a message. Return None if the message has none of the fields."""
     if not message or all(message.get(field) is None for field in fields):
         return None
-    rows = (row for field in fields for (row,) in parts(message, field))
-    lists = ((name(row), row.get("partitions", row.get("tasks"))) for row in rows)
-    pairs = ((topic, each) for topic, numbers in lists if isinstance(numbers, list) for each in numbers)
-    return frozenset(islice((pair for pair in pairs if type(pair[1]) is int), MOST_PARTITIONS))
+    return frozenset(islice(_each_partition(message, fields, name), MOST_PARTITIONS))
+
+
+def _each_partition(
+    message: dict[str, Any], fields: Sequence[str], name: Callable[[dict[str, Any]], str]
+) -> Iterator[Partition]:
+    for field in fields:
+        for (row,) in parts(message, field):
+            numbers = row.get("partitions", row.get("tasks"))
+            for each in numbers if isinstance(numbers, list) else ():
+                if type(each) is int:
+                    yield name(row), each

@@ -1,7 +1,7 @@
-"""The base of the replays of groups: events, members that come and go, and their assignments.
+"""The base class of the replays of groups: events, members that join and leave, and their assignments.
 
-Moves are replayed in the order in which they take effect. A subclass knows its protocol: it finds the events, causes
-and rebalances of a move, and this class adds them to the timeline.
+Moves are replayed in the order in which they take effect. A subclass implements one protocol. It determines the events,
+causes and rebalances of a move, and this class adds them to the timeline.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
 
 
 class ProtocolReplay:
-    """Replays the moves of a group into its timeline. A subclass knows the protocol."""
+    """Replays the moves of a group into its timeline. A subclass implements the protocol."""
 
     def __init__(self, timeline: Timeline) -> None:
         self.timeline = timeline
         self._left: dict[tuple[str, str], tuple[float, Cause]] = {}
-        """When clients left, by client id and host, and why."""
+        """The time and the reason when clients left, by client id and host."""
         self._fenced: dict[Hashable, str] = {}
         """Errors of members that were fenced."""
 
     def run(self, moves: Sequence[Move]) -> None:
-        """Replay moves, which are in the order of their times."""
+        """Replay moves. They must be sorted by time."""
         for move, back in in_effect(moves):
             self._take(move, back)
         self._finish()
 
     def _take(self, move: Move, back: float | None) -> None:
-        """Take a move. `back` is the time when a member that leaves came back."""
+        """Process a move. `back` is the time at which a member that leaves came back."""
         raise NotImplementedError
 
     def _finish(self) -> None:
-        """End open rebalances after the last move."""
+        """Complete open rebalances after the last move."""
         raise NotImplementedError
 
     def _number(self, move: Move) -> int | None:
-        """Return the generation or the epoch that an event of a move has."""
+        """Return the generation or the epoch for the event of a move."""
         raise NotImplementedError
 
     def _event(
@@ -64,13 +64,13 @@ class ProtocolReplay:
         self.timeline.events.append(event)
 
     def _refuse(self, move: Move, key: Hashable) -> None:
-        """Take a call that was answered with an error. `key` identifies the client if it joins again."""
+        """Process a call whose response has an error. `key` identifies the client if it joins again."""
         if move.error in FENCED and move.kind != "leave":
             self._fenced[key] = move.error
         self._event(move, *refusal(move), seconds=move.silence)
 
     def _join_cause(self, move: Move, began: float, key: Hashable = None) -> JoinCause:
-        """Return why a member joins, which may have been fenced under a key."""
+        """Return the cause of a join. `key` identifies a client that was fenced before."""
         time, cause = self._left.pop((move.client, move.host), (None, "join"))
         fenced = self._fenced.pop(key, "")
         detail = ""
@@ -85,7 +85,7 @@ class ProtocolReplay:
         return JoinCause("join", "joins", detail)
 
     def _end(self, move: Move, cause: Cause, text: str, kind: str = "leave", silence: float | None = None) -> Trigger:
-        """End the member of a move, and return the trigger of a rebalance that this is."""
+        """End the member of a move, and return the resulting trigger of a rebalance."""
         member = self.timeline.member(move.member)
         member.ended = move.time
         member.ending = text.partition(" (")[0] if kind == "leave" else text
@@ -101,7 +101,7 @@ class ProtocolReplay:
         *,
         is_whole: bool = True,
     ) -> None:
-        """End a rebalance. All members are in the assignments before and after it if these are whole."""
+        """Complete a rebalance. `is_whole` is set if the assignments before and after contain all members."""
         if before or rebalance.is_forming:
             rebalance.moved = moved_between(before, after, self.timeline.members)
         rebalance.is_unchanged = is_whole and any(before.values()) and any(after.values()) and not rebalance.moved
@@ -118,7 +118,8 @@ class ProtocolReplay:
         """Add the assignment of the member of a move."""
         member = self.timeline.member(move.member)
         move = move._replace(client=move.client or member.client)
-        gained, lost = assignment - had, had - assignment
+        gained = assignment - had
+        lost = had - assignment
         assigned = Assigned(move.at, number, move.member, move.client, assignment, gained, lost, move.place)
         self.timeline.assigned.append(assigned)
         member.partitions = assignment
@@ -127,7 +128,7 @@ class ProtocolReplay:
 
 
 def in_effect(moves: Sequence[Move]) -> Iterator[tuple[Move, float | None]]:
-    """Yield moves by when they count, each with the time when the member came back, if it is one that left."""
+    """Yield moves in the order in which they take effect. A leave comes with the time when the member came back."""
     back = _returns(moves)
     points = sorted(enumerate(moves), key=lambda point: point[1].time if point[1].kind == "leave" else point[1].at)
     for at, move in points:
@@ -135,9 +136,10 @@ def in_effect(moves: Sequence[Move]) -> Iterator[tuple[Move, float | None]]:
 
 
 def _returns(moves: Iterable[Move]) -> dict[int, float]:
-    """Return when members that left came back, by the number of the move: under their member id or on their connection.
+    """Return the times at which members that left came back, by the index of the move.
 
-    The process of a member that comes back on the connection on which it left was not restarted.
+    A member comes back with the same member id, or on the same connection, which shows that its process was not
+    restarted.
     """
     back: dict[int, float] = {}
     open_: dict[Hashable, list[int]] = {}

@@ -1,4 +1,8 @@
-"""Moves in calls: JoinGroup, SyncGroup and their kin, heartbeats of the newer protocols, share fetches."""
+"""Conversion of calls to moves: JoinGroup, SyncGroup and so on, heartbeats of the newer protocols, share fetches.
+
+APIS has a function for each api, which completes a move with the fields of the request and of the response. The query
+selects only calls of these apis, and only those commits that failed because of the group.
+"""
 
 from __future__ import annotations
 
@@ -41,20 +45,26 @@ GROUP_ERRORS = (
     "STALE_MEMBER_EPOCH",
     "UNRELEASED_INSTANCE_ID",
 )
-"""Errors of a commit that are about the group, not about partitions."""
+"""Errors of a commit that concern the group, and not partitions."""
 MEMBER_ID_REQUIRED = "MEMBER_ID_REQUIRED"
-"""The answer to the first JoinGroup of a dynamic member, which gives it its id (KIP-394)."""
-RELEASE, REJECT = 2, 3
-"""AcknowledgeType of share groups."""
-LEAVES, LEAVES_FOR_NOW = -1, -2
-"""Member epochs in requests of members that leave."""
+"""The error in the response to the first JoinGroup of a dynamic member. The response contains its id (KIP-394)."""
+RELEASE = 2
+"""AcknowledgeType of a record that a share group may deliver again."""
+REJECT = 3
+"""AcknowledgeType of a record that a share group must not deliver again."""
+LEAVES = -1
+"""Member epoch in the request of a member that leaves."""
+LEAVES_FOR_NOW = -2
+"""Member epoch in the request of a static member that leaves and will come back."""
 
 
 def moves_of(call: Call) -> Moves:
-    """Yield the moves that a call is."""
-    protocol, kind, further = APIS[call.api]
-    request, response = call.request, call.response or {}
-    time, until = call.asked, call.answered
+    """Yield the moves of a call."""
+    protocol, kind, complete = APIS[call.api]
+    request = call.request
+    response = call.response or {}
+    time = call.asked
+    until = call.answered
     if time is None:
         time = 1e-6 * (call.place.line or call.place.frame or 0)
         until = None if call.response is None else time
@@ -78,11 +88,12 @@ def moves_of(call: Call) -> Moves:
         interval=span_of(response.get("heartbeatIntervalMs")) or 0.0,
     )
     if move.group:
-        yield from further(call, move)
+        yield from complete(call, move)
 
 
 def _join(call: Call, move: Move) -> Moves:
-    request, response = call.request, call.response or {}
+    request = call.request
+    response = call.response or {}
     protocol_type = text(request.get("protocolType"))
     protocols = [protocol for (protocol,) in parts(request, "protocols")]
 
@@ -120,15 +131,18 @@ def _sync(call: Call, move: Move) -> Moves:
         yield move
         return
 
-    def given(row: dict[str, Any]) -> tuple[Assignment, Assignment | None]:
-        """Return an assignment, and what a worker of Connect has to give up; None if its assignment is whole."""
+    def read_assignment(row: dict[str, Any]) -> tuple[Assignment, Assignment | None]:
+        """Return an assignment, and the tasks that a worker of Connect has to give up.
+
+        The second value is None if the assignment is complete, and not a change.
+        """
         message = decoded(text(row.get("assignment")), "assignment", protocol_type)
         return tasks_in(message), partitions_in(message, "revoked")
 
     has_own = isinstance(response.get("assignment"), str)
-    assignment, revoked = given(response) if has_own else (None, None)
+    assignment, revoked = read_assignment(response) if has_own else (None, None)
     rows = parts(call.request, "assignments")
-    by_member = tuple((text(row.get("memberId")), *given(row)) for (row,) in rows)
+    by_member = tuple((text(row.get("memberId")), *read_assignment(row)) for (row,) in rows)
     yield move._replace(assignment=assignment, revoked=revoked, leader_assignments=by_member)
 
 
@@ -147,7 +161,8 @@ def _leave(call: Call, move: Move) -> Moves:
 
 
 def _heartbeat(call: Call, move: Move) -> Moves:
-    request, response = call.request, call.response or {}
+    request = call.request
+    response = call.response or {}
     epoch = move.generation
     if epoch == 0:
         move = move._replace(kind="join")
@@ -158,16 +173,17 @@ def _heartbeat(call: Call, move: Move) -> Moves:
     statuses = [row for (row,) in parts(response, "status")]
     reason = " ".join(filter(None, (text(row.get("statusDetail")) for row in statuses)))
     if call.api == "StreamsGroupHeartbeat":
-        given, owned = partitions_in(response, "activeTasks"), partitions_in(request, "activeTasks")
+        assignment = partitions_in(response, "activeTasks")
+        owned = partitions_in(request, "activeTasks")
     else:
-        given = partitions_in(response.get("assignment"), "topicPartitions", name=call.topic)
+        assignment = partitions_in(response.get("assignment"), "topicPartitions", name=call.topic)
         owned = partitions_in(request, "topicPartitions", name=call.topic)
     yield move._replace(
         member=move.member or text(response.get("memberId")),
         reason="leaves for a while, as a static member" if epoch == LEAVES_FOR_NOW else reason,
         detail=", ".join(dict.fromkeys(_status(row.get("statusCode")) for row in statuses)),
         topics=(*(topics or ()), pattern) if pattern else topics,
-        assignment=given,
+        assignment=assignment,
         owned=owned,
     )
 
@@ -184,7 +200,7 @@ def _commit(call: Call, move: Move) -> Moves:
 
 
 def _shares(call: Call, move: Move) -> Moves:
-    """Yield deliveries of records that were delivered before, and records that a member gives back."""
+    """Yield repeated deliveries of records, and records that a member releases or rejects."""
     for topic, partition, row in parts(call.response, "responses", "partitions", "acquiredRecords"):
         count = number(row.get("deliveryCount")) or 0
         if count > 1:
@@ -193,8 +209,8 @@ def _shares(call: Call, move: Move) -> Moves:
         kinds = row.get("acknowledgeTypes") or []
         for code, reason in ((RELEASE, "release"), (REJECT, "reject")):
             if code in kinds:
-                given_back = kinds.count(code)
-                yield move.shared(reason, call.topic(topic), partition.get("partitionIndex"), row, given_back)
+                count = kinds.count(code)
+                yield move.shared(reason, call.topic(topic), partition.get("partitionIndex"), row, count)
 
 
 APIS: dict[str, tuple[str, str, Callable[[Call, Move], Moves]]] = {
@@ -210,19 +226,22 @@ APIS: dict[str, tuple[str, str, Callable[[Call, Move], Moves]]] = {
     "ShareFetch": ("share", "share", _shares),
     "ShareAcknowledge": ("share", "share", _shares),
 }
-"""The protocol of each api, the kind of its moves, and the function that completes them."""
+"""The protocol of each api, the kind of its moves, and the function that completes a move."""
 QUERY = calls_query(APIS, f"c.api not in {COMMITS} or list_has_any(c.errors, {[*GROUP_ERRORS]})")
-"""The calls about groups. Most commits say nothing about the group."""
+"""The calls about groups. Commits are left out unless they have an error of the group."""
 
 
 def tasks_in(message: dict[str, Any]) -> Assignment:
-    """Return what a member's assignment holds: partitions of topics, or tasks of connectors."""
+    """Return the contents of a member's assignment: partitions of topics, or tasks of connectors."""
     return partitions_in(message, "assignedPartitions", "assignment") or NOTHING
 
 
 @lru_cache(maxsize=1 << 8)
 def decoded(data: str, role: Role, protocol_type: str) -> dict[str, Any]:
-    """Return the message in a member's bytes, given as base64 text; empty if there is none, or of another protocol."""
+    """Return the message in `data`, the bytes of a member in base64.
+
+    The result is empty if the bytes cannot be decoded, or belong to another protocol.
+    """
     try:
         payloads = member_payloads(catalog(), role, protocol_type or None, None, base64.b64decode(data), "")
     except (binascii.Error, ValueError):

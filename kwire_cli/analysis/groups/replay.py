@@ -1,7 +1,7 @@
 """The replay of groups: calls and batches of logs become moves, and the moves of a group become its timeline.
 
-Moves are kept until all were taken, because records and calls about one group come from several inputs. Calls and
-records are replayed apart, those without times in their order.
+Moves are stored until the inputs end, because records and calls of one group come from several inputs. Calls and
+records are replayed separately. Moves without times are replayed in the order of the input.
 """
 
 from __future__ import annotations
@@ -30,14 +30,17 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.subjects import LogItem
 
 MOST_GROUPS = 1 << 12
-"""Groups that are kept."""
+"""Maximum number of groups. Moves of further groups are dropped."""
 MOST_MOVES = 1 << 17
-"""Moves of all groups that are kept, some hundred bytes each: the first ones. Heartbeats without news do not count."""
+"""Maximum number of moves of all groups, without heartbeats that are not news. Further moves are dropped.
+
+A move takes a few hundred bytes.
+"""
 MOST_NAMES = 1 << 16
-"""Topics whose names are kept."""
+"""Maximum number of topic names."""
 MODERN = ("consumer", "share", "streams")
 MOST_MEMBERS = 1 << 14
-"""Members of a group that are kept: a member that restarts is another one each time."""
+"""Maximum number of members of a group. A restarted client counts as a new member each time."""
 
 
 @dataclass
@@ -47,14 +50,14 @@ class GroupMoves:
     timeline: Timeline
     moves: list[Move] = field(default_factory=list)
     connections: dict[Hashable, str] = field(default_factory=dict)
-    """The member on each connection: librdkafka forgets its id before the answer that fences it has come."""
+    """The member on each connection. librdkafka may send no member id before it receives the error that fences it."""
     types: set[str] = field(default_factory=set)
     """Protocols in accepted calls and in records: classic, consumer, share, streams."""
     refused_types: set[str] = field(default_factory=set)
     """Protocols of calls that were answered with errors. They count only if there are no other calls."""
 
-    def hear(self, call: Call, move: Move) -> Move | None:
-        """Note the member of a move in a call. Return the move with its member, or None if it has no news."""
+    def observe(self, call: Call, move: Move) -> Move | None:
+        """Update the member of a move. Return the move with its member, or None if the move is not news."""
         timeline = self.timeline
         if move.kind != "commit":
             (self.refused_types if move.error else self.types).add(move.protocol)
@@ -70,7 +73,7 @@ class GroupMoves:
         if len(timeline.members) < MOST_MEMBERS:
             timeline.members[move.member] = member
         member.learn(move)
-        move = move._replace(silence=member.hear(move))
+        move = move._replace(silence=member.observe(move))
         number = move.reached if move.reached is not None else move.generation
         is_news = move.is_news or member.reached != (move.connection, number)
         if move.error in ("", REBALANCING):
@@ -88,18 +91,18 @@ class GroupReplay:
         self.groups: dict[str, GroupMoves] = {}
         self.moves = 0
         self.dropped = 0
-        """Moves that were too many to keep, or of too many groups."""
+        """Number of moves beyond MOST_MOVES or MOST_GROUPS."""
         self.topics: dict[str, str] = {}
-        """Names of topics by id, of the metadata log."""
+        """Topic names by id, from the metadata log."""
 
     def call(self, call: Call) -> None:
-        """Take one of the calls of QUERY, in the order of time."""
+        """Add one of the calls that QUERY returns. Calls must be added in the order of time."""
         for move in moves_of(call):
-            if (group := self._group(move.group)) and (news := group.hear(call, move)):
+            if (group := self._group(move.group)) and (news := group.observe(call, move)):
                 self._keep(group, news)
 
     def log_item(self, item: LogItem) -> None:
-        """Take a batch of a coordinator's log, or of the metadata log, which has the names of topics."""
+        """Add a batch of a coordinator's log, or of the metadata log, which contains the names of topics."""
         if len(self.topics) < MOST_NAMES:
             self.topics.update(topic_names(item))
         for move in logged_moves(item):
@@ -135,23 +138,23 @@ REPLAYED = ReplayedTables(TABLES, QUERY, GroupReplay)
 
 
 def replay(group: GroupMoves, topics: Mapping[str, str]) -> Timeline:
-    """Complete the timeline of a group by its moves, and return it; `topics` are names by topic id.
+    """Replay the moves of a group into its timeline, and return it. `topics` contains topic names by id.
 
-    If there are both calls and records, rebalances and assignments are those of calls, and so is the time without
-    partitions of members that are heard of in calls. A member that is only known from requests to leave has no client.
+    If there are both calls and records, the calls determine the rebalances, the assignments, and the time without
+    partitions of members with calls. A member that is only known from requests to leave has no client.
     """
     timeline = group.timeline
     timeline.members = dict(sorted(timeline.members.items()))
-    heard = [*timeline.members.values()]
-    for member in heard:
+    members_with_calls = list(timeline.members.values())
+    for member in members_with_calls:
         if not member.has_called:
             member.client = member.host = ""
     types = group.types or group.refused_types
     timeline.protocol = next((name for name in (*MODERN, "classic") if name in types), "")
-    moves = sorted((_named(move, topics) for move in group.moves), key=_order)
+    moves = sorted((_with_topic_names(move, topics) for move in group.moves), key=_order)
     for part in ([move for move in moves if not move.is_call], [move for move in moves if move.is_call]):
         if part and part[0].is_call:
-            for member in heard:
+            for member in members_with_calls:
                 member.without_s = 0.0
             if timeline.rebalances:
                 timeline.rebalances = []
@@ -168,8 +171,8 @@ def _order(move: Move) -> tuple[float, int, int, int]:
     return move.time, place.frame or place.offset or 0, place.packet or 0, place.stream or 0
 
 
-def _named(move: Move, topics: Mapping[str, str]) -> Move:
-    """Return a move with the names of topics in place of their ids, as far as they are known."""
+def _with_topic_names(move: Move, topics: Mapping[str, str]) -> Move:
+    """Return a move with topic names in place of topic ids. Ids without a known name are unchanged."""
 
     def named(assignment: Assignment | None) -> Assignment | None:
         return assignment and frozenset((topics.get(topic, topic), number) for topic, number in assignment)

@@ -1,7 +1,7 @@
 """Rows of the tables of groups from the timelines of groups.
 
-A row has the values of the columns in `groups/tables`, which are fields of an object of the timeline or are computed
-here. Each value gets the form that the type of its column has in the table.
+The columns in `groups/tables` have the names of fields of the timeline's objects, or are computed here. Each value is
+converted to the type of its column.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Row = tuple[str, tuple[Any, ...]]
 
 LATEST = 253_402_300_800
-"""The end of the year 9999 in seconds since 1970: records may claim any time."""
+"""The end of the year 9999 in seconds since 1970. Records may contain later times, which are null in tables."""
 
 
 def rows_of_groups(timelines: Iterable[Timeline]) -> Iterator[Row]:
@@ -37,7 +37,7 @@ def rows_of_groups(timelines: Iterable[Timeline]) -> Iterator[Row]:
 
 
 def _ordinals(timeline: Timeline) -> Mapping[Evidence, int]:
-    """Return the ordinal of each place of a group: by time, of those at one time in the order of packets."""
+    """Return the ordinal of each place of a group. Places are sorted by time, then by packet."""
     places = [event.place for event in timeline.events]
     for rebalance in timeline.rebalances:
         places += [rebalance.place, *(trigger.place for trigger in rebalance.triggers)]
@@ -47,7 +47,7 @@ def _ordinals(timeline: Timeline) -> Mapping[Evidence, int]:
 
 
 def _cell(kind: Any, value: Any, ordinals: Mapping[Evidence, int]) -> Any:
-    """Return a value as a column of a type has it. Times are null if only an order is known."""
+    """Return a value in the type of its column. Times are null if only the order is known."""
     if value is None:
         return None
     if kind == "TIMESTAMPTZ":
@@ -68,7 +68,7 @@ def _ordinal(seconds: float | None) -> int | None:
 
 
 def _rows(timeline: Timeline) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """Yield the table of each row, the object that has its values, and further values by the names of columns."""
+    """Yield the table of each row, the object with its values, and further values by column name."""
     first, last = timeline.span
     yield "groups", timeline, {"first_time": first, "last_time": last}
     for number, event in enumerate(timeline.events):

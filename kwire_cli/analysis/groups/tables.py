@@ -1,8 +1,8 @@
-"""The tables of groups: what the replay of groups found, for queries.
+"""The tables of groups, which contain the results of the replay for queries.
 
-Each group has a row in `groups`. The rows of the other tables name their group, and have numbers in the order of time
-where one row is compared with the next one. Of inputs without times only the order is known: then times are null, and
-`ordinal` orders rows. An evidence is a place (`facts.buffers.PLACE`), whose ordinals count within a group.
+Each group has a row in `groups`. The rows of the other tables contain the group id, and numbers in the order of time if
+queries compare a row with the next one. If an input has no times, only the order is known: times are null, and
+`ordinal` is the order of rows. An evidence is a place (`facts.buffers.PLACE`). Its ordinals count within a group.
 """
 
 from __future__ import annotations

@@ -37,12 +37,12 @@ class Event(NamedTuple):
 
     @property
     def is_minor(self) -> bool:
-        """Whether it is left to programs."""
+        """Whether the event is not displayed, and only part of the output for programs."""
         return self.kind in {"assignment", "epoch", "rebalancing"} or (self.kind == "rejoin" and not self.reason)
 
 
 class Trigger(NamedTuple):
-    """The reason why a group rebalances: who did what, and the text of it."""
+    """The reason for a rebalance: its cause, the member that caused it, and a description."""
 
     time: float
     cause: Cause
@@ -53,7 +53,7 @@ class Trigger(NamedTuple):
 
     @classmethod
     def of(cls, move: Move, cause: Cause, text: str) -> Trigger:
-        """Return the trigger that a move is."""
+        """Return the trigger of a move."""
         return cls(move.time, cause, text, move.place, move.member, move.client)
 
     @property
@@ -63,7 +63,7 @@ class Trigger(NamedTuple):
 
     @property
     def deed(self) -> str:
-        """What the client did, as text that begins with a verb."""
+        """The description of the trigger, which begins with a verb."""
         is_deed = self.text.startswith(("joins", "removed", "leaves", "subscribes", "left"))
         return self.text if is_deed else f"leaves: {self.text}"
 
@@ -85,12 +85,13 @@ class Assigned(NamedTuple):
 class Rebalance:
     """A rebalance of a group.
 
-    It lasts from the first JoinGroup since the group was stable or empty to the last answer to SyncGroup. Where the
-    coordinator assigns, it lasts from the first trigger to the last member that followed.
+    It lasts from the first JoinGroup since the group was stable or empty to the last response to SyncGroup. If the
+    coordinator assigns partitions, it lasts from the first trigger to the last reaction of a member.
 
-    `moved` are partitions that another client has now, None if the assignments before are not known. A group forms if
-    it had no members. `away` are seconds without partitions by member, `stopped_s` the seconds in which no member of
-    the group had any. A rebalance is not `timed` if no JoinGroup of it is in the input: a record is written at its end.
+    `moved` contains the partitions that another client has now. It is None if the previous assignments are unknown.
+    `is_forming` is set if the group had no members. `away` contains the seconds without partitions by member, and
+    `stopped_s` is the number of seconds in which no member had partitions. `timed` is False if the input contains no
+    JoinGroup of the rebalance, because a record is only written at its end.
     """
 
     start_time: float
@@ -109,7 +110,7 @@ class Rebalance:
 
     @property
     def seconds(self) -> float | None:
-        """How long it took; None if its beginning is not known, or only an order of calls."""
+        """The duration. None if the start is unknown, or if calls have an order and no times."""
         return max(self.end_time - self.start_time, 0.0) if self.timed and self.start_time >= UNTIMED else None
 
     @property
@@ -120,12 +121,12 @@ class Rebalance:
 
 @dataclass
 class Timeline:
-    """All that is known of a group, events by time."""
+    """The history and the state of a group. Events are sorted by time."""
 
     group_id: str
     protocol: str = ""
     protocol_type: str = ""
-    """The protocol type of a classic group, such as consumer or connect; empty if no call has it."""
+    """The protocol type of a classic group, such as consumer or connect. Empty if no call contains it."""
     assignor: str = ""
     nodes: dict[str, int | None] = field(default_factory=dict)
     """Node ids of the coordinators by address, None if unknown."""
@@ -137,11 +138,11 @@ class Timeline:
     last_generation: int | None = None
 
     def meet(self, broker: str, node: int | None) -> None:
-        """Note a coordinator, and its node id if that is known."""
+        """Add a coordinator, with its node id if known."""
         self.nodes[broker] = self.nodes.get(broker) if node is None else node
 
     def member(self, member: str) -> Member:
-        """Return a member, which is new the first time."""
+        """Return the member with an id. Create it on the first call."""
         return self.members.setdefault(member, Member(member))
 
     def name(self, member: str) -> str:
@@ -157,7 +158,7 @@ class Timeline:
 
     @property
     def unit(self) -> str:
-        """What members are given."""
+        """The name of the units that are assigned to members."""
         return "task" if self.protocol_type == CONNECT else "partition"
 
     @property
@@ -171,14 +172,14 @@ class Timeline:
         return [{"address": address, "broker": node} for address, node in sorted(self.nodes.items())]
 
     def reach(self, generation: int) -> None:
-        """Note a generation."""
+        """Update the first and last generation."""
         if generation >= 0:
             self.first_generation = generation if self.first_generation is None else self.first_generation
             self.last_generation = generation
 
     @property
     def span(self) -> tuple[float, float]:
-        """The times of the first and the last sign of the group."""
+        """The times of the first and the last event or call of the group."""
         times = [event.time for event in self.events]
         for member in self.members.values():
             times += (time for time in (member.first_time, member.last_time) if time is not None)
@@ -188,9 +189,9 @@ class Timeline:
 def moved_between(
     before: Mapping[str, Assignment], after: Mapping[str, Assignment], members: Mapping[str, Member]
 ) -> Assignment:
-    """Return the partitions that went to another client, were taken on, or were given up.
+    """Return the partitions whose client changed, including partitions with a client only before or only after.
 
-    A client that came back as another member keeps what it had.
+    Partitions of a client that came back as another member count as unchanged.
     """
     owners: dict[Partition, tuple[set[str], set[str]]] = {}
     for side, assignments in enumerate((before, after)):

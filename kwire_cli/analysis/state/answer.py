@@ -1,4 +1,4 @@
-"""The state that Kafka's internal topics add up to, as an Answer: a table for each kind of thing."""
+"""The state in Kafka's internal topics, as an Answer: a table for each kind of row, such as topics or groups."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def state_answer(
 ) -> Answer:
     """Return the states of partitions: the tables of each topic, then the logs that were read.
 
-    `hide` finds what to redact in a payload; None shows everything. The log directories of the files `beside` have the
-    logs of other topics, for lag.
+    `hide` returns the spans to redact in a payload. With None, nothing is redacted. The lag is computed from the logs
+    of other topics in the log directories of the files `beside`.
     """
     further: list[Block] = []
     logs: list[tuple[Any, ...]] = []

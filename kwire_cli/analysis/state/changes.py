@@ -1,4 +1,8 @@
-"""Changes of a state between two offsets or times: rows added, removed and changed, by table and key."""
+"""Changes of a state between two offsets or times: rows added, removed and changed, by table and key.
+
+The log is folded to the state before the range, then to the state after it. The rows of both states are compared by
+their keys, so that a value that changed back and forth does not appear.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +35,9 @@ if TYPE_CHECKING:
 # The range: its ends are offsets or times.
 
 Bound = int | datetime | None
-"""An end of a range: an offset, a time, or None where the range is open."""
+"""An end of a range: an offset, a time, or None if the range is open."""
 Range = tuple[Bound, Bound]
-"""What changed after the first bound, up to and including the second."""
+"""A range of changes: after the first bound, up to and including the second."""
 
 
 def range_of(text: str) -> Range:
@@ -67,8 +71,7 @@ def _bound(part: str) -> Bound:
 class Changed(NamedTuple):
     """The states of a partition at both ends of a range, and the offsets of the ends.
 
-    `before` is the state before the first record if nothing came before the range. `passed` counts the records of the
-    range.
+    `before` is the empty state if there are no records before the range. `passed` counts the records of the range.
     """
 
     before: Folded
@@ -82,12 +85,12 @@ def changed(log: Log, between: Range) -> Changed:
     """Return the states of a log at both ends of a range.
 
     Raises:
-        InputError: The files in use do not reach back to the begin of the range.
+        InputError: The files in use do not reach back to the start of the range.
 
     """
     after, upto = (_offset_of(log, bound) for bound in between)
     if after is None and log.topic == CLUSTER_METADATA and log.snapshots and (log.begin or not log.segments):
-        # The log does not go back to the begin: its oldest snapshot is what everything else came after.
+        # The log starts after the start of the range. All changes are relative to its oldest snapshot.
         after = (log.snapshots[0].name.base_offset or 0) - 1
     before = log.empty() if after is None or after < 0 else log.folded(after)
     now = log.folded(upto)
@@ -131,7 +134,7 @@ CHANGES = (
     Column("after", "json"),
     Column("row", "json", wide=True),
 )
-"""Changes. `row` has the fields that name the row, and all fields of a row that was added or removed."""
+"""Changes. `row` contains the fields that identify the row, and all fields of a row that was added or removed."""
 COUNTS = (
     Column("stateTable", title="table"),
     Column("added", "count"),
@@ -147,7 +150,7 @@ _LOGS = (
 )
 
 _MAIN = {"groups": "state", "members": "clientId", "listeners": "port", "brokers": "fenced", "shareBatches": "state"}
-"""The field that is shown for a row that is added or removed, if it is not the first one after the key."""
+"""The field that is shown for an added or removed row, if it is not the first field after the key."""
 _QUIET = frozenset(
     {
         "committed",
@@ -170,7 +173,7 @@ _QUIET = frozenset(
         "pendingOffsets",
     }
 )
-"""Fields of times, and fields that repeat other fields or rows: a change of these is not shown."""
+"""Fields of times, and fields that repeat other fields or rows. Their changes are not shown."""
 _QUIET_IN = {"groups": {"offsets"}, "transactions": {"offset"}, "sharePartitions": {"offset"}}
 _NO_ROW: Pair = ({}, {})
 ADDED = "added"
@@ -179,10 +182,10 @@ CHANGED = "changed"
 
 
 def changes_answer(topics: Iterable[tuple[str, Sequence[Changed]]], between: str, *, hide: Hide | None) -> Answer:
-    """Return what changed in the partitions of topics.
+    """Return the changes in the partitions of topics.
 
-    `hide` finds what to redact in a payload; None shows everything. A secret that changed is a change whose values are
-    redacted.
+    `hide` returns the spans to redact in a payload. With None, nothing is redacted. If a secret changed, the change is
+    shown with redacted values.
     """
     rows: list[Cells] = []
     logs: list[Cells] = []
@@ -195,7 +198,7 @@ def changes_answer(topics: Iterable[tuple[str, Sequence[Changed]]], between: str
     counts = {cells[0]: Counter[str]() for cells in rows}
     for table, _, change in {cells[:3] for cells in rows}:
         counts[table][change] += 1
-    totals = [(table, *(count[kind] for kind in (ADDED, REMOVED, CHANGED))) for table, count in counts.items()]
+    totals = [(table, count[ADDED], count[REMOVED], count[CHANGED]) for table, count in counts.items()]
     blocks: list[Block] = [
         Table("changes", CHANGES, rows, title="changes"),
         Table("counts", COUNTS, totals, title="counts"),
@@ -226,7 +229,7 @@ def _by_key(part: Folded, hide: Hide | None) -> dict[str, dict[Key, Pair]]:
 
 
 def _changes(listing: Listing, old: Mapping[Key, Pair], new: Mapping[Key, Pair]) -> Iterator[Cells]:
-    """Yield the rows of one end alone, and the fields in which two rows of one key differ."""
+    """Yield the rows that only one end has, and the fields in which two rows with the same key differ."""
     quiet = _QUIET | _QUIET_IN.get(listing.name, frozenset())
     for key in sorted({*old, *new}):
         was, was_shown = old.get(key, _NO_ROW)
@@ -236,7 +239,7 @@ def _changes(listing: Listing, old: Mapping[Key, Pair], new: Mapping[Key, Pair])
         if listing.keys and not (was and now):
             further = (column.name for column in listing.columns[listing.keys :] if column.name in shown)
             main = _MAIN.get(listing.name) or next(further, None)
-            value = _whole(shown.get(main or ""))
+            value = _as_integer(shown.get(main or ""))
             cells = {name: value for name, value in shown.items() if name != "logPartition"}
             change = (REMOVED, main, value, None) if was else (ADDED, main, None, value)
             yield listing.name, text, *change, cells
@@ -250,7 +253,7 @@ def _changes(listing: Listing, old: Mapping[Key, Pair], new: Mapping[Key, Pair])
 
 
 def _key_text(listing: Listing, row: Row) -> str:
-    """Return the values that name a row."""
+    """Return the values of the key of a row as a string."""
     out = before = ""
     for name in listing.key_names:
         text: Any = row.get(name)
@@ -268,16 +271,16 @@ def _key_text(listing: Listing, row: Row) -> str:
 
 
 def _flat(row: Row, before: str = "") -> Row:
-    """Return a row whose structures are fields with dots in their names."""
+    """Return a row with nested objects flattened to fields with dots in their names."""
     out: Row = {}
     for name, value in row.items():
         if isinstance(value, dict) and value:
             out |= _flat(value, f"{before}{name}.")
         else:
-            out[f"{before}{name}"] = _whole(value)
+            out[f"{before}{name}"] = _as_integer(value)
     return out
 
 
-def _whole(value: Any) -> Any:
-    """Return a number without a fraction as an integer: quotas are floats, and mostly whole."""
+def _as_integer(value: Any) -> Any:
+    """Convert a float without a fraction to an integer. Quotas are floats, and most of them have no fraction."""
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,6 +1,6 @@
 """Ends of a partition's log: its first offset, and the offset after its last record.
 
-Only the end of the last segment is read, from the batch on that its offset index has last.
+Only the end of the last segment is read, from the last entry of its offset index on, because logs may be large.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _INDEX = fixed(OFFSET_INDEX_ENTRY)
 
 @dataclass
 class Ends:
-    """Offsets at which a log begins and ends: `end` is the offset after its last record.
+    """The first offset of a log, and its end, which is the offset after its last record.
 
     `newest` is the largest time in the last batch, in milliseconds, or -1.
     """
@@ -54,7 +54,8 @@ def ends_of(part: Partition, *, start: int | None = None, high_watermark: int | 
     logs = [file for file in part.of(Kind.LOG) if file.name.base_offset is not None]
     if not logs:
         return None
-    first, base = logs[0].name.base_offset or 0, logs[-1].name.base_offset or 0
+    first = logs[0].name.base_offset or 0
+    base = logs[-1].name.base_offset or 0
     ends = Ends(first, base, high_watermark=high_watermark)
     source = source_of(logs[-1].path)
     for item in read_items(source, _last_entry(part, base, source)):
@@ -69,7 +70,7 @@ def ends_of(part: Partition, *, start: int | None = None, high_watermark: int | 
 
 
 def _last_entry(part: Partition, base: int, source: Source) -> int:
-    """Return the position of the batch that the index of a segment has last; 0 if the index leads astray."""
+    """Return the position of the last batch in the index of a segment, or 0 if the index is wrong."""
     file = part.at(Kind.INDEX, base)
     try:
         # A broker allocates an index at its full size: zeros follow the entries.

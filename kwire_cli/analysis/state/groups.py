@@ -34,12 +34,12 @@ _FURTHER_PARTS = {
     "StatePartitionMetadata": "statePartitions",
     "PartitionMetadata": "partitionMetadata",
 }
-"""Parts of a group that are a column."""
+"""Parts of a group that are a column of the group's row."""
 
 
 @dataclass
 class Group:
-    """The known parts of a group. Kafka makes a classic group for offsets without a group."""
+    """The known parts of a group. Kafka creates a classic group for offsets without a group."""
 
     name: str
     catalog: Catalog
@@ -51,7 +51,7 @@ class Group:
     pending: int = 0
 
     def add(self, record: CoordinatorRecord) -> None:
-        """Take in a record about a part of the group."""
+        """Apply a record about a part of the group."""
         self.type = record.group_type
         if "memberId" in record.key:
             self.members[record.key["memberId"]][record.part] = record.value
@@ -106,10 +106,11 @@ class Group:
 
 
 class Groups(CoordinatorState):
-    """The newest records about groups, and their offsets: `commits` by the key without its type, which has two values.
+    """The newest records about groups, and their committed offsets.
 
-    `pending` are commits of transactions by producer id. They are void if they are older than the last tombstone of
-    their partition, whose offset is in `removed`.
+    The key of `commits` is the record key without its type, because two types mean the same partition. `pending`
+    contains the commits of open transactions by producer id. A pending commit is invalid if it is older than the last
+    tombstone of its partition, whose offset is in `removed`.
     """
 
     TOPIC = CONSUMER_OFFSETS
@@ -121,7 +122,7 @@ class Groups(CoordinatorState):
         self.removed: dict[bytes, int] = {}
 
     def add_record(self, number: int, key: bytes, event: Event) -> None:
-        """Take in a record of a type that is known. A tombstone drops pending offsets of its partition too."""
+        """Apply a record of a known type. A tombstone drops pending offsets of its partition too."""
         place = key[TYPE_SIZE:]
         if number not in OFFSET_COMMITS:
             super().add_record(number, key, event)
@@ -133,7 +134,7 @@ class Groups(CoordinatorState):
             commits[place] = Latest(key, event.value, event.offset)
 
     def end_transaction(self, event: Event, /) -> None:
-        """Take in a transaction marker."""
+        """Apply a transaction marker."""
         result = decode_control(self.catalog, event.key, event.value).type
         if result not in {"COMMIT", "ABORT"}:
             return

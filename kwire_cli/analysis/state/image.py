@@ -32,7 +32,7 @@ TOPIC_RESOURCE = 2
 """ConfigResource.Type.TOPIC, whose configs are removed with the topic."""
 NO_LEADER_CHANGE = -2
 MIGRATING = "AAAAAAAAAAAAAAAAAAAAAA"
-"""DirectoryId.MIGRATING, which stands for the directories of a record from before there were any."""
+"""DirectoryId.MIGRATING, the directory id of replicas in old records, which have no directories."""
 BEGIN = "BeginTransactionRecord"
 END = "EndTransactionRecord"
 ABORT = "AbortTransactionRecord"
@@ -54,17 +54,17 @@ _CODES = {
     "partitions": ("PartitionRecord", ("leaderRecoveryState", "directories")),
     "scramUsers": ("UserScramCredentialRecord", ("mechanism",)),
 }
-"""Columns of codes that are shown by name, by table, and the record that they are of."""
+"""Columns of codes that are shown by name, by table, and the record that defines the codes."""
 _NODES = {"brokers": ("RegisterBrokerRecord", "broker"), "controllers": ("RegisterControllerRecord", "controller")}
-"""Tables of nodes with listeners, and the record that they are of."""
+"""Tables of nodes with listeners, and the record that defines them."""
 
 
 class Image(State):
-    """The cluster: rows by table and key.
+    """The state of the cluster: rows by table and key.
 
-    A row has the fields of a record in Kafka's JSON form, in which tagged fields at their default are absent. Records
-    of `PUT` and configs are kept as they were decoded, so that their secrets can be redacted. `held` are the records of
-    a controller's transaction that has not ended, None without one.
+    A row contains the fields of a record in Kafka's JSON form, in which tagged fields at their default are absent.
+    Records of `PUT` and configs are stored in decoded form, so that their secrets can be redacted later. `held`
+    contains the records of the controller's open transaction, or is None without one.
     """
 
     def __init__(self, catalog: Catalog) -> None:
@@ -79,7 +79,7 @@ class Image(State):
         self.held: list[RecordPayload] | None = None
 
     def apply(self, event: Event) -> None:
-        """Take in a record of the log or of a snapshot."""
+        """Apply a record of the log or of a snapshot."""
         if event.control:
             self._control(event)
             return
@@ -158,7 +158,7 @@ class Image(State):
             yield from (("configs", _shown(payload, hide)) for payload in configs.values() if payload)
 
     def _node(self, table: str, row: Row) -> Iterator[Named]:
-        """Yield the rows of a broker or controller. Kafka writes features and endpoints in no order."""
+        """Yield the rows of a broker or controller. They are sorted, because Kafka writes them in any order."""
         record, node = _NODES[table]
         shown = {name: value for name, value in row.items() if name != "endPoints"}
         yield table, shown | {"features": sorted(row["features"], key=lambda each: str(each["name"]))}
@@ -181,8 +181,8 @@ def _shown(payload: RecordPayload, hide: Hide | None) -> Row:
     return data
 
 
-# What records do. A function takes the image and the data of the record. It returns False if the record changes a row
-# that no record before has created: the log begins later.
+# The effects of records. A function gets the image and the data of the record. It returns False if the record changes a
+# row that no earlier record has created, because the log starts later.
 
 
 def _feature(image: Image, data: Row) -> None:
@@ -240,7 +240,10 @@ def _change_partition(image: Image, data: Row) -> bool:
 
 
 def _merge(partition: Row, change: Row) -> None:
-    """PartitionRegistration.merge: a leader that is named is elected, even if it is the same."""
+    """Apply a PartitionChangeRecord (PartitionRegistration.merge).
+
+    A record with a leader is an election, even if the leader is unchanged.
+    """
     partition.update((name, change[name]) for name in _LISTS if change.get(name) is not None)
     if change.get("leader", NO_LEADER_CHANGE) != NO_LEADER_CHANGE:
         partition["leader"] = change["leader"]
@@ -295,7 +298,7 @@ PUT = {
     "AccessControlEntryRecord": ("acls", "id"),
     "RegisterControllerRecord": ("controllers", "controllerId"),
 }
-"""Records that are a row: the table, and the fields of its key."""
+"""Records that add a row: the table, and the fields of its key."""
 REMOVE = {
     "UnregisterBrokerRecord": ("brokers", "brokerId"),
     "RemoveAccessControlEntryRecord": ("acls", "id"),

@@ -1,7 +1,7 @@
-"""Lag of committed offsets, by the ends of the logs that they point into.
+"""Lag of committed offsets, from the ends of the logs of their partitions.
 
-Lag counts the offsets from a committed one to the end of the log, as kafka-consumer-groups does. The logs are those
-of other partitions in the log directories of `__consumer_offsets`; of several replicas, the longest one counts.
+Lag is the number of offsets from a committed offset to the end of the log, as in kafka-consumer-groups. The logs are in
+the log directories of `__consumer_offsets`. If there are several replicas of a partition, the longest log counts.
 """
 
 from __future__ import annotations
@@ -33,17 +33,20 @@ BELOW = "BELOW_LOG_START"
 BEYOND = "BEYOND_LOG_END"
 """Reasons why a fetch at a committed offset gets OFFSET_OUT_OF_RANGE."""
 _PLAUSIBLE = 366 * 86_400_000
-"""Milliseconds from the newest record of a coordinator up to which times of producers are believed: some count time in
-other units, and their records would be years ahead."""
+"""Maximum difference of a producer's time to the newest record of a coordinator, in milliseconds.
+
+Some producers count time in other units, and their records would be years ahead. Such times are ignored.
+"""
 _MOST_NOTES = 10
 _TOTALS = ("lag", "outOfRange", "lagUnknown")
 
 
 def add_lag(rows: Mapping[str, list[Row]], files: Iterable[LogFile], newest: int) -> list[Block]:
-    """Add the ends of logs to rows of committed offsets, and totals to rows of groups. Return what to say about it.
+    """Add the ends of logs to rows of committed offsets, and totals to rows of groups. Return notes about the result.
 
-    If the log of no committed offset is in the log directories of `files`, rows stay as they are. Ages count up to the
-    newest time, in milliseconds: of records of the coordinator (`newest`), and of other logs if it is plausible.
+    The rows are unchanged if the log directories of `files` contain none of the logs with committed offsets. An age is
+    the time to the newest record in milliseconds. `newest` is the time of the newest record of the coordinator. Times
+    of other logs count if they are plausible.
     """
     ends, unreadable = _read_ends(files)
     as_of = max([newest, *(each.newest for each in ends.values() if each.newest <= newest + _PLAUSIBLE)])
@@ -70,7 +73,7 @@ def add_lag(rows: Mapping[str, list[Row]], files: Iterable[LogFile], newest: int
 
 
 def _add(rows: Mapping[str, list[Row]], used: Mapping[Named, Ends], as_of: int) -> None:
-    """Add the columns of lag. Several replicas of a partition of the coordinator count once for a group."""
+    """Add the columns of lag. Replicas of the same coordinator partition count once for a group."""
     totals: dict[tuple[str, int | None], Row] = {}
     replicas: set[tuple[Any, ...]] = set()
     for row in rows["offsets"]:
@@ -91,7 +94,7 @@ def _add(rows: Mapping[str, list[Row]], used: Mapping[Named, Ends], as_of: int) 
 
 
 def _of_offset(row: Row, log: Ends | None, as_of: int) -> Row:
-    """Return the columns that a log adds to a committed offset."""
+    """Return the columns of lag for a committed offset, from the ends of its log."""
     offset, time = row["offset"], row["commitTimestamp"]
     found: Row = {"ageSeconds": max(as_of - time, 0) / 1000 if time >= 0 else None}
     if log is None:
@@ -107,9 +110,9 @@ def _of_offset(row: Row, log: Ends | None, as_of: int) -> Row:
 
 
 def _read_ends(files: Iterable[LogFile]) -> tuple[dict[Named, Ends], list[str]]:
-    """Return the ends of the partitions in the log directories of files, and why some cannot be read.
+    """Return the ends of the partitions in the log directories of files, and the reasons why some cannot be read.
 
-    Of several replicas, the log that goes furthest counts. Folders that cannot be listed count as empty.
+    The longest log of several replicas counts. Folders that cannot be listed count as empty.
     """
     found: dict[Named, Ends] = {}
     notes = []

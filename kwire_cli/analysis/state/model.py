@@ -1,7 +1,8 @@
-"""The state of a topic: what its records add up to.
+"""The state of a topic, which its records build up.
 
-The state of a coordinator's topic is the newest value under each key. Values stay bytes until rows are made: most of
-them are replaced before. `__transaction_state` has nothing else (TransactionStateManager, TransactionLog).
+The state of a coordinator's topic is the newest value under each key. Values are only decoded when rows are requested,
+because most values are replaced before. The state of `__transaction_state` consists of such values only
+(TransactionStateManager, TransactionLog).
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 class State:
     """The state of a topic after some of its records.
 
-    `unknown` counts record types that are not known, by number or name, and `unapplied` changes to rows that no
-    record has created, by record type. `undecoded` counts records that could not be decoded; a coordinator's are
-    counted when rows are made.
+    `unknown` counts records of unknown types, by number or name. `unapplied` counts changes to rows that no record has
+    created, by record type. `undecoded` counts records that could not be decoded. Records of a coordinator are decoded
+    and counted when rows are requested.
     """
 
     def __init__(self, catalog: Catalog) -> None:
@@ -38,13 +39,13 @@ class State:
         self.undecoded = 0
 
     def apply(self, event: Event) -> None:
-        """Take in a record. Never raises for any bytes."""
+        """Apply a record. Corrupt bytes never raise an error."""
         raise NotImplementedError
 
     def rows(self, *, hide: Hide | None) -> Iterator[Named]:
         """Yield the rows of the topic's tables, each with the name of its table.
 
-        `hide` finds what to redact in a payload; None shows everything.
+        `hide` returns the spans to redact in a payload. With None, nothing is redacted.
         """
         raise NotImplementedError
 
@@ -68,7 +69,7 @@ class CoordinatorState(State):
         self._types = record_types(catalog, COORDINATORS[self.TOPIC])
 
     def apply(self, event: Event) -> None:
-        """Take in a record; one without a value removes the record of its key."""
+        """Apply a record. A tombstone removes the record of its key."""
         number = type_of(event.key)
         if event.control:
             self.end_transaction(event)
@@ -78,10 +79,10 @@ class CoordinatorState(State):
             self.add_record(number, event.key, event)
 
     def end_transaction(self, event: Event, /) -> None:
-        """Take in a control record."""
+        """Apply a control record."""
 
     def add_record(self, number: int, key: bytes, event: Event) -> None:  # noqa: ARG002 - types matter to some topics
-        """Take in a record of a type that is known."""
+        """Apply a record of a known type."""
         if event.value is None:
             self.live.pop(key, None)
         else:
@@ -95,7 +96,7 @@ class CoordinatorState(State):
 
 
 class Transactions(CoordinatorState):
-    """`__transaction_state`: what the transaction coordinator knows of each transactional id."""
+    """`__transaction_state`: the state of the transaction coordinator for each transactional id."""
 
     TOPIC = TRANSACTION_STATE
 

@@ -34,11 +34,11 @@ _WITHOUT_SNAPSHOT = {
     "startOffset": -1,
     "deliveryCompleteCount": -1,
 }
-"""Fields of an update whose snapshot was not seen. It stands for itself, as in ShareGroupOffset.fromRecord."""
+"""Fields of an update without a known snapshot. Kafka uses it like a snapshot (ShareGroupOffset.fromRecord)."""
 
 
 class StateBatch(NamedTuple):
-    """Records with offsets from `first` to `last` that have the same delivery state, and were delivered as often."""
+    """Records with offsets from `first` to `last`, which have the same delivery state and delivery count."""
 
     first: int
     last: int
@@ -47,11 +47,11 @@ class StateBatch(NamedTuple):
 
 
 class ShareGroups(CoordinatorState):
-    """The newest snapshot of each share partition and the updates after it, by the key without its type.
+    """The newest snapshot of each share partition and the updates after it, by the record key without its type.
 
-    A partition has its fields, and its batches in layers: the snapshot, then each update. A layer begins with the start
-    offset from then on. The layers are combined only when shown: combining them at each update would be more work than
-    the log is long.
+    A partition has its fields, and its batches in layers: the snapshot, then each update. The first value of a layer is
+    the start offset since the record. The layers are combined only when rows are requested, because combining them at
+    each update would take quadratic time.
     """
 
     TOPIC = SHARE_GROUP_STATE
@@ -61,7 +61,7 @@ class ShareGroups(CoordinatorState):
         self.partitions: dict[bytes, tuple[Row, list[Layer]]] = {}
 
     def add_record(self, number: int, key: bytes, event: Event) -> None:
-        """Take in a snapshot or an update (ShareCoordinatorShard.merge). A tombstone removes its partition.
+        """Apply a snapshot or an update (ShareCoordinatorShard.merge). A tombstone removes its partition.
 
         A start offset or leader epoch of -1 in an update keeps the known value.
         """
@@ -108,10 +108,10 @@ class ShareGroups(CoordinatorState):
 
 
 def flattened(layers: Sequence[Layer]) -> list[StateBatch]:
-    """Combine the batches of all layers, each with the start offset from then on, -1 if unknown.
+    """Combine the batches of all layers. Each layer has a start offset, or -1 if unknown.
 
     The result equals combining the layers in order (PersisterStateBatchCombiner). If several batches cover an offset,
-    the one that was delivered more often counts, then the one with the higher state; equal neighbours become one.
+    the one with the higher delivery count wins, then the one with the higher state. Equal neighbours are merged.
     Batches below the start offset of their layer or of a later one are dropped.
     """
     batches: list[StateBatch] = []
@@ -123,12 +123,12 @@ def flattened(layers: Sequence[Layer]) -> list[StateBatch]:
             for batch in layer
             if batch.last >= start or start < 0
         )
-    return _painted(sorted(batch for batch in batches if batch.first <= batch.last))
+    return _resolve_overlaps(sorted(batch for batch in batches if batch.first <= batch.last))
 
 
-def _painted(batches: list[StateBatch]) -> list[StateBatch]:
-    edges = sorted({edge for batch in batches for edge in (batch.first, batch.last + 1)})
-    covering: list[tuple[int, int, int]] = []  # the highest count and state first, with the offset after the last
+def _resolve_overlaps(batches: list[StateBatch]) -> list[StateBatch]:
+    edges = sorted({batch.first for batch in batches} | {batch.last + 1 for batch in batches})
+    covering: list[tuple[int, int, int]] = []  # a heap, highest count and state first, with the end offset
     out: list[StateBatch] = []
     following = 0
     for at, end in pairwise(edges):

@@ -1,11 +1,12 @@
-"""The tables of the states of Kafka's own topics: their columns, and the columns that name a row.
+"""The tables of the states of Kafka's internal topics: their columns, and the columns that identify a row.
 
 Rows have the fields of Kafka's records. A table declares the columns that a terminal shows. All other fields of its
-rows are columns for programs.
+rows become columns for programs, so that fields of new Kafka releases need no change.
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.answer import Column, Table, words
@@ -76,15 +77,15 @@ COLUMNS = {name: Column(name, "id") for name in _IDS} | {
         Column("serverKey", keep=3),
     )
 }
-"""Columns that are more than text."""
+"""The kinds of columns, for columns that are not text."""
 BESIDE = frozenset({"lag", "outOfRange", "lagUnknown", "logStartOffset", "highWatermark", "logEndOffset", "ageSeconds"})
-"""Columns of tables for which the logs of other topics were found."""
+"""Columns that a table only has if the logs of other topics were found."""
 
 
 class Listing(NamedTuple):
     """A table of a topic: the columns that a terminal shows.
 
-    The first `keys` columns name a row, and order the rows.
+    The first `keys` columns identify a row, and determine the order of rows.
     """
 
     name: str
@@ -94,21 +95,25 @@ class Listing(NamedTuple):
     def table(self, rows: Iterable[Row]) -> Table:
         """Return the table of rows, in the order of their keys."""
         ordered = sorted(rows, key=self.key)
-        found = dict.fromkeys(name for row in ordered for name in row)
+        found = dict.fromkeys(chain.from_iterable(ordered))
         declared = [column for column in self.columns if column.name in found or column.name not in BESIDE]
         names = [column.name for column in declared]
         columns = [*declared, *(Column(name, wide=True) for name in found if name not in names)]
-        cells = [tuple(row.get(column.name) for column in columns) for row in ordered]
+        cells = [_cells(row, columns) for row in ordered]
         return Table(self.name, columns, cells, title=words(self.name))
 
     @property
     def key_names(self) -> list[str]:
-        """The columns that name a row."""
+        """The names of the columns that identify a row."""
         return [column.name for column in self.columns[: self.keys]]
 
     def key(self, row: Row) -> Key:
-        """Return the values that name a row, in a form that can be ordered."""
+        """Return the values that identify a row, in a form that can be sorted."""
         return tuple(_comparable(row.get(name)) for name in self.key_names)
+
+
+def _cells(row: Row, columns: Iterable[Column]) -> tuple[Any, ...]:
+    return tuple(row.get(column.name) for column in columns)
 
 
 def _comparable(value: Any) -> Any:

@@ -1,14 +1,14 @@
-"""States of Kafka's own topics at an offset, folded from the files of their logs.
+"""States of Kafka's internal topics at an offset, folded from the files of their logs.
 
-`logs_of` finds the logs of each topic among files. The fold of a KRaft log begins with the newest snapshot that covers
-no more than the offset.
+`logs_of` finds the logs of each topic among files. The fold of a KRaft log starts with the newest snapshot whose end is
+not after the offset.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from sys import maxsize
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -45,7 +45,7 @@ STATES: dict[str, Callable[[Catalog], State]] = {
     SHARE_GROUP_STATE: ShareGroups,
     CLUSTER_METADATA: Image,
 }
-"""Topics that have a state, and what makes an empty one."""
+"""Topics that have a state, and the class of the state."""
 T = TypeVar("T")
 
 
@@ -56,7 +56,7 @@ T = TypeVar("T")
 class Folded:
     """The state of a partition at an offset, and counts of the records that were read.
 
-    `snapshot` is the name of the snapshot that the fold began with.
+    `snapshot` is the name of the snapshot at the start of the fold.
     """
 
     topic: str
@@ -66,9 +66,9 @@ class Folded:
     snapshot: str | None = None
 
     def rows(self, *, hide: Hide | None) -> Iterator[Named]:
-        """Yield the rows that the state makes, each with the name of its table.
+        """Yield the rows of the state, each with the name of its table.
 
-        `hide` finds what to redact in a payload; None shows everything.
+        `hide` returns the spans to redact in a payload. With None, nothing is redacted.
         """
         label = {} if self.topic == CLUSTER_METADATA or self.partition is None else {"logPartition": self.partition}
         return ((table, row | label) for table, row in self.state.rows(hide=hide))
@@ -91,23 +91,24 @@ class Log:
 
     @property
     def snapshots(self) -> list[LogFile]:
-        """The snapshots in use by offset. Their base offset is the offset after the last one that they cover."""
+        """The snapshots in use by offset. The base offset of a snapshot is the offset after its last record."""
         return sorted(filter(_is_snapshot, self.files), key=_base)
 
     @property
     def begin(self) -> int:
-        """The first offset of the segments, 0 without one."""
+        """The first offset of the segments, or 0 without segments."""
         return min(map(_base, self.segments), default=0)
 
     @property
     def is_bootstrap(self) -> bool:
-        """Whether it is nothing but snapshots without an offset."""
+        """Whether all files are snapshots without an offset."""
         return all(_is_snapshot(file) and file.name.base_offset is None for file in self.files)
 
     @property
     def has_any_batch(self) -> bool:
         """Whether there is a batch in any file."""
-        return any(isinstance(item, Batch) for file in self.files for item in self.items(file))
+        every_item = chain.from_iterable(map(self.items, self.files))
+        return any(isinstance(item, Batch) for item in every_item)
 
     def items(self, file: LogFile) -> Iterator[Batch | Gap]:
         """Yield the batches of a file, and the gaps between them."""
@@ -126,7 +127,7 @@ class Log:
         return Folded(self.topic, self.partition, STATES[self.topic](self.catalog))
 
     def folded(self, at: int | None = None) -> Folded:
-        """Return the state up to and including the offset `at`, None for all of the log.
+        """Return the state up to and including the offset `at`, or at the end of the log if `at` is None.
 
         Raises:
             InputError: The files in use do not reach back to the offset.
@@ -162,10 +163,10 @@ class Log:
 
     @property
     def reachable(self) -> int:
-        """The first offset for which the files have the state.
+        """The first offset whose state follows from the files.
 
-        For the metadata log, the offset is the end of its first snapshot, unless the log begins at offset 0. Without
-        snapshots, and for other topics, the offset is the begin of the log.
+        For the metadata log, this is the end of its first snapshot, unless the log starts at offset 0. Without
+        snapshots, and for other topics, this is the start of the log.
         """
         ends = [max(_base(file) - 1, 0) for file in self.snapshots]
         starts = [_base(file) for file in self.segments]
@@ -226,7 +227,7 @@ def logs_of(
             # Files with a suffix such as .deleted are read if only such files were named.
             in_use = [file for file in of_one if not file.name.suffix] or of_one
             logs.append(Log(catalog, topic, number, in_use, limits))
-        # The log of metadata begins with the records of bootstrap.checkpoint.
+        # The metadata log starts with the records of bootstrap.checkpoint.
         if logs := [log for log in logs if not log.is_bootstrap] or logs:
             yield topic, logs
 

@@ -1,8 +1,8 @@
-"""Transactions put together from the coordinator's records and the logs of partitions.
+"""Assembly of transactions from the coordinator's records and the logs of partitions.
 
-The records of a transactional id show when its transactions began and were decided. A part of a transaction in the log
-of a partition belongs to the one that was decided before its marker. Without the coordinator's records, parts of a
-producer belong together if their records came before their markers.
+The records of a transactional id contain the times at which its transactions began and were decided. A part of a
+transaction in the log of a partition belongs to the last transaction that was decided before its marker. Without the
+coordinator's records, parts of a producer form one transaction if all records were written before all markers.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.transactions.model import Event
 
 SLACK = 0.002
-"""Seconds by which times of two logs differ though they mean the same: records have milliseconds."""
+"""Maximum difference of equal times in two logs, in seconds. The times of records are in milliseconds."""
 MOST_LOOKED_AT = 64
-"""Transactions of a producer that are examined for the one that a part belongs to."""
+"""Number of transactions of a producer that are searched for the transaction of a part."""
 
 
 def transactions_in_logs(records: Iterable[Event], pieces: Iterable[Piece]) -> list[Transaction]:
-    """Return the transactions by the time of their begin. `records` are in the order of their offsets."""
+    """Return the transactions, sorted by start time. `records` must be in the order of their offsets."""
     timelines: dict[str, list[Transaction]] = {}
     records_of: dict[str, list[Event]] = {}
     for record in records:
@@ -69,7 +69,7 @@ def _begin(event: Event, began: float | None) -> Transaction:
 
 
 def _with_pieces(timeline: list[Transaction], pieces: Sequence[Piece]) -> list[Transaction]:
-    """Return the transactions of a producer with what the logs of partitions have of them."""
+    """Return the transactions of a producer with their parts in the logs of partitions."""
     additional: list[Transaction] = []
     counted: set[tuple[int, str]] = set()
     """Transactions with their partitions: copies of a log may begin at different offsets."""
@@ -81,7 +81,7 @@ def _with_pieces(timeline: list[Transaction], pieces: Sequence[Piece]) -> list[T
         began = piece.records.time if piece.records else None
         transaction = _of_timeline(timeline, begins, piece)
         if transaction is None or piece.partition in transaction.marked:
-            transaction = _joined(additional, piece)
+            transaction = _find_same_transaction(additional, piece)
         if transaction is None:
             transaction = _begin(first, began)
             additional.append(transaction)
@@ -108,10 +108,10 @@ def _instant(event: Event | None) -> float:
 
 
 def _of_timeline(timeline: Sequence[Transaction], begins: Sequence[float], piece: Piece) -> Transaction | None:
-    """Return the transaction of the coordinator's records that a part belongs to, None if there is no such transaction.
+    """Return the transaction of a part among the coordinator's transactions, or None if there is no such transaction.
 
-    It is the last one of the epoch that had begun by the time of the marker, and was decided by then. A part without a
-    marker belongs to the open transaction. `begins` has the begins of transactions, none earlier than those before.
+    It is the last transaction of the epoch that had started and was decided before the time of the marker. A part
+    without a marker belongs to the open transaction. `begins` contains the ascending start times of transactions.
     """
     began = piece.records.time if piece.records else None
     # The epoch of a marker may be the next one (KIP-890).
@@ -125,13 +125,16 @@ def _of_timeline(timeline: Sequence[Transaction], begins: Sequence[float], piece
             is_later = own.decided is not None and began is not None and own.decided > began + SLACK
             return own if own.result == OPEN or is_later else None
         if own.decided is None or own.decided <= ended + SLACK:
-            # A transaction that ended before another one began is not that one.
+            # A transaction that ended before the records of the part were written is another one.
             return own if began is None or own.decided is None or own.decided >= began - SLACK else None
     return None
 
 
-def _joined(additional: Sequence[Transaction], piece: Piece) -> Transaction | None:
-    """Return the transaction of other partitions that a part belongs to: its records came before their markers."""
+def _find_same_transaction(additional: Sequence[Transaction], piece: Piece) -> Transaction | None:
+    """Return the transaction of other partitions that a part belongs to.
+
+    The records of the part were written before the markers of the transaction.
+    """
     last = additional[-1] if additional else None
     result = piece.marker.result if piece.marker else OPEN
     first = piece.events[0]

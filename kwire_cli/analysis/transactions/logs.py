@@ -1,8 +1,8 @@
 """Transactions in logs: the records and markers of partitions, and the records of `__transaction_state`.
 
-`ProducerState` finds the transactions of each partition as its log is read. The part of a transaction in one partition
-is a `Piece`. Copies of a log on several brokers have the same pieces and the same records of the coordinator, which
-count once.
+`ProducerState` finds the transactions of each partition while its log is read. The part of a transaction in one
+partition is a `Piece`. Copies of a log on several brokers contain the same pieces and the same records of the
+coordinator, which count once.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from kwire_cli.records.producers import PartitionTransaction
 
 MOST_IDS = 1 << 16
-"""Transactional ids that are known at a time."""
+"""Maximum number of transactional ids in memory."""
 COORDINATOR_DELAY = 0.05
-"""Seconds that may pass from the time of a record to the record of the coordinator about its transaction."""
+"""Maximum seconds from the first record of a transaction to the coordinator's record about it."""
 REMOVED = "Removed"
 """The state of a transactional id whose last record has no value."""
 WITH_PARTITIONS = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
-"""States in which the coordinator knows the partitions of a transaction that has not ended."""
+"""States in which the record of the coordinator contains the partitions of an open transaction."""
 
 
 @dataclass(slots=True)
@@ -71,8 +71,9 @@ class Piece:
 class PartitionLog:
     """The transactions in one copy of a partition's log.
 
-    `key` is the folder and the partition. `state` has the open transactions of the part of the log that was read last,
-    and `files` where they begin. `closed` are the others. `end` is the offset after the last batch.
+    `key` is the folder and the partition. `state` contains the open transactions of the last part of the log that was
+    read, and `files` the files in which they start. `closed` contains the other transactions. `end` is the offset after
+    the last batch.
     """
 
     key: tuple[str, str]
@@ -87,7 +88,10 @@ class PartitionLog:
         return [_piece(self.key[1], part, self.files[producer]) for producer, part in self.state.open.items()]
 
     def pieces(self) -> list[Piece]:
-        """Return the parts of transactions in the order of the log, joined where a log came in several parts."""
+        """Return the parts of transactions in the order of the log.
+
+        Parts of one transaction in several files are joined.
+        """
         joined: list[Piece] = []
         running: dict[int, Piece] = {}
         for piece in sorted([*self.closed, *self.open()], key=lambda piece: piece.at):
@@ -103,7 +107,7 @@ class PartitionLog:
 
 
 class LogTransactions:
-    """The transactions in logs. `dropped` counts the parts and records that were too many to keep."""
+    """The transactions in logs. `dropped` counts parts and records beyond the limit."""
 
     def __init__(self) -> None:
         self.dropped = 0
@@ -116,7 +120,7 @@ class LogTransactions:
         self._kept = 0
 
     def add(self, item: LogItem) -> None:
-        """Take a batch of a log. Ignore gaps and batches with a wrong checksum."""
+        """Add a batch of a log. Ignore gaps and batches with a wrong checksum."""
         batch = item.item
         if not isinstance(batch, Batch) or not batch.crc_valid:
             return
@@ -127,7 +131,7 @@ class LogTransactions:
         log = self._logs.get(item.log)
         if log is None:
             log = self._logs[item.log] = PartitionLog(item.log, ProducerState(head.base_offset))
-        if head.base_offset < log.state.next_offset:  # an earlier part of the log, or another one
+        if head.base_offset < log.state.next_offset:  # an earlier part of the log, or another log
             for piece in log.open():
                 self._close(log, piece)
             log.state = ProducerState(head.base_offset)
@@ -141,7 +145,7 @@ class LogTransactions:
             self._close(log, _piece(item.name, ended, log.files.pop(head.producer_id, item.file)))
 
     def _close(self, log: PartitionLog, piece: Piece) -> None:
-        """Keep a piece, unless there are too many."""
+        """Store a piece, or count it as dropped."""
         if self._kept < MOST_EVENTS:
             log.closed.append(piece)
             self._kept += 1
@@ -193,7 +197,7 @@ class LogTransactions:
         return [*once.values()]
 
     def open(self) -> Iterator[Sequence[Any]]:
-        """Yield the rows of `open_in_logs`: the open transactions of all partitions, the first of each one first."""
+        """Yield the rows of `open_in_logs`: the open transactions of all partitions, each in the order of its log."""
         latest = {record.producer_id: record for record in self._latest.values()}
         newest = max((record.time for record in latest.values() if record.time is not None), default=None)
         for log, piece in sorted(self._pieces, key=lambda pair: pair[0].key):
@@ -218,11 +222,11 @@ class LogTransactions:
 
 
 def _is_hanging(record: Event | None, log: PartitionLog, records: Event, newest: float | None) -> bool | None:
-    """Return whether the coordinator does not know of an open transaction in a log; None if that is not clear.
+    """Return whether the coordinator lacks an open transaction of a log, or None if the files do not show it.
 
-    `newest` is the time of the newest record of the coordinator. Files of a running broker are copied one after the
-    other: the coordinator's log has to reach beyond the begin of the transaction, and the partition's log beyond the
-    last record about the producer, or to end long before that record.
+    `newest` is the time of the newest record of the coordinator. The files of a running broker are copied at different
+    times. So the coordinator's log must be newer than the start of the transaction, and the partition's log must be
+    newer than the last record about the producer, or end long before that record.
     """
     if record is None:
         return None
@@ -236,7 +240,7 @@ def _is_hanging(record: Event | None, log: PartitionLog, records: Event, newest:
 
 
 def _piece(partition: str, part: PartitionTransaction, file: str) -> Piece:
-    """Return a part of a transaction that begins in a file."""
+    """Return a part of a transaction that starts in a file."""
     piece = Piece(partition, None, None)
     if part.first_offset >= 0:
         piece.records = _event("records", part, part.epoch, part.since, file, part.first_offset)
@@ -258,7 +262,7 @@ def _event(what: What, part: PartitionTransaction, epoch: int, milliseconds: int
 
 
 def _state(file: str, event: LogRecord, record: CoordinatorRecord) -> Event:
-    """Return a record of `__transaction_state` as an event. Without a value the transactional id is removed."""
+    """Return a record of `__transaction_state` as an event. A tombstone removes the transactional id."""
     value = record.value
     state = record.status if value else REMOVED
     time = _seconds(event.timestamp)

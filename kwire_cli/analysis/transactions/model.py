@@ -1,6 +1,6 @@
-"""Events of transactions, and transactions.
+"""Transactions and their events.
 
-Requests, records of `__transaction_state`, and batches and markers in the logs of partitions are events of one kind.
+Requests, records of `__transaction_state`, and batches and markers in the logs of partitions have a common event type.
 Fields and properties of events and transactions have the names of the columns in `transactions/tables`.
 """
 
@@ -20,11 +20,11 @@ COMMITTED = "committed"
 ABORTED = "aborted"
 OPEN = "open"
 UNKNOWN = "unknown"
-"""The result of an open transaction if the input does not have the coordinator's side."""
+"""The result of an open transaction if the input lacks the requests and records of the coordinator."""
 MOST_EVENTS = 1 << 16
-"""Events, and parts of transactions in logs, that are kept: some 40 MB of them. Others are counted."""
+"""Maximum number of events, and of parts of transactions in logs, which take about 40 MB. Others are only counted."""
 MOST_PLACES = 4
-"""Events of a transaction whose places are kept."""
+"""Maximum number of events of a transaction whose places are stored."""
 NO_PRODUCER = -1
 
 What = Literal[
@@ -46,20 +46,19 @@ What = Literal[
 a record of `__transaction_state`; `records` and `marker` are the batches and the marker in a partition's log.
 """
 REPEATED = frozenset({"addPartitions", "verifyPartitions", "produce", "commitOffsets", "addOffsets"})
-"""Events that count as one if they follow each other."""
+"""Kinds of events that are merged if they follow each other."""
 
 
 @dataclass(slots=True)
 class Event:
-    """An event of a transaction, or some requests of the same kind that follow each other.
+    """An event of a transaction, or several requests of the same kind that follow each other.
 
-    `time` is when the first request was complete, `answered` when the last response was; both are seconds since 1970.
-    `partitions` are those that the event is about, such as `orders-0`, and `written` counts the batches, records and
-    bytes that were written to them. `about` is what else the event is about: the
-    state in a record of the coordinator, whose transaction `began` at a time. `implicit` is true if a broker adds the
-    partitions of a Produce or the group of a TxnOffsetCommit to the transaction by itself (KIP-890). `is_ok` is true if
-    there was a response without an error for a part of the request at least. `by_broker` is true if a broker sent the
-    request.
+    `time` is the time of the first complete request, and `answered` the time of the last complete response, in seconds
+    since 1970. `partitions` contains the partitions of the event, such as `orders-0`, and `written` counts the batches,
+    records and bytes that were written to them. In a record of the coordinator, `about` is the state and `began` the
+    start of the transaction. `implicit` is true if a broker adds the partitions of a Produce, or the group of a
+    TxnOffsetCommit, to the transaction itself (KIP-890). `is_ok` is true if there was a response without an error for
+    at least a part of the request. `by_broker` is true if a broker sent the request.
     """
 
     event: What
@@ -90,7 +89,7 @@ class Event:
 
     @property
     def detail(self) -> str:
-        """What the event is about in a few words."""
+        """The group, state, partitions and records of the event in a few words."""
         marker = "COMMIT" if self.result == COMMITTED else "ABORT"
         partitions = few([*self.partitions] if self.event == "state" else sorted(self.partitions))
         if self.event == "marker":
@@ -108,7 +107,7 @@ class Event:
         return f"{text}, added by the broker" if self.implicit and self.event == "produce" else text
 
     def repeats(self, other: Event) -> bool:
-        """Return whether another event is of the same kind and producer, so that both can count as one."""
+        """Return whether another event has the same kind and producer. Such events can be counted as one."""
         return self.event in REPEATED and self._kind == other._kind
 
     @property
@@ -117,7 +116,7 @@ class Event:
         return self.event, producer, self.client, self.is_ok, bool(self.errors)
 
     def extend(self, other: Event) -> None:
-        """Take in a later event that repeats this one."""
+        """Merge a later event that repeats this one."""
         self.count += other.count
         self.answered = later(self.answered, other.answered)
         self.errors.update(other.errors)
@@ -131,9 +130,10 @@ class Event:
 class Transaction:
     """A transaction.
 
-    `began` is None if it began before the input. `decided` is the time of the request for its end, or of the record,
-    which orders transactions of one producer; `ended` is the time of the answer to the client. `ended_by` is `client`,
-    `coordinator` (a timeout or an operator) or `initProducerId` (another or a new instance).
+    `began` is None if the transaction began before the input. `decided` is the time of the request or record that ends
+    the transaction, and determines the order of a producer's transactions. `ended` is the time of the response to the
+    client. `ended_by` is `client`, `coordinator` (a timeout or an operator) or `initProducerId` (another or a new
+    instance).
     """
 
     transactional_id: str | None
@@ -153,11 +153,11 @@ class Transaction:
     ended_by: str | None = None
     timeout_s: float | None = None
     added: set[str] = field(default_factory=set)
-    """Partitions that the coordinator knows."""
+    """Partitions in the requests to the coordinator and in its records."""
     marked: set[str] = field(default_factory=set)
-    """Partitions whose marker was seen."""
+    """Partitions with a marker in the input."""
     is_from_beginning: bool = False
-    """Whether the input has the producer's InitProducerId, and so all of its requests to the coordinator."""
+    """Whether the input contains the producer's InitProducerId, and therefore all its requests to the coordinator."""
     places: list[Evidence] = field(default_factory=list)
 
     @property
@@ -167,18 +167,18 @@ class Transaction:
 
     @property
     def duration_s(self) -> float | None:
-        """Seconds from begin to end."""
+        """Seconds from start to end."""
         return None if self.began is None or self.ended is None else max(between(self.began, self.ended), 0.0)
 
     @property
     def order(self) -> tuple[float, float, str, int]:
-        """The order of transactions: by begin and end."""
+        """The sort key of transactions: start and end."""
         decided = float("inf") if self.decided is None else self.decided
         begin = min(decided, 1e18) if self.began is None else self.began
         return begin, decided, self.name, self.epoch
 
     def keep(self, event: Event) -> None:
-        """Take the producer, the client, the errors and the place of an event."""
+        """Update the producer, the client, the errors and the places from an event."""
         self.transactional_id = self.transactional_id or event.transactional_id
         if self.producer_id == NO_PRODUCER:
             self.producer_id = event.producer_id
@@ -190,7 +190,7 @@ class Transaction:
             self.places.append(event.place)
 
     def close(self, result: str, decided: float | None, ended: float | None, by: str | None = None) -> None:
-        """End the transaction, unless that is so already."""
+        """End the transaction, unless it has ended already."""
         if self.result == OPEN:
             self.result = result
             self.decided = decided

@@ -1,7 +1,7 @@
 """The replay of transactions: events of calls and of logs, and the rows of tables.
 
-A row has the values of the columns in `transactions/tables`, which are fields and properties of a transaction or an
-event. Traffic and logs are put together separately: a transaction that both show has a row of each.
+The columns in `transactions/tables` have the names of fields and properties of transactions and events. Transactions
+are assembled separately from traffic and from logs. A transaction in both has two rows.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 class TransactionReplay:
-    """The events of transactions so far, in bounded memory: `dropped` counts those that were too many to keep."""
+    """The events of transactions in bounded memory. `dropped` counts events beyond the limit."""
 
     def __init__(self) -> None:
         self._events: list[Event] = []
-        """The events of traffic in the order of their times. Events of a client that repeat each other are one."""
+        """The events of traffic in the order of their times. Repeated events of a client are merged."""
         self._last: dict[tuple[str, str | None], Event] = {}
         """The last event of each producer by client."""
         self._logs = LogTransactions()
@@ -40,20 +40,20 @@ class TransactionReplay:
 
     @property
     def dropped(self) -> int:
-        """The events and records that were too many to keep."""
+        """The number of events and records beyond the limit."""
         return self._dropped + self._logs.dropped
 
     def log_item(self, item: LogItem) -> None:
-        """Take a batch of a log, or a gap."""
+        """Add a batch of a log, or a gap."""
         self._logs.add(item)
 
     def call(self, call: Call) -> None:
-        """Take one of the calls of QUERY, in the order of their requests."""
+        """Add one of the calls that QUERY returns. Calls must be added in the order of their requests."""
         for event in EVENTS_OF[call.api](call):
             name = event.transactional_id
             producer = event.producer_id
             if name is not None and producer >= 0 and len(self._names) < MOST_EVENTS:
-                # A producer id has two names only if clusters are mixed.
+                # A producer id has two names only if the input mixes clusters.
                 self._names[producer] = min(self._names.get(producer, name), name)
             self._keep(event)
 
@@ -89,7 +89,7 @@ REPLAYED = ReplayedTables(TABLES, QUERY, TransactionReplay)
 
 
 def _rows(table: str, rows: Iterable[Sequence[Any]]) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the rows of a table, whose values are those of the columns after `ordinal`."""
+    """Yield the rows of a table with their ordinals. `rows` contains the values of the other columns, in order."""
     for ordinal, row in enumerate(rows):
         columns = zip(TABLES[table][1:], row, strict=True)
         yield table, [ordinal, *(_cell(name, kind, value, ordinal) for (name, kind, _), value in columns)]
@@ -107,7 +107,7 @@ def _of_transaction(transaction: Transaction) -> list[Any]:
 
 
 def _cell(name: str, kind: Any, value: Any, ordinal: int) -> Any:
-    """Return a value as a column has it."""
+    """Return a value in the type of its column."""
     if isinstance(value, Evidence):
         return place_row(value, ordinal)
     if name == "places":
@@ -122,7 +122,7 @@ def _cell(name: str, kind: Any, value: Any, ordinal: int) -> Any:
 
 
 def _order(event: Event) -> tuple[float, int]:
-    """Return the order of an event: by time, and by place if it has no time."""
+    """Return the sort key of an event: its time, or its place if it has no time."""
     if event.time is None:
         return -1.0, event.place.frame or event.place.line or event.place.offset or 0
     return event.time, event.place.offset or 0

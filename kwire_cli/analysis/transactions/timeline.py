@@ -1,4 +1,8 @@
-"""Transactions put together from the requests of producers, brokers and coordinators."""
+"""Assembly of transactions from the requests of producers, brokers and coordinators.
+
+Events are assigned to transactions in the order of time, by producer id and epoch. If traffic was lost, several
+transactions of a producer may wait for their markers, so previous transactions are searched too.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +18,16 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.transactions.model import Event
 
 COORDINATED = frozenset({"initProducerId", "addPartitions", "addOffsets", "endTransaction", "writeMarkers"})
-"""Events that show the coordinator's side."""
+"""Events whose request the coordinator receives or sends."""
 WAITS = "CONCURRENT_TRANSACTIONS"
-"""The error of a coordinator that still ends the transaction before."""
+"""The error of a coordinator that has not completed the previous transaction yet."""
 FENCES = frozenset({"INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"})
 MOST_UNMARKED = 4
-"""Transactions of a producer whose markers may be pending: more than one only where traffic was lost."""
+"""Maximum number of transactions of a producer with pending markers. Only lost traffic leaves more than one."""
 
 
 def transactions_in_traffic(events: Iterable[Event]) -> list[Transaction]:
-    """Return the transactions by the time of their begin. `events` are in the order of their times."""
+    """Return the transactions, sorted by start time. `events` must be in the order of their times."""
     timelines: dict[str, _Timeline] = {}
     for event in events:
         timelines.setdefault(event.name, _Timeline()).take(event)
@@ -34,7 +38,7 @@ def transactions_in_traffic(events: Iterable[Event]) -> list[Transaction]:
 
 
 class _Timeline:
-    """The transactions of one producer from its events in the order of time."""
+    """Assembles the transactions of one producer from its events in the order of time."""
 
     def __init__(self) -> None:
         self.transactions: list[Transaction] = []
@@ -46,7 +50,7 @@ class _Timeline:
         self.timeout: float | None = None
         self.aborting: float | None = None
         self.errors: Counter[str] = Counter()
-        """The errors since the last transaction: they count for the next one."""
+        """The errors since the last transaction. They are added to the next one."""
 
     def take(self, event: Event) -> None:
         self.is_coordinated = self.is_coordinated or event.event in COORDINATED
@@ -75,7 +79,7 @@ class _Timeline:
             if self.current is not None:
                 self.current.errors.update(event.errors)
                 if self.aborting is None and WAITS in event.errors:
-                    self.aborting = event.time  # the coordinator aborts, and the client asks again
+                    self.aborting = event.time  # the coordinator aborts, and the client sends the request again
             return
         if self.current is not None:
             decided = event.time if self.aborting is None else self.aborting
@@ -132,15 +136,15 @@ class _Timeline:
                 last.keep(event)
             return
         if self.current is None and last is not None:
-            if last.ended_by == "coordinator" and last.result == event.result:  # an operator wrote a marker before
+            if last.ended_by == "coordinator" and last.result == event.result:  # an operator wrote a marker earlier
                 last.keep(event)
                 last.ended_by = "client"
                 last.decided = event.time
                 last.ended = event.answered
                 last.marked.clear()
-            return  # else sent again, or of a transaction without records
+            return  # else sent again, or the marker of a transaction without records
         if self.current is None and self.is_from_beginning:
-            return  # of a transaction without records
+            return  # the marker of a transaction without records
         transaction = self.current or self._begin(event, None)
         transaction.keep(event)
         transaction.close(event.result, event.time, event.answered, "client")

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     Body = dict[str, Any]
 
 BATCHED = 4
-"""The first version of AddPartitionsToTxn that brokers send, for several transactions (KIP-890)."""
+"""The first version of AddPartitionsToTxn that brokers send. It has several transactions (KIP-890)."""
 IMPLICIT_PRODUCE = 12
-"""The first version of Produce whose partitions a broker adds to the transaction by itself (KIP-890)."""
+"""The first version of Produce whose partitions the broker adds to the transaction (KIP-890)."""
 IMPLICIT_OFFSETS = 5
-"""The first version of TxnOffsetCommit whose group a broker adds to the transaction by itself (KIP-890)."""
+"""The first version of TxnOffsetCommit whose group the broker adds to the transaction (KIP-890)."""
 
 
 def _init(call: Call) -> Iterator[Event]:
@@ -65,7 +65,7 @@ def _add_partitions(call: Call) -> Iterator[Event]:
 
 
 def _with_results(event: Event, request: Body, results: list[tuple[Body, ...]], call: Call) -> Event:
-    """Give an event its partitions: the added ones, or all of them if the response has no part for any partition."""
+    """Set the partitions of an event: the accepted ones, or all if the response has no results for partitions."""
     errors: Counter[str] = Counter()
     added = []
     for topic, result in results:
@@ -108,7 +108,7 @@ def _produce(call: Call) -> Iterator[Event]:
         event.epoch = batch["producer_epoch"]
         event.partitions[f"{batch['topic']}-{batch['partition']}"] = None
         event.written.update(batches=1, records=batch["records"], bytes=batch["size"])
-    if not event.partitions:  # a request log, which has only the sizes of records
+    if not event.partitions:  # a request log, which contains only the sizes of records
         for topic, partition in parts(call.request, "topicData", "partitionData"):
             event.partitions[f"{call.topic(topic)}-{partition.get('index')}"] = None
             event.written.update(batches=1, bytes=max(partition.get("recordsSizeInBytes") or 0, 0))

@@ -1,7 +1,7 @@
-"""The question what transactions there were, and how they ended.
+"""The question about transactions, their events and their results.
 
-The replay fills tables, and the queries in `questions/transactions` choose rows of them. Here are the columns of the
-answer.
+The replay fills tables, and the queries in `questions/transactions` select rows of them. This module defines the
+columns of the answer.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Transactions(TableFold):
         self._are_logs: set[bool] = set()
 
     def begin(self, opened: Opened) -> int:
-        """Take all of a large capture at once. Raise InputError if the inputs are traffic and logs."""
+        """Add all of a large capture at once. Raise InputError if the inputs combine traffic and logs."""
         self._are_logs.add(opened.kind in LOGS)
         if len(self._are_logs) > 1:
             raise InputError(APART)
@@ -100,7 +100,7 @@ class Transactions(TableFold):
         return [row["transactional_id"] for row in self.rows("ids")]
 
     def answer(self, ids: Collection[str] = (), *, only_open: bool = False) -> Answer:
-        """Return the transactions: of some transactional ids, or only those that are open at the end of the input.
+        """Return the transactions of some transactional ids, or only open transactions at the end of the input.
 
         Nothing can be added afterwards.
         """
@@ -113,9 +113,9 @@ class Transactions(TableFold):
 def transaction_blocks(
     rows: Callable[[str], Sequence[Mapping[str, Any]]], *, is_chosen: bool = False, cuts: bool = True
 ) -> list[Block]:
-    """Return the facts and tables of transactions: `rows` gives the rows of a query in `questions/transactions`.
+    """Return the facts and tables of transactions. `rows` returns the rows of a query in `questions/transactions`.
 
-    `is_chosen` is true if only some transactions are wanted. `cuts` limits the events that people see.
+    `is_chosen` is true if only some transactions were requested. `cuts` limits the displayed events.
     """
     transactions, held = rows("transactions"), rows("held_back")
     facts = rows("facts")[0]

@@ -1,7 +1,7 @@
-"""Verification that the files of log directories are as a broker would have left them.
+"""Verification that the files of log directories are consistent, as a broker leaves them.
 
-`verify_part` yields the faults of a partition's folder or of a file. `Verification` answers with those of log
-directories.
+`verify_part` yields the faults of a partition's folder or of a file. `Verification` returns the faults of whole log
+directories as an answer.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ COLUMNS = (
 
 
 def _places(path: str | os.PathLike[str]) -> Iterator[Place]:
-    """Yield what is verified separately below a path, in order.
+    """Yield the places below a path that are verified separately, in order.
 
-    Of a file it is the file. Of a folder it is its log directories' own files and each of their partitions.
+    For a file, this is the file. For a folder, these are the text files of its log directories, and each partition.
     """
     folder = path_of(path)
     if not folder.is_dir():
@@ -51,9 +51,10 @@ def _places(path: str | os.PathLike[str]) -> Iterator[Place]:
 
 @dataclass
 class Verification:
-    """The faults below paths. `checked` counts what the rows of the answer so far looked at.
+    """The faults below paths. `checked` counts the files that were read for the rows so far.
 
-    With `deep` the records are read too. `form` is the record format. `caller` gets the progress, and may stop it.
+    With `deep` the records are read too. `form` is the record format. `caller` receives the progress, and may stop the
+    verification.
     """
 
     paths: Sequence[str | os.PathLike[str]]
@@ -66,8 +67,8 @@ class Verification:
         """Return the faults of each path, in the order of the paths, then counts of the files that were read.
 
         Raises:
-            InputError: A folder cannot be read; or as the rows are read, a file cannot be read, or a path holds nothing
-                that could be verified.
+            InputError: A folder cannot be read. While the rows are read: a file cannot be read, or a path contains no
+                files of a log directory.
 
         """
         places = [[*_places(path)] for path in self.paths]
@@ -75,7 +76,7 @@ class Verification:
         return Answer("Verification", [Table("faults", COLUMNS, self._rows(places)), Facts(self._facts())])
 
     def _facts(self) -> Iterator[Fact]:
-        """Yield the counts, as soon as all rows were read."""
+        """Yield the counts after all rows were read."""
         checked = self.checked
         yield from (Fact(name, getattr(checked, name), "count") for name in ("files", "batches", "faults"))
         if checked.unused:
@@ -107,12 +108,12 @@ class Verification:
 
 
 def verify(*paths: str | os.PathLike[str], deep: bool = False, form: str = AUTO) -> Answer:
-    """Return the faults of log directories, as `kwire dump --verify` does; with `deep` the records are read too.
+    """Return the faults of log directories, like `kwire dump --verify`. With `deep` the records are read too.
 
     `form` is the record format, by default the format of each magic byte.
 
     Raises:
-        InputError: A path cannot be read, or holds nothing that could be verified.
+        InputError: A path cannot be read, or contains no files of a log directory.
 
     """
     verification = Verification(paths, deep, form)

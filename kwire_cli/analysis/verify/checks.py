@@ -1,7 +1,7 @@
 """Faults, and the checks of leader epochs and producer snapshots.
 
-A fault is something that no broker would have written. docs/dump.md has the codes with their meanings; the anomalies of
-a single file are faults too.
+A fault is a content of a file that a broker does not write. docs/dump.md lists the codes with their meanings. The
+anomalies of a single file are faults too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Fault(NamedTuple):
     """A fault of a file.
 
-    `position` counts bytes from the begin of `file`, `offset` is an offset of the log; None if they have no meaning.
+    `position` is a position in `file` in bytes, and `offset` an offset of the log. They are None if they do not apply.
     """
 
     code: str
@@ -42,7 +42,7 @@ class Fault(NamedTuple):
 
 
 STEP = 1 << 18
-"""Bytes of a segment between two calls of the caller."""
+"""Number of bytes of a segment between two progress reports to the caller."""
 
 
 class StoppedError(Exception):
@@ -53,7 +53,7 @@ class StoppedError(Exception):
 class Checked:
     """Counts of files read, of the segments and snapshots among them, and of their batches and faults.
 
-    `unused` counts segments and snapshots that are not in use, such as those that end in `.deleted`. `caller` gets the
+    `unused` counts segments and snapshots that are not in use, such as `.deleted` files. `caller` receives the
     progress, and may stop the reading.
     """
 
@@ -89,16 +89,16 @@ class Checked:
 
 
 def from_anomalies(file: Place, anomalies: Iterable[Anomaly], offset: int | None = None) -> Iterator[Fault]:
-    """Yield the anomalies of a file by itself as faults."""
+    """Yield the anomalies within one file as faults."""
     for anomaly in anomalies:
         text = f"{anomaly.path}: {anomaly.detail}" if anomaly.path else anomaly.detail
         yield Fault(anomaly.code, str(file), anomaly.offset, offset, text)
 
 
 class LeaderEpochCheck:
-    """The epochs of a partition's batches: they never fall, and agree with the leader-epoch-checkpoint.
+    """The check of leader epochs: they must not decrease, and must agree with the leader-epoch-checkpoint.
 
-    `entries` are the ascending entries of the checkpoint, empty if it cannot be relied on.
+    `entries` contains the ascending entries of the checkpoint. It is empty if the checkpoint is invalid.
     """
 
     def __init__(self, file: Place, entries: Sequence[LeaderEpoch]) -> None:
@@ -109,7 +109,7 @@ class LeaderEpochCheck:
         self._compared: set[tuple[int, int]] = set()
 
     def batch(self, log: Place, batch: Batch) -> Iterator[Fault]:
-        """Yield the faults of a good batch. Formats v0 and v1 have no epochs."""
+        """Yield the faults of a valid batch. Formats v0 and v1 have no epochs."""
         head = batch.head
         epoch = head.leader_epoch
         if epoch < 0:
@@ -122,7 +122,7 @@ class LeaderEpochCheck:
         if not self._entries or (epoch, at) in self._compared:
             return
         self._compared.add((epoch, at))
-        # The first entry moves to the log start offset; a segment may begin before that, with this epoch or older ones.
+        # The first entry moves to the log start offset. A segment may start before it, with the same or older epochs.
         entry = self._entries[max(at, 0)]
         if epoch > entry.epoch or (at >= 0 and epoch != entry.epoch):
             text = (
@@ -144,7 +144,7 @@ class LeaderEpochCheck:
 def snapshot_differences(
     state: ProducerState, entries: Sequence[ProducerEntry], end_offset: int
 ) -> Iterator[tuple[ProducerEntry | None, str]]:
-    """Yield each entry of a producer snapshot of `end_offset` that contradicts the log, and how.
+    """Yield each entry of a producer snapshot of `end_offset` that contradicts the log, with the contradiction.
 
     The entry is None if the snapshot lacks one.
     """
@@ -156,7 +156,7 @@ def snapshot_differences(
                 yield entry, f"the log has no batch of producer {entry.producer_id} before offset {end_offset}"
         elif state.missing_before <= producer.seen and (text := _difference(state, producer, entry)):
             yield entry, f"of producer {entry.producer_id} it says {text}"
-    # A broker forgets the producers whose last batch is oldest.
+    # A broker expires the producers with the oldest last batch.
     idle = (entry.timestamp for entry in entries if entry.current_txn_first_offset < 0)
     oldest = min(idle, default=None)
     for producer_id, producer in state.by_id.items():

@@ -1,8 +1,8 @@
-"""The indexes of a segment against the batches of its log.
+"""Comparison of the indexes of a segment with the batches of its log.
 
-An index may be sparse or missing: a broker rebuilds it from the log. Its entries have to be right. The good batches
-of a segment are kept in columns of numbers, in which each entry is found by bisection. Entries that point to damage
-in the log are not judged.
+An index may be sparse or missing, because a broker rebuilds it from the log, but its entries must be correct. The
+valid batches of a segment are stored in arrays of numbers, in which bisection finds the batch of each entry. Entries
+that point to damaged bytes of the log are not checked.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ if TYPE_CHECKING:
 
 INDEXES = (Kind.INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX)
 _MOST_OFFSETS = 1 << 31
-"""The number of offsets that a segment can have: indexes count from its base offset with an int32."""
+"""The maximum number of offsets in a segment. Indexes store offsets relative to the base offset as int32."""
 _BEYOND = 1 << 63
 
 
 class GoodBatches:
-    """The good batches of a segment in the order of the log: where they begin, their offsets and times.
+    """The positions, offsets and times of the valid batches of a segment, in the order of the log.
 
-    `lasts` and `largest` are the last offset and the largest time so far. `is_whole` is whether compaction removed no
-    record from a batch. `lost` has the end of damage, by the number of the batch after it.
+    `lasts` and `largest` contain the last offset and the largest time up to each batch. `is_whole` is true if
+    compaction has not removed records from the batch. `lost` contains the end of damaged bytes, by the index of the
+    batch after them.
     """
 
     def __init__(self) -> None:
@@ -47,19 +48,19 @@ class GoodBatches:
         self._lost_before: list[int] = []
 
     def add(self, batch: Batch) -> None:
-        """Take in the next batch."""
+        """Add the next batch."""
         head = batch.head
         before = self.largest[-1] if self.largest else -1
         self.positions.append(batch.position)
         self.firsts.append(head.base_offset)
         self.lasts.append(max(head.last_offset, self.lasts[-1] if self.lasts else -1))
         self.times.append(head.max_timestamp)
-        # Compaction leaves the time in a batch that it empties, but does not count it.
+        # Compaction leaves the time in a batch that it empties, but ignores it in the index.
         self.largest.append(max(head.max_timestamp, before) if head.records_count != 0 else before)
         self.is_whole.append(head.records_count == head.last_offset - head.base_offset + 1)
 
     def lose(self, end: int) -> None:
-        """Note that the bytes up to `end` are damaged."""
+        """Record that the bytes up to `end` are damaged."""
         number = len(self.positions)
         if number not in self.lost:
             self._lost_before.append(number)
@@ -68,7 +69,7 @@ class GoodBatches:
     def check_offsets(self, file: str, entries: Iterable[OffsetEntry], size: int) -> Iterator[Fault]:
         """Yield the faults of entries of an `.index`.
 
-        An entry has the position where a batch begins, and the last offset of that batch or of one that was appended
+        An entry contains the position of a batch, and the last offset of that batch or of a batch that was appended
         together with it.
         """
         for entry in entries:
@@ -83,7 +84,7 @@ class GoodBatches:
                 yield Fault("INDEX_OFFSET", file, entry.at, entry.offset, text)
 
     def _wrong_offset(self, entry: OffsetEntry, at: int) -> str:
-        """Return the fault in the offset of an entry at the position of a batch, empty for a right one."""
+        """Return the fault in the offset of an entry at the position of a batch. It is empty for a correct offset."""
         offset = entry.offset
         position = entry.position
         if offset < self.firsts[at]:
@@ -96,14 +97,14 @@ class GoodBatches:
         if offset < self.firsts[holder]:
             return f"no batch from position {position} on holds offset {offset}"
         if self.is_whole[holder] and offset != self.lasts[holder]:
-            # A batch that compaction took records out of is indexed by the last offset that it kept.
+            # The index entry of a compacted batch has the last offset that was not removed.
             return f"offset {offset} is not the last one of its batch, which is {self.lasts[holder]}"
         return ""
 
     def check_times(self, file: str, entries: Iterable[TimeEntry]) -> Iterator[Fault]:
         """Yield the faults of entries of a `.timeindex`.
 
-        An entry has the largest time of all batches up to the one that holds its offset, which is that one's.
+        An entry contains an offset and the time of its batch, which is the largest time of all batches up to it.
         """
         for entry in entries:
             offset = entry.offset
@@ -135,22 +136,22 @@ class AbortedTransactions:
         self._begun: set[int] = set()
 
     def end(self, transaction: PartitionTransaction, marker: Marker, batch: Batch) -> None:
-        """Take a transaction that was aborted, and the batch of its marker."""
+        """Add an aborted transaction, and the batch of its marker."""
         if transaction.first_offset >= 0 or batch.head.last_offset in self._entries:
             self._ended[batch.head.last_offset] = transaction, marker, batch.position
 
     def add_begin(self, offset: int) -> None:
-        """Note that a transaction begins here."""
+        """Record the start of a transaction."""
         if self._entries:
             self._begun.add(offset)
 
     def missing(self, first: int, after: int) -> None:
-        """Note that the log has no offsets in [first, after)."""
+        """Record that the log lacks the offsets in [first, after)."""
         if self._entries:
             self._missing.append((first, after))
 
     def check(self, file: Place, log: Place) -> Iterator[Fault]:
-        """Yield the faults of both. `file` is where the index would be."""
+        """Yield the faults of markers and entries. `file` is the path of the index, which may be missing."""
         for offset, (transaction, marker, position) in self._ended.items():
             entry = self._entries.get(offset)
             name = f"the transaction of producer {transaction.producer_id} that was aborted at offset {marker.offset}"
@@ -174,15 +175,14 @@ class AbortedTransactions:
     def _differences(
         self, entry: AbortedTransaction, transaction: PartitionTransaction, marker: Marker
     ) -> Iterator[str]:
-        """Yield how an entry differs from the transaction that a marker ended."""
+        """Yield the differences between an entry and the transaction that a marker ended."""
         first = transaction.first_offset
         stable = marker.last_stable_offset
         if first < 0:
             return
         if transaction.first_known and entry.first_offset != first:
             yield f"firstOffset {entry.first_offset}, and the log has {first}"
-        # A follower appends all that it fetched at once, and may count a transaction that began after the marker as
-        # open.
+        # A follower appends all batches of a fetch at once. Its entry may be written after the next transaction began.
         is_later = stable == entry.last_offset + 1 and stable < entry.last_stable_offset in self._begun
         if stable is not None and entry.last_stable_offset != stable and not is_later:
             yield f"lastStableOffset {entry.last_stable_offset}, and the log has {stable}"
@@ -194,7 +194,7 @@ class Segment:
     Args:
         log: Its log.
         base: Its first offset, by the name of the log.
-        following: The first offset of the next segment; None for the last.
+        following: The first offset of the next segment, or None for the last segment.
         contents: Its indexes.
 
     """
@@ -210,7 +210,7 @@ class Segment:
         self.aborted = AbortedTransactions(aborted)
 
     def faults(self, size: int) -> Iterator[Fault]:
-        """Yield the faults of the indexes. The log has been read."""
+        """Yield the faults of the indexes. The log must have been read."""
         offsets, times, aborted = (self.log.with_suffix(f".{kind}") for kind in INDEXES)
         yield from self.batches.check_offsets(str(offsets), _ascending(self._offsets, self.base - 1, -1), size)
         yield from self.batches.check_times(str(times), _ascending(self._times, -1, self.base))
@@ -221,7 +221,7 @@ Entry = TypeVar("Entry", bound="OffsetEntry | TimeEntry")
 
 
 def _ascending(entries: Iterable[Entry], highest: int, other: int) -> Iterator[Entry]:
-    """Yield the entries that come after all entries before them. All others are faults by themselves."""
+    """Yield the entries that are greater than all entries before them. Other entries are anomalies of the file."""
     for entry in entries:
         if entry[1] > highest and entry[2] >= other:
             highest, other = entry[1:]

@@ -1,13 +1,13 @@
 """Verification of a partition's folder: its segments in order, each with its indexes, then producers and leader epochs.
 
-Headers of batches, transaction markers and all files in use are read in one pass. Memory grows with the batches of one
-segment, by 41 bytes for each. Segments that are not in use, such as `.deleted` ones, do not belong to the log: they are
-read separately, and their offsets are not compared. The records of Kafka's own topics are decoded.
+Headers of batches, transaction markers and all files in use are read in one pass. Memory grows by 41 bytes for each
+batch of one segment. Segments that are not in use, such as `.deleted` files, do not belong to the log. They are read
+separately, and their offsets are not compared. The records of Kafka's internal topics are decoded.
 """
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.verify.checks import Checked, Fault, LeaderEpochCheck, from_anomalies, snapshot_differences
@@ -40,13 +40,14 @@ def verify_part(
 ) -> Iterator[Fault]:
     """Yield the faults of a partition's folder or of one file, in the order of the log.
 
-    A `.log` is read with the indexes and the snapshot of its segment. Any other file is read separately, also a
-    segment that is not in use: the indexes of its name may belong to the segment that replaced it. `deep` reads all
-    records, with all anomalies of batches. `form` is the record format, by default the format of each magic byte.
+    A `.log` is read with the indexes and the snapshot of its segment. Any other file is read separately. This includes
+    a segment that is not in use, because the indexes with its name may belong to the segment that replaced it. `deep`
+    reads all records, with all anomalies of batches. `form` is the record format, by default the format of each magic
+    byte.
     `checked` counts the files and batches.
 
     Raises:
-        InputError: A file or folder cannot be read, or a file is none of a log directory.
+        InputError: A file or folder cannot be read, or a file does not belong to a log directory.
 
     """
     place = path_of(path)
@@ -60,7 +61,7 @@ def verify_part(
 
 
 def _segment_alone(place: Place, name: FileName) -> Partition:
-    """Return a partition that has one segment of a folder."""
+    """Return a partition with only one segment of a folder."""
     whole = partition(place.parent)
     base = name.base_offset or 0
     beside = [file for file in whole.files if file.name.base_offset == base and file.kind not in BATCH_KINDS]
@@ -103,7 +104,7 @@ class _Verification:
         """Yield all faults."""
         yield from self._texts()
         bases = {base for _, base in self.logs}
-        for file in (file for kind in INDEXES for file in self.part.of(kind)):
+        for file in chain.from_iterable(map(self.part.of, INDEXES)):
             base = file.name.base_offset
             if base not in bases:
                 yield Fault("ORPHANED_FILE", str(file.path), None, base, "there is no log of this segment")
@@ -115,10 +116,10 @@ class _Verification:
             yield from self._compare_snapshots(None)
             yield from self.epochs.end(max(self.next_offset, self.logs[-1][1]))
         for file in self.part.of(Kind.CHECKPOINT):
-            yield from self._alone(file)
+            yield from self._verify_unused(file)
         for file in self.part.unused:
             self.checked.unused += 1
-            yield from self._alone(file)
+            yield from self._verify_unused(file)
 
     def _texts(self) -> Iterator[Fault]:
         for file in filter(is_text, self.part.files):
@@ -127,9 +128,9 @@ class _Verification:
                 self.epochs = LeaderEpochCheck(file.path, contents.entries)
 
     def _compare_snapshots(self, upto: int | None) -> Iterator[Fault]:
-        """Yield the faults of snapshots of offsets up to `upto`, before the batch that begins there.
+        """Yield the faults of snapshots with offsets up to `upto`, before the batch at `upto` is read.
 
-        `upto` is None at the end of the log. Snapshots of offsets before the log are of deleted segments.
+        `upto` is None at the end of the log. Snapshots with offsets before the log belong to deleted segments.
         """
         while self.snapshots and (upto is None or self.snapshots[0][1] <= upto):
             file, end_offset = self.snapshots.pop(0)
@@ -162,7 +163,7 @@ class _Verification:
         for item in self.checked.items(segment.log, source):
             yield from self._batch(segment, item) if isinstance(item, Batch) else self._gap(segment, item)
         if self.lost:
-            # What the bytes at the end were, and how many offsets they had, is not known.
+            # The number of offsets in the damaged bytes at the end is unknown.
             segment.aborted.missing(self.next_offset, segment.after)
         yield from segment.faults(source.size)
 
@@ -174,7 +175,7 @@ class _Verification:
             yield Fault(gap.code, str(segment.log), gap.position, self.next_offset, text)
 
     def _notes(self, batch: Batch) -> list[Anomaly]:
-        """Return the anomalies of a batch, and of its records if they are read."""
+        """Return the anomalies of a batch, and of its records with `deep`."""
         of_kafka = batch.source.topic in OWN_TOPICS and not batch.head.control
         return deep_faults(batch, self._hide) if self.deep or of_kafka else batch.notes
 
@@ -223,7 +224,7 @@ class _Verification:
         if head.control and head.producer_id >= 0 and not head.records_count:  # compaction emptied the batch
             segment.aborted.missing(head.base_offset, head.last_offset + 1)
 
-    def _alone(self, file: File) -> Iterator[Fault]:
+    def _verify_unused(self, file: File) -> Iterator[Fault]:
         """Yield the faults of a file that does not belong to the log.
 
         This is a KRaft snapshot, whose offsets count from 0, or a segment or snapshot that is not in use. An unfinished
