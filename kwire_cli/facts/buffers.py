@@ -59,7 +59,7 @@ class Buffer:
             self.flush()
 
     def flush(self) -> None:
-        """Give DuckDB the rows so far."""
+        """Insert the buffered rows into the table."""
         if self._rows:
             text = b"[" + b",".join(self._rows) + b"]"
             self._rows = []

@@ -267,7 +267,7 @@ class Tables:
         return self._at - subjects
 
     def add(self, subject: object) -> None:
-        """Take a line or a TCP connection of a capture, or an exchange of a request log; pass over anything else."""
+        """Add a line or a TCP connection of a capture, or an exchange of a request log. Ignore other subjects."""
         self._at += 1
         if isinstance(subject, Captured):
             self._add_line(subject)
@@ -345,7 +345,7 @@ class Tables:
         return self._logged_names.get(topic_id, topic_id)
 
     def finish(self) -> None:
-        """Give DuckDB all rows. Queries may follow."""
+        """Insert all rows into the tables, before a query."""
         for point, names in self._seen_names.values():
             for topic_id, name in names.topics.items():
                 self.put("names", (point, "topic", topic_id, name))
@@ -360,7 +360,7 @@ class Tables:
             self.connection.execute(statement)
 
     def flush(self) -> None:
-        """Give DuckDB the rows that `put` took."""
+        """Insert the buffered rows of `put` into the tables."""
         for buffer in self._buffers.values():
             buffer.flush()
 
@@ -427,7 +427,7 @@ class Tables:
         return statements[0]
 
     def _make_views(self, query: str) -> None:
-        """Make tables of the views that a query reads, those that they read themselves first."""
+        """Create tables from the views that a query reads. The views that they read are created first."""
         for name in sorted(named_in(query) & views().keys()):
             if name in self._made:
                 continue
