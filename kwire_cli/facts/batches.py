@@ -1,4 +1,7 @@
-"""The table `batches`: the batches in Produce requests of captures, by their headers."""
+"""The table `batches`: the batches in Produce requests of captures, by their headers.
+
+Records are not decoded. Only small compressed batches are decompressed, to show what compression costs there.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +46,13 @@ BATCHES = (
 )
 """Names and types.
 
-What the format of a batch lacks is -1, false or null. `unpacked_size` are the bytes of the records of a small
-compressed batch without compression; null for others.
+Fields that the format of a batch lacks are -1, false or null. `unpacked_size` is the decompressed size of the records
+of a small compressed batch; null for other batches.
 """
 LARGEST_UNPACKED = 8192
-"""Bytes of the largest batch that is decompressed to count them: compression pays for larger ones."""
-_LAYOUTS, _LIMITS = layouts_of(AUTO), Limits()
+"""Maximum size of a batch that is decompressed to find its decompressed size. Compression pays for larger batches."""
+_LAYOUTS = layouts_of(AUTO)
+_LIMITS = Limits()
 
 
 def batch_rows(line: Captured) -> Iterator[list[Any]]:
@@ -65,7 +69,8 @@ def batches_in(body: Mapping[str, Any], topic_of: Callable[[str], str], catalog:
     for topic in _objects(body.get("topicData")):
         name = topic.get("name") or topic_of(topic.get("topicId") or "")
         for partition in _objects(topic.get("partitionData")):
-            records, index = partition.get("records"), partition.get("index")
+            records = partition.get("records")
+            index = partition.get("index")
             if isinstance(records, bytes | memoryview) and isinstance(index, int):
                 source = Source(memoryview(records), _LAYOUTS, catalog, name, _LIMITS)
                 for item in record_set(source):

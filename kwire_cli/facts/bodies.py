@@ -39,7 +39,7 @@ def table_of(api: str, kind: str) -> str:
 
 @cache
 def structure_of(spec: MessageSpec, *, show_secrets: bool = False) -> dict[str, Any]:
-    """Return the structure of the bodies of a message. Fields that are secret whatever their value are left out."""
+    """Return the structure of the bodies of a message. Fields that are always secret are left out."""
     hidden = frozenset() if show_secrets else SECRET_FIELDS.get(spec.name, frozenset()) | {FORWARDED.get(spec.name)}
     return _structure(spec, spec.fields, "", hidden)
 
@@ -55,7 +55,8 @@ def _structure(
         name = field.json_name
         kind: Any
         if field.type == "records":
-            name, kind = name + RECORDS_SIZE, "INTEGER"
+            name = name + RECORDS_SIZE
+            kind = "INTEGER"
         elif field.struct_name:
             inside = f"{path}[]." if field.is_array else f"{path}."
             kind = _structure(spec, spec.struct_fields(field), inside, hidden)

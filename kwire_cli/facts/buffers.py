@@ -59,7 +59,7 @@ class Buffer:
             self.flush()
 
     def flush(self) -> None:
-        """Give DuckDB the rows so far."""
+        """Insert the buffered rows into the table."""
         if self._rows:
             text = b"[" + b",".join(self._rows) + b"]"
             self._rows = []
@@ -77,7 +77,7 @@ def _json_type(kind: Any) -> Any:
 
 
 def _from_json(value: str, kind: Any) -> str:
-    """Return the SQL that makes a value of a type from what JSON has for it."""
+    """Return the SQL expression that converts a JSON value to a type."""
     if kind == [PLACE]:
         return f"list_transform({value}, lambda each: {_from_json('each', PLACE)})"
     if kind == PLACE:

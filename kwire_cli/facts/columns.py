@@ -85,7 +85,7 @@ class Column(NamedTuple):
     values: tuple[str, ...] = ()
     """All values, if these are fixed names."""
     regular: Any = VARIES
-    """The value of all regular frames, if it is one: requests and responses of a capture with nothing odd in them."""
+    """The value in all regular frames, if it is constant: requests and responses of a capture without anomalies."""
 
     @property
     def is_list(self) -> bool:
@@ -527,7 +527,9 @@ FOR_FILTERS: tuple[Column, ...] = (
 
 COLUMNS: tuple[Column, ...] = tuple(column for column in (*FRAMES, *IN_MEMORY, *FOR_FILTERS) if column.name != "digest")
 """The columns of --filter and --fields: all but the digest, which would confirm a guess of the secrets in a frame."""
-BY_NAME: dict[str, Column] = {name: column for column in COLUMNS for name in (column.name, *column.also)}
+BY_NAME: dict[str, Column] = {}
+for _column in COLUMNS:
+    BY_NAME.update(dict.fromkeys((_column.name, *_column.also), _column))
 """The columns by all their names."""
 IN_CSV = (
     "frame",
@@ -563,7 +565,7 @@ OF_BODIES = frozenset(
 
 
 def values_of_line(line: Captured, columns: Iterable[Column]) -> Iterator[Any]:
-    """Yield the values of columns for a line of a capture. What comes from a body that does not fit is left out."""
+    """Yield the values of columns for a line of a capture. Values from a body that does not fit are left out."""
     misread = is_misread(line)
     for column in columns:
         if misread and column.name in OF_BODIES:

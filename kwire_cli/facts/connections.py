@@ -1,4 +1,7 @@
-"""The table `connections`: one row for each TCP connection of a capture."""
+"""The table `connections`: one row for each TCP connection of a capture.
+
+The values come from `TcpConnection`, the summary of a connection that the reader of a capture keeps.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +48,9 @@ CONNECTIONS = (
 )
 """Names and types.
 
-`outcome` is accepted, refused or silent; `closed_by` is client or broker. Bytes are of payload, null if the beginning
-was not seen. *_again_segments were sent again, *_lost_bytes are not in the capture, *_cut_bytes were cut off packets,
-and *_shut_us is how long a side took no bytes (a window of 0).
+`outcome` is accepted, refused or silent; `closed_by` is client or broker. Bytes are payload bytes, null if the start of
+the connection is not in the capture. *_again_segments are retransmitted segments, *_lost_bytes are missing in the
+capture, *_cut_bytes were cut off packets, and *_shut_us is the time with a receive window of 0.
 """
 
 

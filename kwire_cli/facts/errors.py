@@ -1,4 +1,8 @@
-"""The table `errors`: one row for each error code in a response that is not 0, with the topic that it is about."""
+"""The table `errors`: one row for each error code in a response except 0, with the topic that it is about.
+
+The body is walked from the outside in. A structure without a topic, partition or group has those of the structure
+around it.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +34,9 @@ ERRORS = (
 )
 """Names and types.
 
-`frame` is the response. A topic is null if the error is about no topic. `current_leader` is the leader that a broker
-names because it is not the leader itself. `transactional_id` is null if the response is about the one of its request.
-`name` is what else the error is about, such as a group or a resource, and `message` is the broker's text.
+`frame` is the response. `topic` is null if the error is not about a topic. `current_leader` is the leader in the answer
+of a broker that is not the leader. `transactional_id` is null if the response is about the id in its request. `name` is
+another subject of the error, such as a group or a resource, and `message` is the broker's message.
 """
 _NAME_FIELDS = ("groupId", "group", "key", "coordinatorKey", "resourceName", "topicName", "name")
 _PARTITION_FIELDS = ("partitionIndex", "index", "partition", "partitionId")
@@ -85,7 +89,7 @@ def _marks_of(spec: MessageSpec) -> Marks:
 
 
 def _subject(part: Mapping[str, Any], marked: Marks, topic_of: Callable[[str], str], around: _Subject) -> _Subject:
-    """Return what a part of a body is about: what the part names, else what the parts around it name."""
+    """Return the subject of a part of a body, with the values of the parts around it as defaults."""
     topic = around.topic
     for name, role in marked.roles.items():
         value = part.get(name)

@@ -28,12 +28,15 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 LAST_SECOND = 253402300800
-"""The first second that no time can be any more."""
-THROTTLE, WAIT, SESSION_ID = "throttleTimeMs", "maxWaitMs", "sessionId"
+"""The first second that a time cannot represent."""
+THROTTLE = "throttleTimeMs"
+WAIT = "maxWaitMs"
+SESSION_ID = "sessionId"
 TIMEOUTS = (WAIT, "timeoutMs", "rebalanceTimeoutMs", "sessionTimeoutMs")
-"""Fields of requests for which a broker may hold the response back."""
-GROUP, TRANSACTIONAL_ID = "groupId", "transactionalId"
-"""Types of entities, as definitions name them."""
+"""Fields of requests with a time for which a broker may delay the response."""
+GROUP = "groupId"
+TRANSACTIONAL_ID = "transactionalId"
+"""Types of entities in definitions."""
 
 
 class Half(NamedTuple):
@@ -124,15 +127,17 @@ def _entity_ids(spec: MessageSpec, version: int, kind: str) -> frozenset[int]:
 
 
 def named_in_line(line: Captured, kind: str) -> list[str]:
-    """Return the entities of a kind that a line names, each once."""
+    """Return the entities of a kind in a line, without duplicates."""
     plain = line.plain if line.is_frame else None
     if plain is not None:
-        spec, version = line.connection.catalog.message(plain.layout.message), plain.layout.version
+        spec = line.connection.catalog.message(plain.layout.message)
+        version = plain.layout.version
     else:
         body = line.frame.body if line.frame else None
         if body is None or line.read is None:
             return []
-        spec, version = body.spec, body.version
+        spec = body.spec
+        version = body.version
     ids = _entity_ids(spec, version, kind)
     if not ids or (decoded := line.read) is None:
         return []
@@ -142,7 +147,7 @@ def named_in_line(line: Captured, kind: str) -> list[str]:
 
 
 def broker_address_of(line: Captured) -> str | None:
-    """Return the broker's end of the connection; None while nothing says which end that is."""
+    """Return the broker's address, or None if it is unknown which peer is the broker."""
     client = line.connection.client
     if client is None:
         return None

@@ -200,7 +200,9 @@ class Tables:
 
     def _wanted_bodies(self, wanted: frozenset[str]) -> dict[str, Buffer]:
         newest = catalog()  # a query may name an api that the definitions of an older release lack
-        apis = {api.name: (api, known) for known in (newest, self.catalog) for api in known.apis}
+        apis: dict[str, tuple[Any, Catalog]] = {}
+        for known in (newest, self.catalog):
+            apis.update((api.name, (api, known)) for api in known.apis)
         buffers = {}
         for api, known in apis.values():
             for kind, message in (("request", api.request), ("response", api.response)):
@@ -243,20 +245,20 @@ class Tables:
         self._buffers[table].add(row)
 
     def insert(self, table: str, rows: Any) -> None:
-        """Add rows of a table that are an Arrow table, by the names of the columns."""
+        """Add the rows of an Arrow table to a table, by the names of the columns."""
         names = ", ".join(rows.column_names)
         self.connection.register("incoming", rows)
         self.connection.execute(f"insert into {table} ({names}) select {names} from incoming")  # noqa: S608 - our own names
         self.connection.unregister("incoming")
 
     def put_costs(self, costs: Costs) -> None:
-        """Add what was counted to the tables of costs."""
+        """Add the counts to the tables of costs."""
         for name, row in costs.rows():
             if self.takes(name):
                 self.put(name, row)
 
     def learn(self, capture: str | None, names: Names) -> None:
-        """Take the names of topics and brokers in a capture."""
+        """Add the names of topics and brokers in a capture."""
         self._seen_names[id(names)] = capture, names
 
     def count(self, subjects: int) -> int:
@@ -265,7 +267,7 @@ class Tables:
         return self._at - subjects
 
     def add(self, subject: object) -> None:
-        """Take a line or a TCP connection of a capture, or an exchange of a request log; pass over anything else."""
+        """Add a line or a TCP connection of a capture, or an exchange of a request log. Ignore other subjects."""
         self._at += 1
         if isinstance(subject, Captured):
             self._add_line(subject)
@@ -343,7 +345,7 @@ class Tables:
         return self._logged_names.get(topic_id, topic_id)
 
     def finish(self) -> None:
-        """Give DuckDB all rows. Queries may follow."""
+        """Insert all rows into the tables, before a query."""
         for point, names in self._seen_names.values():
             for topic_id, name in names.topics.items():
                 self.put("names", (point, "topic", topic_id, name))
@@ -358,7 +360,7 @@ class Tables:
             self.connection.execute(statement)
 
     def flush(self) -> None:
-        """Give DuckDB the rows that `put` took."""
+        """Insert the buffered rows of `put` into the tables."""
         for buffer in self._buffers.values():
             buffer.flush()
 
@@ -380,7 +382,7 @@ class Tables:
             raise InputError(f"DuckDB says: {error}") from error
 
     def forget(self, until: datetime) -> None:
-        """Drop the frames before a time, and those without one. More may be added then."""
+        """Drop the frames before a time, and frames without a time. More frames may be added afterwards."""
         kept = "select * from frames where time >= $until"
         self.connection.execute(f"create or replace table frames as {kept}", {"until": until})
         self.connection.execute("truncate connections; truncate names")
@@ -404,12 +406,12 @@ class Tables:
             raise InputError(f"DuckDB says: {error}") from error
 
     def _dicts(self, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[dict[str, Any]]:
-        """Yield rows as dicts. Times have no zone if they come from a clock whose zone is not known."""
+        """Yield rows as dicts. Times have no zone if they come from a clock with an unknown zone."""
         for row in rows:
             yield dict(zip(names, map(_without_zone, row) if self.is_local else row, strict=True))
 
     def relation(self, query: str) -> duckdb.DuckDBPyRelation:
-        """Return the answer to a query as a relation of DuckDB. Raises InputError as `rows`."""
+        """Return the answer to a query as a relation of DuckDB. It raises the errors of `rows`."""
         try:
             self._prepared(query)
             return self.connection.sql(query)
@@ -417,7 +419,7 @@ class Tables:
             raise InputError(f"DuckDB says: {error}") from error
 
     def _prepared(self, query: str) -> duckdb.Statement:
-        """Return a query as DuckDB parsed it. The views that it reads are tables then."""
+        """Return the parsed query. The views that it reads have been created as tables."""
         statements = self.connection.extract_statements(query)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise InputError("a query is one SELECT, and nothing else")
@@ -425,7 +427,7 @@ class Tables:
         return statements[0]
 
     def _make_views(self, query: str) -> None:
-        """Make tables of the views that a query reads, those that they read themselves first."""
+        """Create tables from the views that a query reads. The views that they read are created first."""
         for name in sorted(named_in(query) & views().keys()):
             if name in self._made:
                 continue

@@ -1,8 +1,8 @@
-"""Frames that something between client and broker changed: it writes a carriage return before each line feed.
+"""Frames that a program between client and broker changed: it inserted a carriage return before each line feed.
 
-Such a frame is malformed. It also has more bytes than its size says, so its end is cut off and does not follow as a
-frame. The frame is mended by taking the carriage returns out and putting zeros at its end, which stand for a short
-string, an empty array or no tags. If that makes the frame well-formed, the carriage returns are what is wrong with it.
+Such a frame is malformed. It also has more bytes than its size field specifies, so its end is cut off. To check for
+this fault, the carriage returns are removed and zeros are appended, which decode as a short string, an empty array or
+no tags. If the result is well-formed, the carriage returns are the cause.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from kwire_cli.message.frames import Hints, read
 if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Captured
 
-CHANGED, ORIGINAL = b"\r\n", b"\n"
+CHANGED = b"\r\n"
+ORIGINAL = b"\n"
 MOST_FRAME = 1 << 14
-"""Bytes of a frame that is looked at; larger ones carry records, in which 0d 0a says nothing."""
+"""Maximum size of an examined frame. Larger frames contain records, in which 0d 0a can be ordinary data."""
 
 
 def client_if_mended(line: Captured) -> str | None:
-    """Return the client of a malformed frame that is well-formed once each 0d 0a is 0a again, None for other lines.
+    """Return the client of a malformed frame that is well-formed with 0a in place of 0d 0a; None for other lines.
 
-    The client is its id, or its host if it has none.
+    The client is the client id, or the host if the client id is empty.
     """
     data = line.seen.data
     if not line.is_frame or line.plain is not None or len(data) > MOST_FRAME or CHANGED not in data:

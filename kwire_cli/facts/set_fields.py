@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec, Versions
 
 MOST_ELEMENTS = 64
-"""Elements of an array that are looked at. Elements of one request are alike, and there may be thousands."""
+"""Maximum number of array elements that are examined. Elements of a request are alike, and can be thousands."""
 MOST_VISITS = 4_096
-"""Values of a body that are looked at: a body from outside can nest arrays in arrays."""
+"""Maximum number of values of a body that are examined, as untrusted bodies can nest arrays in arrays."""
 LONGEST_PATH = 200
-"""Characters of a path. A request log can have keys of any length."""
+"""Maximum number of characters of a path, as a request log can have keys of any length."""
 
 
 class FieldDefault(NamedTuple):
     """A field of a definition: its default, its versions, and the fields in it.
 
-    An `always` field is in all versions and has no default of its own: 0 is a value like any other, as in the index of
-    a partition.
+    An `always` field is in all versions and its definition has no default: 0 is an ordinary value, as in the index of a
+    partition.
     """
 
     default: Any
@@ -42,7 +42,7 @@ class FieldDefault(NamedTuple):
 
 @lru_cache(maxsize=256)
 def fields_of(api_key: int) -> dict[str, FieldDefault]:
-    """Return the fields of the request of an api by their names in JSON; none for an unknown api."""
+    """Return the fields of the request of an api by their names in JSON. An unknown api has no fields."""
     definitions = catalog()
     api = definitions.api_by_key(api_key)
     if not api or not api.request:
@@ -113,5 +113,6 @@ def versions_with(defaults: Mapping[str, FieldDefault], path: str) -> Versions |
         field = defaults.get(name)
         if field is None:
             return None
-        versions, defaults = field.versions, field.inner
+        versions = field.versions
+        defaults = field.inner
     return versions

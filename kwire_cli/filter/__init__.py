@@ -1,4 +1,4 @@
-"""The filter language of `--filter`: which frames of a capture are looked at (docs/filter.md)."""
+"""The filter language of `--filter`, which selects frames of a capture (docs/filter.md)."""
 
 from kwire_cli.filter.compile import Filter, Row, compile_filter, name_of
 from kwire_cli.filter.model import FilterError, Name, elements, type_of

@@ -1,4 +1,7 @@
-"""Comparisons of a filter: a column or a field on the left, literals on the right."""
+"""Comparisons of a filter: a column or a field on the left, literals on the right.
+
+Each comparison becomes a closure that tests one value. The type of the column decides how literals are read.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,10 @@ if TYPE_CHECKING:
     from kwire_cli.filter.places import Places
 
 
-# What a name in a filter stands for, and what a literal means beside it.
+# The meaning of a name in a filter, and of a literal that is compared with it.
 
-MILLISECOND, MICROSECOND = 1_000_000, 1_000
+MILLISECOND = 1_000_000
+MICROSECOND = 1_000
 """Nanoseconds."""
 
 EXPECTED: dict[Type, str] = {
@@ -34,7 +38,7 @@ EXPECTED: dict[Type, str] = {
 
 
 class Numbers:
-    """The numbers of names in any case."""
+    """A mapping from names, in any case, to numbers."""
 
     def __init__(self, by_name: Mapping[str, int]) -> None:
         self._by_name = by_name
@@ -45,58 +49,54 @@ class Numbers:
         return self._folded.get(name.casefold())
 
     def close_to(self, name: str) -> list[str]:
-        """Return the names that are like this one."""
+        """Return similar names."""
         return close_to(name, self._by_name)
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The filter's text, for errors, and the numbers of names."""
+    """The text of the filter, for errors, and the meanings of names."""
 
     text: str
     error_codes: Numbers
     api_keys: Numbers
     places: Callable[[Name], Places]
-    """The places of the values of a name."""
+    """Returns the places of the values of a name."""
     column: Callable[[Name], Column | None]
-    """The column that a name stands for."""
+    """Returns the column of a name."""
     values: Callable[[Name], Collection[str]]
-    """All values that a name can have; empty if it may have any."""
+    """Returns all values that a name can have; empty if it may have any value."""
 
     def wrong(self, message: str, column: int) -> FilterError:
-        """An error at a column of the text."""
+        """Return an error at a column of the text."""
         return FilterError(message, text=self.text, column=column)
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A column, or else the path of a field."""
+    """A column, or the path of a field."""
 
     column: Column | None
     path: tuple[str, ...] = field(default=())
     unit: str = ""
-    """The unit of a number without one: that in the name of a column of durations, and seconds for other names."""
+    """The unit of numbers without a unit: the unit in the name of a column of durations, or seconds for other names."""
 
     @property
     def milliseconds(self) -> bool:
-        """Return whether a field holds milliseconds, by Kafka's naming."""
+        """Return whether a field contains milliseconds, by Kafka's naming."""
         return bool(self.path) and self.path[-1].endswith(("Ms", "imestamp"))
 
     @property
     def names(self) -> Type | None:
-        """The type of a field whose numbers have names."""
+        """Return the type of a field whose numbers have names."""
         last = self.path[-1] if self.path else ""
-        return (
-            "error"
-            if last.endswith(("errorCode", "ErrorCode"))
-            else "api"
-            if last.endswith(("apiKey", "ApiKey"))
-            else None
-        )
+        if last.endswith(("errorCode", "ErrorCode")):
+            return "error"
+        return "api" if last.endswith(("apiKey", "ApiKey")) else None
 
 
 def operand_of(name: Name, context: Context) -> Operand:
-    """A column where there is one of this name, and otherwise a field; a dot before the name makes it one."""
+    """Return the column of a name, or a field if there is no such column or the name begins with a dot."""
     if name.header is not None:
         return Operand(None, ("value",))
     column = context.column(name)
@@ -106,14 +106,14 @@ def operand_of(name: Name, context: Context) -> Operand:
 
 
 def _number_of(literal: Literal, kind: Type, context: Context) -> int | float:
-    """Return the number with which to compare a column of numbers or sizes."""
+    """Return the number of a literal that is compared with a column of numbers or sizes."""
     if literal.kind == "number" or (literal.kind == "size" and kind == "size"):
         return _number(literal)
     raise context.wrong(f"expected {EXPECTED[kind]}, found {literal.text!r}", literal.column)
 
 
 def _duration_of(literal: Literal, column: Column, unit: str, context: Context) -> int | float:
-    """Return the number with which to compare a column of durations. A number without a unit is in `unit`."""
+    """Return the number of a literal that is compared with a column of durations. The default unit is `unit`."""
     if literal.kind == "duration" and isinstance(literal.value, Fraction):
         return plain(literal.value * PER_SECOND[column.unit])
     if literal.kind == "number":
@@ -128,7 +128,12 @@ _UNITS = {"us": "microseconds", "ms": "milliseconds", "s": "seconds"}
 
 
 def time_of(literal: Literal, context: Context) -> Literal:
-    """The instant or time of day that a literal is, in quotes or not; FilterError where it is none."""
+    """Return the instant or time of day of a literal, with or without quotes.
+
+    Raises:
+        FilterError: The literal is not a time.
+
+    """
     moment = time(literal.text, literal.column)
     if not moment:
         raise context.wrong(f"expected {EXPECTED['time']}, found {literal.text!r}", literal.column)
@@ -136,7 +141,12 @@ def time_of(literal: Literal, context: Context) -> Literal:
 
 
 def code_of(literal: Literal, kind: Type, context: Context) -> int | float:
-    """The number of an error code or api, by name or number; FilterError where nothing has this name."""
+    """Return the number of an error code or api, given by name or number.
+
+    Raises:
+        FilterError: The name is unknown.
+
+    """
     if literal.kind == "number":
         return _number(literal)
     numbers, what = (context.error_codes, "error code") if kind == "error" else (context.api_keys, "api")
@@ -148,8 +158,9 @@ def code_of(literal: Literal, kind: Type, context: Context) -> int | float:
 
 
 def field_number(literal: Literal, operand: Operand) -> int | float | None:
-    """The number that a literal is beside a field: a duration or an instant where it holds milliseconds; None where it
-    is no number.
+    """Return the number of a literal that is compared with a field, or None if it is not a number.
+
+    Durations and instants are numbers for fields with milliseconds.
     """
     value: Any = literal.value
     if literal.kind in {"number", "size"}:
@@ -167,8 +178,7 @@ def _number(literal: Literal) -> int | float:
     return number
 
 
-# Comparisons of one value with literals, as closures: what `==`, `<` and `~` mean for each type of column,
-# and for fields.
+# Tests of one value, as closures: the meaning of `==`, `<` and `~` for each type of column, and for fields.
 
 Test: TypeAlias = "Callable[[Any], bool]"
 
@@ -180,20 +190,24 @@ ORDER: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 _HEX = re.compile(r"0[xX](?:[0-9A-Fa-f]{2})+")
-"""Bytes, beside keys and values of records."""
+"""Bytes in hexadecimal, for comparisons with keys and values of records."""
 NO_CASE = frozenset({"name", "api", "error"})
 NAMES_IN: dict[Type | None, str] = {"api": "api", "error": "errors"}
-"""The columns that have names, by the types whose numbers have names."""
+"""The columns with the names, for types whose numbers have names."""
 NO_ORDER = frozenset({"name", "error", "end", "flag"})
-"""Types of columns whose values are neither less nor greater than others."""
+"""Types of columns whose values have no order."""
 NO_TEXT = frozenset({"number", "duration", "size", "time", "flag"})
-"""Types of columns in which a regular expression finds nothing."""
+"""Types of columns that a regular expression cannot be applied to."""
 
 
 def test_of(node: Compare, operand: Operand, context: Context) -> Test:
-    """The test of one value; FilterError where the literal has no meaning beside the operand.
+    """Return the test of one value.
 
-    `!=`, `!~` and `not in` hold for a value exactly when `==`, `~` and `in` do not.
+    `!=`, `!~` and `not in` hold for a value exactly if `==`, `~` and `in` do not.
+
+    Raises:
+        FilterError: The literal cannot be compared with the operand.
+
     """
     _refuse_literals(node, operand, context)
     if node.operator in ORDER:
@@ -203,13 +217,13 @@ def test_of(node: Compare, operand: Operand, context: Context) -> Test:
 
 
 MOST_VALUES = 10
-"""Values of a name that an error lists."""
+"""Maximum number of values that an error lists."""
 
 
 def _refuse_literals(node: Compare, operand: Operand, context: Context) -> None:
-    """Raise FilterError for a literal that no value can equal: a number of records, or no value of a fixed set.
+    """Raise FilterError for a literal that no value can equal: a number of records, or a value outside a fixed set.
 
-    Names of columns have no case.
+    Names of columns are compared without case.
     """
     name = node.name.text
     for literal in node.literals:
@@ -226,7 +240,7 @@ def _refuse_literals(node: Compare, operand: Operand, context: Context) -> None:
 
 
 def _key(literal: Literal, column: Column, unit: str, context: Context) -> Any:
-    """Return the value of a column that equals a literal; names are folded."""
+    """Return the value of a column that equals a literal. Names are folded to lower case."""
     match kind := type_of(column):
         case "number" | "size":
             return _number_of(literal, kind, context)
@@ -259,7 +273,7 @@ def _equal(literals: tuple[Literal, ...], operand: Operand, context: Context) ->
             return tests[0] if len(tests) == 1 else lambda value: any(test(value) for test in tests)
     keys = frozenset(None if each.kind == "null" else _key(each, column, operand.unit, context) for each in literals)
     if kind == "end":
-        # The brackets of an IPv6 address belong to the port behind it.
+        # The brackets of an IPv6 address are only needed before a port.
         keys |= {key[1:-1] for key in keys if key and key.startswith("[") and key.endswith("]")}
         return lambda value: value in keys or (value is not None and value.rpartition(":")[0].strip("[]") in keys)
     if kind == "name":
@@ -272,7 +286,7 @@ def _equal(literals: tuple[Literal, ...], operand: Operand, context: Context) ->
 
 def _field_equal(literals: tuple[Literal, ...], operand: Operand, context: Context) -> Test:
     named = operand.names
-    # A bare word equals the text that it is written as, whatever else it means; null is nothing but null.
+    # A bare word also equals the string of the same text. Only null equals null.
     words = {literal.text for literal in literals if literal.kind != "null" and not named}
     codes = {code_of(literal, named, context) for literal in literals if literal.kind != "null" and named}
     numbers = codes | {number for literal in literals if (number := field_number(literal, operand)) is not None}
@@ -298,14 +312,15 @@ def _field_equal(literals: tuple[Literal, ...], operand: Operand, context: Conte
 
 def _error_equal(literals: tuple[Literal, ...], context: Context) -> Test:
     codes = {code_of(literal, "error", context) for literal in literals}
-    texts = {str(code) for code in codes}  # an error without a name is shown as its number
+    texts = {str(code) for code in codes}  # an error without a name is displayed as its number
     find = context.error_codes.find
     return lambda value: value in codes if isinstance(value, int) else find(value) in codes or value in texts
 
 
 def _order(node: Compare, operand: Operand, context: Context) -> Test:
     (literal,) = node.literals
-    compare, column = ORDER[node.operator], operand.column
+    compare = ORDER[node.operator]
+    column = operand.column
     if literal.kind in {"null", "boolean"}:
         raise context.wrong(f"{literal.text} has no order; compare with == or !=", literal.column)
     if column is None:
@@ -324,7 +339,8 @@ def _order(node: Compare, operand: Operand, context: Context) -> Test:
 
 
 def _field_order(literal: Literal, compare: Callable[[Any, Any], bool], operand: Operand, context: Context) -> Test:
-    number, text = field_number(literal, operand), literal.text
+    number = field_number(literal, operand)
+    text = literal.text
     if number is not None:
         return lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and compare(value, number)
     if literal.kind in {"duration", "instant", "clock"}:
@@ -338,7 +354,7 @@ def _field_order(literal: Literal, compare: Callable[[Any, Any], bool], operand:
 
 
 def _text(value: Any) -> str | None:
-    """A text, or bytes that are one; None for all else."""
+    """Return a string, or bytes in UTF-8 as a string; None for other values."""
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -371,12 +387,11 @@ def _compiled(literal: Literal, context: Context, flags: re.RegexFlag) -> re.Pat
     start = literal.column + (literal.kind == "string")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what a pattern may mean in a later Python
+            warnings.simplefilter("ignore")  # warnings about the meaning of a pattern in a later Python
             return re.compile(literal.text, flags)
     except re.error as error:
-        reason = error.msg.encode(
-            "utf-8", "replace"
-        ).decode()  # it quotes the pattern, which as an argument may hold what is no text
+        # The error quotes the pattern, which can contain invalid Unicode from a command-line argument.
+        reason = error.msg.encode("utf-8", "replace").decode()
         raise context.wrong(f"expected a regular expression: {reason}", start + (error.pos or 0)) from None
     except (OverflowError, RecursionError, ValueError) as error:
         raise context.wrong(f"expected a regular expression: {error}", start) from None

@@ -1,4 +1,8 @@
-"""Filters parsed and compiled to functions."""
+"""The parser of filters, and their compilation to closures.
+
+A recursive descent parser reads the text into a tree (`model`), word by word, as the meaning of a character depends on
+what the grammar expects. Each node of the tree becomes a function of a row.
+"""
 
 from __future__ import annotations
 
@@ -40,21 +44,20 @@ if TYPE_CHECKING:
     from kwire_cli.filter.places import Rows
 
 
-# The words of a filter, read one by one from where the grammar stands: what a character means depends on what
-# is expected there.
+# The words of a filter, which the parser reads one by one.
 
 KEYWORDS = frozenset({"and", "or", "not", "in", "has"})
 
 
-# The column's name of a field, as `host`, stays within reach with a dot before it.
+# With a dot before it, a name like `host` means a field instead of the column.
 _NAME = re.compile(r"\.?[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
-# A key of record headers may have any characters between quotes, and these without.
+# A key of record headers may have any characters in quotes, and these without quotes.
 _HEADER = re.compile(
     r"""(?:records\.){0,2}header\.(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([A-Za-z0-9_](?:[A-Za-z0-9_.\-]*[A-Za-z0-9_])?))""",
     re.DOTALL,
 )
 _SPACE = re.compile(r"\s*")
-# Neither operators nor what closes a list are part of a word; what is written between quotes has no such limits.
+# A word contains no operators and no closing parenthesis. Quoted values may contain any characters.
 _WORD = re.compile(r"""[^\s()"',=!<>~&|]+""")
 _QUOTED = {quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\.)*){quote}", re.DOTALL) for quote in "\"'"}
 _ESCAPE = re.compile(r"""\\(?:([\\"'])|([nrt])|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|)""")
@@ -63,28 +66,28 @@ _CONTROL = {"n": "\n", "r": "\r", "t": "\t"}
 
 @dataclass(slots=True)
 class Cursor:
-    """A filter's text, and how far it is read."""
+    """The text of a filter, and the current position."""
 
     text: str
     at: int = 0
 
     def error(self, message: str, at: int | None = None) -> FilterError:
-        """An error where reading stands, or at another offset."""
+        """Return an error at the current position or at another offset."""
         return FilterError(message, text=self.text, column=(self.at if at is None else at) + 1)
 
     def expected(self, what: str, hint: str = "") -> FilterError:
-        """An error that says what was expected and what stands there, and what to try."""
+        """Return an error with the expected words, the found word, and a hint."""
         match = _WORD.match(self.text, self.at)
         there = repr(match[0] if match else self.text[self.at]) if self.at < len(self.text) else "the end"
         return self.error(f"expected {what}, found {there}{hint}")
 
     def space(self) -> None:
-        """Go on to the next character that is no white space."""
+        """Skip white space."""
         match = _SPACE.match(self.text, self.at)
         self.at = match.end() if match else self.at
 
     def take(self, symbol: str) -> bool:
-        """Read a symbol and return True if it stands next, behind white space; else return False."""
+        """Skip white space. If a symbol follows, read it and return True; else return False."""
         self.space()
         if self.text.startswith(symbol, self.at):
             self.at += len(symbol)
@@ -92,7 +95,7 @@ class Cursor:
         return False
 
     def take_keyword(self, keyword: str) -> bool:
-        """Read a keyword, in any case, and return True if it stands next; else return False."""
+        """Skip white space. If a keyword follows, in any case, read it and return True; else return False."""
         self.space()
         match = _NAME.match(self.text, self.at)
         if match and match[0].casefold() == keyword:
@@ -102,7 +105,12 @@ class Cursor:
 
 
 def name(cursor: Cursor) -> Name:
-    """The name that stands next; FilterError where there is none."""
+    """Read a name.
+
+    Raises:
+        FilterError: The next word is not a name.
+
+    """
     cursor.space()
     if named := _header(cursor):
         return named
@@ -116,7 +124,7 @@ def name(cursor: Cursor) -> Name:
 
 
 def name_of(text: str) -> Name | None:
-    """The name that a whole text is; None where it is none."""
+    """Return the name in a string, or None if the whole string is not a name."""
     cursor = Cursor(text)
     named = _header(cursor)
     if named:
@@ -125,24 +133,23 @@ def name_of(text: str) -> Name | None:
 
 
 def _header(cursor: Cursor) -> Name | None:
-    """The name of record headers that stands next; None where another one stands there, a field of the frame's own
-    header too.
-    """
+    """Read a name of record headers. Return None for other names, including the fields of a frame's header."""
     match = _HEADER.match(cursor.text, cursor.at)
     if not match or (match[0].startswith("header.") and match[3] and match[3].split(".")[0] in FRAME_HEADER):
         return None
     cursor.at = match.end()
-    key = (
-        match[3]
-        if match[3] is not None
-        else re.sub(r"\\(.)", r"\1", match[1] if match[1] is not None else match[2], flags=re.DOTALL)
-    )
+    key = match[3]
+    if key is None:
+        key = re.sub(r"\\(.)", r"\1", match[1] if match[1] is not None else match[2], flags=re.DOTALL)
     return Name(match[0], match.start() + 1, key)
 
 
 def literal(cursor: Cursor, *, pattern: bool = False) -> Literal:
-    """The literal that stands next; FilterError where there is none. With `pattern`, backslashes in quotes are left to
-    the regular expression.
+    """Read a literal. With `pattern`, backslashes in quotes are kept for the regular expression.
+
+    Raises:
+        FilterError: The next word is not a literal.
+
     """
     cursor.space()
     start = cursor.at
@@ -179,17 +186,22 @@ def _unescaped(cursor: Cursor, quoted: re.Match[str]) -> str:
 # test = ["has"] name | name operator value | name ["not"] "in" "(" value {"," value} ")"
 
 DEPTH = 50
-"""Parentheses in parentheses; more are an error, so that no filter exhausts Python's stack."""
+"""Maximum depth of parentheses. Deeper ones are an error, so that no filter exhausts Python's stack."""
 
 
-# Longer ones first, as "<" begins "<=".
+# Longer operators first, as "<" is a prefix of "<=".
 _OPERATORS: tuple[Operator, ...] = tuple(
     sorted((operator for operator in get_args(Operator) if not operator.endswith("in")), key=len, reverse=True)
 )
 
 
 def parse(text: str) -> Node:
-    """The tree of a filter; FilterError where it is none."""
+    """Parse a filter.
+
+    Raises:
+        FilterError: The text is not a filter.
+
+    """
     cursor = Cursor(text)
     node = _either(cursor, 0)
     cursor.space()
@@ -199,8 +211,9 @@ def parse(text: str) -> Node:
 
 
 def _unit_hint(cursor: Cursor) -> str:
-    """Return the end of an error about a unit apart from its number, as in `5 seconds`; else an empty text."""
-    number, unit = re.search(r"[0-9.]+(?=\s+\Z)", cursor.text[: cursor.at]), _WORD.match(cursor.text, cursor.at)
+    """Return the end of an error about a unit after a space, as in `5 seconds`; else an empty string."""
+    number = re.search(r"[0-9.]+(?=\s+\Z)", cursor.text[: cursor.at])
+    unit = _WORD.match(cursor.text, cursor.at)
     short = unit_of(unit[0]) if unit else None
     return f"; write {number[0]}{short}" if number and short else ""
 
@@ -269,7 +282,7 @@ def _list(cursor: Cursor) -> tuple[Literal, ...]:
 
 
 def _after(node: Node, read: str) -> str:
-    # A name alone is a test, so what follows one may have been meant as an operator.
+    # A single name is a test, so the next word may have been meant as an operator.
     while not isinstance(node, (Compare, Exists)):
         node = node.operand if isinstance(node, Not) else node.operands[-1]
     bare = isinstance(node, Exists) and node.says and not read.rstrip().endswith(")")
@@ -280,24 +293,24 @@ def _after(node: Node, read: str) -> str:
 
 
 class Row(Opened, Protocol):
-    """A row to which a filter is applied: a frame, or a batch."""
+    """A row that a filter is applied to: a frame or a batch."""
 
     def column(self, name: str) -> Any:
-        """Return the value of a column of `facts.columns`, by its name; None if there is no value."""
+        """Return the value of a column of `facts.columns`, or None if there is no value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A compiled filter. `matches(row)` says whether a row is one of those asked for."""
+    """A compiled filter. `matches(row)` returns whether a row matches."""
 
     matches: Callable[[Row], bool]
     deep: bool
-    """True if records have to be read for it, not only the batches that they are in."""
+    """True if the filter reads records, not only their batches."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A compiled node, with the names in it that are paths of fields."""
+    """A compiled node, with the names of fields in it."""
 
     holds: Callable[[Row], bool]
     names: tuple[Name, ...] = ()
@@ -312,11 +325,15 @@ def compile_filter(
     fields: Fields | None = None,
     rows: Rows = "frames",
 ) -> Filter:
-    """The filter that a text says; FilterError where it is none. Error codes, apis and anomalies are named in any
-    case. Without `anomalies`, any name may be one.
+    """Compile a filter. Error codes, apis and anomalies are named in any case.
 
-    `fields` are the names of all fields that there are: a name of none of them and of no column is refused. Without
-    them, any name may be a field. `rows` are what is chosen among: frames, or batches.
+    If `anomalies` is empty, any name may be an anomaly. `fields` are the names of all known fields: a name of no field
+    and no column is refused. Without `fields`, any name may be a field. `rows` are the rows that the filter is applied
+    to: frames or batches.
+
+    Raises:
+        FilterError: The text is not a filter, or contains an unknown name.
+
     """
     of_batches = rows != "frames"
     places_in = partial(places_of, fields=None if of_batches else fields, of_batches=of_batches)
@@ -353,12 +370,13 @@ def _compiled(node: Node, context: Context) -> _Part:
         part = _compiled(node.operand, context)
         holds = part.holds
         return _Part(lambda row: not holds(row), part.names)
-    # Columns are at hand, fields are made when asked for; the order of operands makes no other difference.
+    # Columns are cheap and fields are computed on demand, so columns come first. The order does not change the result.
     parts = sorted((_compiled(operand, context) for operand in node.operands), key=lambda part: bool(part.names))
-    return _Part(
-        (_all if isinstance(node, Both) else _any)([part.holds for part in parts]),
-        tuple(name for part in parts for name in part.names),
-    )
+    holds_of_parts = [part.holds for part in parts]
+    names: list[Name] = []
+    for part in parts:
+        names += part.names
+    return _Part((_all if isinstance(node, Both) else _any)(holds_of_parts), tuple(names))
 
 
 def _comparison(node: Compare, context: Context) -> _Part:
@@ -367,7 +385,7 @@ def _comparison(node: Compare, context: Context) -> _Part:
         return _over(node.name, operand, test_of(node, operand, context), context)
     column_name = column.name
     if column_name == "api" and node.operator not in {"~", "!~"}:
-        # An api is compared by key, so that every name of it will do; only its name tells whether it is known.
+        # An api is compared by key, so that all of its names match. Only its name can be null: for unknown keys.
         nulls = tuple(literal for literal in node.literals if literal.kind == "null")
         if nulls and len(nulls) < len(node.literals):
             values = tuple(literal for literal in node.literals if literal.kind != "null")

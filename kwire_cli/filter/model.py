@@ -1,4 +1,8 @@
-"""Expressions of the filter language: nodes, literals, types of columns, and paths."""
+"""Expressions of the filter language: nodes, literals, types of columns, and paths of fields.
+
+The parser builds the nodes, and `compile` turns them into functions. A bare word becomes a literal by its form: `5ms`
+is a duration, `10KB` a size, `true` a boolean.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +21,12 @@ if TYPE_CHECKING:
     from kwire_cli.facts.columns import Column
 
 
-# What is wrong with a filter, and where.
+# Errors.
 
 
 class FilterError(InputError):
-    """A filter is no filter: `column` counts from 1 and is that of the first wrong character of `text`; `reason` says
-    what was expected.
+    """An error in a filter. `column` is the position of the first wrong character of `text`, from 1. `reason` describes
+    the error.
     """
 
     def __init__(self, message: str, *, text: str, column: int) -> None:
@@ -31,7 +35,7 @@ class FilterError(InputError):
         self.args = (f"filter, column {column}: {message}",)
 
 
-# What a filter says, as a tree.
+# The tree of a filter.
 
 LiteralKind: TypeAlias = Choice["string", "word", "number", "duration", "size", "instant", "clock", "boolean", "null"]
 
@@ -41,10 +45,10 @@ Operator: TypeAlias = Choice["==", "!=", "<", "<=", ">", ">=", "~", "!~", "in", 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A value in a filter: `text` is what stands there, without quotes and escapes.
+    """A value in a filter. `text` is the text without quotes and escapes.
 
-    `value` by kind: string and word that text; number and size (bytes) an int or float; duration seconds, exactly;
-    instant ns since 1970; clock ns since midnight.
+    `value` depends on the kind. string, word: the text. number, size (bytes): an int or float. duration: the exact
+    number of seconds. instant: nanoseconds since 1970. clock: nanoseconds since midnight.
     """
 
     kind: LiteralKind
@@ -55,9 +59,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name as written, and the column (from 1) where it stands; `header` is the key where it names the headers of
-    records.
-    """
+    """A name in a filter, and its column (from 1). `header` is the key, for a name of record headers."""
 
     text: str
     column: int
@@ -66,7 +68,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """A comparison with one literal, or with several for `in` and `not in`; `column` is the operator's."""
+    """A comparison with one literal, or with several for `in` and `not in`. `column` is the operator's position."""
 
     name: Name
     operator: Operator
@@ -76,7 +78,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Exists:
-    """A name has a value: any but null, or with `says` any but null, false, 0 and what is empty."""
+    """A test that a name has a value other than null, or with `says` other than null, false, 0 and empty."""
 
     name: Name
     says: bool
@@ -84,21 +86,21 @@ class Exists:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The operand does not hold."""
+    """A test that the operand does not hold."""
 
     operand: Node
 
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """All operands (two or more) hold."""
+    """A test that all operands (two or more) hold."""
 
     operands: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """At least one operand (of two or more) holds."""
+    """A test that at least one operand (of two or more) holds."""
 
     operands: tuple[Node, ...]
 
@@ -106,7 +108,7 @@ class Either:
 Node: TypeAlias = Compare | Exists | Not | Both | Either
 
 
-# What a bare word means: a number, a number with a unit, a time, true, false, null, or itself.
+# The meanings of a bare word: a number, a number with a unit, a time, true, false, null, or a string.
 
 SECOND = 1_000_000_000
 
@@ -135,18 +137,18 @@ _UNIT_WORDS = {
     "megabyte": "MB",
     "gigabyte": "GB",
 }
-"""Units by the words that people write for them, in the singular."""
+"""Units by their common names in the singular."""
 
 
 def unit_of(text: str) -> str | None:
-    """Return the unit that a word means, as `s` for `seconds`, or None if it means none."""
+    """Return the unit of a word, such as `s` for `seconds`, or None if the word is not a unit."""
     folded = text.casefold()
     return text if folded in {*DURATIONS, *SIZES} else _UNIT_WORDS.get(folded.removesuffix("s"))
 
 
 CONSTANTS = {"true": True, "false": False, "null": None}
 
-# Numbers have an end, as Python takes quadratic time for long ones, and refuses the longest; a longer one is a word.
+# Python needs quadratic time for long numbers and refuses the longest, so a number with more digits is a word.
 _NUMBER = re.compile(
     r"(?P<sign>[+-]?)(?:0[xX](?P<hex>[0-9A-Fa-f]{1,40})|(?P<decimal>[0-9]{1,40}(?:\.[0-9]{1,40})?)(?P<unit>[A-Za-zµ]*))"
 )
@@ -158,7 +160,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def word(text: str, column: int) -> Literal:
-    """The literal that a bare word is."""
+    """Return the literal of a bare word."""
     folded = text.casefold()
     if folded in CONSTANTS:
         value = CONSTANTS[folded]
@@ -167,9 +169,7 @@ def word(text: str, column: int) -> Literal:
 
 
 def time(text: str, column: int) -> Literal | None:
-    """The instant (ISO 8601, UTC where no zone is given) or the time of day that a text is; None where it is
-    neither.
-    """
+    """Return the instant (ISO 8601, by default in UTC) or the time of day in a string, or None for other strings."""
     if match := _TIME_OF_DAY.fullmatch(text):
         clock = _nanoseconds(match)
         return None if clock is None else Literal("clock", text, clock, column)
@@ -191,7 +191,7 @@ def time(text: str, column: int) -> Literal | None:
 
 
 def plain(number: Fraction) -> int | float:
-    """A number as an int where it is whole, and otherwise the nearest float."""
+    """Return an int if the number is an integer, else the nearest float."""
     return number.numerator if number.denominator == 1 else float(number)
 
 
@@ -201,9 +201,8 @@ def _number(text: str, column: int) -> Literal | None:
     number = Fraction(int(match["hex"], 16)) if match["hex"] else Fraction(match["decimal"])
     if match["sign"] == "-":
         number = -number
-    unit = (
-        (match["unit"] or "").casefold().replace("\u03bc", "µ")
-    )  # casefold turns the micro sign into the Greek letter
+    # casefold converts the micro sign to the Greek letter.
+    unit = (match["unit"] or "").casefold().replace("\u03bc", "µ")
     if not unit:
         return Literal("number", text, plain(number), column)
     if unit in DURATIONS:
@@ -220,15 +219,15 @@ def _nanoseconds(found: re.Match[str]) -> int | None:
     return (hour * 3600 + minute * 60 + second) * SECOND + int((found["fraction"] or "").ljust(9, "0"))
 
 
-# How the values of columns compare.
+# Comparison of the values of columns.
 
 Type: TypeAlias = Choice["number", "duration", "size", "time", "text", "flag", "end", "name", "api", "error"]
-"""How values compare. duration: numbers, and literals with a unit of time; size: bytes; time: microseconds since 1970;
-text: strings with case; end: `host:port`; name: strings without case; api: an api key, or the name of one; error: names
-of error codes, or numbers."""
+"""How values are compared. duration: numbers, and literals with a unit of time; size: bytes; time: microseconds since
+1970; text: strings with case; end: `host:port`; name: strings without case; api: the key or name of an api; error:
+names of error codes, or numbers."""
 
 PER_SECOND = {"us": 1_000_000, "ms": 1000}
-"""Units of columns that are durations."""
+"""Units of columns of durations, with their number in a second."""
 
 
 @cache
@@ -245,7 +244,7 @@ def type_of(column: Column) -> Type:
 
 _TYPES: dict[str, Type] = {"int32": "number", "int64": "number", "int32s": "number", "flag": "flag", "time": "time"}
 OF_BATCHES = frozenset({"size", "kind", "time", "anomaly", "all_anomalies"})
-"""The columns of batches and gaps; their other names are fields."""
+"""The columns of batches and gaps. All other names for batches are fields."""
 KINDS_OF_BATCHES = ("batch", "control", "gap")
 """The values of the column `kind` of batches and gaps."""
 
@@ -256,11 +255,11 @@ ROOTS = frozenset({"header", "body"})
 
 
 def values_at(fields: Mapping[str, Any], path: tuple[str, ...], *, whole: bool = False) -> Iterator[Any]:
-    """The values of all fields whose path, without indexes, ends with this one; one that begins with header or body is
-    a whole path.
+    """Yield the values of all fields whose path, without indexes, ends with `path`. A path that begins with header or
+    body must match completely.
 
-    An array gives its elements, or itself if `whole`; a structure (dict) is one value. `fields` is made of dicts and
-    lists, as JSON is; it is walked without recursion.
+    An array yields its elements, or itself if `whole`. A structure (dict) is one value. `fields` consists of dicts and
+    lists, like JSON, and is walked without recursion.
     """
     if path[0] in ROOTS:
         yield from below([fields], path, whole=whole)
@@ -278,8 +277,8 @@ def values_at(fields: Mapping[str, Any], path: tuple[str, ...], *, whole: bool =
 
 
 def below(values: list[Any], path: tuple[str, ...], *, whole: bool = False) -> list[Any]:
-    """Return the values at a path from each of these; arrays give their elements, or those at the end themselves if
-    `whole`.
+    """Return the values at a path below each of `values`. Arrays are replaced by their elements; with `whole`, arrays
+    at the end of the path are not.
     """
     for name in path:
         values = [value[name] for value in elements(values) if isinstance(value, dict) and name in value]
@@ -287,7 +286,13 @@ def below(values: list[Any], path: tuple[str, ...], *, whole: bool = False) -> l
 
 
 def elements(values: list[Any]) -> list[Any]:
-    """Return the values, with the elements of arrays in place of these."""
+    """Return the values with arrays replaced by their elements, recursively."""
     while any(isinstance(value, list) for value in values):
-        values = [element for value in values for element in (value if isinstance(value, list) else [value])]
+        flat: list[Any] = []
+        for value in values:
+            if isinstance(value, list):
+                flat += value
+            else:
+                flat.append(value)
+        values = flat
     return values

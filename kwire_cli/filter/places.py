@@ -1,4 +1,8 @@
-"""Places that a filter names, and the names that are known."""
+"""Places of the values of a name in a filter, and checks of names.
+
+A name may mean a column, a field of a message, or a key of a batch, a record or a payload. Its places are determined
+once, when the filter is compiled.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +22,19 @@ if TYPE_CHECKING:
     from kwire_cli.filter.model import Name
 
 
-# Where the values of a name are: in the message, in its batches and records, or in the payloads that it
-# carries.
+# The place of a value is the message, its batches and records, or the payloads in it.
 
 Rows: TypeAlias = Literal["frames", "batches", "either"]
-"""The rows that a filter chooses among. `either`: batches of a command that shows frames too, whose filter may name
-what frames alone have."""
+"""The rows that a filter is applied to. `either`: batches of a command that also shows frames, whose filter may contain
+names that only frames have."""
 
 
 BATCH = (*BATCH_KEYS, "records", "anomalies", "gap")
 """The keys of a batch or gap in JSON."""
 RECORD = (*RECORD_KEYS, "decoded", "control")
 """The keys of a record in JSON."""
-RECORDS, PAYLOADS = "records", "payloads"
+RECORDS = "records"
+PAYLOADS = "payloads"
 FRAME_HEADER = (
     "headerVersion",
     "requestApiKey",
@@ -39,10 +43,10 @@ FRAME_HEADER = (
     "clientId",
     "unknownTaggedFields",
 )
-"""The fields of a frame's header; any other key behind `header.` is that of a record's header."""
+"""The fields of a frame's header. Any other name after `header.` is a key of record headers."""
 _BELOW = frozenset({"headers", "decoded", "control"})
 _READ = frozenset({"key", "value"})
-"""The parts of a record whose decoded data a path may go into."""
+"""The parts of a record with decoded data, which a path may continue into."""
 
 
 _CODECS = tuple(COMPRESSION.names.get(codec) or f"unknown-{codec}" for codec in range(COMPRESSION.mask + 1))
@@ -51,11 +55,11 @@ _VALUES: dict[str, tuple[str, ...]] = {
     "timestampType": (*TIMESTAMP_TYPE.names.values(), "NoTimestampType"),
     "gap": ("TRUNCATED", "CORRUPT", "PADDING"),
 }
-"""All values that keys of a batch or gap can have, of those keys whose values are names."""
+"""All values of those keys of a batch or gap whose values are names."""
 
 
 class Fields(Protocol):
-    """The names of all fields that there are; going through them may take longer than asking for one."""
+    """The names of all known fields. Iteration may take longer than a membership test."""
 
     def __contains__(self, name: str, /) -> bool: ...
     def __iter__(self) -> Iterator[str]: ...
@@ -67,53 +71,52 @@ class Fields(Protocol):
         """Return whether a header, request or response has a field of this name."""
 
     def in_payloads(self, name: str, /) -> bool:
-        """Return whether another definition has a field of this name: a record of Kafka's own topics, or a payload."""
+        """Return whether another definition has this field: a record of Kafka's own topics, or a payload."""
 
     def of_payloads(self) -> Iterator[str]:
-        """Return the names of the fields of these definitions."""
+        """Yield the names of the fields of these definitions."""
 
 
 class Opened(Protocol):
-    """A row whose fields can be asked for."""
+    """A row that returns its fields on demand."""
 
     def fields(self) -> Mapping[str, Any]:
-        """Header and body in JSON form."""
+        """Return header and body in JSON form."""
 
     def batches(self, *, deep: bool) -> list[dict[str, Any]]:
-        """The batches and gaps in its records fields in JSON form, with their records if `deep`; keys, values and
-        headers are bytes.
+        """Return the batches and gaps in the row's records fields in JSON form, with records if `deep`.
+
+        Keys, values and headers are bytes.
         """
 
     def payloads(self) -> list[dict[str, Any]]:
-        """Return what is decoded of the messages in the row's fields."""
+        """Return the decoded payloads in the row's fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The places of a name's values; a name may have several places."""
+    """The places of the values of a name. A name may have several places."""
 
     path: tuple[str, ...]
-    """Of fields of the message, and of payloads: the path that theirs end with."""
+    """The path with which the paths of fields of the message and of payloads end."""
     message: bool = True
     records: tuple[str, ...] = ()
-    """The path from a batch."""
+    """The path within a batch."""
     header: str | None = None
     """The key of record headers."""
     decoded: str = ""
-    """The part of a record, key or value, whose decoded data are the value if they are no object and no list."""
+    """The part of a record, key or value, whose decoded data is the value if it is not an object or a list."""
     payloads: bool = False
-    """True if payloads, and the meanings of records of Kafka's own topics, may have it."""
+    """True if payloads and decoded records of Kafka's own topics may contain the value."""
 
     @property
     def deep(self) -> bool:
-        """Return whether records have to be read, not only the batches that hold them."""
+        """Return whether records have to be read, not only their batches."""
         return self.header is not None or self.payloads or self.records[:1] == (RECORDS,)
 
 
 def places_of(name: Name, fields: Fields | None, *, of_batches: bool = False) -> Places:
-    """Return where the values of a name are. With `of_batches` rows are batches, and not messages that may hold
-    some.
-    """
+    """Return the places of the values of a name. With `of_batches`, rows are batches instead of messages."""
     if name.header is not None:
         return Places(("value",), message=False, header=name.header)
     parts = tuple(name.text.removeprefix(".").split("."))
@@ -122,7 +125,8 @@ def places_of(name: Name, fields: Fields | None, *, of_batches: bool = False) ->
     if path := _from_batch(parts):
         decoded = path[1] if path[0] == RECORDS and path[1:2] and path[1] in _READ else ""
         if decoded and len(path) > 2:
-            path, decoded = (RECORDS, "decoded", decoded, "data", *path[2:]), ""
+            path = (RECORDS, "decoded", decoded, "data", *path[2:])
+            decoded = ""
         return Places(parts, message=False, records=path, decoded=decoded)
     if len(parts) == 1 and parts[0] in BATCH + RECORD and parts[0] != RECORDS:
         message = not of_batches and (fields is None or fields.in_frames(parts[0]))
@@ -141,8 +145,8 @@ def places_of(name: Name, fields: Fields | None, *, of_batches: bool = False) ->
 
 
 def _from_batch(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the path from a batch that a name of several parts means: behind `records` in a message, or from a record
-    on; none if it goes into no batch.
+    """Return the path within a batch of a name with several parts: the parts after `records`, or a path within a
+    record. It is empty if the name does not refer to batches.
     """
     if parts[0] in _READ | _BELOW:
         return (RECORDS, *parts) if len(parts) > 1 else ()
@@ -153,9 +157,9 @@ def _from_batch(parts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def values_of(column: Column | None, places: Places, rows: Rows) -> tuple[str, ...]:
-    """Return all values that a column, or else a field, can have if these are fixed names; none if it may have others.
+    """Return all values of a column or field with fixed names as values; empty for other columns and fields.
 
-    A filter of frames may name the kinds of batches too, so that it serves captures and segments together.
+    A filter of frames may also contain the kinds of batches, so that it works for captures and segments together.
     """
     if column is not None:
         if column.name != "kind":

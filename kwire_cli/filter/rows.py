@@ -40,22 +40,19 @@ ANOMALIES = (*MEANING, "LOST", "NOT_RECOGNISED", PADDING)
 """All codes of anomalies and of gaps."""
 
 
-# Batches in the records fields of a message: in JSON form, but for bytes, which stay bytes.
+# Batches in the records fields of a message, in JSON form. Bytes stay bytes.
 
 
 def opened_batches(
     where: Roles, raw: Spans, reading: RecordsAs, hidden: frozenset[int], *, deep: bool
 ) -> list[dict[str, Any]]:
-    """Return the batches and gaps in all records fields of a body that are not among the `hidden` spans; with their
-    records if `deep`.
-    """
+    """Return the batches and gaps in all records fields of a body except the `hidden` spans, with records if `deep`."""
     record_sets = [record_set for at, record_set in by_span(where, raw) if at not in hidden]
-    items = (
-        item
-        for record_set in record_sets
-        for item in reading.items(raw.data, record_set.topic, record_set.start, record_set.stop)
-    )
-    return [opened(item, reading.hide, deep=deep) for item in items]
+    documents: list[dict[str, Any]] = []
+    for record_set in record_sets:
+        items = reading.items(raw.data, record_set.topic, record_set.start, record_set.stop)
+        documents += [opened(item, reading.hide, deep=deep) for item in items]
+    return documents
 
 
 def opened(item: Batch | Gap, hide: Hide | None, *, deep: bool) -> dict[str, Any]:
@@ -177,16 +174,23 @@ class FrameRow:
         values = list(_values(self.fields(), places.path, ())) if places.message else []
         opened = [*opened_values(places, self, whole=True)]
         values += [_text(value) for value in elements(opened)]
-        in_array = any(isinstance(value, list) and any(isinstance(item, dict) for item in value) for value in opened)
+        in_array = any(_has_structures(value) for value in opened)
         return values[0] if len(values) == 1 and not in_array else values or None
+
+
+def _has_structures(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
 
 
 def filter_of(catalog: Catalog, text: str, rows: Rows = "frames") -> Filter:
     """Parse a filter of `rows`, with the names of a catalogue. Raise FilterError for a name that the rows lack."""
+    api_keys: dict[str, int] = {}
+    for api in catalog.apis:
+        api_keys.update(dict.fromkeys((api.name, *api.aliases), api.key))
     return compile_filter(
         text,
         error_codes={row.name: row.code for row in catalog.errors},
-        api_keys={name: api.key for api in catalog.apis for name in (api.name, *api.aliases)},
+        api_keys=api_keys,
         anomalies=ANOMALIES,
         fields=catalog.field_names,
         rows=rows,

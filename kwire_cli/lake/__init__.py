@@ -1,4 +1,4 @@
-"""The lake: tables of what captures and logs hold, as files for SQL. Nothing here needs Spark."""
+"""The lake: tables of the contents of captures and logs, as files for SQL. Nothing here needs Spark."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 PACKAGES = ("numpy", "numba", "pyarrow", "duckdb", "deltalake")
 BODIES = "bodies"
-"""Stands for all tables of bodies, `bodies_<api>_<kind>`."""
+"""The name for all tables of bodies, `bodies_<api>_<kind>`."""
 CHOICES = ("frames", "costs", "names", "batches", "records", "index", "faults", BODIES)
 """The tables that can be chosen; `inputs` is always written."""
 DEFAULT = tuple(name for name in CHOICES if name != BODIES)
-"""The tables that are written if none are chosen: bodies would be some hundred tables."""
+"""The tables that are written by default. Bodies are excluded, as they would be some hundred tables."""
 ALL = "all"
 DELTA = "delta"
 FORMATS = (DELTA, "parquet", "arrow", "csv", "jsonl")
-"""Formats of tables. Delta makes a lake; the others are plain files in a new folder."""
+"""Formats of tables. Delta creates a lake; the others are plain files in a new folder."""
 _REPORTS = Path(__file__).parent / "sql"
 """The folder of the queries of reports. DuckDB and Spark SQL run the same text."""
 
 
 def check() -> None:
-    """Do nothing if all libraries of the lake are installed; InputError says which are missing."""
+    """Raise InputError with the names of missing libraries if the libraries of the lake are not all installed."""
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         verb = "is" if len(missing) == 1 else "are"
@@ -35,10 +35,10 @@ def check() -> None:
 
 
 def chosen(names: str | None) -> frozenset[str]:
-    """Return the tables that a list of names chooses; those of DEFAULT for None.
+    """Return the tables in a list of names; DEFAULT for None.
 
     Raises:
-        InputError: There is no table of a name.
+        InputError: A name is not the name of a table.
 
     """
     if names is None:

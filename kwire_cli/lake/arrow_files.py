@@ -31,7 +31,7 @@ def arrow_place(place: Place) -> tuple[Any, str]:
 
 
 class _Handler(FSSpecHandler):  # type: ignore[misc]
-    """pyarrow's handler, with requests for the bytes that are read alone, and with small buffers for writing.
+    """pyarrow's handler for fsspec that requests only the bytes to read, and writes with small buffers.
 
     fsspec's own buffers are larger than most files of a lake: 50 MB for S3.
     """

@@ -1,5 +1,6 @@
-"""What is wrong with captures, as rows: files that cannot be read, or not to their end; bytes that are missing; what is
-odd about frames.
+"""The `faults` table of captures: unreadable and truncated files, missing bytes, and malformed frames.
+
+A fault of a file is one row. The anomalies of a line become a row each, with the key of the frame.
 """
 
 from __future__ import annotations
@@ -35,20 +36,20 @@ CAPTURE_FAULTS = pa.schema(
         pa.field("detail", pa.string()),
     ]
 )
-"""The columns of faults. A row about a file has `capture_point`, `file`, `packet` (the last one before the fault),
-`position`, `code` and `detail`; a row about a line has all but `position`."""
+"""The columns of faults. A row about a file has `capture_point`, `file`, `packet` (the last packet before the fault),
+`position`, `code` and `detail`. A row about a line has all columns except `position`."""
 
 
 UNREADABLE = "UNREADABLE"
 SAME_CONNECTIONS = "SAME_CONNECTIONS"
-"""The code of files that are capture points of their own."""
+"""The code of files that are treated as a separate capture point each."""
 _ROWS = 4096
 
 
 def file_fault(
     point: str | None, file: str, packet: int | None, position: int | None, code: str, detail: str
 ) -> pa.RecordBatch:
-    """Return the row of something that is wrong with a file."""
+    """Return a row about a fault of a file."""
     row = (point, location(file), packet, position, None, None, None, None, None, code, None, None, detail)
     return batch_of([row], CAPTURE_FAULTS)
 

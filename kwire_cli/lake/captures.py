@@ -1,4 +1,8 @@
-"""The rows that the connections of a capture point make in the tables of a lake."""
+"""The rows of the connections of a capture point, in the tables of a lake.
+
+A reader yields stretches of regular frames, which become rows column by column, and single lines, which are collected
+until they fill a batch. Costs are summed by file and day, and become rows at the end.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.tls.decryption import Decryption
 
 ROWS = 4096
-"""Rows of lines that are made into a batch."""
+"""Maximum number of lines that are collected for a batch."""
 DAY_NS = 86_400_000_000_000
 
 
@@ -50,7 +54,7 @@ class Rows(NamedTuple):
 class PointTables:
     """The tables of one capture point, filled from its connections.
 
-    `tables` are those that are wanted; BODIES stands for all tables of bodies.
+    `tables` are the tables to write. BODIES means all tables of bodies.
     """
 
     point: str
@@ -68,18 +72,23 @@ class PointTables:
         self._bodies = Bodies(self.redaction)
 
     def told(self, since: int) -> Learnt:
-        """Return what a connection told that began at this packet, and forget it: others may be another task's."""
-        names, self.names = self.names, Names()
-        clients, self.clients = self.clients, {}
+        """Return the names that a connection, which began at the packet `since`, has provided, and forget them.
+
+        Other connections of the capture point may belong to another task.
+        """
+        names = self.names
+        self.names = Names()
+        clients = self.clients
+        self.clients = {}
         learnt = Names(names.topics, names.brokers, names.sessions)
         return Learnt(learnt, clients, dict.fromkeys((*names.topics, *clients), since))
 
     def reader(self, ends: bytes, layouts: Layouts, port: int | None, origin: Origin, tls: Decryption) -> EndsReader:
-        """Return what reads the frames between two ends."""
+        """Return a reader of the frames between two addresses."""
         return EndsReader(ends, layouts, port, self.names, origin, tls)
 
     def stretch(self, stretch: Stretch, origin: Origin) -> Iterator[Rows]:
-        """Yield the rows of a stretch, whose names are learnt."""
+        """Yield the rows of a stretch, and learn its names."""
         requests, responses = self._values(stretch)
         topics = topics_of(self.names, stretch, requests, responses)
         for values in requests:
@@ -99,7 +108,7 @@ class PointTables:
                 yield from (Rows(*each) for each in self._bodies.frames(frames, stretch.connection.key, origin))
 
     def learn(self, stretch: Stretch) -> None:
-        """Learn the names and the fetch sessions of a stretch, whose rows another task makes."""
+        """Learn the names and the fetch sessions of a stretch. Another task writes its rows."""
         learn_stretch(self.names, stretch, *self._values(stretch, tells_names))
 
     def _values(
@@ -109,13 +118,13 @@ class PointTables:
         return values_in(stretch.requests, catalog, wants), values_in(stretch.responses, catalog, wants)
 
     def item(self, item: Stretch | Captured, reader: EndsReader) -> Iterator[Rows]:
-        """Yield the rows of what a reader found."""
+        """Yield the rows of an item of a reader."""
         if isinstance(item, Stretch):
             return self.stretch(item, reader.origin)
         return self.line(item)
 
     def line(self, line: Captured) -> Iterator[Rows]:
-        """Yield rows where there are enough lines for some."""
+        """Add a line. Yield rows when there are enough lines."""
         if line.kind == "request":
             self._client(line.client_id, line.software)
         if "frames" in self.tables:
@@ -131,13 +140,17 @@ class PointTables:
         """Yield all rows of the lines so far, and the costs of their bytes."""
         yield from self._of_lines()
         yield from (Rows(*each) for each in self._bodies.close())
-        spent, self._spent = self._spent, {}
+        spent = self._spent
+        self._spent = {}
         for (file, day), own in spent.items():
             yield Rows("costs", _with_place(file, day, own.batch()))
 
     def _of_lines(self) -> Iterator[Rows]:
-        lines, self._lines, self._size = self._lines, [], 0
-        rows, self._rows = self._rows, []
+        lines = self._lines
+        self._lines = []
+        self._size = 0
+        rows = self._rows
+        self._rows = []
         if rows:
             yield Rows("frames", batch_of(rows, UNRESOLVED))
         if "costs" in self.tables:

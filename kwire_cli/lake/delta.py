@@ -1,20 +1,21 @@
 """The log of a lake: each table is a Delta table, whose files kwire writes and delta-rs commits.
 
 Every row begins with `unit` and `run`. A unit is one input file, or the state of a capture point; a run is one reading
-of it. The table `inputs` names the run of each unit that counts, and readers join with it. A run
+of it. The table `inputs` contains the current run of each unit, and readers join with it. A run
 
-1. writes files that nobody sees yet, below the folders of their tables,
-2. commits them, one transaction a table: the rows are in the lake, and no reader counts them,
+1. writes files below the folders of their tables, which no log contains yet,
+2. commits them, one transaction a table: the rows are in the lake, but readers ignore them,
 3. puts the runs of its units into `inputs`, in one transaction: all tables of all units change at once,
-4. removes the files of the runs that it replaced, by name.
+4. removes the files of the replaced runs, by name.
 
-A run that dies leaves files that no log names, or rows that `inputs` does not name. Nothing is removed because `inputs`
-does not name it, as a running writer may be about to: only age tells dead runs.
+A run that dies leaves files that no log contains, or rows whose run is not in `inputs`. Such files are not removed at
+once, as they may belong to a running writer. They are removed when they are old.
 
-`inputs` has a row of no unit in a file of its own. Each transaction replaces that file, so two of them conflict if they
-are of the same version. The loser looks again: units whose runs have changed meanwhile are left to the other run.
+`inputs` has a row without a unit, in a separate file. Each transaction replaces that file, so two transactions that
+start from the same version conflict. The loser reads `inputs` again and skips units whose runs have changed meanwhile.
 
-A log is hostile input: delta-rs would follow absolute paths and `../` in it. `opened` is the one way to a table.
+A log is hostile input: delta-rs would follow absolute paths and `../` in it. `opened` is therefore the only way to
+open a table.
 """
 
 from __future__ import annotations
@@ -51,26 +52,27 @@ if TYPE_CHECKING:
     from kwire_cli.stores import Place
 
 DAY = "day"
-UNIT, RUN = "unit", "run"
+UNIT = "unit"
+RUN = "run"
 NO_DAY = "__HIVE_DEFAULT_PARTITION__"
 """The folder of rows without a time."""
 STATISTICS = (UNIT, RUN, "time", "frame", "api_key")
-"""Columns whose least and greatest values are in the log. Names of clients, which may have to be erased, are not."""
+"""Columns whose minimum and maximum are in the log. Names of clients are not, as they may have to be erased."""
 SETTINGS = {"delta.dataSkippingStatsColumns": ",".join(STATISTICS), "delta.checkpointInterval": "10"}
 TRIES = 30
 AT_ONCE = 8
-"""Tables that are committed at the same time."""
+"""Maximum number of tables that are committed in parallel."""
 _FILE = re.compile(rf"(?:{DAY}=[\w-]+/)?[A-Za-z0-9][\w-]*(?:\.[\w-]+)*\.parquet", re.ASCII)
-"""The paths of files that kwire and delta-rs write, below the folder of their table."""
+"""Paths of the files of kwire and delta-rs, relative to the folder of their table."""
 _SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "abfs": "abfss", "abfss": "abfss", "az": "az"}
 _NO_UNIT = ""
-"""The unit of the row that `inputs` begins with, so that each transaction has a file to replace."""
+"""The unit of the first row of `inputs`. Every transaction replaces the file of this row."""
 
 
 class Written(NamedTuple):
-    """A file that is ready: its table, its path below the table's folder, and what the log says of it.
+    """A finished file: its table, its path relative to the table's folder, and its entry in the log.
 
-    `schema` is that of its rows, serialized; `statistics` is JSON.
+    `schema` is the serialized schema of its rows; `statistics` is JSON.
     """
 
     table: str
@@ -82,11 +84,11 @@ class Written(NamedTuple):
     schema: bytes
 
 
-# Where tables are.
+# The places of tables.
 
 
 def uri_of(place: Place) -> tuple[str, dict[str, str] | None]:
-    """Return the name of a folder for delta-rs, and the options of its store.
+    """Return the URI of a folder for delta-rs, and the options of its store.
 
     Raises:
         InputError: delta-rs does not know the store.
@@ -140,14 +142,14 @@ def _has_link(folder: Path, path: str) -> bool:
 
 
 def tables_of(folder: Place) -> list[str]:
-    """Return the names of the tables of a lake, but for `inputs`."""
+    """Return the names of the tables of a lake, except `inputs`."""
     found = [each.name for each in in_order(folder.iterdir()) if is_table(each.name)]
     return [name for name in found if name != "inputs" and exists(folder, name)]
 
 
 @contextlib.contextmanager
 def told(place: Place) -> Iterator[None]:
-    """Raise the errors of delta-rs and of files as InputError about a place; conflicts of commits stay as they are."""
+    """Convert errors of delta-rs and of files to InputError. Commit conflicts are not converted."""
     try:
         yield
     except (InputError, CommitFailedError):
@@ -159,14 +161,14 @@ def told(place: Place) -> Iterator[None]:
 
 
 LONGEST = 300
-"""Characters of an error of delta-rs that are shown."""
+"""Maximum number of characters of an error of delta-rs that are shown."""
 
 
 # Types.
 
 
 def stored_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that a Delta table has for a column: no dictionaries, no unsigned numbers, no empty structs."""
+    """Return the type of a column in a Delta table: without dictionaries, unsigned numbers and empty structs."""
     if pa.types.is_dictionary(kind):
         return stored_type(kind.value_type)
     if pa.types.is_struct(kind):
@@ -187,8 +189,8 @@ def stored_schema(schema: pa.Schema) -> pa.Schema:
     return pa.schema([each for each in fields if each.type != pa.struct([])])
 
 
-def _lacks(known: pa.DataType, wanted: pa.DataType) -> bool:
-    """Return whether a type lacks fields of another one.
+def _lacks_fields(known: pa.DataType, wanted: pa.DataType) -> bool:
+    """Return whether `known` lacks fields of `wanted`.
 
     Raises:
         TypeError: A field has another type.
@@ -196,10 +198,10 @@ def _lacks(known: pa.DataType, wanted: pa.DataType) -> bool:
     """
     if pa.types.is_struct(wanted) and pa.types.is_struct(known):
         names = {each.name: each.type for each in known}
-        lacks = [each.name not in names or _lacks(names[each.name], each.type) for each in wanted]
+        lacks = [each.name not in names or _lacks_fields(names[each.name], each.type) for each in wanted]
         return any(lacks)
     if pa.types.is_list(wanted) and pa.types.is_list(known):
-        return _lacks(known.value_type, wanted.value_type)
+        return _lacks_fields(known.value_type, wanted.value_type)
     if pa.types.is_map(wanted) and pa.types.is_map(known):
         return False
     if wanted != known:
@@ -211,7 +213,7 @@ def _lacks(known: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 class Statistics:
-    """The least and greatest values of the columns in STATISTICS, over the rows of a file."""
+    """The minimum and maximum of the columns in STATISTICS, over the rows of a file."""
 
     def __init__(self) -> None:
         self._rows = 0
@@ -220,7 +222,7 @@ class Statistics:
         self._nulls: dict[str, int] = {}
 
     def add(self, rows: pa.Table) -> None:
-        """Take more rows of the file."""
+        """Add rows of the file."""
         self._rows += rows.num_rows
         for name in STATISTICS:
             if name not in rows.column_names:
@@ -234,7 +236,7 @@ class Statistics:
             self._greatest[name] = max(self._greatest.get(name, ends["max"]), ends["max"])
 
     def json(self) -> str:
-        """Return the statistics as Delta's log has them."""
+        """Return the statistics in the format of Delta's log."""
         values = {
             "numRecords": self._rows,
             "minValues": {name: _text(value) for name, value in self._least.items()},
@@ -249,9 +251,10 @@ def _text(value: Any) -> Any:
 
 
 def add_files(folder: Place, made: Iterable[Written]) -> dict[str, str]:
-    """Commit files to their tables. No reader counts their rows yet.
+    """Commit files to their tables. Readers ignore their rows until `inputs` contains the run.
 
-    Return the tables whose files went to another one, because a column has another type than in the table.
+    If a column has another type than in the table, the files go to another table. Return the other table by the table
+    in which the files were expected.
 
     Raises:
         InputError: The folder cannot be written to.
@@ -268,7 +271,8 @@ def add_files(folder: Place, made: Iterable[Written]) -> dict[str, str]:
 def _append(folder: Place, table: str, made: Sequence[Written]) -> str:
     schemas = {file.schema: pa.ipc.read_schema(pa.py_buffer(file.schema)) for file in made}
     schema = pa.unify_schemas([*schemas.values(), pa.schema([(DAY, pa.string())])], promote_options="permissive")
-    target, number = table, 1
+    target = table
+    number = 1
     while True:
         try:
             again(partial(_add, folder, target, made, schema))
@@ -298,7 +302,7 @@ def _add(folder: Place, table: str, made: Sequence[Written], schema: pa.Schema) 
             )
     opened_table = opened(folder, table)
     known = pa.schema(opened_table.schema().to_arrow())
-    if _lacks(stored_type(pa.struct(list(known))), stored_type(pa.struct(list(schema)))):
+    if _lacks_fields(stored_type(pa.struct(list(known))), stored_type(pa.struct(list(schema)))):
         fields = [each for each in Schema.from_arrow(stored_schema(schema)).fields if each.name != DAY]
         with told(folder / table):
             opened_table.alter.add_columns(fields)
@@ -310,7 +314,7 @@ def _add(folder: Place, table: str, made: Sequence[Written], schema: pa.Schema) 
 
 def add_action(file: Written) -> AddAction:
     """Return the action that adds a file."""
-    return AddAction(file.path, file.size, {DAY: file.day}, _now_ms(), True, file.statistics)  # noqa: FBT003 - as delta-rs has it
+    return AddAction(file.path, file.size, {DAY: file.day}, _now_ms(), True, file.statistics)  # noqa: FBT003 - delta-rs
 
 
 def _now_ms() -> int:
@@ -318,7 +322,7 @@ def _now_ms() -> int:
 
 
 def again(commit: Callable[[], Any]) -> Any:
-    """Return the result of a commit, which is tried anew if another writer was faster.
+    """Return the result of a commit. Retry it if another writer was faster.
 
     Raises:
         InputError: Other writers were faster each time.
@@ -338,19 +342,19 @@ def again(commit: Callable[[], Any]) -> Any:
 
 
 class Inputs(NamedTuple):
-    """The units of a lake at one version of `inputs`: a row for each unit, of the run that counts."""
+    """The units of a lake at one version of `inputs`: a row for each unit, with its current run."""
 
     table: DeltaTable | None
     rows: pa.Table
 
     @property
     def runs(self) -> dict[str, str]:
-        """The run of each unit."""
+        """Return the current run of each unit."""
         return dict(zip(self.rows[UNIT].to_pylist(), self.rows[RUN].to_pylist(), strict=True))
 
     @property
     def version(self) -> int:
-        """The version of the table; -1 if there is none."""
+        """Return the version of the table; -1 if it does not exist."""
         return -1 if self.table is None else self.table.version()
 
 
@@ -358,7 +362,7 @@ NO_INPUTS = Inputs(None, INPUTS.empty_table())
 
 
 def inputs_of(folder: Place) -> Inputs:
-    """Return the units of a lake; none if the folder is no lake yet."""
+    """Return the units of a lake. A folder that is not a lake yet has no units."""
     if not exists(folder):
         return NO_INPUTS
     table = opened(folder, "inputs")
@@ -372,7 +376,7 @@ def _paths(table: DeltaTable) -> list[str]:
 
 
 def _rows(folder: Place, paths: Iterable[str]) -> pa.Table:
-    """Return the rows of files of `inputs`; columns that an older kwire did not write are null."""
+    """Read files of `inputs`. Columns that an older kwire did not write are null."""
     tables = []
     for path in paths:
         files, name = arrow_place(folder / "inputs" / path)
@@ -387,10 +391,10 @@ def _rows(folder: Place, paths: Iterable[str]) -> pa.Table:
 
 
 def replace_inputs(folder: Place, before: Inputs, rows: pa.Table) -> frozenset[str]:
-    """Make the runs in these rows of `inputs` the ones that count, and remove what they replace.
+    """Make the runs in these rows of `inputs` the current runs, and remove the files of the runs that they replace.
 
-    `before` is what the run saw of the lake when it began. Units that another run has read since are left to that run:
-    they are returned.
+    `before` is the state of the lake at the start of the run. Units that another run has read since are left to that
+    run, and returned.
     """
     seen = before.runs
 
@@ -415,7 +419,7 @@ def replace_inputs(folder: Place, before: Inputs, rows: pa.Table) -> frozenset[s
 
 
 def _created(folder: Place) -> Inputs:
-    """Make the table `inputs` and its first row."""
+    """Create the table `inputs` with its first row."""
     uri, options = uri_of(folder / "inputs")
     with told(folder):
         DeltaTable.create(
@@ -428,9 +432,9 @@ def _created(folder: Place) -> Inputs:
 
 
 def _exchange(folder: Place, now: Inputs, ours: pa.Table) -> None:
-    """Replace the files of `inputs` that have rows of these units, or the first row, in one transaction.
+    """Replace the files of `inputs` that contain these units or the first row, in one transaction.
 
-    Runs that begin a lake at once may each write a first row. All of them see the one that was written first.
+    Runs that create a lake at the same time may each write a first row. All of them read the first of these rows.
     """
     assert now.table is not None  # noqa: S101 - for the type checker: it was opened or made
     actions = pa.table(now.table.get_add_actions(flatten=True)).to_pylist()
@@ -447,9 +451,9 @@ def _exchange(folder: Place, now: Inputs, ours: pa.Table) -> None:
 
 
 FIRST = pa.Table.from_pylist([{UNIT: _NO_UNIT, RUN: _NO_UNIT}], schema=INPUTS)
-"""The row that `inputs` begins with, in a file of its own."""
+"""The first row of `inputs`, in a separate file."""
 MOST_INPUT_FILES = 64
-"""Files of `inputs`, beyond which all become one."""
+"""Maximum number of files of `inputs`. Beyond it, all files are merged into one."""
 
 
 def _transaction(folder: Place, table: DeltaTable, tables: Sequence[pa.Table], gone: Sequence[dict[str, Any]]) -> None:
@@ -469,22 +473,22 @@ def _transaction(folder: Place, table: DeltaTable, tables: Sequence[pa.Table], g
         table.create_write_transaction([*adds, *removes], "append", table.schema())
 
 
-# What is removed.
+# Removal.
 
 
 def remove_runs(folder: Place, runs: frozenset[str]) -> None:
-    """Remove the files that hold rows of these runs alone, from all tables."""
+    """Remove from all tables the files that contain rows of these runs only."""
     remove_files(folder, lambda action: action["max.run"] in runs)
 
 
 def remove_files(folder: Place, is_gone: Callable[[Mapping[str, Any]], bool], tables: Iterable[str] = ()) -> int:
-    """Remove the files of one run each for which a condition holds, from some tables or all; return how many."""
+    """Remove the files of a single run for which `is_gone` is true, from some tables or all. Return their number."""
     names = tables or tables_of(folder)
     return sum(len(_remove(folder, table, is_gone)) for table in names)
 
 
 def _remove(folder: Place, table: str, is_gone: Callable[[Mapping[str, Any]], bool]) -> list[str]:
-    """Remove files of a table, and return their paths."""
+    """Remove files of a table. Return their paths."""
 
     def commit() -> list[str]:
         opened_table = opened(folder, table)
@@ -501,7 +505,7 @@ def _remove(folder: Place, table: str, is_gone: Callable[[Mapping[str, Any]], bo
 
 
 def remove_action(action: Mapping[str, Any]) -> RemoveAction:
-    """Return the action that removes a file, as `get_add_actions` lists it."""
+    """Return the action that removes a file. `action` is an entry of `get_add_actions`."""
     return RemoveAction(
         action["path"],
         True,  # noqa: FBT003 - as delta-rs has it

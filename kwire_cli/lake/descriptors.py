@@ -1,7 +1,7 @@
-"""Descriptors of segments as rows: they go from the tasks that read files to the tasks that own connections.
+"""Descriptors of segments as rows, which tasks that read files send to tasks that own connections.
 
-The owner of a connection reads its bytes from the files. A connection that spans files is whole, and no task holds
-more of one than what overlaps in time: its segments come sorted, some at a time.
+The owner of a connection receives the descriptors of all its segments, from all files, and reads the bytes from the
+files. Descriptors come sorted, in batches, so a task only holds the part of a connection that overlaps in time.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ DESCRIBED = pa.schema(
         pa.field("owner", pa.int64()),
     ]
 )
-"""`Described`, its `count` rows packed. Rows of one `owner` go to one task."""
+"""`Described` with its `count` rows compressed. Rows of one `owner` go to one task."""
 
 
 KEY = ("point", "ends")
-"""The columns that tell a connection from other connections: two capture points share none."""
+"""The columns that identify a connection. Two capture points have no connection in common."""
 ORDER = (*KEY, "moment", "chain", "packet")
 MOST_BYTES = 16 << 20
 """Bytes of a batch of descriptors."""
 OWNED_BYTES = 32 << 20
-"""Bytes of captures for each task that owns connections, about: connections differ in size, small shares leave no core
-idle at the end."""
+"""Approximate bytes of captures for each task that owns connections. Connections differ in size; small shares keep all
+cores busy until the end."""
 _CODEC = pa.Codec("zstd", 1)
 _COLUMNS: list[tuple[str, Any, int]] = [(name, *each[:2]) for name, each in (DESCRIPTOR.fields or {}).items()]
 """The columns of DESCRIPTOR: the name of each, its type, and its offset in a row."""
@@ -55,7 +55,7 @@ _COLUMNS: list[tuple[str, Any, int]] = [(name, *each[:2]) for name, each in (DES
 def describe_connection(
     parts: Iterable[tuple[int, Scheduled]], tell: Callable[[int, PartReader], None]
 ) -> Iterator[Described]:
-    """Yield the descriptors in these parts, which have numbers; of each part that was read `tell` is told."""
+    """Yield the descriptors in numbered parts. Call `tell` with the number and the reader of each finished part."""
     for number, scheduled in parts:
         reader = PartReader(scheduled.part)
         yield from described(scheduled, reader)
@@ -63,7 +63,7 @@ def describe_connection(
 
 
 def batches_with(found: Iterable[Described], whole: Collection[int]) -> Iterator[pa.RecordBatch]:
-    """Yield descriptors as rows, some megabytes at a time; `whole` is as for `rows_of`."""
+    """Yield descriptors as rows, in batches of some megabytes. `rows_of` documents `whole`."""
     rows: list[Described] = []
     size = 0
     for descriptor in found:
@@ -71,7 +71,8 @@ def batches_with(found: Iterable[Described], whole: Collection[int]) -> Iterator
         size += size_in_memory(descriptor)
         if size > MOST_BYTES:
             yield rows_of(rows, whole)
-            rows, size = [], 0
+            rows = []
+            size = 0
     if rows:
         yield rows_of(rows, whole)
 
@@ -82,9 +83,9 @@ def size_in_memory(descriptor: Described) -> int:
 
 
 def rows_of(found: Iterable[Described], whole: Collection[int] = ()) -> pa.RecordBatch:
-    """Return descriptors as rows, as `descriptor` reads them.
+    """Return descriptors as rows; `descriptor` converts them back.
 
-    Each connection has one owner, and so has each of the capture points that stay `whole`.
+    Each connection has one owner. All connections of a capture point in `whole` have the same owner.
     """
     size = DESCRIPTOR.itemsize
     rows = [
@@ -114,12 +115,13 @@ def rows_in(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:
 def descriptor(row: tuple[Any, ...]) -> Described:
     """Return the descriptor in a row."""
     *front, count, rows, kept, _ = row
-    return Described(*front, unpacked(count, rows), kept)  # type: ignore[call-arg] # as DESCRIBED has them
+    return Described(*front, unpacked(count, rows), kept)  # type: ignore[call-arg] # the columns of DESCRIBED
 
 
 def packed(rows: bytes) -> bytes:
-    """DESCRIPTOR rows in a twentieth of their bytes: by column what changes from row to row, the first byte of all,
-    then the second, compressed.
+    """Compress DESCRIPTOR rows to about a twentieth of their size.
+
+    Each column is stored as differences between rows: the first byte of all differences, then the second, and so on.
     """
     table = np.frombuffer(rows, DESCRIPTOR)
     planes = np.empty((DESCRIPTOR.itemsize, len(table)), np.uint8)
@@ -130,7 +132,7 @@ def packed(rows: bytes) -> bytes:
 
 
 def unpacked(count: int, data: bytes) -> bytes:
-    """So many DESCRIPTOR rows that were packed."""
+    """Return `count` DESCRIPTOR rows that `packed` compressed."""
     planes = np.frombuffer(_CODEC.decompress(data, count * DESCRIPTOR.itemsize), np.uint8).reshape(
         DESCRIPTOR.itemsize, count
     )

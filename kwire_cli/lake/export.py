@@ -1,17 +1,17 @@
-"""Tables of captures, logs and request logs, written to a lake or a folder by tasks: those of this process, of several
-processes or of Spark.
+"""Exports of captures, logs and request logs to a lake or a folder. Tasks run in this process, several or Spark.
 
-Captures are read window by window (`windows`). Connections are whole in the task that owns them (`window_tasks`). The
-names that a capture point tells are known only when all of its connections were read: tasks write frames without them
-into the hidden folder of the run, and other tasks put the names in.
+Captures are read window by window (`windows`), and one task reads all of a connection (`window_tasks`). The names of a
+capture point are complete only after all of its connections were read. Tasks therefore write frames without names into
+the hidden folder of the run, and other tasks add the names.
 
-A lake gets all rows of a run at once (`delta`).
+All rows of a run become visible in a lake at once (`delta`).
 """
 
 from __future__ import annotations
 
 import pickle
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
@@ -72,23 +72,24 @@ if TYPE_CHECKING:
     from kwire_cli.stores import Place
 
 FEW_FILES = 4096
-"""Files that are looked at without tasks."""
+"""Below this number of files, they are listed in this process."""
 ROWS = 1 << 18
-"""Frames into which one task puts names, about."""
+"""Approximate number of frames to which one task adds names."""
 HIDDEN = "_run-"
-"""The beginning of the names of folders for what the tasks of a run give each other."""
+"""Prefix of the folders for files that the tasks of a run exchange."""
 LATE_FILE = "LATE_FILE"
 LATE = "it begins before the end of captures that were read before, so its connections are read alone"
 TRIES = 3
-"""How often a run begins anew if another one reads the same files meanwhile."""
+"""How often a run starts if another run reads the same files meanwhile."""
 DEAD_S = 24 * 3600
-"""Seconds after which a hidden folder is of a run that died."""
+"""Age in seconds after which a hidden folder is treated as left over from a run that died."""
 
 
 @dataclass(frozen=True)
 class Cut:
-    """How much is read at once: bytes of a part, bytes of a window, and parts of a window; and at which lengths
-    connections are cut, if the window does not say it.
+    """Sizes of the units of work: bytes of a part, bytes of a window, and parts of a window.
+
+    `lengths` are the sizes above which connections are cut into pieces. By default they depend on the window.
     """
 
     part: int = PART_SIZE
@@ -98,7 +99,7 @@ class Cut:
 
 
 MUCH = 512 << 20
-"""Bytes of inputs from which on several processes pay: each takes a second to start."""
+"""Input size in bytes from which several processes are faster: each takes a second to start."""
 
 
 def export(
@@ -116,11 +117,11 @@ def export(
 ) -> Exported:
     """Write the tables of inputs to a place, in processes of this machine.
 
-    So many `processes`, one for each core if that is None, share what there is to read if it is much. `tell` is told
-    how far they are; the other arguments are those of `write_tables`.
+    Large inputs are shared between `processes` processes, or one for each core if `processes` is None. `tell` receives
+    the progress; `write_tables` documents the other arguments.
 
     Raises:
-        InputError: There is nothing to read in the inputs, or as `write_tables`.
+        InputError: The inputs contain nothing to read, or an error of `write_tables`.
 
     """
     files = named_files(paths)
@@ -145,8 +146,8 @@ def write_tables(
 ) -> Exported:
     """Write the tables of files, as `named_files` returns them, to a place that all tasks reach.
 
-    A lake has inputs already that were read before: they are skipped unless `again`. So are files that have changed in
-    the last `at_rest` seconds: they may be about to grow. Any other format needs a folder that is new or empty.
+    Inputs that a lake already contains are skipped unless `again`. Files that have changed in the last `at_rest`
+    seconds are skipped too, as they may be growing. Formats other than a lake need a new or empty folder.
 
     Raises:
         InputError: The place cannot be written to, it has other files, or other runs wrote the same inputs each time.
@@ -177,7 +178,7 @@ def _run(
     again: bool,
     at_rest: float,
 ) -> Exported | None:
-    """Return what was written; None if another run has read a capture point meanwhile, which has to be read anew."""
+    """Return a summary of the export, or None if it must restart: another run read a capture point meanwhile."""
     is_lake = form == DELTA
     before = delta.inputs_of(into) if is_lake else delta.NO_INPUTS
     target = Target(into, form, uuid4().hex[:16])
@@ -213,7 +214,7 @@ def _run(
 
 
 class _Hidden:
-    """The folder for what tasks give each other: it goes with the run, and takes those of dead runs along."""
+    """The folder for files that tasks exchange. It is removed after the run, as are the folders of runs that died."""
 
     def __init__(self, into: Place) -> None:
         self._into = into
@@ -233,19 +234,24 @@ class _Hidden:
 
 
 def _last_written(folder: Place) -> float:
-    """Return when a run last wrote in its hidden folder; a store knows the times of files alone, or none (0)."""
-    try:
+    """Return the time of the last write in a hidden folder; 0 if unknown.
+
+    A store has times for files only, so an empty folder there has no time.
+    """
+    with suppress(FileNotFoundError):  # the run may have just ended
         times = [each.stat().st_mtime for each in folder.iterdir() if each.is_file()]
-        return max(times) if times else folder.stat().st_mtime if isinstance(folder, Path) else 0
-    except FileNotFoundError:  # the run has just ended
-        return 0
+        if times:
+            return max(times)
+        if isinstance(folder, Path):
+            return folder.stat().st_mtime
+    return 0
 
 
 # Looks into all files.
 
 
 def _listed(tasks: Tasks, hidden: Place, files: pa.Table) -> pa.Table:
-    """Return files with their sizes and digests; many are looked at in tasks."""
+    """Return files with their sizes and digests. Tasks do this if there are many files."""
     if files.num_rows < FEW_FILES:
         return listed(files)
     costs = np.full(files.num_rows, OPENING * 4)
@@ -265,7 +271,7 @@ def _outlined(part_size: int, files: pa.Table) -> Iterator[pa.RecordBatch]:
 
 @dataclass(frozen=True)
 class _Run:
-    """A run: its tasks, its hidden folder, where it writes, and what it reads."""
+    """A run: its tasks, hidden folder, destination, and what to read."""
 
     tasks: Tasks
     hidden: Place
@@ -274,7 +280,7 @@ class _Run:
     cut: Cut
 
     def planned(self, work: Work) -> Plan:
-        """Return the plan of the captures among files, whose packets are counted in tasks if they are many."""
+        """Return the plan of the captures. Tasks count their packets if the captures are many or large."""
         listing = work.listing
         numbers = np.flatnonzero(np.array(listing["kind"]) == CAPTURE)
         rows = pa.table({"number": numbers, "path": listing["path"].take(pa.array(numbers))})
@@ -290,7 +296,7 @@ class _Run:
         return planned(listing, outlines, reading.naming, secrets, self.tasks.sketched, work.upto)
 
     def by_tasks(self, name: str, works: Iterable[Any], fold: Callable[[Iterable[Any]], Done], done: Done) -> None:
-        """Have tasks do some works, each of which finds its own in a file of the hidden folder under a name."""
+        """Distribute works to tasks, which read them from the file `name` of the hidden folder."""
         table = pa.table({"work": pa.array(map(pickle.dumps, works), pa.binary())})
         if not table.num_rows:
             return
@@ -299,14 +305,14 @@ class _Run:
             merge(done, each)
 
     def read_captures(self, plan: Plan, before: delta.Inputs, done: Done) -> None:
-        """Write the tables of capture points, window by window, and say in `done` what was written."""
-        states = _States.of(self.target.folder, before, plan)
+        """Write the tables of capture points, window by window, and add the results to `done`."""
+        states = _States.from_lake(self.target.folder, before, plan)
         carried: tuple[str, ...] = ()
         cores = self.tasks.cores
         for number, window in enumerate(
             windows(plan, self.hidden, range(len(plan.points)), self.cut.window, self.cut.parts, cores)
         ):
-            if more := states.put(self.hidden, number, window):
+            if more := states.write_carried(self.hidden, number, window):
                 carried = (*carried, more)
             lengths = self.cut.lengths or lengths_of(window, cores)
             former = {point: states.learnt[point] for point in window.points if point in states.learnt}
@@ -314,8 +320,10 @@ class _Run:
             each = self.tasks.read(job)
             for name in (window.table, *carried):
                 remove(self.hidden / name)
-            carried, each.carried = tuple(each.carried), []
-            pieces, each.pieces = each.pieces, []
+            carried = tuple(each.carried)
+            each.carried = []
+            pieces = each.pieces
+            each.pieces = []
             merge(done, each)
             self.by_tasks(f"_pieces-{window.table}", pieces, partial(read_pieces, job), done)
             for name in pieces:
@@ -323,7 +331,7 @@ class _Run:
         self._put_names(plan, states, done)
 
     def _put_names(self, plan: Plan, states: _States, done: Done) -> None:
-        """Have tasks put names into frames, and write the names of each capture point."""
+        """Have tasks add names to frames, and write the names of each capture point."""
         works: list[_Unresolved] = []
         out = Files(self.target)
         frames: dict[int, dict[str | None, list[tuple[str, int]]]] = {}
@@ -346,7 +354,7 @@ class _Run:
         self.by_tasks("_frames", _packed(works), partial(_resolve, self.hidden, self.target), done)
 
     def write_faults(self, plan: Plan, work: Work, done: Done) -> None:
-        """Write the faults that the plan knows of: captures that cannot be read, come late, or are apart."""
+        """Write the faults that the plan contains: unreadable, late and separate captures."""
         out = Files(self.target)
         has_faults = "faults" in self.wanted.tables
         for number, reason in plan.faults:
@@ -356,10 +364,14 @@ class _Run:
                 row = file_fault(None, path, None, None, UNREADABLE, reason)
                 out.add("faults", log_point(path), shaped("faults", row))
         for point in plan.points if has_faults else ():
-            odd = (SAME_CONNECTIONS, APART) if point.apart else (LATE_FILE, LATE) if point.mode is Mode.LATE else None
-            if odd:
+            fault: tuple[str, str] | None = None
+            if point.apart:
+                fault = (SAME_CONNECTIONS, APART)
+            elif point.mode is Mode.LATE:
+                fault = (LATE_FILE, LATE)
+            if fault:
                 first = plan.files["path"][point.chains[0].start].as_py()
-                out.add("faults", point.name, shaped("faults", file_fault(point.name, first, None, None, *odd)))
+                out.add("faults", point.name, shaped("faults", file_fault(point.name, first, None, None, *fault)))
         merge(done, Done(out.close()))
 
 
@@ -370,14 +382,14 @@ def _fold(hidden: Place, name: str, fold: Callable[[Iterable[Any]], Done], numbe
 
 @dataclass
 class _States:
-    """What the lake knows of the capture points that go on: the names they told, and what their connections carry."""
+    """The state of continued capture points in the lake: their names, and the state of their connections."""
 
     carried: dict[int, list[Described]] = field(default_factory=dict)
     learnt: dict[int, Learnt] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, folder: Place, before: delta.Inputs, plan: Plan) -> _States:
-        """Return the states of the points of a plan that go on."""
+    def from_lake(cls, folder: Place, before: delta.Inputs, plan: Plan) -> _States:
+        """Read the states of the continued points of a plan."""
         numbers = {point_unit(point.name): at for at, point in enumerate(plan.points) if point.mode is Mode.GOES_ON}
         states = cls()
         if not numbers:
@@ -393,12 +405,14 @@ class _States:
         return states
 
     def names(self, number: int) -> Learnt:
-        """Return the names that a capture point has told."""
+        """Return the names of a capture point."""
         return self.learnt.setdefault(number, Learnt())
 
-    def put(self, hidden: Place, number: int, window: Window) -> str | None:
-        """Put what is carried to the points of a window into a file of the hidden folder; return its name."""
-        rows = [row for point in window.points for row in self.carried.pop(point, ())]
+    def write_carried(self, hidden: Place, number: int, window: Window) -> str | None:
+        """Write the state of the connections of a window to a file of the hidden folder. Return its name, if any."""
+        rows: list[Described] = []
+        for point in window.points:
+            rows += self.carried.pop(point, ())
         if not rows:
             return None
         name = f"_earlier-{number:05d}.arrow"
@@ -407,7 +421,7 @@ class _States:
 
 
 class _Unresolved(NamedTuple):
-    """Files of frames without the names of their capture point, and these names."""
+    """Files with the unresolved frames of a capture point, and the names of the point."""
 
     unit: str | None
     point: str
@@ -422,11 +436,11 @@ def _packed(works: Sequence[_Unresolved]) -> Iterator[list[_Unresolved]]:
 
 
 AT_ONCE = 64
-"""Works of putting names into frames that one task does, so that rows of small capture points share files."""
+"""Number of works of one task that adds names. The rows of small capture points share files."""
 
 
 def _resolve(hidden: Place, target: Target, packs: Iterable[Sequence[_Unresolved]]) -> Done:
-    """Put names into frames."""
+    """Add names to frames."""
     done = Done()
     for works in packs:
         out = Files(target)
@@ -450,7 +464,7 @@ class _Share(NamedTuple):
 
 
 def _packs(work: Work) -> Iterator[list[_Share]]:
-    """Yield the log files that are to be read, in packs of about the same size; a large file has several shares."""
+    """Yield the log files to read, in packs of about the same size. A large file has several shares."""
     pack: list[_Share] = []
     room = PACK
     for file in inputs_in(work.listing):
@@ -458,7 +472,8 @@ def _packs(work: Work) -> Iterator[list[_Share]]:
             size = file.size // file.shares
             if room < size and pack:
                 yield pack
-                pack, room = [], PACK
+                pack = []
+                room = PACK
             pack.append(_Share(file, share, file.shares))
             room -= max(size, OPENING)
     if pack:
@@ -468,7 +483,7 @@ def _packs(work: Work) -> Iterator[list[_Share]]:
 def _read_logs(target: Target, wanted: Wanted, packs: Iterable[Sequence[_Share]]) -> Done:
     """Write the rows of log files."""
     done = Done()
-    reading = replace(wanted.reading, faults=Faults())  # tasks of one process would share the other one
+    reading = replace(wanted.reading, faults=Faults())  # tasks of one process would share the other count
     for pack in packs:
         out = Files(target)
         for point, some in groupby(pack, key=lambda share: log_point(share.file.path)):

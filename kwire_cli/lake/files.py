@@ -1,8 +1,8 @@
-"""Files of tables, written by one process of a run: those of a lake, or plain ones for who wants no lake.
+"""Files of tables, written by one process of a run: Delta files of a lake, or plain files.
 
-Rows of many units go to one file, because readers pay for each file. A file has the rows of a day; rows without a time
-are in files of their own. Files of a lake have `unit` and `run` as their first columns, which the log has statistics
-of, and nobody sees them before they are committed (`delta`). Plain files lie as DIR/TABLE/day=DAY/NAME.
+Rows of many units go to one file, as readers pay for each file. A file has the rows of one day; rows without a time go
+to a separate file. Files of a lake begin with the columns `unit` and `run`, for which the log has statistics, and
+readers do not see the files before they are committed (`delta`). Plain files are at DIR/TABLE/day=DAY/NAME.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from kwire_cli.stores import Place
 
 ROW_GROUP = 1 << 18
-"""Rows of a row group, at most."""
+"""Maximum number of rows of a row group."""
 SMALL = 1 << 16
-"""Bytes of rows in a file that are not worth compressing: it would take longer than writing them."""
+"""Bytes of rows below which a file is not compressed: compression would take longer than writing."""
 PIECE = 1 << 16
-"""Bytes that are written at once: a file has several pieces for each column."""
+"""Bytes that are written at once. A file has several pieces for each column."""
 MOST_BYTES = 64 << 20
-"""Bytes of rows that wait to be written."""
+"""Maximum bytes of rows in memory."""
 TEXTS = ("csv", "jsonl")
-"""Formats that DuckDB writes, from a file of Parquet."""
+"""Formats that DuckDB writes, from a Parquet file."""
 _EPOCH = date(1970, 1, 1)
 
 
@@ -63,7 +63,7 @@ class Target:
 
 @dataclass
 class _File:
-    """Rows that go to one file, and the file once it is open. `waiting` and `size` are of rows not yet written."""
+    """The rows of one file, and the file once it is open. `waiting` and `size` count unwritten rows."""
 
     path: str
     rows: list[pa.RecordBatch] = field(default_factory=list)
@@ -75,7 +75,7 @@ class _File:
 
 
 class Files:
-    """Files of tables that one process writes. No other process gives files the same names."""
+    """Files of tables that one process writes. Other processes use other names."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -85,9 +85,9 @@ class Files:
         self._waiting = 0
 
     def add(self, table: str, point: str, rows: pa.RecordBatch, unit: str | None = None) -> None:
-        """Take rows of a table and a capture point; they are written when there are enough of them.
+        """Add rows of a table and a capture point. They are written when there are enough of them.
 
-        The unit of each row is the value in its column `file`, unless one unit is given for all.
+        The unit of each row is the value of its column `file`, unless `unit` is set.
         """
         if not rows.num_rows:
             return
@@ -119,14 +119,14 @@ class Files:
         return pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
 
     def close(self) -> list[Written]:
-        """Close all files; return those that are ready."""
+        """Close all files and return them."""
         ends = [(table, day, file) for (table, day), file in self._open.items()]
         self._made += in_parallel(lambda each: self._end(*each), ends, lambda _: self._target.folder)
         self._open.clear()
         return self._made
 
     def _end(self, table: str, day: str | None, file: _File) -> Written:
-        """Write what waits for a file, and close it."""
+        """Write the waiting rows of a file, and close it."""
         self._write(table, file)
         place = self._target.folder / table / file.path
         with writing(self._target.folder):
@@ -155,7 +155,9 @@ class Files:
             file.statistics.add(rows)
         self._waiting -= file.size
         file.count += rows.num_rows
-        file.rows, file.waiting, file.size = [], 0, 0
+        file.rows = []
+        file.waiting = 0
+        file.size = 0
 
 
 def _encoded(column: pa.Array) -> pa.Array:
@@ -168,17 +170,17 @@ def _one(text: str, count: int) -> pa.Array:
 
 @cache
 def _scratch() -> TemporaryDirectory[str]:
-    """Return a folder of this machine that is there as long as this process."""
+    """Return a temporary folder, which exists as long as this process."""
     return TemporaryDirectory(prefix="kwire-", dir=task_folder())
 
 
 def scratch_file(path: str) -> Path:
-    """Return the place of a file of this machine for what is no file of a table yet."""
+    """Return the path of a temporary file on this machine."""
     return Path(_scratch().name) / path.replace("/", "-")
 
 
 def by_day(rows: pa.RecordBatch, column: str | None) -> Iterator[tuple[str | None, pa.RecordBatch]]:
-    """Yield rows by the day of a column, as text; None for rows without a time."""
+    """Yield rows by the day of a column, as a string; the day is None for rows without a time."""
     if column is None:
         yield None, rows
         return
@@ -196,7 +198,7 @@ def _text(day: int) -> str:
 
 
 class _Output:
-    """A file that is written in large pieces, and compressed unless it is `small`."""
+    """A file that is written in large pieces, compressed unless it is `small`."""
 
     def __init__(self, form: str, place: Place, schema: pa.Schema, *, small: bool) -> None:
         files, name = arrow_place(place)
@@ -222,16 +224,17 @@ class _Output:
 
 
 def _as_text(path: Path, target: Place, form: str) -> None:
-    """Write a file of Parquet as text."""
-    import duckdb  # noqa: PLC0415 - it takes long, and Parquet needs none
+    """Convert a Parquet file to a text format."""
+    import duckdb  # noqa: PLC0415 - a slow import that Parquet does not need
 
     text = path.with_name(f"{path.name}.{form}")
-    source, out = quote_text(str(path)), quote_text(str(text))
+    source = quote_text(str(path))
+    out = quote_text(str(text))
     options = "format csv, header" if form == "csv" else "format json"
     with duckdb.connect() as connection:
         connection.execute("set timezone = 'UTC'")
         try:
-            connection.execute(f"copy (select * from read_parquet({source})) to {out} ({options})")  # noqa: S608 - quoted
+            connection.execute(f"copy (select * from read_parquet({source})) to {out} ({options})")  # noqa: S608
         except duckdb.Error as error:
             raise InputError(f"cannot be written to: DuckDB: {error}", file=str(target.parent)) from None
     path.unlink()

@@ -1,4 +1,7 @@
-"""Tables that a run keeps in its hidden folder for its own tasks, which map them instead of being sent copies."""
+"""Tables in the hidden folder of a run, through which its tasks exchange data.
+
+Tasks map these files into memory instead of receiving copies.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def put(hidden: Place, name: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> int:
-    """Write rows into a file of the hidden folder; return how many they are."""
+    """Write rows to a file of the hidden folder. Return the number of rows."""
     count = 0
     files, path = arrow_place(hidden / name)
     with (
@@ -33,30 +36,30 @@ def put(hidden: Place, name: str, batches: Iterable[pa.RecordBatch], schema: pa.
 
 
 def put_table(hidden: Place, name: str, table: pa.Table) -> None:
-    """Write a table, as `table_of` reads it: as one batch."""
+    """Write a table as one batch, which `table_of` reads."""
     put(hidden, name, table.combine_chunks().to_batches(), table.schema)
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array, which is a copy only if it has several chunks."""
+    """Return a column as one array. It is a copy only if the column has several chunks."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 @lru_cache(maxsize=4)
 def table_of(hidden: Place, name: str) -> pa.Table:
-    """Return a table; only what is looked at of it is in memory."""
+    """Return a table that is mapped into memory: only the parts that are used are loaded."""
     return pa.ipc.open_file(pa.py_buffer((hidden / name).read_bytes())).read_all()
 
 
 def batches_of(hidden: Place, name: str) -> Iterator[pa.RecordBatch]:
-    """Yield rows as they were written."""
+    """Yield batches in the form in which they were written."""
     with pa.ipc.open_file(pa.py_buffer((hidden / name).read_bytes())) as source:
         for number in range(source.num_record_batches):
             yield source.get_batch(number)
 
 
 class Stream:
-    """A file of rows that are read again once, lightly compressed. Dictionaries may differ from batch to batch."""
+    """A lightly compressed file of rows that are read once. Dictionaries may differ between batches."""
 
     def __init__(self, place: Place, schema: pa.Schema) -> None:
         files, path = arrow_place(place)
@@ -73,7 +76,7 @@ class Stream:
         self.rows += rows.num_rows
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the remaining rows, and close the file."""
         with writing(self._folder):
             self._out.close()
             self._sink.close()

@@ -1,9 +1,9 @@
-"""The files that a run reads: those that the lake does not have, or not as they are.
+"""The files that a run reads: new files and changed files.
 
-A unit of a lake is one file, or the state of a capture point: what its connections carry to the next file, the names
-that it told, and what its last bytes begin. New captures of a point follow those that the lake has, which may be gone
-by then: a run reads nothing twice. If a capture has changed since it was read, all captures of its point are read
-again, as long as all are there.
+A unit of a lake is one file, or the state of a capture point: the saved state of its connections, its names, and the
+rows of connections that were open at the end. New captures of a point follow those in the lake, whose files may no
+longer exist: a run reads nothing twice. If a capture has changed since it was read, all captures of its point are read
+again, provided that all files exist.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from kwire_cli.source.files import Naming
 
 END = 1 << 16
-"""Bytes of the beginning and of the end of a file of which a digest is made."""
+"""Bytes at the start and at the end of a file that its digest covers."""
 KINDS = {CAPTURES: "capture", SEGMENTS: "segment", INDEXES: "index", REQUEST_LOGS: "request-log"}
 CAPTURE = KINDS[CAPTURES]
 POINT = "point"
-"""The kind of the unit that is the state of a capture point."""
+"""The kind of the unit with the state of a capture point."""
 
 
 class Input(NamedTuple):
-    """A file that is to be read. `digest` is of its size, beginning and end; it is empty if the file cannot be read."""
+    """A file to read. `digest` covers its size, start and end; it is empty if the file is unreadable."""
 
     path: str
     kind: str
@@ -53,12 +53,12 @@ class Input(NamedTuple):
 
     @property
     def shares(self) -> int:
-        """Return in how many shares a log file is read, if several tasks read it."""
+        """Return the number of shares of a log file, if several tasks read it."""
         return max(-(-self.size // SPLIT_SIZE), 1)
 
 
 LISTED = pa.schema([INPUTS.field(name) for name in Input._fields])
-"""The columns of inputs: those of many files are kept as a table."""
+"""The columns of inputs. Many inputs are kept as a table."""
 NAMED = pa.schema([INPUTS.field("path"), INPUTS.field("kind")])
 
 
@@ -69,10 +69,10 @@ def inputs_in(listing: pa.Table) -> Iterator[Input]:
 
 
 def named_files(paths: Sequence[str]) -> pa.Table:
-    """Return the files that paths and globs name, with their kinds.
+    """Return the files that paths and globs match, with their kinds.
 
     Raises:
-        InputError: There is nothing to read in them.
+        InputError: They match no readable file.
 
     """
     files: list[Found] = found(paths, CAPTURES, SEGMENTS, INDEXES, REQUEST_LOGS)
@@ -81,8 +81,8 @@ def named_files(paths: Sequence[str]) -> pa.Table:
 
 def listed(files: pa.Table) -> pa.Table:
     """Return files with their sizes and digests."""
-    given = [*zip(files["path"].to_pylist(), files["kind"].to_pylist(), strict=True)]
-    inputs = in_parallel(lambda each: _input(*each), given, lambda each: each[0])
+    named = [*zip(files["path"].to_pylist(), files["kind"].to_pylist(), strict=True)]
+    inputs = in_parallel(lambda each: _input(*each), named, lambda each: each[0])
     return pa.Table.from_batches([batch_of(inputs, LISTED)])
 
 
@@ -101,29 +101,29 @@ def _input(path: str, kind: str) -> Input:
 
 
 def unit_of(path: str) -> str:
-    """Return the unit of a file, as its rows name it."""
+    """Return the unit of a file, in the form that rows contain."""
     return location(path)
 
 
 def point_unit(point: str) -> str:
-    """Return the unit that is the state of a capture point."""
+    """Return the unit with the state of a capture point."""
     return f"{POINT}: {point}"
 
 
 def log_point(path: str) -> str:
-    """Return the capture point of a file that is no capture: the folder of partitions that it is in, or its own."""
+    """Return the capture point of a log: the parent of its partition folder, or else its folder."""
     folder = path_of(path).parent
     return location(str(folder.parent if segment_at(path_of(path)).topic else folder))
 
 
-# What there is to do.
+# The work of a run.
 
 
 @dataclass(frozen=True)
 class Work:
-    """The files that a run reads, for these tables, and how many others the lake has as they are.
+    """The files that a run reads, for which tables, and the number of files that the lake has unchanged.
 
-    `upto` is the time of the last packet that the lake has of each capture point that goes on, in nanoseconds.
+    `upto` is the time of the last packet in the lake, in nanoseconds, for each capture point that continues.
     """
 
     listing: pa.Table
@@ -141,15 +141,15 @@ def work_of(
     again: bool = False,
     at_rest: float = 0,
 ) -> Work:
-    """Return what a run has to do in a lake with these rows of `inputs`; all that is listed is read if `again`.
+    """Return the work of a run in a lake with these rows of `inputs`. With `again`, all files are read.
 
-    A file that is read once more is read for all tables that the lake has of it. A file that has changed in the last
-    `at_rest` seconds is left for a later run.
+    A file that is read again is read for all its tables in the lake. A file that has changed in the last `at_rest`
+    seconds is left for a later run.
     """
     lake = _Lake(there)
     if at_rest:
         latest = pa.scalar(datetime.now(UTC) - timedelta(seconds=at_rest), listing["modified"].type)
-        listing = listing.filter(pc.less(listing["modified"], latest).fill_null(True))  # noqa: FBT003 - as pyarrow has it
+        listing = listing.filter(pc.less(listing["modified"], latest).fill_null(True))  # noqa: FBT003 - pyarrow
     new: list[Input] = []
     known = 0
     captures: dict[str, list[Input]] = defaultdict(list)
@@ -166,7 +166,8 @@ def work_of(
         if any(unit_of(file.path) in lake.rows for file in reading):
             others = lake.others(point, files)
             reading = reading if others is None else [*others, *files]
-        known += len(files) - sum(file.path in {each.path for each in reading} for file in files)
+        paths = {each.path for each in reading}
+        known += len(files) - sum(file.path in paths for file in files)
         if reading and not lake.is_covered(point, reading) and (latest := lake.latest.get(point)) is not None:
             upto[point] = latest
         new += reading
@@ -176,7 +177,7 @@ def work_of(
 
 
 class _Lake:
-    """The units that a lake has, by name."""
+    """The units of a lake, by name."""
 
     def __init__(self, there: pa.Table) -> None:
         self.rows: dict[str, dict[str, Any]] = {row["unit"]: row for row in there.to_pylist()}
@@ -189,7 +190,7 @@ class _Lake:
                 self._captures[row["capture_point"]].append(row)
 
     def has(self, file: Input, tables: Collection[str]) -> bool:
-        """Return whether the lake has these tables of a file as it is."""
+        """Return whether the lake has these tables of a file, and the file has not changed since."""
         row = self.rows.get(unit_of(file.path))
         if row is None or (row["size"], row["digest"]) != (file.size, file.digest):
             return False
@@ -201,23 +202,23 @@ class _Lake:
         return row["tables"].split(",") if row and row["tables"] else []
 
     def others(self, point: str, files: Collection[Input]) -> list[Input] | None:
-        """Return the captures of a point beside these; None if one of them is gone."""
-        given = {unit_of(file.path) for file in files}
-        rows = [row for row in self._captures[point] if row["unit"] not in given]
+        """Return the captures of a point except `files`, or None if one of them no longer exists."""
+        units = {unit_of(file.path) for file in files}
+        rows = [row for row in self._captures[point] if row["unit"] not in units]
         inputs = [_input(row["path"], CAPTURE) for row in rows]
         return inputs if all(file.digest for file in inputs) else None
 
     def is_covered(self, point: str, files: Collection[Input]) -> bool:
-        """Return whether these are all captures that the lake has of a point, and maybe more."""
+        """Return whether `files` include all captures of a point in the lake."""
         return {unit_of(file.path) for file in files}.issuperset(row["unit"] for row in self._captures[point])
 
 
-# What was done.
+# The result of a run.
 
 
 @dataclass(frozen=True)
 class Exported:
-    """The result of a run: rows by table, inputs that were read and their bytes, inputs that the lake had already."""
+    """The result of a run: rows by table, inputs that were read, their bytes, and unchanged inputs."""
 
     rows: Mapping[str, int]
     read: int
@@ -227,7 +228,7 @@ class Exported:
 
 
 def input_rows(work: Work, plan: Plan, run: str) -> pa.Table:
-    """Return the rows of `inputs` for the files that a run has read, and for the capture points that carry on."""
+    """Return the rows of `inputs` for the files of a run, and for the capture points whose state was saved."""
     points = {work.listing["path"][number].as_py(): plan.points[point] for number, point in _numbers(plan)}
     same = {"run": run, "read": datetime.now(UTC), "version": VERSION, "tables": ",".join(sorted(work.tables))}
     rows: list[dict[str, Any]] = []

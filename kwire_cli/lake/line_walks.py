@@ -1,4 +1,7 @@
-"""The bytes of frames as rows of `costs`: frames of one layout are walked at once by the compiled kernel."""
+"""The bytes of frames as rows of `costs`: by api, kind, version and field.
+
+The compiled engine counts the fields of many frames of one layout at once. Everything else is counted frame by frame.
+"""
 
 from __future__ import annotations
 
@@ -45,11 +48,10 @@ if TYPE_CHECKING:
     Octets = npt.NDArray[np.uint8]
 
 
-# The bytes of many record sets by field: batches of format v2 by the compiled engine, everything else set by
-# set.
+# The bytes of many record sets by field: batches of format v2 by the compiled engine, all other sets one by one.
 #
-# What is counted is what `record_sets.RecordSets` counts on the wire, as a test holds: batches begin where
-# sizes and checksums say so, and what is in them are spans, there as here.
+# The results are equal to the results of `record_sets.RecordSets` for bytes on the wire; a test compares them. Both
+# find batches by sizes and checksums, and count the spans within them.
 
 _V2 = LAYOUTS["v2"]
 
@@ -58,7 +60,7 @@ _CRC = next(field.subcon for field in v2.BATCH.subcons if field.name == "crc")
 
 
 def add_sets(ledger: Ledger, owner: Any, prefix: str, data: Octets, start: Ints, stop: Ints) -> None:
-    """Count the bytes of the record sets [start, stop), with `prefix` before the paths."""
+    """Count the bytes of the record sets [start, stop). `prefix` is prepended to the paths."""
     begin, end, plain = _batches(data, start, stop)
     if len(begin):
         program = records_entry(v2.BATCH).program
@@ -81,11 +83,13 @@ def _batches(data: Octets, start: Ints, stop: Ints) -> tuple[Ints, Ints, npt.NDA
     places = SIZE_AT, MAGIC_AT, OVERHEAD, _V2.least, _V2.magic
     count = compiled(numba_loops.hop_sets)(data, start, stop, *places, begin, end, which)
     begin, end, which = begin[:count], end[:count], which[:count]
-    said = arrow_numbers(_CRC, data, begin + _V2.crc_at)
-    view, checksum, first = data.data, _V2.checksum, _V2.crc_from
+    expected = arrow_numbers(_CRC, data, begin + _V2.crc_at)
+    view = data.data
+    checksum = _V2.checksum
+    first = _V2.crc_from
     checksums = [checksum(view[at + first : until]) for at, until in zip(begin.tolist(), end.tolist(), strict=True)]
     wrong = np.zeros(len(start), np.bool_)
-    wrong[which[said != np.array(checksums, np.int64)]] = True
+    wrong[which[expected != np.array(checksums, np.int64)]] = True
     plain = np.zeros(len(start), np.bool_)
     plain[which] = True
     plain &= ~wrong
@@ -93,25 +97,26 @@ def _batches(data: Octets, start: Ints, stop: Ints) -> tuple[Ints, Ints, npt.NDA
     return begin[kept], end[kept], plain
 
 
-# What the fields of frames cost: many frames are walked at once by the compiled engine.
+# The cost of the fields of frames. The compiled engine walks many frames at once.
 #
-# Paths are those of `kwire overhead --by field`. Records are opened.
+# Paths are the same as in `kwire overhead --by field`, with records expanded.
 
 LEDGER = pa.schema([pa.field(column.name, ARROW_OF_DUCKDB[column.type]) for column in COSTS if column.in_lakes])
 """The columns of `costs` that lakes have."""
 AT_ONCE = 4 << 20
-"""Bytes of lines that are counted at a time, about."""
+"""Approximate bytes of lines that are counted at once."""
 MOST_LINES = 1 << 15
 _MOST_FRONTS = 4096
-"""Fronts of frames whose spans are kept."""
+"""Maximum number of frame fronts whose spans are cached."""
 _OWNERS = ("api", "kind", "api_version")
 
 
 class Spent:
-    """The bytes of the frames of a capture point by api, kind, version and path: memory grows with these."""
+    """The bytes of the frames of a capture point by api, kind, version and path. Memory grows with these."""
 
     def __init__(self, catalog: Catalog, point: str | None = None) -> None:
-        self.catalog, self.point = catalog, point
+        self.catalog = catalog
+        self.point = point
         self._costs = Costs(catalog, _OWNERS)
         self._fronts: dict[tuple[Layout, bytes], tuple[Spans, Spans]] = {}
 
@@ -121,13 +126,13 @@ class Spent:
             self._costs.add(line)
 
     def frames(self, frames: Frames) -> None:
-        """Add frames of one layout: what stands before their bodies costs the same in all."""
+        """Add frames of one layout. The bytes before their bodies cost the same in all of them."""
         layout = frames.layout
         self._front(layout, frames.front[layout.tail_at :], frames.front, len(frames.walk.jobs))
         self._walked((layout.api, layout.kind, layout.version), f"{layout.message}.", frames.walk)
 
     def _front(self, layout: Layout, tail: bytes, front: bytes, times: int) -> None:
-        """Add the sizes and headers of so many frames, which all end as those of the frame with this `front`."""
+        """Add the sizes and headers of `times` frames whose headers end with the same bytes as `front`."""
         spans = self._fronts.get((layout, tail))
         if spans is None:
             header = entry_for(header_spec(self.catalog, layout.kind), layout.header_version)
@@ -137,26 +142,25 @@ class Spent:
             )
             if len(self._fronts) < _MOST_FRONTS:
                 self._fronts[layout, tail] = spans
-        of = layout.api, layout.kind, layout.version
-        self._costs.ledger.add_spans(of, "", in_size, spans[0], times)
-        self._costs.ledger.add_spans(of, HEADERS[layout.kind], in_header, spans[1], times)
+        owner = (layout.api, layout.kind, layout.version)
+        self._costs.ledger.add_spans(owner, "", in_size, spans[0], times)
+        self._costs.ledger.add_spans(owner, HEADERS[layout.kind], in_header, spans[1], times)
 
     def batch(self) -> pa.RecordBatch:
-        """All rows."""
+        """Return all rows."""
         rows = self._costs.ledger.rows(by_kinds=False)
         return batch_of(
             [(self.point, *row.owner, row.path, row.prefix_bytes, row.value_bytes, row.count) for row in rows], LEDGER
         )
 
-    def _walked(self, of: tuple[str | None, str, int | None], prefix: str, walked: Walk) -> None:
-        """Add what was walked, with records opened: their bytes are those of batches and records, and no longer the
-        field's.
-        """
-        leaves, sums = walked.program.leaves, sum_walk(walked)
+    def _walked(self, owner: tuple[str | None, str, int | None], prefix: str, walked: Walk) -> None:
+        """Add the fields of walked frames. The bytes of a records field count as batches and records instead."""
+        leaves = walked.program.leaves
+        sums = sum_walk(walked)
         for number in np.flatnonzero(sums[:, 2]).tolist():
             if leaves[number].kind == "records":
                 spans = np.flatnonzero(walked.node == number)
                 sums[number, 1] = 0
                 path = f"{prefix}{leaves[number].path}[]."
-                add_sets(self._costs.ledger, of, path, walked.data, walked.value[spans], walked.end[spans])
-        self._costs.ledger.add_counts(of, prefix, in_body, counts_of(walked.program, sums))
+                add_sets(self._costs.ledger, owner, path, walked.data, walked.value[spans], walked.end[spans])
+        self._costs.ledger.add_counts(owner, prefix, in_body, counts_of(walked.program, sums))

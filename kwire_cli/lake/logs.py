@@ -1,10 +1,13 @@
-"""The tables of log directories and request logs: the rows of files."""
+"""The rows of segments, indexes and request logs.
+
+A file is read in parts, so that several tasks can share it: each task takes every n-th part.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
-from itertools import groupby, islice, repeat
+from itertools import chain, groupby, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
 def log_rows(
     files: Iterable[Input], tables: Collection[str], reading: Reading, share: int = 0, shares: int = 1
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the rows of logs, with their tables; of the parts of one file every one in `shares`, from `share` on."""
+    """Yield the rows of logs, with their tables. With `shares`, read every `shares`-th part, beginning with `share`."""
     indexes = [table for table in (INDEX_TABLE, INDEX_FAULTS) if table.name in tables]
     segments = [table for table in (*SEGMENT_TABLES, SEGMENT_FAULTS) if table.name in tables]
     logs = {name: schema for name, schema in LOG_TABLES.items() if name in tables}
@@ -56,7 +59,7 @@ def log_rows(
 
 def _parts_of(kind: str, files: Iterable[Input]) -> Iterator[Any]:
     if kind == "request-log":
-        return (part for file in files for part in parts_of(file.path, SPLIT_SIZE))
+        return chain.from_iterable(parts_of(file.path, SPLIT_SIZE) for file in files)
     sized = ((file.path, file.size) for file in files)
     return segment_parts(sized, SPLIT_SIZE) if kind == "segment" else index_parts(sized, SPLIT_SIZE)
 
@@ -64,7 +67,7 @@ def _parts_of(kind: str, files: Iterable[Input]) -> Iterator[Any]:
 def _segment_rows(
     tables: Sequence[SegmentTable], part: Part | Share, reading: Reading
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the rows that tables have of a segment, whose parts are opened once."""
+    """Yield the rows of tables of a segment. Each part is opened once for all tables."""
     if {"records", FAULTS_NAME} <= {table.name for table in tables}:
         tables = [*(table for table in tables if table.name == "batches"), RECORDS_AND_FAULTS]
     for each in part.parts() if isinstance(part, Share) else (part,):
@@ -74,7 +77,7 @@ def _segment_rows(
 
 
 def _readings(reading: Reading) -> Iterator[Reading]:
-    """Yield how the tables of a part are read: those behind the first would tell the same gaps."""
+    """Yield the options for each table of a part. Only the first counts faults, as all would find the same gaps."""
     yield reading
     yield from repeat(replace(reading, faults=Faults()))
 

@@ -1,8 +1,8 @@
-"""Connections with most of the bytes, cut so that several tasks read them.
+"""Long connections, cut into pieces so that several tasks read them.
 
-The owner of a connection reads its first bytes. After these it only follows the connection: it makes no rows, and keeps
-the state that the next piece needs, which is the state of the reader of frames and the fetch sessions. Other tasks read
-the pieces. A piece begins with the saved state, between two segments.
+The owner of a connection reads its first bytes. After these it only follows the connection: it writes no rows, but
+keeps the state of the frame reader and of the fetch sessions. Other tasks read the pieces. Each piece starts with the
+saved state, between two segments.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KEPT = -1
 def kept_row(
     point: int, ends: bytes, carrier: Carrier, sessions: dict[tuple[str, int], list[str]], *, is_over: bool = False
 ) -> Described:
-    """Return a row with the state of a connection: of its reader, fetch sessions, origin and carrier."""
+    """Return a row with the state of a connection: the state of its reader, fetch sessions, origin and carrier."""
     reader = carrier.reader
     told = reader.origin.told if isinstance(reader.origin, Merged) else None
     names = [each.name for each in fields(carrier) if each.name not in {"reader", "shows_secrets"}]
@@ -59,7 +59,7 @@ class Lengths:
 
 
 def lengths_of(window: Window, cores: int) -> Lengths | None:
-    """Return at which lengths connections of a window are cut; None if one core reads all of them anyway."""
+    """Return the lengths at which connections of a window are cut, or None if there is only one core."""
     if cores < 2:
         return None
     own = max(2 * OWNED_BYTES, window.size // (2 * cores))
@@ -68,7 +68,7 @@ def lengths_of(window: Window, cores: int) -> Lengths | None:
 
 @dataclass
 class Follower:
-    """Follows a connection, and puts its pieces into files of the hidden folder. `learn` takes each stretch."""
+    """Follows a connection, and writes its pieces to files of the hidden folder. `learn` receives each stretch."""
 
     hidden: Place
     lengths: Lengths
@@ -81,7 +81,7 @@ class Follower:
     _size: int = 0
 
     def follow(self, segments: list[Described], paths: Paths) -> None:
-        """Take segments that follow all earlier segments; their files have these paths."""
+        """Add the next segments, in files with these paths."""
         if not self._rows:
             self._rows.append(kept_row(self.point, self.carrier.reader.ends, self.carrier, self.sessions))
         self._rows += segments

@@ -1,4 +1,7 @@
-"""The kinds of files that inputs are, and how they are read."""
+"""The kinds of input files, and the options for reading them.
+
+A kind finds its files in a folder, and recognises a single file by its name and its first bytes.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,7 @@ if TYPE_CHECKING:
     from kwire_cli.stores.opening import Tree
 
 
-# Which inputs are segments, indexes, captures or request logs: a table is made of files of its kind, and
-# leaves the others to other tables.
+# The kinds of inputs: segments, indexes, captures and request logs. A table reads the files of its kind only.
 
 INDEX_KINDS = OFFSET_CHECKPOINTS | {
     LogKind.INDEX,
@@ -37,8 +39,10 @@ INDEX_KINDS = OFFSET_CHECKPOINTS | {
 
 
 class Kind(NamedTuple):
-    """Files of a kind: `what` errors call one, those in a folder, and whether a file that is named is one, `itself` or
-    by a glob.
+    """A kind of files.
+
+    `what` is its name in errors. `within` returns its files in a folder. `is_one` returns whether a path is a file of
+    this kind; its second argument is true if the user typed the path, and false if a glob matched it.
     """
 
     what: str
@@ -47,29 +51,34 @@ class Kind(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A file of a kind, by its absolute path, as tasks run elsewhere."""
+    """A file of a kind, with its absolute path, as tasks may run in another folder."""
 
     kind: Kind
     file: str
 
 
 def found(paths: Sequence[str], *kinds: Kind) -> list[Found]:
-    """Return the files of these kinds that paths and globs name, each once, in the order in which they were given.
+    """Return the files of these kinds that paths and globs match, without duplicates, in the order of the paths.
 
-    In a folder the files of the first kind come first. A file in a folder whose path is not UTF-8 has its escaped path,
-    at which no file is: it becomes a fault as files do that cannot be opened.
+    In a folder, the files of the first kind come first. A file in a folder whose path is not UTF-8 gets its escaped
+    path. No file exists at that path, so it becomes a fault like other unreadable files.
 
     Raises:
-        InputError: There is nothing of a name, no file of any of these kinds in all of them, or a path is not UTF-8.
+        InputError: A path matches nothing, no match is of any of these kinds, or a path is not UTF-8.
 
     """
     files: dict[tuple[Kind, str], Found] = {}
     for path in paths:
         for matched in named(path):
-            name, itself = absolute(matched), path_of(matched) == path_of(path)
+            name = absolute(matched)
+            itself = path_of(matched) == path_of(path)
             folder = tree(path_of(name)) if path_of(name).is_dir() else None
             for kind in kinds:
-                some = kind.within(folder) if folder else [name] if kind.is_one(name, itself) else []
+                some: Iterable[str] = ()
+                if folder:
+                    some = kind.within(folder)
+                elif kind.is_one(name, itself):
+                    some = (name,)
                 for file in some:
                     named_as = location(file) if folder and not is_text(file) else file
                     files.setdefault((kind, named_as), Found(kind, named_as))
@@ -100,10 +109,10 @@ def _those(paths: Iterable[str], are: Callable[[str], bool]) -> Iterator[str]:
     return compress(candidates, in_parallel(are, candidates))
 
 
-def _is_segment(path: str, itself: bool) -> bool:  # noqa: FBT001 - as `Kind` has it
+def _is_segment(path: str, itself: bool) -> bool:  # noqa: FBT001 - a `Kind.is_one`
     """Return whether a file is a segment or snapshot.
 
-    A file that is named `itself` and is of no other kind is taken for one of these, whatever its name.
+    A file whose path the user typed is a segment if it is of no other kind, independent of its name.
     """
     name = file_name(path_of(path).name)
     if name.kind in BATCH_KINDS and name.base_offset is not None:
@@ -120,7 +129,7 @@ def _is_index(path: str) -> bool:
 
 
 def _is_capture(path: str) -> bool:
-    """Return whether a file begins as a capture, or is named as one although it does not begin as one."""
+    """Return whether a file begins like a capture, or has the name of a capture."""
     return bool(NAME.search(path_of(path).name)) or begins_as(path) is InputKind.CAPTURE
 
 
@@ -134,7 +143,7 @@ CAPTURES = Kind("capture", captures_in, lambda path, _: _is_capture(path))
 REQUEST_LOGS = Kind("request log", _request_logs_within, lambda path, _: _is_request_log(path))
 
 
-# How inputs are read, and what could not be read.
+# Options for reading, and counts of faults.
 
 
 @dataclass(slots=True)
@@ -146,13 +155,11 @@ class Faults:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The way to read parts.
+    """The options for reading parts, which every task receives.
 
-    This is what may be decompressed, whether secrets are shown, and by which definitions parts are read. `naming` says
-    which files are of one capture point. `key_logs` are paths of files with the keys of TLS connections. `faults`
-    counts what could not be read.
-
-    All of it goes to the tasks. A catalogue takes along the definitions that were added to it.
+    They are limits of decompression, whether secrets are shown, and the definitions of messages, including added ones.
+    `naming` maps files to capture points. `key_logs` are paths of files with the keys of TLS connections. `faults`
+    counts the gaps and unreadable files.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -165,7 +172,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The tables that are wanted of inputs, and how to read these."""
+    """The tables to write, and how to read the inputs."""
 
     tables: Collection[str]
     reading: Reading

@@ -1,6 +1,7 @@
 """The tasks of a run in processes of this machine.
 
-What goes from the processes that describe packets to those that own connections lies in files of the hidden folder.
+Processes that describe packets write descriptors to files of the hidden folder. Processes that own connections read the
+descriptors from there.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from multiprocessing import active_children, get_all_start_methods, get_context
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Self
@@ -40,24 +41,25 @@ if TYPE_CHECKING:
     from kwire_cli.stores import Place
 
 WINDOW = 16 << 30
-"""Bytes of a window: each owner opens what was described of all of its packs."""
+"""Bytes of a window. Each owner opens the descriptors of all packs of a window."""
 OWNERS = 64
-"""Tasks of a window that own connections, for each core at most."""
+"""Maximum number of tasks of a window that own connections, for each core."""
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Processes:
-    """So many processes, which start with the first works that are worth it; a context manager that ends them.
+    """A pool of `cores` processes, which start when the first large work arrives. A context manager that ends them.
 
-    A single one is this process. `tell` is told how far they are.
+    With one core, this process does the work. `tell` receives the progress.
     """
 
     def __init__(self, cores: int, tell: Tell = lambda *_: None) -> None:
-        self.cores, self._tell = cores, tell
+        self.cores = cores
+        self._tell = tell
         self._started = False
         self._others = {*active_children()}
 
@@ -67,7 +69,7 @@ class Processes:
     def __exit__(self, kind: object, *_: object) -> None:
         if not self._started:
             return
-        if kind is not None:  # nobody wants what they are doing, and they would write on into a folder that goes
+        if kind is not None:  # their results are not needed, and they would write to a folder that is removed
             for process in {*active_children()} - self._others:
                 process.kill()
         self._pool.shutdown(cancel_futures=True)
@@ -77,13 +79,13 @@ class Processes:
         self._started = True
         keep_current_folder_out()
         way = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
-        way.set_forkserver_preload([__name__])  # what all of them need is imported once
+        way.set_forkserver_preload([__name__])  # imports are done once, in the server
         return ProcessPoolExecutor(self.cores, way, _begin)
 
     def _each(self, what: str, make: Callable[[Any], Any], works: Sequence[Any], *, here: bool) -> Iterator[Any]:
-        """Yield what is made of each work, in their order; `here` are works that are not worth a process.
+        """Yield the result of each work, in order. With `here`, the works are too small for processes.
 
-        `what` they are about is told with how many of them are done.
+        `what` names the works when progress is reported.
 
         Raises:
             InputError: A process was killed.
@@ -102,25 +104,25 @@ class Processes:
     def looked_at(
         self, hidden: Place, name: str, rows: pa.Table, costs: npt.NDArray[np.int64], look: Look, schema: pa.Schema
     ) -> pa.Table:
-        """Return what `look` makes of the rows of a table; no process needs a file of them."""
+        """Return the results of `look` for the rows of a table. No process needs a file with the rows."""
         del hidden, name
         shares = np.cumsum(costs) // max(int(costs.sum()) // (4 * self.cores), 1)
         starts = [*np.flatnonzero(np.diff(shares, prepend=-1)).tolist(), rows.num_rows]
         some = [rows.slice(start, stop - start) for start, stop in pairwise(starts)]
         made = self._each("files", partial(_looked, look), some, here=int(costs.sum()) < FEW_BYTES)
-        return pa.Table.from_batches((batch for batches in made for batch in batches), schema)
+        return pa.Table.from_batches(chain.from_iterable(made), schema)
 
     def sketched(self, files: Sequence[str]) -> Iterator[Sketch]:
-        """Yield the sketches of files, made in this process: few are needed."""
+        """Yield the sketches of files. This process computes them, as only a few are needed."""
         return map(sketch, files)
 
     def folded(self, count: int, fold: Callable[[Iterable[int]], Any], merge: Callable[[Any, Any], None]) -> Any:
-        """Yield the result of `fold` for each of so many works."""
+        """Yield the result of `fold` for each number below `count`."""
         del merge
         return self._each("tables", partial(_one, fold), range(count), here=False)
 
     def read(self, job: Job) -> Done:
-        """Have packets described, and connections read by their owners."""
+        """Have tasks describe packets, and owners read their connections."""
         here = job.window.size < FEW_BYTES
         packs = range(job.window.packs + len(job.carried))
         if here and (found := _in_memory(job, packs)) is not None:
@@ -128,7 +130,7 @@ class Processes:
         owners = 1 if here else min(owners_of(job.window, self.cores), OWNERS * self.cores)
         names = [*self._each("packets", partial(_describe, job, owners), packs, here=here)]
         done = Done()
-        for each in self._each("connections", partial(_own, job, names), range(owners), here=here):
+        for each in self._each("connections", partial(_read_owned, job, names), range(owners), here=here):
             merge(done, each)
         for name in names:
             remove(job.hidden / name)
@@ -136,8 +138,9 @@ class Processes:
 
 
 def _in_memory(job: Job, packs: Iterable[int]) -> list[Described] | None:
-    """Return all descriptors of a window in their order; None if they take too much memory, as those of packed files
-    do, which have their payloads with them.
+    """Return all descriptors of a window in order, or None if they take too much memory.
+
+    Descriptors of compressed files contain the payloads, and are large.
     """
     found: list[Described] = []
     size = 0
@@ -151,11 +154,11 @@ def _in_memory(job: Job, packs: Iterable[int]) -> list[Described] | None:
 
 
 MOST_IN_MEMORY = 64 << 20
-"""Bytes of the descriptors of a window that stay in memory."""
+"""Maximum bytes of the descriptors of a window that stay in memory."""
 
 
 def _begin() -> None:
-    """Leave Ctrl-C to the process that started this one."""
+    """Ignore Ctrl-C in this process: the parent process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -168,7 +171,7 @@ def _one(fold: Callable[[Iterable[int]], Any], number: int) -> Any:
 
 
 def _describe(job: Job, owners: int, pack: int) -> str:
-    """Write the descriptors of a pack, those of each batch by their owner; return the name of the file."""
+    """Write the descriptors of a pack, sorted by owner within each batch. Return the name of the file."""
     name = f"_described-{pack:05d}.arrow"
     put(job.hidden, name, (_by_owner(batch, owners) for batch in described(job, pack)), DESCRIBED)
     return name
@@ -181,13 +184,12 @@ def _by_owner(batch: pa.RecordBatch, owners: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=DESCRIBED).take(pa.array(order))
 
 
-def _own(job: Job, names: Sequence[str], owner: int) -> Done:
-    """Write the rows of the connections of an owner."""
+def _read_owned(job: Job, names: Sequence[str], owner: int) -> Done:
     return read_connections(job, map(descriptor, _in_order(job.hidden, names, owner)))
 
 
 def _in_order(hidden: Place, names: Sequence[str], owner: int) -> Iterator[tuple[Any, ...]]:
-    """Yield the descriptors of an owner in the order in which they are read: only their keys are in memory."""
+    """Yield the descriptors of an owner in reading order. Only the sort keys are in memory."""
     found: list[tuple[tuple[Any, ...], pa.RecordBatch, int]] = []
     for name in names:
         for batch in batches_of(hidden, name):

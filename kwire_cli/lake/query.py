@@ -1,4 +1,7 @@
-"""Questions about a lake, in SQL that DuckDB runs in this process."""
+"""SQL queries over a lake, which DuckDB runs in this process.
+
+Each table is a view of its Parquet files, joined with the current runs.
+"""
 
 from __future__ import annotations
 
@@ -29,28 +32,29 @@ if TYPE_CHECKING:
 
 _PARQUET = "union_by_name = true, hive_partitioning = false, filename = true"
 _WITH_DAY = "* exclude (filename), try_cast(regexp_extract(filename, 'day=([^/]*)/[^/]*$', 1) as date) as day"
-"""All columns and the day, which is in the name of the folder. The path of the lake may have days in it too."""
+"""All columns, and the day from the name of the folder. The last match counts, as the lake's path may contain days."""
 BATCH = 1 << 14
 """Rows of a result that are read at once."""
 INTERRUPTED = 0.1
-"""Seconds after which DuckDB is told once more that nobody waits for a result."""
+"""Seconds between interrupts until DuckDB stops a query."""
 _SETTINGS = (
     "set timezone = 'UTC'; set autoinstall_known_extensions = false; "
     "set python_enable_replacements = false"  # else the name of a variable of this program is a table
 )
 _EXPLODE = "create macro explode(list) as unnest(list)"
-"""Gives `unnest` the name that it has in Spark, so that reports are the same text for both."""
-_INTERVAL, _INTERVAL_AS = pa.month_day_nano_interval(), pa.float64()
+"""Defines `unnest` under its name in Spark, so that the SQL of reports is the same for both."""
+_INTERVAL = pa.month_day_nano_interval()
+_INTERVAL_AS = pa.float64()
 
 
 class Lake:
-    """The tables of a lake that queries name, as views of a connection to DuckDB; a context manager.
+    """The tables of a lake that queries use, as views of a DuckDB connection; a context manager.
 
-    Tables and columns that the lake has no rows of are empty or null, so that every query over the tables of
-    docs/tables.md runs. Queries see the files of these tables, and no others.
+    Tables and columns without rows in the lake are empty or null, so that every query over the tables of docs/tables.md
+    runs. Queries can read the files of these tables only.
 
     Raises:
-        InputError: The folder is no lake.
+        InputError: The folder is not a lake.
 
     """
 
@@ -68,12 +72,14 @@ class Lake:
                 self._create(name)
             for name in views_used:
                 self._connection.execute(f"create view {name} as {views()[name]}")
-            files = [str(table.folder / path) for table in self.tables.values() for path in table.files]
+            files: list[str] = []
+            for table in self.tables.values():
+                files += [str(table.folder / path) for path in table.files]
             self._connection.execute(f"set allowed_paths = [{', '.join(map(quote_text, files))}]")
             self._connection.execute("set enable_external_access = false; set lock_configuration = true")
 
     def _create(self, name: str) -> None:
-        """Make the view of a table."""
+        """Create the view of a table."""
         table = self.tables.get(name)
         view = quote_name(name)
         if table is None or not table.files:
@@ -98,36 +104,37 @@ class Lake:
         self._connection.close()
 
     def arrow(self, query: str) -> pa.RecordBatchReader:
-        """Return the result of a query, which is made as it is read.
+        """Return the result of a query. Rows are computed while they are read.
 
         Raises:
-            InputError: DuckDB refuses the query: the error says why.
+            InputError: DuckDB rejects the query; the message is DuckDB's.
 
         """
         with told():
             result: Any = self._awaited(self._connection.sql, query)
-            if result is None:  # of a statement that is no select
+            if result is None:  # the statement is not a select
                 return pa.schema([]).empty_table().to_reader()
             reader = self._awaited(result.to_arrow_reader, BATCH)
             batches = iter(partial(self._awaited, next, reader, None), None)
             return as_answer(pa.RecordBatchReader.from_batches(reader.schema, batches))
 
-    def _awaited(self, work: Callable[..., Any], *given: Any) -> Any:
-        """Return what some work of DuckDB gives. The work is done in a thread: in this one Ctrl-C would wait for its
-        end.
+    def _awaited(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function of DuckDB in a thread and return its result.
+
+        In the main thread, Ctrl-C would have no effect until DuckDB returns.
         """
-        future = self._thread.submit(work, *given)
+        future = self._thread.submit(work, *arguments)
         try:
             return future.result()
         except KeyboardInterrupt:
-            while not future.done():  # DuckDB forgets an interrupt that comes before it begins
+            while not future.done():  # DuckDB ignores an interrupt before it starts
                 self._connection.interrupt()
                 wait([future], INTERRUPTED)
             raise
 
 
 def as_answer(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
-    """Return a result whose columns have different names, and in which intervals are seconds, as in all answers."""
+    """Return a result with unique column names and with intervals in seconds, as in all answers."""
     if not reader.schema.names:
         return reader
     names: list[str] = []
@@ -141,7 +148,7 @@ def as_answer(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
 
 
 def _in_seconds(column: pa.Array) -> pa.Array:
-    """Return intervals in seconds, with months of 30 days as DuckDB's epoch() has them; other values as they are."""
+    """Convert intervals to seconds, with months of 30 days like DuckDB's epoch(). Return other columns unchanged."""
     if column.type != _INTERVAL:
         return column
     seconds = [
@@ -152,7 +159,7 @@ def _in_seconds(column: pa.Array) -> pa.Array:
 
 
 def _all_columns(name: str, table: LakeTable) -> pa.Schema:
-    """Return the columns of a table that its log knows, and those that this kwire writes."""
+    """Return the columns of a table in its log and the columns that this version writes."""
     days = pa.field(DAY, pa.date32())
     known = pa.schema([days if each.name == DAY else each for each in table.schema])
     if name not in SHAPES:
@@ -162,8 +169,8 @@ def _all_columns(name: str, table: LakeTable) -> pa.Schema:
 
 
 def dataset_of(table: LakeTable) -> Dataset:
-    """Return a table that pyarrow reads, with the columns that a query asks for and the rows that it keeps."""
-    from pyarrow import dataset  # noqa: PLC0415 - it takes long, and only stores need it
+    """Return a table as a pyarrow dataset, which reads only the columns and rows that a query needs."""
+    from pyarrow import dataset  # noqa: PLC0415 - a slow import that only stores need
 
     store, base = arrow_place(table.folder)
     fields = [each for each in table.schema if each.name != DAY]
@@ -181,7 +188,7 @@ def dataset_of(table: LakeTable) -> Dataset:
 
 @contextlib.contextmanager
 def told() -> Iterator[None]:
-    """Turn errors of DuckDB into InputError: results are made while they are read."""
+    """Convert errors of DuckDB to InputError. They can occur while rows of a result are read."""
     try:
         yield
     except duckdb.Error as error:

@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
 
 def record_faults(values: Values, stretch: Stretch, origin: Origin) -> Iterator[pa.RecordBatch]:
-    """Yield the anomalies of the batches in the frames of one layout as rows, as `line_faults` does of lines."""
-    frames, layout = values.frames, values.frames.layout
-    odd = record_anomalies(values)
-    if not odd:
+    """Yield the anomalies of the batches in the frames of one layout as rows, in the form of `line_faults`."""
+    frames = values.frames
+    layout = frames.layout
+    anomalies = record_anomalies(values)
+    if not anomalies:
         return
-    files, packets = (column.to_pylist() for column in places_of(frames.packet[[*odd]], origin))
+    files, packets = (column.to_pylist() for column in places_of(frames.packet[[*anomalies]], origin))
     ends = (stretch.dst, stretch.src) if layout.kind == "response" else (stretch.src, stretch.dst)
     rows = []
-    for (frame, notes), file, packet in zip(odd.items(), files, packets, strict=True):
+    for (frame, notes), file, packet in zip(anomalies.items(), files, packets, strict=True):
         place = (origin.point, file, packet, None, stretch.connection.key, *ends)
         size = int(frames.number[frame]), int(frames.size[frame])
         rows += [(*place, *size, note.code, note.path, note.offset, note.detail) for note in notes]

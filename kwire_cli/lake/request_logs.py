@@ -1,5 +1,6 @@
-"""The rows of request logs in the tables `frames` and `faults`: a request and a response for each exchange, of which a
-log has all but the bytes.
+"""The rows of request logs in the tables `frames` and `faults`.
+
+Each exchange becomes a request and a response. A request log contains everything about them except the bytes.
 """
 
 from __future__ import annotations
@@ -26,19 +27,21 @@ if TYPE_CHECKING:
     from kwire_cli.source.request_log.reading import LogPart
     from kwire_cli.spec.catalog import Catalog
 
-ROWS, BYTES = 4096, 8 << 20
-"""Rows of a batch, and bytes of the log that they are in, at most about."""
+ROWS = 4096
+"""Maximum number of rows of a batch."""
+BYTES = 8 << 20
+"""Approximate maximum bytes of the part of a log that is read for a batch."""
 
 
 _GETTERS = {column.name: column.of_half for column in FRAME_COLUMNS}
 
 
 LOG_TABLES = {"frames": FRAMES, FAULTS_NAME: CAPTURE_FAULTS}
-"""The columns of the tables that request logs have rows of."""
+"""The columns of the tables for request logs."""
 
 
 def rows_of(part: LogPart, wanted: Mapping[str, pa.Schema], reading: Reading) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the rows of a part in one pass, with their tables: of each table that is wanted these columns."""
+    """Yield the rows of a part in one pass, with their tables. `wanted` are the tables with their columns."""
     rows: dict[str, list[list[Any]]] = {table: [] for table in wanted}
     start = part.start
     for entry in _entries(part, reading.catalog, reading.faults):
@@ -47,14 +50,15 @@ def rows_of(part: LogPart, wanted: Mapping[str, pa.Schema], reading: Reading) ->
             rows[table] += _rows(part, entry, wanted[table].names, reading.catalog)
         if any(len(some) >= ROWS for some in rows.values()) or entry.start - start > BYTES:
             yield from ((name, batch_of(some, wanted[name])) for name, some in rows.items())
-            rows, start = {name: [] for name in wanted}, entry.start
+            rows = {name: [] for name in wanted}
+            start = entry.start
     yield from ((name, batch_of(some, wanted[name])) for name, some in rows.items())
 
 
 def _entries(part: LogPart, catalog: Catalog, faults: Faults) -> Iterator[Exchange | LineFault]:
     """Yield the exchanges and faults in a part of a log, and count the faults.
 
-    If the log cannot be read to its end, the last one is the fault UNREADABLE.
+    If the log becomes unreadable, the last item is the fault UNREADABLE.
     """
     try:
         for entry in RequestLog(part.path, catalog, part):
@@ -65,8 +69,10 @@ def _entries(part: LogPart, catalog: Catalog, faults: Faults) -> Iterator[Exchan
         yield LineFault(0, UNREADABLE, error.reason, part.start)
 
 
-def _rows(part: LogPart, found: Exchange | LineFault, names: Sequence[str], catalog: Catalog) -> list[list[Any]]:
+def _rows(part: LogPart, found: Exchange | LineFault, names: Sequence[str], catalog: Catalog) -> Iterator[list[Any]]:
     if isinstance(found, Exchange):
-        return [[_GETTERS[name](half) for name in names] for half in halves_of(found, location(part.path), catalog)]
+        for half in halves_of(found, location(part.path), catalog):
+            yield [_GETTERS[name](half) for name in names]
+        return
     fault = {"file": location(part.path), "position": found.start, "code": found.code, "detail": found.detail}
-    return [[fault.get(name) for name in names]]
+    yield [fault.get(name) for name in names]

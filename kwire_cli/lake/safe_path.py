@@ -13,5 +13,5 @@ SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 
 
 def keep_current_folder_out() -> None:
-    """Have processes that this one starts import nothing from the current folder."""
+    """Prevent child processes from importing modules from the current folder."""
     os.environ.update(SAFE_PATH)

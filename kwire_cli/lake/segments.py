@@ -1,4 +1,8 @@
-"""Tables of segments, indexes and faults of partitions."""
+"""The tables of partition folders: `batches` and `records` from segments, `index` from the other files, and `faults`.
+
+A segment is read in parts, so that several tasks can share it. Indexes, producer snapshots and checkpoints are small:
+one task reads several of them.
+"""
 
 from __future__ import annotations
 
@@ -41,19 +45,19 @@ if TYPE_CHECKING:
 
     Rows = Callable[[Source, int, int, Reading], Iterator[pa.RecordBatch | Gap | Faults]]
     _Index = tuple[Contents[Any], Segment]
-    """A file that has entries and no batches: what it says, and where it lies."""
+    """The contents of a file that has entries and no batches, with the location of the file."""
     IndexRows = Callable[[Iterable[_Index]], Iterator[pa.RecordBatch]]
 
 
-# The tables of segments: their columns, and what makes rows of a part of a file.
+# Tables of segments.
 
 PLACE = (pa.field("file", pa.string()), pa.field("topic", pa.string()), pa.field("partition", pa.int32()))
-"""The first columns of all tables; topic and partition are those of the file's folder, null if it names none."""
+"""The first columns of all tables. The name of the file's folder gives topic and partition; otherwise they are null."""
 
 
 TIME = pa.timestamp("us", "UTC")
 _LAST = 253402300799999
-"""The last millisecond that a time can be: that of the year 9999."""
+"""The last millisecond of the year 9999. Later timestamps become null."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +71,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Share:
-    """One of several shares of the first `size` bytes of a segment, which are many. They are cut into parts of about
-    `split_size` bytes where batches begin: who reads a share looks where that is.
+    """One of several shares of the first `size` bytes of a large segment.
+
+    The segment is split at batch boundaries into parts of about `split_size` bytes. The reader of a share finds these
+    boundaries.
     """
 
     segment: Segment
@@ -79,7 +85,8 @@ class Share:
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts of the share; the first share of a file that cannot be read is one part."""
-        path, places = self.segment.path, _UNREAD
+        path = self.segment.path
+        places = _UNREAD
         with suppress(InputError, OSError):
             now = path_of(path).stat()
             places = _places(path, self.split_size, self.size, now.st_size, now.st_mtime)
@@ -92,14 +99,15 @@ _UNREAD: Sequence[tuple[int, int | None]] = ((0, None),)
 
 @lru_cache(maxsize=4)
 def _places(path: str, split_size: int, size: int, *_: float) -> Sequence[tuple[int, int | None]]:
-    """Return where the parts of a segment are, which is in the state that the last numbers say. A process may read
-    several shares of it.
+    """Split a segment into parts. The result is cached, as a process may read several shares of a segment.
+
+    The last arguments are the current size and time of the file: they make a changed file a new cache entry.
     """
     return split_file(path, split_size, size)
 
 
 def segment_parts(files: Iterable[tuple[str, int]], split_size: int) -> Iterator[Part | Share]:
-    """Yield the parts of segments, which have so many bytes each. No file is opened."""
+    """Yield the parts of segments, given as paths with sizes in bytes. No file is opened."""
     for path, size in files:
         segment = segment_at(path_of(path))
         shares = round(size / split_size)
@@ -111,8 +119,10 @@ def segment_parts(files: Iterable[tuple[str, int]], split_size: int) -> Iterator
 
 @dataclass(frozen=True)
 class SegmentTable:
-    """A table of segments. `rows` makes its columns, but for those in PLACE and `times`, which are milliseconds of
-    other columns as a time. With `faults` it also makes the rows of that table.
+    """A table of segments.
+
+    `rows` creates the columns, except the columns in PLACE and in `times`: a column in `times` is a column of
+    milliseconds as a timestamp. With `faults`, `rows` also creates the rows of the table `faults`.
     """
 
     name: str
@@ -122,10 +132,10 @@ class SegmentTable:
     faults: bool = False
 
     def read(self, part: Part, reading: Reading, source: Callable[[], Source]) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield the rows of a part, with the name of the table of each; with `faults` those of that table too.
+        """Yield the rows of a part, with the names of their tables. With `faults`, include the rows of that table.
 
-        `source` gives the part's record set, as `source_of_part` does: several tables may share what was opened.
-        A file that cannot be read, or not to its end, has none from there on, and is a row of `faults`.
+        `source` returns the part's record set, like `source_of_part`. Several tables may share one record set.
+        A file that becomes unreadable yields no further rows of this table, and one row of `faults`.
         """
         try:
             for rows in self._read(part, reading, source()):
@@ -139,7 +149,7 @@ class SegmentTable:
                 yield FAULTS_NAME, SEGMENT_FAULTS.placed(part, unreadable(error.reason))
 
     def _read(self, part: Part, reading: Reading, source: Source) -> Iterator[pa.RecordBatch | Faults]:
-        size = source.size  # which may be less than when the file was looked at
+        size = source.size  # may be smaller than when the file was listed
         stop = size if part.stop is None else min(part.stop, size)
         for item in self.rows(source, min(part.start, stop), stop, reading):
             if not isinstance(item, Gap):
@@ -148,7 +158,7 @@ class SegmentTable:
                 reading.faults.count += 1
 
     def placed(self, part: Part, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return rows of a part with all columns, those in PLACE and times among them."""
+        """Return rows of a part with all columns of the table."""
         place = {"file": location(part.segment.path), "topic": part.segment.topic, "partition": part.segment.partition}
         columns = []
         for field in self.schema:
@@ -162,31 +172,31 @@ class SegmentTable:
 
 
 def source_of_part(part: Part, reading: Reading) -> Source:
-    """Open a part of a segment, as the record set that its topic makes it. InputError if it cannot be read."""
+    """Open a part of a segment as a record set of its topic.
+
+    Raises:
+        InputError: The segment cannot be read.
+
+    """
     return recognised_source(
         part.segment.path, folder=part.segment.topic, catalog=reading.catalog, limits=reading.limits, start=part.start
     )
 
 
 def as_time(milliseconds: pa.Array) -> pa.Array:
-    """Milliseconds since 1970 as a time; null where they are negative, which is none, or beyond the year 9999."""
+    """Convert milliseconds since 1970 to timestamps. Negative values and values after the year 9999 become null."""
     values = (milliseconds.fill_null(-1) if milliseconds.null_count else milliseconds).to_numpy()
     none = (values < 0) | (values > _LAST)
     return pa.array(np.where(none, 0, values) * 1000, mask=none if none.any() else None).view(TIME)
 
 
-def _with_time(schema: pa.Schema, name: str, of: str) -> pa.Schema:
-    """The schema with a time behind the column of its milliseconds."""
-    return pa.schema(
-        [
-            *PLACE,
-            *(
-                field
-                for column in schema
-                for field in ([column, pa.field(name, TIME)] if column.name == of else [column])
-            ),
-        ]
-    )
+def _with_time(schema: pa.Schema, name: str, source_name: str) -> pa.Schema:
+    fields = list(PLACE)
+    for column in schema:
+        fields.append(column)
+        if column.name == source_name:
+            fields.append(pa.field(name, TIME))
+    return pa.schema(fields)
 
 
 def _batches(source: Source, start: int, stop: int, _: Reading) -> Iterator[Any]:
@@ -214,10 +224,9 @@ RECORDS_AND_FAULTS = replace(_RECORDS, rows=partial(_records, faults=True), faul
 """The table `records` with the rows of `faults`: records that kwire decodes are decoded once for both."""
 
 
-# The table `index`: what indexes, producer snapshots and checkpoints say; and what is odd about them, as
-# faults.
+# The table `index`: the entries of indexes, producer snapshots and checkpoints. Their anomalies are rows of `faults`.
 
-_SAID = pa.schema(
+_ENTRY = pa.schema(
     [
         pa.field("kind", pa.string()),
         pa.field("entry", pa.int64()),
@@ -241,20 +250,21 @@ _SAID = pa.schema(
 )
 
 
-INDEX = pa.schema([*PLACE, *_SAID])
-"""`entry` counts from 0 in its file, `at` is where it begins there. What follows has the names that `kwire dump` gives
-it, as SQL writes them; a column of which entries of a kind say nothing is null."""
+INDEX = pa.schema([*PLACE, *_ENTRY])
+"""`entry` is the number of an entry in its file, from 0, and `at` its offset in bytes. The other columns have the names
+in `kwire dump`, in snake case. A column is null if entries of the kind do not have it."""
 _ROWS = 1 << 16
 _SHARE = 32
-"""Indexes of a part are so much smaller than segments of one: an entry, which is some bytes, takes as long as some
-hundred of a batch."""
+"""How much smaller a part of indexes is than a part of segments: an entry has few bytes but takes as long as some
+hundred bytes of a batch."""
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True)
 class IndexTable:
-    """A table of indexes and checkpoints. `rows` makes the rows of some files, and `unread` those of a file that cannot
-    be read.
+    """A table of indexes and checkpoints.
+
+    `rows` creates the rows of some files, and `unread` the rows of an unreadable file.
     """
 
     name: str
@@ -264,7 +274,7 @@ class IndexTable:
 
 
 def index_parts(files: Iterable[tuple[str, int]], split_size: int) -> Iterator[tuple[Segment, ...]]:
-    """Yield indexes, which have so many bytes each, in parts: some together, as they are small."""
+    """Yield parts of several indexes each, as indexes are small. `files` are paths with sizes in bytes."""
     part: list[Segment] = []
     size = 0
     for path, bytes_of_file in files:
@@ -272,7 +282,8 @@ def index_parts(files: Iterable[tuple[str, int]], split_size: int) -> Iterator[t
         size += bytes_of_file
         if size * _SHARE >= split_size:
             yield tuple(part)
-            part, size = [], 0
+            part = []
+            size = 0
     if part:
         yield tuple(part)
 
@@ -280,7 +291,7 @@ def index_parts(files: Iterable[tuple[str, int]], split_size: int) -> Iterator[t
 def index_rows(
     tables: Sequence[IndexTable], part: Iterable[Segment], reading: Reading
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the rows that tables have of indexes, with the name of the table of each; every file is read once."""
+    """Yield the rows of tables of indexes, with the names of their tables. Every file is read once."""
     indexes: list[_Index] = []
     entries = 0
     for file in part:
@@ -289,47 +300,54 @@ def index_rows(
         except InputError as error:
             reading.faults.count += 1
             yield from _rows_of(tables, indexes)
-            indexes, entries = [], 0
-            yield from ((table.name, rows) for table in tables for rows in table.unread(file, error.reason))
+            indexes = []
+            entries = 0
+            for table in tables:
+                for rows in table.unread(file, error.reason):
+                    yield table.name, rows
             continue
         indexes.append((contents, file))
         entries += len(contents.entries)
         if entries >= _ROWS:
             yield from _rows_of(tables, indexes)
-            indexes, entries = [], 0
+            indexes = []
+            entries = 0
     yield from _rows_of(tables, indexes)
 
 
 def _rows_of(tables: Sequence[IndexTable], indexes: Sequence[_Index]) -> Iterator[tuple[str, pa.RecordBatch]]:
-    return ((table.name, rows) for table in tables for rows in table.rows(indexes))
+    for table in tables:
+        for rows in table.rows(indexes):
+            yield table.name, rows
 
 
 def _entries(indexes: Iterable[_Index]) -> Iterator[pa.RecordBatch]:
-    """A row for each entry."""
+    """Yield a row for each entry."""
     columns: dict[str, list[Any]] = {}
     count = 0
     for contents, file in indexes:
         for start in range(0, len(contents.entries), _ROWS):
             entries = contents.entries[start : start + _ROWS]
             names = [_HUMP.sub("_", name).lower() for name in entries[0].to_json()]
-            said: dict[str, Iterable[Any]] = {
+            values: dict[str, Iterable[Any]] = {
                 name: [constant] * len(entries)
                 for name, constant in zip(("file", "topic", "partition"), _place(file), strict=True)
             }
-            said |= {"kind": [contents.kind.value] * len(entries), "entry": range(start, start + len(entries))}
-            said |= zip(names, zip(*entries, strict=True), strict=True)
-            for name in {*columns, *said}:
-                columns.setdefault(name, [None] * count).extend(said.get(name, [None] * len(entries)))
+            values |= {"kind": [contents.kind.value] * len(entries), "entry": range(start, start + len(entries))}
+            values |= zip(names, zip(*entries, strict=True), strict=True)
+            for name in {*columns, *values}:
+                columns.setdefault(name, [None] * count).extend(values.get(name, [None] * len(entries)))
             count += len(entries)
             if count >= _ROWS:
                 yield _index_batch(columns, count)
-                columns, count = {}, 0
+                columns = {}
+                count = 0
     if count:
         yield _index_batch(columns, count)
 
 
-def _index_batch(said: dict[str, list[Any]], count: int) -> pa.RecordBatch:
-    columns = {field.name: pa.array(said[field.name], field.type) for field in INDEX if field.name in said}
+def _index_batch(values: dict[str, list[Any]], count: int) -> pa.RecordBatch:
+    columns = {field.name: pa.array(values[field.name], field.type) for field in INDEX if field.name in values}
     if "timestamp" in columns:
         columns["time"] = as_time(columns["timestamp"])
     return pa.RecordBatch.from_arrays(
@@ -337,13 +355,15 @@ def _index_batch(said: dict[str, list[Any]], count: int) -> pa.RecordBatch:
     )
 
 
-def _odd(indexes: Iterable[_Index]) -> Iterator[pa.RecordBatch]:
-    """A row for each anomaly, which is where its bytes are."""
-    if rows := [
-        (*_place(file), note.offset, None, note.code, note.path, note.offset, note.detail)
-        for contents, file in indexes
-        for note in contents.anomalies
-    ]:
+def _anomalies(indexes: Iterable[_Index]) -> Iterator[pa.RecordBatch]:
+    """Yield a row for each anomaly, with the offset of its bytes."""
+    rows: list[tuple[Any, ...]] = []
+    for contents, file in indexes:
+        place = _place(file)
+        rows += [
+            (*place, each.offset, None, each.code, each.path, each.offset, each.detail) for each in contents.anomalies
+        ]
+    if rows:
         yield batch_of(rows, INDEX_FAULTS.schema)
 
 
@@ -356,4 +376,4 @@ def _place(file: Segment) -> tuple[str, str | None, int | None]:
 
 
 INDEX_TABLE = IndexTable("index", INDEX, _entries, lambda _file, _reason: iter(()))
-INDEX_FAULTS = IndexTable(FAULTS_NAME, pa.schema([*PLACE, *FAULTS]), _odd, _unreadable)
+INDEX_FAULTS = IndexTable(FAULTS_NAME, pa.schema([*PLACE, *FAULTS]), _anomalies, _unreadable)

@@ -1,7 +1,7 @@
-"""One state of a lake, as readers see it: the units that count, and the files of each table that may have their rows.
+"""A consistent state of a lake for readers: the current runs, and the files of each table that may have their rows.
 
-The versions of the tables fit each other if `inputs` has the same version before and after they are listed: then no run
-has ended meanwhile, and none has removed files.
+The versions of the tables fit together if `inputs` has the same version before and after they are listed: then no run
+has ended or removed files meanwhile.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class LakeTable(NamedTuple):
-    """A table of a lake: its folder, its files by their paths below that, and all columns that any of them has."""
+    """A table of a lake: its folder, the relative paths of its files, and all columns of these files."""
 
     folder: Place
     files: list[str]
@@ -35,22 +35,22 @@ class LakeTable(NamedTuple):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The units that count, as rows of `inputs`, and the tables that were asked for by name."""
+    """The current runs, as rows of `inputs`, and the requested tables by name."""
 
     inputs: pa.Table
     tables: dict[str, LakeTable]
 
     @property
     def runs(self) -> pa.Table:
-        """The runs that count, each with its units."""
+        """Return the current runs with their units."""
         return self.inputs.select([UNIT, RUN])
 
 
 def snapshot(folder: Place, names: Collection[str] | None = None) -> Snapshot:
-    """Return the state of a lake, with all tables or those with these names. Nothing is written.
+    """Return the state of a lake, with all tables or the tables in `names`. Nothing is written.
 
     Raises:
-        InputError: The folder is no lake, or a log cannot be read.
+        InputError: The folder is not a lake, or a log is unreadable.
 
     """
     if not folder.is_dir():
@@ -72,14 +72,15 @@ def _table(folder: Place, name: str) -> LakeTable:
 
 
 def rows_of_units(folder: Place, inputs: delta.Inputs, table: str, units: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of some units in a small table, those of the runs that count at a version of `inputs`."""
+    """Yield the rows of some units in a small table, of the current runs at a version of `inputs`."""
     if not delta.exists(folder, table):
         return
     runs = {unit: run for unit, run in inputs.runs.items() if unit in units}
     wanted = pa.array([f"{unit}\0{run}" for unit, run in runs.items()], pa.string())
     actions = pa.table(delta.opened(folder, table).get_add_actions(flatten=True)).to_pylist()
     for action in actions:
-        least, greatest = action.get("min.unit"), action.get("max.unit")
+        least = action.get("min.unit")
+        greatest = action.get("max.unit")
         if least is not None and not any(least <= unit <= greatest for unit in runs):
             continue
         files, name = arrow_place(folder / table / action["path"])

@@ -1,7 +1,7 @@
 """The tables of a lake: their names and columns.
 
-Every table also has `unit` and `run` as its first columns, `capture_point`, and `day`, by which its files are in
-folders.
+Every table also has `unit` and `run` as its first columns, `capture_point`, and `day`, which names the folders of its
+files.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FAULTS = pa.schema(
 COSTS = pa.schema(
     [pa.field(DAY, pa.date32()), pa.field("file", WORD), *(each for each in LEDGER if each.name != POINT)]
 )
-"""Bytes and counts that can be added up."""
+"""Bytes and counts, which can be summed."""
 INPUTS = pa.schema(
     [
         pa.field("unit", pa.string()),
@@ -53,20 +53,18 @@ INPUTS = pa.schema(
         pa.field("tables", pa.string()),
     ]
 )
-"""The units that count, each with its run. `latest` is of a capture point: the time of its last packet in nanoseconds
-since 1970.
+"""The units of the lake with their current runs. `latest` is set for capture points: the time of the last packet, in
+nanoseconds since 1970.
 """
 CARRIED = pa.schema([pa.field("ends", pa.string()), pa.field("latest", pa.int64()), pa.field("state", pa.string())])
-"""What connections carry to the next file (`source.kafka.carried`): both ends in hexadecimal, the time of the last
-packet, and the state as JSON.
+"""The saved state of connections for the next file (`source.kafka.carried`): both addresses in hexadecimal, the time of
+the last packet, and the state as JSON.
 """
 _BATCHES, _RECORDS = (table.schema for table in SEGMENT_TABLES)
 
 
 class Shape(NamedTuple):
-    """The columns in the files of a table, and the column that says of which day a row is; None for a table without
-    days.
-    """
+    """The columns in the files of a table, and the column that determines the day; None for a table without days."""
 
     schema: pa.Schema
     time: str | None = None
@@ -83,7 +81,7 @@ SHAPES: dict[str, Shape] = {
     "carried": Shape(CARRIED),
     "inputs": Shape(INPUTS),
 }
-"""The tables that every lake may have. Tables of bodies have the type of their message beside these."""
+"""The tables that every lake may have. A table of bodies also contains the type of its message."""
 _BODIES = re.compile(rf"{BODIES}_[a-z0-9_]+")
 
 
@@ -103,12 +101,12 @@ def views() -> Mapping[str, str]:
 
 
 def day_column(table: str) -> str | None:
-    """Return the column of a table that says of which day a row is, if any."""
+    """Return the column that determines the day of a row, or None for a table without days."""
     return "time" if table.startswith(f"{BODIES}_") else SHAPES[table].time
 
 
 def whole_schema(table: str) -> pa.Schema:
-    """Return all columns of a table of SHAPES as a lake has them."""
+    """Return all columns of a table of SHAPES in a lake."""
     own = [each for each in plain(SHAPES[table].schema) if each.name not in {POINT, DAY}]
     if table == "inputs":
         return plain(SHAPES[table].schema)
@@ -117,7 +115,7 @@ def whole_schema(table: str) -> pa.Schema:
 
 
 def needed_for(query: str) -> tuple[frozenset[str], list[str]]:
-    """Return the names of the tables that a query may read, by itself or by views, and these views in order."""
+    """Return the tables that a query may read, directly or through views, and these views in order."""
     names = {*named_in(query)}
     for name in reversed([*views()]):
         if name in names:

@@ -17,32 +17,33 @@ if TYPE_CHECKING:
 
     Look = Callable[[pa.Table], Iterable[pa.RecordBatch]]
     Tell = Callable[[str, int, int, str], None]
-    """Takes what is being done, how much of it is done, how much there is, and the unit."""
+    """Receives the name of the work, the finished amount, the total amount, and the unit."""
 
 FEW_BYTES = 256 << 20
-"""Bytes that are read sooner than tasks start."""
+"""Bytes that this process reads faster than tasks start."""
 
 
 class Tasks(Protocol):
-    """Does the tasks of a run, some at a time."""
+    """Runs the tasks of a run, several in parallel."""
 
     @property
     def cores(self) -> int:
-        """Tasks that are done at once."""
+        """Return the number of tasks that run in parallel."""
 
     def looked_at(
         self, hidden: Place, name: str, rows: pa.Table, costs: npt.NDArray[np.int64], look: Look, schema: pa.Schema
     ) -> pa.Table:
-        """Return what `look` makes of the rows of a table, in their order.
+        """Return the results of `look` for the rows of a table, in their order.
 
-        `costs` are the bytes that it takes to look at each row. The table is put into the hidden folder under a name.
+        `costs` are the bytes that `look` reads for each row. The table is written to the file `name` of the hidden
+        folder.
         """
 
     def sketched(self, files: Sequence[str]) -> Iterator[Sketch]:
-        """Yield the sketches of files: the first ones may tell enough."""
+        """Yield the sketches of files. The caller may stop after the first ones."""
 
     def folded(self, count: int, fold: Callable[[Iterable[int]], Any], merge: Callable[[Any, Any], None]) -> Any:
-        """Return the results of `fold` over the numbers of so many works; `merge` may have put some together."""
+        """Return the results of `fold` over the numbers below `count`. `merge` may have combined some of them."""
 
     def read(self, job: Job) -> Done:
-        """Have packets described, and connections read by their owners."""
+        """Have tasks describe packets, and owners read their connections."""

@@ -1,7 +1,7 @@
-"""The upkeep of a lake: few large files in place of many small ones, and rows that have to go.
+"""The upkeep of a lake: compaction of small files, and removal of rows.
 
-Files of a table are read and written anew with the rows that stay, in one transaction of the table. Rows of runs that
-`inputs` does not name go along if their file is old: a younger one may be of a run that is about to end.
+Files of a table are rewritten with the remaining rows, in one transaction of the table. Rows whose run is not in
+`inputs` are dropped if their file is old: a younger file may belong to a run that is about to end.
 """
 
 from __future__ import annotations
@@ -29,20 +29,21 @@ if TYPE_CHECKING:
     from kwire_cli.stores import Place
 
     Keep = Callable[[pa.Table], pa.Array | None]
-    """Returns which rows stay, None if all do."""
+    """Returns a mask of the remaining rows, or None if all rows remain."""
 
 SMALL = 8 << 20
 """Bytes of a small file."""
-MANY, MANY_SMALL = 1000, 64
-"""Files of a table, and small files of a table, from which on the next export compacts the table."""
+MANY = 1000
+MANY_SMALL = 64
+"""The next export compacts a table with more files, or more small files, than this."""
 TARGET = 128 << 20
-"""Bytes of the files that are compacted to, about."""
+"""Approximate bytes of the compacted files."""
 OLD_MS = 24 * 3600 * 1000
-"""Milliseconds after which rows that `inputs` does not name are of a run that died or was replaced."""
+"""Age in milliseconds from which rows without a run in `inputs` are dropped: their run died or was replaced."""
 HOURS = 168
-"""Hours for which files stay on the disk that no table has any more: readers may still have them open."""
+"""Hours for which unreferenced files stay on the disk: readers may still have them open."""
 KEYED = ("frames", "faults", "bodies_")
-"""The tables whose rows have the key of a frame, or the beginnings of their names."""
+"""The tables, or prefixes of tables, whose rows contain the key of a frame."""
 
 
 def compact_grown(folder: Place) -> list[str]:
@@ -57,7 +58,7 @@ def compact_grown(folder: Place) -> list[str]:
 
 
 def compact(folder: Place, table: str) -> int:
-    """Put the small files of each day of a table together; return how many files are gone."""
+    """Merge the small files of each day of a table. Return the number of removed files."""
     runs = _runs(folder)
 
     def wanted(actions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -68,16 +69,16 @@ def compact(folder: Place, table: str) -> int:
 
 
 def compact_all(folder: Place) -> int:
-    """Compact all tables, and remove files that no table has had for a week; return how many files are gone."""
+    """Compact all tables, and remove files that were unreferenced for a week. Return the number of removed files."""
     gone = sum(compact(folder, table) for table in delta.tables_of(folder))
     _vacuum(folder, HOURS)
     return gone
 
 
 def remove_older(folder: Place, days: float, now: datetime | None = None) -> int:
-    """Remove the rows of days that are older than so many days; return how many files are gone.
+    """Remove the rows of days that are more than `days` days old. Return the number of removed files.
 
-    Inputs stay known: they are not read again.
+    The inputs remain in `inputs`, so they are not read again.
     """
     first = ((now or datetime.now(UTC)) - timedelta(days=days)).date().isoformat()
     count = 0
@@ -104,30 +105,31 @@ def _remove_days(folder: Place, table: str, first: str) -> int:
 
 @dataclass(frozen=True)
 class Deleted:
-    """The result of a deletion: frames, and capture points whose connections carry nothing any more."""
+    """The result of a deletion: frames, and capture points whose carried state was removed."""
 
     frames: int
     points: int
 
 
 def delete(folder: Place, condition: str) -> Deleted:
-    """Delete the frames for which a condition over `frames` holds, with all that other tables say of them.
+    """Delete the frames that match a condition over `frames`, and all rows of other tables about them.
 
-    Bodies and faults of these frames go, the clients' names, and what connections of their capture points carry, which
-    may be bytes of these frames. Files of before are removed from the disk at once, so nobody may write or read
-    meanwhile. Costs, which are sums, stay.
+    This includes the bodies and faults of the frames, the names of the clients, and the carried state of connections of
+    their capture points, which may contain bytes of the frames. Costs are sums, and remain. Old files are removed from
+    the disk at once, so no other process may read or write the lake meanwhile.
 
     Raises:
-        InputError: DuckDB refuses the condition.
+        InputError: DuckDB rejects the condition.
 
     """
-    query = f"select capture_point, connection, frame, client_id from frames where ({condition})"  # noqa: S608 - the user's own
+    query = f"select capture_point, connection, frame, client_id from frames where ({condition})"  # noqa: S608 - user's
     with Lake(folder, query) as lake:
         found = lake.arrow(query).read_all()
     if not found.num_rows:
         return Deleted(0, 0)
     keys = pc.unique(_keys(found))
-    clients, points = pc.unique(found["client_id"]), pc.unique(found["capture_point"])
+    clients = pc.unique(found["client_id"])
+    points = pc.unique(found["capture_point"])
 
     def keep(action: Mapping[str, Any]) -> Keep:
         del action
@@ -154,7 +156,7 @@ def _keys(rows: pa.Table) -> pa.ChunkedArray:
     return pc.binary_join_element_wise(rows["capture_point"], *numbers, "\0")
 
 
-# Files that are written anew.
+# Rewriting of files.
 
 
 def _actions(folder: Place, table: str) -> list[dict[str, Any]]:
@@ -168,7 +170,7 @@ def _runs(folder: Place) -> pa.Array:
 
 
 def _keep_named(runs: pa.Array, action: Mapping[str, Any]) -> Keep:
-    """Return what keeps the rows that count, and all rows of a young file."""
+    """Return a function that keeps rows of current runs, or all rows of a young file."""
     if action["modification_time"] > time.time() * 1000 - OLD_MS:
         return lambda _: None
     return lambda rows: pc.is_in(pc.binary_join_element_wise(rows[UNIT], rows[RUN], "\0"), runs)
@@ -180,9 +182,9 @@ def _rewrite(
     wanted: Callable[[Sequence[Mapping[str, Any]]], Sequence[Mapping[str, Any]]],
     keep: Callable[[Mapping[str, Any]], Keep],
 ) -> int:
-    """Write the files of each day that are `wanted` of all files anew, with the rows that stay.
+    """Rewrite those files of each day that `wanted` selects, with the remaining rows.
 
-    Return how many files are gone.
+    Return the number of removed files.
     """
 
     def commit() -> int:
@@ -212,7 +214,7 @@ def _rewrite(
 def _staying(
     folder: Place, table: str, actions: Sequence[Mapping[str, Any]], keep: Callable[[Mapping[str, Any]], Keep]
 ) -> Iterator[pa.Table]:
-    """Yield the rows of files that stay, with all columns of the table."""
+    """Yield the remaining rows of files, with all columns of the table."""
     schema = pa.schema(delta.opened(folder, table).schema().to_arrow())
     whole = pa.schema([each for each in schema if each.name != DAY])
     for action in actions:
@@ -229,7 +231,7 @@ def _staying(
 
 
 def _widened(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return rows with the columns of a table that has grown since; a struct gets its new fields."""
+    """Return rows with all columns of a table, which may have more columns and fields than their file."""
     columns = [
         rows[each.name].cast(each.type) if each.name in rows.column_names else pa.nulls(rows.num_rows, each.type)
         for each in schema
@@ -238,11 +240,12 @@ def _widened(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _written(folder: Place, table: str, day: str | None, parts: Iterator[pa.Table]) -> Iterator[Written]:
-    """Write rows into files of about TARGET bytes."""
+    """Write rows to files of about TARGET bytes."""
     out: pq.ParquetWriter | None = None
     path = ""
     statistics = Statistics()
-    count = size = 0
+    count = 0
+    size = 0
     for rows in parts:
         if out is None:
             path = f"{DAY}={day or NO_DAY}/{uuid4().hex}.parquet"
@@ -250,13 +253,14 @@ def _written(folder: Place, table: str, day: str | None, parts: Iterator[pa.Tabl
             files, name = arrow_place(folder / table / path)
             out = pq.ParquetWriter(name, rows.schema, filesystem=files, compression="zstd", store_schema=False)
             statistics = Statistics()
-            count = size = 0
+            count = 0
+            size = 0
         with writing(folder / table):
             out.write_table(rows)
         statistics.add(rows)
         count += rows.num_rows
         size += rows.nbytes
-        if size > 8 * TARGET:  # in memory, which is more than on the disk
+        if size > 8 * TARGET:  # the size in memory, which is larger than on the disk
             yield _closed(folder, table, path, day, out, count, statistics)
             out = None
     if out is not None:
@@ -273,7 +277,7 @@ def _closed(
 
 
 def _vacuum(folder: Place, hours: int) -> None:
-    """Remove files from the disk that no table has had for so many hours."""
+    """Remove files from the disk that were unreferenced for `hours` hours."""
     for table in ("inputs", *delta.tables_of(folder)):
         opened = delta.opened(folder, table)
         with delta.told(folder / table):

@@ -1,9 +1,10 @@
-"""What tasks do with a window of captures: they describe its packets, and read the connections that they own.
+"""The tasks of a window of captures: some describe packets, others read the connections that they own.
 
-A connection is shuffled to its owner with all of its segments. If its capture point goes on, what the owner knows of it
-is put away in the hidden folder of the run, and shuffled with the segments of the next window. In the last window, what
-the connection carries to files of later runs becomes a row of the table `carried`; and the rows that tell what it ends
-with, as if nothing followed, are of the unit of the capture point, which the next run replaces.
+All segments of a connection are shuffled to its owner. If the capture point continues in the next window, the owner
+saves the state of the connection in the hidden folder of the run, and the state is shuffled with the segments of that
+window. In the last window, the state that later runs need becomes a row of the table `carried`. The rows for an open
+connection's end, valid only if no later file follows, belong to the unit of the capture point: the next run replaces
+them.
 """
 
 from __future__ import annotations
@@ -66,40 +67,43 @@ if TYPE_CHECKING:
 MOST_OWNERS = 2000
 """Tasks of a window that own connections: each of them fetches from each task that describes packets."""
 MOST_OVER = 64
-"""Pairs of ends that an owner keeps although nothing is open between them, and nothing came in a window."""
+"""Maximum number of address pairs for which an owner keeps state after a window without open connections or packets."""
 CARRIED = -2
-"""In place of the chain: what a connection carries from an earlier run, which comes before its segments."""
+"""In place of the chain: the state of a connection from an earlier run. It comes before the connection's segments."""
 NO_ENDS = 0
-"""In place of the packet of what is carried: the connection ends with no rows if nothing follows."""
+"""In place of the packet of a carried state: the connection ends without rows if no segment follows."""
 LONGEST_IDLE = 24 * 3600 * 1_000_000_000
-"""Nanoseconds without a packet after which a connection carries nothing any more."""
+"""Nanoseconds without a packet after which the state of a connection is dropped."""
 NOT_CARRIED = (
     "a connection had too much unread when the file before it ended: it is read as one whose beginning is not captured"
 )
 _NOTICES = b""
-"""In place of ends: what ended the reading of a part early."""
+"""In place of the addresses: the reason why the reading of a part ended early."""
 
 
 @dataclass
 class Done:
-    """The files that tasks have written, and what they learnt, by capture point.
+    """The files that tasks have written, and the names that they learnt, by capture point.
 
-    Files of the hidden folder: `frames` are those with frames that have no names yet, and how many these are, by the
-    number of their capture point and their unit, None for those of their files; `pieces` are those with pieces of long
-    connections, which other tasks read; `carried` are those with what the next window takes up.
+    Attributes:
+        frames: Files of the hidden folder with frames whose names are not resolved, with the number of frames. The
+            keys are the number of the capture point and the unit; a unit of None is the unit of each row's file.
+        pieces: Files of the hidden folder with pieces of long connections, which other tasks read.
+        carried: Files of the hidden folder with the state of connections for the next window.
+
     """
 
     made: list[Written] = field(default_factory=list)
     frames: dict[tuple[int, str | None], list[tuple[str, int]]] = field(default_factory=dict)
     learnt: dict[int, Learnt] = field(default_factory=dict)
     faults: int = 0
-    """What could not be read."""
+    """The number of unreadable items."""
     pieces: list[str] = field(default_factory=list)
     carried: list[str] = field(default_factory=list)
 
 
 def merge(one: Done, other: Done) -> None:
-    """Add what another task has done, or the tasks of a later window."""
+    """Add the results of another task or of a later window."""
     one.made += other.made
     for key, frames in other.frames.items():
         one.frames.setdefault(key, []).extend(frames)
@@ -111,10 +115,10 @@ def merge(one: Done, other: Done) -> None:
 
 @dataclass(frozen=True)
 class Job:
-    """The window that tasks read, and all that they need for it.
+    """The window that tasks read, with everything that they need.
 
-    `carried` are the files with what connections carry: from the window before, and from earlier runs. Connections are
-    cut at `lengths`.
+    `carried` are files with the state of connections, from the window before and from earlier runs. Connections longer
+    than `lengths` are cut into pieces.
     """
 
     hidden: Place
@@ -125,18 +129,18 @@ class Job:
     secrets: tuple[Secrets, ...]
     lengths: Lengths | None = None
     former: Mapping[int, Learnt] = field(default_factory=dict)
-    """The names that the lake has of capture points that go on."""
+    """The names of continued capture points that the lake contains."""
     has_one_owner: bool = False
 
     def knows_all_names(self, point: int) -> bool:
-        """Return whether one task reads all of a capture point, so that it knows all names in the end."""
+        """Return whether one task reads all of a capture point, so that it has learnt all names at its end."""
         window = self.window
         is_one_task = point in window.whole or (self.has_one_owner and self.lengths is None)
         return is_one_task and point not in {window.goes_on, window.went_on}
 
 
 def owners_of(window: Window, cores: int) -> int:
-    """Return how many tasks own the connections of a window: some for each core, which end at different times."""
+    """Return the number of owner tasks of a window: several for each core, as they end at different times."""
     return cores * max(2, -(-min(window.size // OWNED_BYTES, MOST_OWNERS) // cores))
 
 
@@ -144,7 +148,7 @@ def owners_of(window: Window, cores: int) -> int:
 
 
 def described(job: Job, number: int) -> Iterator[pa.RecordBatch]:
-    """Yield the descriptors in a pack of parts, or what is carried: the files with that follow the packs."""
+    """Yield the descriptors in a pack of parts. Numbers after the last pack are the files with carried state."""
     if number < job.window.packs:
         yield from batches_with(descriptors_in(job, number), job.window.whole)
     else:
@@ -152,20 +156,20 @@ def described(job: Job, number: int) -> Iterator[pa.RecordBatch]:
 
 
 def descriptors_in(job: Job, number: int) -> Iterator[Described]:
-    """Yield the descriptors in a pack of parts, and the notices of their readers, or what is carried."""
+    """Yield the descriptors in a pack of parts with their readers' notices, or the descriptors in a carried file."""
     if number >= job.window.packs:
         yield from map(descriptor, rows_in(batches_of(job.hidden, job.carried[number - job.window.packs])))
         return
     plan = parts_of(job.window, job.hidden, number)
     notices: list[Described] = []
 
-    def tell(at: int, reader: PartReader) -> None:
+    def add_notices(at: int, reader: PartReader) -> None:
         if reader.notices:
             part = plan.parts[at]
-            told = pickle.dumps(reader.notices)
-            notices.append(Described(part.point, _NOTICES, part.chain, part.file, at, number, b"", told))
+            pickled = pickle.dumps(reader.notices)
+            notices.append(Described(part.point, _NOTICES, part.chain, part.file, at, number, b"", pickled))
 
-    yield from describe_connection(enumerate(plan.parts), tell)
+    yield from describe_connection(enumerate(plan.parts), add_notices)
     yield from notices
 
 
@@ -189,7 +193,7 @@ def read_connections(job: Job, found: Iterable[Described]) -> Done:
 
 
 def read_pieces(job: Job, names: Iterable[str]) -> Done:
-    """Write the rows of pieces of long connections, which are in these files of the hidden folder."""
+    """Write the rows of pieces of long connections, given as files of the hidden folder."""
     done = Done()
     files = Files(job.target)
     for name in names:
@@ -203,10 +207,12 @@ def read_pieces(job: Job, names: Iterable[str]) -> Done:
 
 
 class _Owner:
-    """The connections of a capture point that a task owns, and the rows that they make."""
+    """The connections of a capture point that a task owns, and their rows."""
 
     def __init__(self, job: Job, number: int, files: Files) -> None:
-        self._job, self._number, self._files = job, number, files
+        self._job = job
+        self._number = number
+        self._files = files
         self._point: Planned = job.window.points[number]
         self._goes_on = job.window.goes_on == number
         wanted = job.wanted
@@ -220,20 +226,22 @@ class _Owner:
         self._learnt = Learnt()
         self._kept: list[Described] = []
         self._kept_batches: list[pa.RecordBatch] = []
-        self._kept_size = self._faults = self._over = 0
+        self._kept_size = 0
+        self._faults = 0
+        self._over = 0
         self._pieces: list[str] = []
 
     def notices(self, found: Iterable[Described]) -> None:
-        """Write what ended the reading of parts early."""
+        """Write a fault for each part that could not be read completely."""
         for each in found:
             for text, position, packet in pickle.loads(each.kept or b""):  # noqa: S301 - our own
                 self._faults += 1
                 if "faults" in self._tables.tables:
                     row = file_fault(self._point.name, self._paths[each.file], packet, position, "TRUNCATED", text)
-                    self._put("faults", row)
+                    self._write("faults", row)
 
     def connection(self, ends: bytes, found: Iterator[Described]) -> None:
-        """Write the rows of what is between two ends, as far as the window knows it."""
+        """Write the rows of the connections between two addresses, with the segments of this window."""
         first = next(found)
         kept = first if first.chain in {KEPT, CARRIED} else None
         segments = found if kept else joined([first], found)
@@ -245,7 +253,7 @@ class _Owner:
         if (upto := self._job.window.upto) is not None and self._goes_on:
             segments = self._before(upto, segments, later)
         origin = origin_of(self._point, self._number, self._job.hidden)
-        names = self._tables.names  # a connection's own: what others tell stands at the end only
+        names = self._tables.names  # this connection's names; names from other connections are resolved at the end
         reader, sessions, carrier = self._reader(ends, kept, origin)
         if (lengths := self._job.lengths) and self._number not in self._job.window.whole:
             self._read_or_follow(reader, carrier, in_turn(segments, lengths.at_once(origin)), lengths)
@@ -266,7 +274,7 @@ class _Owner:
         self._learnt.merge(self._tables.told(since))
 
     def _is_idle(self, kept: Described) -> bool:
-        """Return whether nothing has to be read of a connection without segments, which is carried on as it is."""
+        """Return whether to skip a connection without segments. Its state is kept if a later window may use it."""
         if self._goes_on:
             self._over += kept.packet if kept.chain == KEPT else 0
             if kept.chain == CARRIED or not kept.packet or self._over <= MOST_OVER:
@@ -284,7 +292,7 @@ class _Owner:
         return self._point.latest - moment < LONGEST_IDLE
 
     def _end(self, reader: EndsReader, carrier: Carrier) -> None:
-        """Write what a connection ends with, as far as is known, and what it carries to files that may follow."""
+        """Write the rows of a connection's end, and keep the state that later files need."""
         last = self._point.last or getattr(reader.origin, "count", 0)
         state = carrier.state(last) if self._carries else None
         if state is None or not self._is_recent(carrier.latest):
@@ -292,7 +300,7 @@ class _Owner:
             return
         sessions = [[broker, number, topics] for (broker, number), topics in self._tables.names.sessions.items()]
         ends: list[Stretch | Captured] = []
-        if state.get("lost"):  # nothing completes what it ends with
+        if state.get("lost"):  # no later file completes its last bytes
             self._add(reader, reader.close(self._point.last))
         else:
             ends += reader.close(self._point.last)
@@ -304,34 +312,33 @@ class _Owner:
     def _reader(
         self, ends: bytes, kept: Described | None, origin: Origin
     ) -> tuple[EndsReader, dict[tuple[str, int], list[str]], Carrier]:
-        """Return a reader of what is between two ends, or the one that was put away, with the fetch sessions of it and
-        what follows it.
-        """
+        """Return a new or restored reader for two addresses, with its fetch sessions and the carrier of its state."""
         tls = Decryption((), lambda: self._job.secrets)
-        catalog, names = layouts(self._job.wanted.reading.catalog), self._tables.names
+        catalog = layouts(self._job.wanted.reading.catalog)
+        names = self._tables.names
         if kept is None:
             reader = self._tables.reader(ends, catalog, self._job.wanted.port, origin, tls)
             return reader, {}, Carrier(reader, self._job.wanted.reading.show_secrets)
         if kept.chain == CARRIED:
             return self._continued(kept, self._tables.reader(ends, catalog, self._job.wanted.port, origin, tls))
-        state, sessions, told, carried = pickle.loads(kept.kept or b"")  # noqa: S301 - our own
+        state, sessions, progress, carried = pickle.loads(kept.kept or b"")  # noqa: S301 - our own
         names.sessions |= {key: [*topics] for key, topics in sessions.items()}
         origin.earlier |= carried.pop("earlier")
         if isinstance(origin, Merged):
-            origin.go_on(*told)
+            origin.go_on(*progress)
         reader = taken_up(state, catalog, names, origin, tls)
         return reader, sessions, Carrier(reader, self._job.wanted.reading.show_secrets, **carried)
 
     def _continued(
         self, kept: Described, reader: EndsReader
     ) -> tuple[EndsReader, dict[tuple[str, int], list[str]], Carrier]:
-        """Return a reader that goes on with what a connection carries from earlier runs."""
+        """Continue a connection with its state from earlier runs."""
         state = json.loads(kept.kept or b"{}")
         sessions = {(broker, number): [*topics] for broker, number, topics in state.get("sessions", ())}
         self._tables.names.sessions |= {key: [*topics] for key, topics in sessions.items()}
         if state.get("lost") and "faults" in self._tables.tables:
             file = self._paths[self._point.chains[0].start]
-            self._put("faults", file_fault(self._point.name, file, None, None, "NOT_CARRIED", NOT_CARRIED))
+            self._write("faults", file_fault(self._point.name, file, None, None, "NOT_CARRIED", NOT_CARRIED))
         carrier, lines = go_on(reader, state, shows_secrets=self._job.wanted.reading.show_secrets)
         self._add(reader, lines)
         carrier.latest = state.get("latest", NO_TIME)
@@ -340,8 +347,9 @@ class _Owner:
     def _read_or_follow(
         self, reader: EndsReader, carrier: Carrier, groups: Iterable[list[Described]], lengths: Lengths
     ) -> None:
-        """Write the rows of the first bytes of a connection, and leave the others to other tasks in pieces."""
-        names, read = self._tables.names, 0
+        """Write the rows of the first bytes of a connection, and cut the other bytes into pieces for other tasks."""
+        names = self._tables.names
+        read = 0
         follower = Follower(self._job.hidden, lengths, self._number, carrier, names.sessions, self._tables.learn)
         for some in groups:
             if read < lengths.own:
@@ -355,23 +363,23 @@ class _Owner:
         self._pieces += follower.pieces
 
     def piece(self, kept: Described, segments: Iterable[Described]) -> None:
-        """Write the rows of a piece of a connection. Its owner has learnt the names in it."""
+        """Write the rows of a piece of a connection. The owner of the connection has learnt the names in it."""
         reader, _, _ = self._reader(kept.ends, kept, origin_of(self._point, self._number, self._job.hidden))
         for run in runs(segments, self._paths, reader.origin):
             self._add(reader, reader.take(run))
-        told = self._tables.told(min(reader.starts.values(), default=0))
-        self._learnt.merge(replace(told, names=Names()))
+        learnt = self._tables.told(min(reader.starts.values(), default=0))
+        self._learnt.merge(replace(learnt, names=Names()))
 
     def close(self, done: Done) -> None:
-        """Write what is left, and say what was done."""
+        """Write the remaining rows, and add the results to `done`."""
         for table, rows in self._tables.flush():
-            self._put(table, rows)
+            self._write(table, rows)
         for unit, items in self._apart.items():
             for reader, item in items:
                 for table, rows in self._tables.item(item, reader):
-                    self._put(table, rows, unit)
+                    self._write(table, rows, unit)
             for table, rows in self._tables.flush():
-                self._put(table, rows, unit)
+                self._write(table, rows, unit)
         self._learnt.merge(self._tables.told(0))
         if self._carried:
             carried = pa.RecordBatch.from_pylist(
@@ -414,19 +422,20 @@ class _Owner:
         self._kept_size += len(each.rows) + len(each.kept or b"")
         if self._kept_size > MOST_BYTES:
             self._kept_batches.append(rows_of(self._kept))
-            self._kept, self._kept_size = [], 0
+            self._kept = []
+            self._kept_size = 0
 
     def _add(self, reader: EndsReader, items: Iterable[Stretch | Captured]) -> None:
         for item in items:
             if isinstance(item, Captured) and item.seen.packet <= self._point.first:
-                unit = unit_of(self._paths[self._point.chains[0].start])  # the file that it is in is another run's
+                unit = unit_of(self._paths[self._point.chains[0].start])  # the file of the frame belongs to another run
                 self._apart[unit].append((reader, item))
                 continue
             for table, rows in self._tables.item(item, reader):
-                self._put(table, rows)
+                self._write(table, rows)
 
-    def _put(self, table: str, rows: pa.RecordBatch, unit: str | None = None) -> None:
-        """Write rows of a unit, or of the units that their files are."""
+    def _write(self, table: str, rows: pa.RecordBatch, unit: str | None = None) -> None:
+        """Write rows of a unit; without a unit, each row belongs to the unit of its file."""
         if table == "frames":
             if unit not in self._frames:
                 self._frames[unit] = Spool(scratch_file(f"{uuid4().hex}.arrows"))

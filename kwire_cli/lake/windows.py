@@ -1,14 +1,15 @@
-"""The plan of many captures as columns, cut into windows that are read one after the other.
+"""The plan of many captures, as columns in two files, cut into windows that are read in order.
 
-A plan says how the packets of all files are counted and in which order they are read. It is made of the outlines of
-files, and is in two files of the run's hidden folder that tasks map: no process holds an object for each file or part.
-A window is a stretch of this order, so that what a driver and a worker hold does not grow with the history. Where a
-capture point goes on in the next window, its connections are carried over to that.
+A plan specifies how the packets of all files are numbered and in which order the files are read. It is computed from
+the outlines of the files and written to the run's hidden folder, where tasks map it into memory: no process creates an
+object for each file or part. A window is a range of this order, so the memory of a driver and of a worker does not grow
+with the history. If a capture point continues in the next window, the state of its connections is carried over.
 """
 
 from __future__ import annotations
 
 import enum
+import itertools
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,11 +44,11 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
 
 PACK = 128 << 20
-"""Bytes of small files, or of small parts, that one task reads."""
+"""Bytes of small files or small parts that one task reads."""
 OPENING = 1 << 16
-"""Bytes that could be read in the time that opening a file takes."""
+"""The cost of opening a file, as the number of bytes that could be read in this time."""
 BUDGET = 10_000 * PACK
-"""Bytes of a window, about."""
+"""Approximate bytes of a window."""
 MOST_PARTS = 100_000
 """Parts of a window."""
 AT_ONCE = 1 << 10
@@ -76,7 +77,7 @@ OUTLINES = pa.schema(
         pa.field("parts", pa.list_(_PART)),
     ]
 )
-"""`packets.parts.Outline` as a row, with the number of the file; `fault` is why a file has none."""
+"""`packets.parts.Outline` as a row with the number of the file. `fault` is the reason why a file has no outline."""
 PARTS = pa.schema(
     [
         pa.field("point", pa.int32()),
@@ -88,13 +89,13 @@ PARTS = pa.schema(
         pa.field("pack", pa.int32()),
     ]
 )
-"""Parts in the order in which they are read. `file` is a row of the table of files, `pack` a task of the window; no
-packet of the part is before the moment `begin`.
+"""Parts in reading order. `file` is a row of the table of files, `pack` a task of the window, and `begin` a lower bound
+of the times of the packets.
 """
 
 
 def outline_rows(files: Iterable[tuple[int, str]], size: int = PART_SIZE) -> Iterator[pa.RecordBatch]:
-    """Yield the outlines of files, which have numbers, cut into parts of about `size` bytes."""
+    """Yield the outlines of numbered files, cut into parts of about `size` bytes."""
     rows: list[tuple[Any, ...]] = []
     for number, path in files:
         if len(rows) == AT_ONCE:
@@ -104,20 +105,17 @@ def outline_rows(files: Iterable[tuple[int, str]], size: int = PART_SIZE) -> Ite
         if isinstance(outline, str):
             rows.append((number, None, None, None, outline, None, None))
             continue
-        parts = [
-            (
-                part.start,
-                part.stop,
-                [at for pair in part.lead for at in pair],
-                part.packets,
-                part.moment,
-                *(part.times or (None, None)),
-            )
-            for part in outline.parts
-        ]
+        parts = [_part_row(part) for part in outline.parts]
         secrets = pickle.dumps(outline.secrets) if outline.secrets else None
         rows.append((number, outline.packets, outline.first, outline.latest, None, secrets, parts))
     yield batch_of(rows, OUTLINES)
+
+
+def _part_row(part: Part) -> tuple[Any, ...]:
+    lead: list[int] = []
+    for pair in part.lead:
+        lead += pair
+    return (part.start, part.stop, lead, part.packets, part.moment, *(part.times or (None, None)))
 
 
 # The plan.
@@ -125,7 +123,7 @@ def outline_rows(files: Iterable[tuple[int, str]], size: int = PART_SIZE) -> Ite
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Files that follow each other: rows [start, stop) of the table of files, which have so many packets."""
+    """Consecutive files: rows [start, stop) of the table of files, with the number of their packets."""
 
     start: int
     stop: int
@@ -133,21 +131,21 @@ class Chain:
 
 
 class Mode(enum.Enum):
-    """How files of a capture point relate to those that the lake has of it."""
+    """How the files of a capture point relate to the files of this point in the lake."""
 
     BEGINS = "begins"
-    """There are none, or all are read again: what connections carry in the end is put into the lake."""
+    """The lake has no files of the point, or all are read again. The state of connections is saved in the lake."""
     GOES_ON = "goes on"
-    """They follow: connections go on with what they carry, and carry on."""
+    """The files follow those in the lake. Connections continue with their saved state, which is saved again."""
     LATE = "late"
-    """They begin before the end of those that were read: they are read alone."""
+    """The files begin before the end of those in the lake. Their connections are read separately."""
     ALONE = "alone"
-    """They have no times, or the point is no longer one: they are read alone."""
+    """The files have no times or belong to several points. Their connections are read separately."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A capture point of a plan, as `descriptors.Planned`. `latest` is the time of its last packet."""
+    """A capture point of a plan. `latest` is the time of its last packet."""
 
     name: str
     chains: tuple[Chain, ...]
@@ -157,26 +155,26 @@ class Planned:
 
     @property
     def carries(self) -> bool:
-        """Return whether its connections carry something to files that come later."""
+        """Return whether the state of its connections is saved for later files."""
         return self.mode in {Mode.BEGINS, Mode.GOES_ON}
 
     @property
     def first(self) -> int:
-        """The number before that of its first packet."""
+        """Return the number before the number of its first packet."""
         return FIRST if self.mode is Mode.GOES_ON else 0
 
     @property
     def last(self) -> int:
-        """The number of the last packet, if there is one chain only, else 0."""
+        """Return the number of the last packet; 0 if there are several chains."""
         return self.chains[0].packets if len(self.chains) == 1 else 0
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The capture points of files, their parts, and the windows in which these are read.
+    """The capture points of files, their parts, and the windows in which the parts are read.
 
-    `of_files` are the numbers of the points of all files, None for files that cannot be read. `faults` are these: the
-    number of each, and why.
+    `of_files` are the numbers of the points of all files, or None for unreadable files. `faults` are the unreadable
+    files: their numbers and the reasons.
     """
 
     points: tuple[Planned, ...]
@@ -195,9 +193,9 @@ def planned(
     sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None = None,
     known: Mapping[str, int] = MappingProxyType({}),
 ) -> Plan:
-    """Return the plan of files with these outlines, in their order. The other arguments are those of `schedule`.
+    """Return the plan of files with these outlines. The other arguments are those that `schedule` takes.
 
-    `known` is the time of the last packet that the lake has of a capture point that goes on.
+    `known` is the time of the last packet in the lake, for each capture point that continues.
     """
     faulty = outlines.filter(pc.is_valid(outlines["fault"]))
     good = outlines.filter(pc.is_null(outlines["fault"])).combine_chunks()
@@ -205,7 +203,8 @@ def planned(
     first, latest = (good[name].to_numpy() for name in ("first", "latest"))
     counts = one_array(good["packets"])
     points: list[Planned] = []
-    of_rows, place = np.zeros(len(paths), np.int64), 0
+    of_rows = np.zeros(len(paths), np.int64)
+    place = 0
     chain_of: list[Ints] = []
     order: list[Ints] = []
     befores: list[Ints] = []
@@ -229,7 +228,7 @@ def planned(
                 moments.append(np.array(moment, np.int64))
                 chain_of.append(np.full(len(own), number, np.int64))
                 place += len(own)
-            times = [file.latest for chain in point.chains for file in chain]
+            times = [file.latest for file in itertools.chain.from_iterable(point.chains)]
             points.append(Planned(point.name, tuple(chains), point.apart, mode, max(times)))
     at = _joined(order)
     of_files: list[int | None] = [None] * listing.num_rows
@@ -240,7 +239,7 @@ def planned(
         tuple(points),
         of_files,
         tuple(zip(faulty["number"].to_pylist(), faulty["fault"].to_pylist(), strict=True)),
-        (*secrets, *(block for some in found for block in some)),
+        (*secrets, *itertools.chain.from_iterable(found)),
         pa.table({"path": paths.take(pa.array(at)), "before": _joined(befores)}),
         _parts(good, at, of_rows[at], _joined(chain_of), _joined(moments), listing["size"]),
     )
@@ -252,11 +251,11 @@ def _with_modes(
     sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None,
     known: Mapping[str, int],
 ) -> Iterator[tuple[Point, Mode]]:
-    """Yield the capture points of files of one group, each with its mode: those that come late are a point apart."""
+    """Yield the capture points of a group of files with their modes. Files that come late are a separate point."""
     upto = known.get(naming.name(files[0].path))
     if upto is None:
         for point in points_of_group(files, naming, sketched):
-            is_timed = all(file.first != NO_TIME for chain in point.chains for file in chain)
+            is_timed = all(file.first != NO_TIME for file in itertools.chain.from_iterable(point.chains))
             yield point, Mode.ALONE if point.apart or not is_timed else Mode.BEGINS
         return
     late = [file for file in files if file.first < upto - OVERLAP]
@@ -271,7 +270,7 @@ def _joined(arrays: Sequence[Ints]) -> Ints:
 
 
 def groups(paths: pa.Array, naming: Naming) -> Iterator[Ints]:
-    """Yield the rows of the files of each capture point, as far as names tell."""
+    """Yield the rows of the files of each capture point, grouped by the names of the files only."""
     keys: dict[str, int] = {}
     of_rows = np.fromiter(
         (keys.setdefault(naming.key(path), len(keys)) for path in _texts(paths)), np.int64, len(paths)
@@ -281,16 +280,16 @@ def groups(paths: pa.Array, naming: Naming) -> Iterator[Ints]:
 
 
 def _texts(column: pa.Array) -> Iterator[str]:
-    """Yield texts without holding all of them."""
+    """Yield strings in batches, so that only a batch is in memory."""
     for start in range(0, len(column), 1 << 12):
         yield from column.slice(start, 1 << 12).to_pylist()
 
 
 def _parts(outlines: pa.Table, at: Ints, point: Ints, chain: Ints, moment: Ints, sizes: pa.ChunkedArray) -> pa.Table:
-    """Return the parts of files in the order in which they are read.
+    """Return the parts of files in reading order.
 
-    `at` are the rows of the outlines in the order of the table of files; of each file there the point, the chain, and
-    the latest moment before it.
+    `at` are rows of `outlines`, in the order of the table of files. `point`, `chain` and `moment` have a value for each
+    file of that table: its point, its chain, and the latest time before it.
     """
     some = outlines.take(pa.array(at))
     lists = one_array(some["parts"])
@@ -299,7 +298,8 @@ def _parts(outlines: pa.Table, at: Ints, point: Ints, chain: Ints, moment: Ints,
     columns: dict[str, Any] = dict(zip((each.name for each in _PART), structs.flatten(), strict=True))
     columns["moment"] = np.maximum(columns["moment"].to_numpy(), moment[file])
     whole = sizes.take(some["number"]).to_numpy()[file]
-    start, stop = columns["start"].to_numpy(), columns["stop"].fill_null(-1).to_numpy()
+    start = columns["start"].to_numpy()
+    stop = columns["stop"].fill_null(-1).to_numpy()
     since = columns["since"].fill_null(0).to_numpy()
     known = columns["since"].is_valid().to_numpy(zero_copy_only=False)
     begin = np.maximum(np.where(known, since, some["first"].to_numpy()[file]), columns["moment"])
@@ -321,11 +321,11 @@ def _parts(outlines: pa.Table, at: Ints, point: Ints, chain: Ints, moment: Ints,
 
 @dataclass(frozen=True)
 class Window:
-    """Parts that are read at once by `packs` tasks, and the capture points that these are of, by number.
+    """Parts that `packs` tasks read in parallel, with their capture points by number.
 
-    One task owns all connections of each of the points that stay `whole`: these are small. `goes_on` is the point that
-    the next window has more of, and `went_on` the one that the window before has more of. If `goes_on` has chains, the
-    packets at the moment `upto` and later wait for those of the next window.
+    `whole` are small points: one task owns all connections of such a point. `goes_on` is the point that continues in
+    the next window, and `went_on` the point that continues from the previous window. If `goes_on` has several chains,
+    its packets from the time `upto` on wait for the packets of the next window.
     """
 
     table: str
@@ -341,10 +341,9 @@ class Window:
 def windows(
     plan: Plan, hidden: Place, among: Iterable[int], budget: int = BUDGET, most: int = MOST_PARTS, cores: int = 1
 ) -> Iterator[Window]:
-    """Yield the windows of the points `among` those of a plan, each of about `budget` bytes and of at most so many
-    parts, in packs for so many `cores`.
+    """Yield windows of about `budget` bytes and at most `most` parts of the points `among`, in packs for `cores` cores.
 
-    The plan of a window is put into the hidden folder when its turn comes.
+    The parts of a window are written to the hidden folder just before the window is yielded.
     """
     put_table(hidden, FILES_TABLE, plan.files)
     wanted = np.zeros(len(plan.points) + 1, np.bool_)
@@ -352,7 +351,8 @@ def windows(
     rows = np.flatnonzero(wanted[plan.parts["point"].to_numpy()])
     sizes = plan.parts["size"].to_numpy()[rows]
     costs = np.cumsum(np.maximum(sizes, OPENING))
-    start = number = 0
+    start = 0
+    number = 0
     went_on: int | None = None
     while start < len(rows):
         before = costs[start - 1] if start else 0
@@ -366,7 +366,8 @@ def windows(
         put_table(hidden, name, table)
         numbers = pc.unique(own["point"].slice(0, stop - start)).to_pylist()
         points = {point: plan.points[point] for point in numbers}
-        goes_on = upto = None
+        goes_on = None
+        upto = None
         if stop < len(rows) and own["point"][stop - start].as_py() == numbers[-1]:
             goes_on = numbers[-1]
             upto = own["begin"][stop - start].as_py() if len(plan.points[goes_on].chains) > 1 else None
@@ -375,19 +376,21 @@ def windows(
         small = np.flatnonzero(of_points <= min(OWNED_BYTES, size // (8 * cores))).tolist()
         whole = frozenset(points).intersection(small) - {goes_on, went_on}
         yield Window(name, int(packs.max()) + 1, size, points, frozenset(whole), goes_on, upto, went_on)
-        start, number, went_on = stop, number + 1, goes_on
+        start = stop
+        number += 1
+        went_on = goes_on
 
 
 def pack_size(size: int, cores: int) -> int:
-    """Return how many bytes one task reads of so many: fewer if cores would have nothing to do."""
+    """Return the number of bytes that one task reads. It is smaller if cores would be idle."""
     return max(min(PACK, size // (2 * cores)), 1 << 20)
 
 
-# What tasks see of a plan.
+# The tasks' view of a plan.
 
 
 class _Paths(Sequence[str]):
-    """The paths of the files of a chain, as rows show them."""
+    """The paths of the files of a chain, in the form that rows contain."""
 
     def __init__(self, paths: pa.ChunkedArray) -> None:
         self._paths = paths
@@ -401,7 +404,7 @@ class _Paths(Sequence[str]):
 
 
 class Opened(Sequence[str]):
-    """The paths of all files of a plan, as they are opened."""
+    """The paths of all files of a plan, in the form in which they are opened."""
 
     def __init__(self, hidden: Place) -> None:
         self._paths = table_of(hidden, FILES_TABLE)["path"]
@@ -415,7 +418,7 @@ class Opened(Sequence[str]):
 
 
 def origin_of(point: Planned, number: int, hidden: Place) -> Origin:
-    """Return where the packets of a capture point are."""
+    """Return the files that contain the packets of a capture point."""
     files = table_of(hidden, FILES_TABLE)
     before = one_array(files["before"]).to_numpy()
     rows = [
@@ -430,7 +433,7 @@ def origin_of(point: Planned, number: int, hidden: Place) -> Origin:
 
 
 def parts_of(window: Window, hidden: Place, pack: int) -> Schedule:
-    """Return a schedule of the parts that are a task's."""
+    """Return a schedule of the parts that a task reads."""
     table = table_of(hidden, window.table)
     packs = one_array(table["pack"]).to_numpy()
     start, stop = np.searchsorted(packs, (pack, pack + 1)).tolist()

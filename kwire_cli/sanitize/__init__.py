@@ -1,3 +1,1 @@
-"""Captures and segments rewritten so that they can be shown: nothing of what names or says anything is left, all of the
-structure is.
-"""
+"""Captures and segments with replaced names and values, so that they can be shared. The structure is not changed."""

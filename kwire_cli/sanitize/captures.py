@@ -1,4 +1,8 @@
-"""Captures rewritten, and files written again in places."""
+"""Captures with replaced values.
+
+Packets are written with blank contents first. The frames of Kafka streams are written over them as soon as they are
+complete and rewritten. Bytes that are never written over stay blank, so the file contains no original contents.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +38,11 @@ if TYPE_CHECKING:
     from kwire_cli.source.packets.model import Event, Notice, Packet
 
 
-# Capture files written packet by packet, to places that are written again later: a packet's bytes are known
-# when its stream is. What is not written again stays as it was first, so nothing that was forgotten is in the file.
+# A file that is written packet by packet and overwritten later.
 
 
 class Patched:
-    """A file that grows at its end and is written again anywhere."""
+    """A file that is appended to and overwritten at any position."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file.fileno()
@@ -51,27 +54,25 @@ class Patched:
         self.size += len(data)
 
     def put(self, at: int, data: bytes | bytearray) -> None:
-        """Write over bytes."""
+        """Overwrite bytes."""
         view = memoryview(data)
         while view:
             done = os.pwrite(self._file, view, at)
-            view, at = view[done:], at + done
+            view = view[done:]
+            at += done
 
     def get(self, at: int, size: int) -> bytes:
         """Return bytes that were written."""
         return os.pread(self._file, size, at)
 
 
-# Captures: packets with blank contents at first, in which the frames of Kafka's streams are put as soon as
-# they are rewritten.
-#
-# The streams are put together from payloads that know where in the new file they belong. Frames, tokens and
-# gaps come out of a connection in the order of its bytes, so that each takes the next places of its side.
-# What several packets carry is told once, and copied to the others at the end.
+# Captures. The streams are reassembled from payloads that know their place in the new file. Frames, tokens and gaps
+# come out of a connection in the order of its bytes, so each takes the next places of its direction. Bytes of several
+# packets, such as retransmissions, are rewritten once and copied at the end.
 
 
 class _Same:
-    """Addresses that stay."""
+    """A mapping that keeps addresses."""
 
     def ip(self, address: bytes) -> bytes:
         return address
@@ -79,20 +80,23 @@ class _Same:
     mac = ip
 
 
-_AS_THEY_ARE = Headers(_Same())
+_UNCHANGED = Headers(_Same())
 
 
 class Placed:
-    """A payload, or a part of one: its bytes, where they belong in the new file, between which ends they went and at
-    which sequence number. The place is negative if the new file does not have the bytes, as of IP fragments.
+    """A payload or a part of one, with its place in the new file, its addresses and its sequence number.
 
-    Streams take it for bytes: it has a length, and parts.
+    The place is negative if the new file does not contain the bytes, as for IP fragments. Streams use it like bytes: it
+    has a length, and can be sliced.
     """
 
     __slots__ = ("data", "ends", "place", "sequence")
 
     def __init__(self, data: bytes, place: int, ends: bytes, sequence: int) -> None:
-        self.data, self.place, self.ends, self.sequence = data, place, ends, sequence
+        self.data = data
+        self.place = place
+        self.ends = ends
+        self.sequence = sequence
 
     def __len__(self) -> int:
         return len(self.data)
@@ -109,20 +113,22 @@ class Placed:
         return hash(self.data)
 
 
-class _Told:
-    """The places in the new file of the bytes of one direction between two ends.
+class _OffsetMap:
+    """The places in the new file of the bytes of one direction between two addresses.
 
-    The places are found by sequence numbers, which are counted on beyond 32 bits.
+    They are found by sequence numbers, extended beyond 32 bits.
     """
 
     __slots__ = ("last", "places", "sizes", "starts")
 
     def __init__(self) -> None:
-        self.starts, self.places, self.sizes = array("q"), array("q"), array("q")
+        self.starts = array("q")
+        self.places = array("q")
+        self.sizes = array("q")
         self.last = 0
 
     def at(self, sequence: int) -> int:
-        """The position of a sequence number: the nearest one to the last."""
+        """Return the extended sequence number that is nearest to the last one."""
         return self.last + signed(sequence - self.last)
 
     def add(self, placed: Placed) -> None:
@@ -146,7 +152,8 @@ class _Told:
         parts = []
         index = max(bisect_right(self.starts, start) - 1, 0)
         while index < len(self.starts) and self.starts[index] < start + size:
-            first, last = max(start, self.starts[index]), min(start + size, self.starts[index] + self.sizes[index])
+            first = max(start, self.starts[index])
+            last = min(start + size, self.starts[index] + self.sizes[index])
             if first < last:
                 parts.append((first - start, out.get(self.places[index] + first - self.starts[index], last - first)))
             index += 1
@@ -155,7 +162,7 @@ class _Told:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The result of a run: packets, rewritten frames, and counts of what could not be kept, by kind."""
+    """The result of a run: packets, rewritten frames, and counts by kind of the parts that could not be kept."""
 
     packets: int
     frames: int
@@ -172,18 +179,26 @@ class Sanitizer:
         self._headers = Headers(fields.addresses)
         self._watch = Watch(Layouts(fields.catalog), port, Names())
         self._frames = Frames(fields, self._watch.names.topic)
-        self._segments, self._streams = Segments(), Streams()
+        self._segments = Segments()
+        self._streams = Streams()
         self._waiting: dict[tuple[int, int], deque[Placed]] = {}
         self._begun: dict[tuple[int, int], bytearray] = {}
-        self._told: dict[bytes, _Told] = {}
+        self._offset_maps: dict[bytes, _OffsetMap] = {}
         self._repeated: list[tuple[bytes, int, int, int]] = []
         self._count = 0
         self._delivered = -1
 
     def run(self, packets: Packets, tell: Callable[[], None] = lambda: None) -> Summary:
-        """All packets; `tell` is called now and then. InputError where the file cannot be read, or is no capture."""
+        """Rewrite all packets. `tell` is called for each batch, to report progress.
+
+        Raises:
+            InputError: The file cannot be read, or is not a capture.
+
+        """
         writer: PcapWriter | PcapngWriter | None = None
-        kinds, lengths, sizes = array("H"), array("I"), array("I")
+        kinds = array("H")
+        lengths = array("I")
+        sizes = array("I")
         for batch in packets.batches():
             tell()
             for packet in batch:
@@ -227,10 +242,10 @@ class Sanitizer:
             placed = cast("Placed", event.data)
             self._waiting.setdefault((event.connection, event.direction), deque()).append(placed)
             if placed.place >= 0:
-                told = self._told.get(placed.ends)
-                if told is None:
-                    told = self._told[placed.ends] = _Told()
-                told.add(placed)
+                offset_map = self._offset_maps.get(placed.ends)
+                if offset_map is None:
+                    offset_map = self._offset_maps[placed.ends] = _OffsetMap()
+                offset_map.add(placed)
             self._delivered = placed.place
             event = event._replace(data=placed.data)
         stream = self._watch.connections.get(event.connection)
@@ -246,28 +261,29 @@ class Sanitizer:
 
     def _lines(self, lines: list[Captured]) -> None:
         for line in lines:
-            piece, stream = line.seen, line.stream
+            piece = line.seen
+            stream = line.stream
             if line.is_frame:
                 frame = line.connection.frame(piece)
                 request_frame = line.connection.frame(piece.request) if piece.request else None
                 sanitized = self._frames.frame(frame, cut=bool(piece.missing), asked=request_frame)
-                assert len(sanitized) == len(piece.data)  # noqa: S101 - what follows would be put in the wrong place
+                assert len(sanitized) == len(piece.data)  # noqa: S101 - else the next bytes would be misplaced
                 self._count += 1
-                self._put(stream, piece, sanitized)
+                self._write_next(stream, piece, sanitized)
             elif piece.kind == "sasl-token":
-                self._put(stream, piece, self._frames.token(piece.data))
+                self._write_next(stream, piece, self._frames.token(piece.data))
             elif piece.kind == "gap":
                 self._fields.count("bytes in which no frame was recognised", len(piece.data))
-                self._put(stream, piece, BLANK * len(piece.data))
+                self._write_next(stream, piece, BLANK * len(piece.data))
             elif piece.protocol == "proxy" and piece.data:
-                self._put(stream, piece, other_proxy(piece.data, self._fields.addresses))
+                self._write_next(stream, piece, other_proxy(piece.data, self._fields.addresses))
             else:
                 self._foreign(
                     stream, piece.side, len(piece.data) or piece.size, held=len(line.connection.rests[piece.side])
                 )
 
-    def _put(self, stream: int, seen: Seen, made: bytes) -> None:
-        """The next bytes of a side."""
+    def _write_next(self, stream: int, seen: Seen, made: bytes) -> None:
+        """Write the next bytes of a direction."""
         waiting = self._waiting[stream, seen.side] if made else deque()
         at = 0
         while at < len(made):
@@ -280,9 +296,9 @@ class Sanitizer:
             at += size
 
     def _foreign(self, stream: int, side: int, size: int | None, held: int = 0) -> None:
-        """The next bytes of a side, all that there are by default, are of another protocol: what shows which one stays.
+        """Write the next bytes of a direction, by default all, as another protocol: only its identification is kept.
 
-        The first `held` bytes are the beginning of a frame that has not ended: a gap will name them later.
+        The first `held` bytes are the start of an incomplete frame, which a later gap will contain.
         """
         waiting = self._waiting.get((stream, side))
         kept_back = []
@@ -314,23 +330,23 @@ class Sanitizer:
             waiting.extendleft(reversed(kept_back))
 
     def _copy(self) -> None:
-        """Give bytes that were sent again what they were given the first time."""
+        """Write the replacements of retransmitted bytes."""
         for ends, sequence, place, size in self._repeated:
-            told = self._told.get(ends)
-            for behind, data in told.copied(sequence, size, self._out) if told else ():
-                self._out.put(place + behind, data)
+            offset_map = self._offset_maps.get(ends)
+            for distance, data in offset_map.copied(sequence, size, self._out) if offset_map else ():
+                self._out.put(place + distance, data)
 
     def _mend(self, place: int, kind: int, length: int, size: int) -> None:
-        """Make the checksums of a packet right."""
+        """Compute the checksums of a packet."""
         data = bytearray(self._out.get(place, size))
-        checksums = _AS_THEY_ARE.rewrite(kind, bytes(data), length).checksums
+        checksums = _UNCHANGED.rewrite(kind, bytes(data), length).checksums
         if checksums:
             mend(data, checksums)
             self._out.put(place, data)
 
 
 def _telling(data: bytes) -> int:
-    """Return how many of the first bytes of a side show its protocol, or 0 if the protocol is unknown."""
+    """Return the number of first bytes of a direction that identify its protocol; 0 if the protocol is unknown."""
     opening = beginning(data)
     if opening is None:
         return 0

@@ -1,4 +1,8 @@
-"""Fields of messages rewritten, with the messages inside them."""
+"""Fields of messages with replaced values, and the messages inside fields.
+
+The output is blank at first, and each span copies or replaces its part. Bytes that could not be decoded therefore stay
+blank.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +37,11 @@ if TYPE_CHECKING:
 # metrics, which can still be read.
 
 _FIELD = 15 << 3 | 2
-"""The key of a field of bytes that MetricsData does not have: readers pass over it."""
+"""The key of a bytes field that MetricsData does not have, so that readers skip it."""
 
 
 def blank_metrics(codec: int, data: bytes) -> bytes | None:
-    """Return metrics of the same codec and sizes as `data`, or None if there are none of these sizes."""
+    """Return blank metrics of the same codec and sizes as `data`, or None if no metrics have these sizes."""
     unpacked = decompress(codec, data, LIMITS)
     if unpacked.code:
         return None
@@ -60,10 +64,7 @@ def _message(size: int) -> bytes | None:
     return None
 
 
-# The fields of a decoded message: numbers stay; texts, bytes and ids are replaced; unknown bytes become blank.
-#
-# A fold over spans: the output is blank at first, and each span adds the part that may be seen. So bytes that
-# could not be decoded are blank.
+# The fields of a decoded message: numbers are kept, strings, bytes and ids are replaced, unknown bytes become blank.
 
 NUMBERS = frozenset(
     (
@@ -82,7 +83,7 @@ NUMBERS = frozenset(
         "size",
     )
 )
-"""Kinds of spans that stay as they are."""
+"""Kinds of spans that are not changed."""
 
 
 _NO_PAYLOADS: Mapping[str, Payload] = {}
@@ -105,7 +106,7 @@ class Fields:
     def rewritten(
         self, spans: Spans, *, message: str = "", inner: Mapping[int, bytes] | None = None, different: int = TOKEN
     ) -> bytes:
-        """Return the bytes from the first span to the end of the last one. `inner` has values known already."""
+        """Return the rewritten bytes of all spans. `inner` has replacements that are already known."""
         out = bytearray(spans.stop)
         data = bytes(spans.data[: spans.stop])
         leaves = spans.program.leaves
@@ -159,9 +160,9 @@ class Fields:
         return blank_metrics(codec, bytes(payload.data)) if isinstance(codec, int) else None
 
     def payload(self, payload: Payload, payloads: Mapping[str, Payload] = _NO_PAYLOADS) -> bytes:
-        """Return other bytes for a field or record that may hold a message; `payloads` has the messages inside it.
+        """Return the replacement of a field or record that may contain a message, with the messages inside it.
 
-        A message that ends too early keeps its version, and reading it gives the same anomalies.
+        A truncated message keeps its version, and decoding it reports the same anomalies.
         """
         data = bytes(payload.data)
         if payload.type == ADDRESS:
@@ -178,7 +179,7 @@ class Fields:
 
 
 def _version(body: Body) -> bytes:
-    """Return the version at the beginning of a payload, or one as unknown; nothing if its bytes do not contain it."""
+    """Return the version at the start of a payload, or an equally unknown one; empty if its bytes do not contain it."""
     size = body.start or _SCHEMA_VERSION_SIZE
     number = body.version.to_bytes(size, "big", signed=True)
     if bytes(body.data[:size]) != number:
@@ -187,10 +188,10 @@ def _version(body: Body) -> bytes:
 
 
 def filled(body: Body, start: bytes, *preferred: bytes) -> bytes:
-    """Return bytes for a message: `start`, then the filling of the rest whose reading is nearest to the original.
+    """Return bytes for a message: `start`, and the filling that decodes most similarly to the original.
 
     The same anomalies at the same field are best, then the same anomalies, then the same last anomaly, at which
-    reading stopped. No filling adds an error code. `preferred` are tried first.
+    decoding stopped. No filling adds an error code. `preferred` are tried first.
     """
     size = body.stop - body.start - len(start)
     read = body.raw.used - body.start

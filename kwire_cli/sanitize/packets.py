@@ -1,4 +1,8 @@
-"""Headers of packets and of the PROXY protocol rewritten."""
+"""Headers of packets and of the PROXY protocol with replaced addresses.
+
+The layers of a packet are parsed from the outside in. Each header is copied with other addresses to a blank packet of
+the same size, and its checksum is computed after all contents are known.
+"""
 
 from __future__ import annotations
 
@@ -21,44 +25,51 @@ if TYPE_CHECKING:
     from kwire_cli.source.packets.headers import Datagram
 
 
-# The headers of packets: addresses replaced, lengths and flags kept, whatever is not known blank; and
-# checksums that are right again.
-#
-# What a packet says beyond its headers is blank here; `captures` puts in what the streams of Kafka say.
+# The headers of packets. Addresses are replaced, lengths and flags are kept, unknown parts become blank. The payload
+# becomes blank here, and `captures` fills in the bytes of Kafka streams.
 
-_IPV4, _IPV6, _EXTENSION = fixed(network.IPV4), fixed(network.IPV6), fixed(network.EXTENSION)
+_IPV4 = fixed(network.IPV4)
+_IPV6 = fixed(network.IPV6)
+_EXTENSION = fixed(network.EXTENSION)
 
 
-_TCP, _UDP = fixed(network.TCP), fixed(network.UDP)
+_TCP = fixed(network.TCP)
+_UDP = fixed(network.UDP)
 _GRE = fixed(GRE)
-_TCP_OFFSET_AT, _TCP_CHECKSUM_AT = offset_of(network.TCP, "data_offset"), offset_of(network.TCP, "checksum")
-_UDP_CHECKSUM_AT, _NEXT_HEADER_AT = offset_of(network.UDP, "checksum"), offset_of(network.IPV6, "next_header")
-_IPV4_SOURCE_AT, _IPV6_SOURCE_AT = offset_of(network.IPV4, "source"), offset_of(network.IPV6, "source")
-_IPV4_CHECKSUM_AT, _IPV4_PROTOCOL_AT = offset_of(network.IPV4, "checksum"), offset_of(network.IPV4, "protocol")
+_TCP_OFFSET_AT = offset_of(network.TCP, "data_offset")
+_TCP_CHECKSUM_AT = offset_of(network.TCP, "checksum")
+_UDP_CHECKSUM_AT = offset_of(network.UDP, "checksum")
+_NEXT_HEADER_AT = offset_of(network.IPV6, "next_header")
+_IPV4_SOURCE_AT = offset_of(network.IPV4, "source")
+_IPV6_SOURCE_AT = offset_of(network.IPV6, "source")
+_IPV4_CHECKSUM_AT = offset_of(network.IPV4, "checksum")
+_IPV4_PROTOCOL_AT = offset_of(network.IPV4, "protocol")
 _MAC = 6
 _SLL_ADDRESSES = {
     network.LINK_SLL: offset_of(network.SLL, "address"),
     network.LINK_SLL2: offset_of(network.SLL2, "address"),
 }
 _PLAIN_OPTIONS = {2: 4, 3: 3, 4: 2, 8: 10}
-"""Options of TCP that stay, by their kind, with their lengths: segment size, window scale, SACK permitted,
+"""The TCP options that are kept, by kind, with their lengths: segment size, window scale, SACK permitted,
 timestamps."""
-_SACK, _NO_OPTION, _END_OF_OPTIONS = 5, 1, 0
+_SACK = 5
+_NO_OPTION = 1
+_END_OF_OPTIONS = 0
 
 
 class Mapped(Protocol):
     """The interface of an object that replaces addresses (`addresses.Addresses`)."""
 
     def ip(self, address: bytes, /) -> bytes:
-        """An address of IP."""
+        """Return the replacement of an IP address."""
 
     def mac(self, address: bytes, /) -> bytes:
-        """One of a link."""
+        """Return the replacement of a MAC address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checksum:
-    """A checksum at `at`, of the bytes [start, stop), and of the addresses, protocol and length that `pseudo` has."""
+    """A checksum at `at` of the bytes [start, stop) and the pseudo header: addresses, protocol and length."""
 
     at: int
     start: int
@@ -69,10 +80,10 @@ class Checksum:
 
 @dataclass(slots=True)
 class Rewritten:
-    """A packet with other addresses and without contents. `payload` is where that of TCP begins and ends, None where
-    there is none.
+    """A packet with replaced addresses and without contents.
 
-    `checksums` have to be made once all is written, in this order: what is inside comes first.
+    `payload` is the start and end of the TCP payload, or None without TCP. `checksums` must be computed after all bytes
+    are written, in this order: the innermost first.
     """
 
     data: bytearray
@@ -87,15 +98,15 @@ class Headers:
         self._addresses = addresses
 
     def rewrite(self, kind: int, data: bytes, length: int) -> Rewritten:
-        """A packet of a link type, which was `length` bytes long on the wire."""
+        """Rewrite a packet of a link type. `length` is its length on the wire."""
         packet = Rewritten(bytearray(len(data)), None, ())
         try:
             protocol, at = headers_module.carried(kind, data)
             self._link(kind, data, at, packet.data)
             self._nested(protocol, at, data, max(length, len(data)), packet)
         except (OtherError, struct.error, IndexError):
-            pass  # what was understood of it is written
-        del packet.data[len(data) :]  # a packet that was cut in a header stays so
+            pass  # the parts before the error are written
+        del packet.data[len(data) :]  # a packet that was cut within a header keeps its length
         return packet
 
     def _link(self, kind: int, data: bytes, at: int, out: bytearray) -> None:
@@ -130,7 +141,7 @@ class Headers:
             end = inner.end
 
     def _tunnel(self, data: bytes, found: Datagram, packet: Rewritten) -> headers_module.Carried:
-        """The headers of a tunnel, without their options; what they carry."""
+        """Write the headers of a tunnel without their options. Return the protocol and offset of its contents."""
         headers = headers_module.wrapping(found.protocol, data, found.start)
         for start, stop in headers.fixed:
             packet.data[start:stop] = data[start:stop]
@@ -142,7 +153,7 @@ class Headers:
         return headers.carried
 
     def _ip(self, protocol: int, data: bytes, at: int, found: Datagram, packet: Rewritten) -> None:
-        """An IP header, with options and extensions that say nothing."""
+        """Write an IP header. Options and extensions become blank."""
         out = packet.data
         four = protocol == ETHER_IPV4
         source, size = (_IPV4_SOURCE_AT, _IPV4.size) if four else (_IPV6_SOURCE_AT, _IPV6.size)
@@ -152,9 +163,11 @@ class Headers:
         out[where : where + 2 * half] = self._addresses.ip(found.addresses[:half]) + self._addresses.ip(
             found.addresses[half:]
         )
-        position, following = at + size, data[at + _NEXT_HEADER_AT]
+        position = at + size
+        following = data[at + _NEXT_HEADER_AT]
         if four:
-            position, following = at + (data[at] & 0x0F) * 4, data[at + _IPV4_PROTOCOL_AT]
+            position = at + (data[at] & 0x0F) * 4
+            following = data[at + _IPV4_PROTOCOL_AT]
             self._add(packet, Checksum(at + _IPV4_CHECKSUM_AT, at, position))
         while position < found.start:
             out[position : position + _EXTENSION.size] = data[position : position + _EXTENSION.size]
@@ -187,7 +200,7 @@ class Headers:
 
 
 def _options(data: bytes, at: int, stop: int, out: bytearray) -> None:
-    """Options of TCP: those that only say how the connection works stay, others become nothing."""
+    """Write TCP options. Options that only describe the connection are kept; others become no-operations."""
     out[at:stop] = bytes((_NO_OPTION,)) * (stop - at)
     while at < stop:
         kind = data[at]
@@ -206,9 +219,9 @@ def _options(data: bytes, at: int, stop: int, out: bytearray) -> None:
 
 
 def mend(data: bytearray, checksums: tuple[Checksum, ...]) -> None:
-    """Make the checksums of a packet right; one that the sender left away (0, where that is allowed) stays so.
+    """Compute the checksums of a packet. A checksum that the sender omitted (0, if allowed) stays omitted.
 
-    Of a packet that was cut, what is missing counts as zeros.
+    The missing bytes of a cut packet count as zeros.
     """
     for checksum in checksums:
         if checksum.never_zero and data[checksum.at : checksum.at + 2] == b"\0\0":
@@ -231,7 +244,7 @@ _END = b"\r\n"
 
 
 def other_proxy(data: bytes, addresses: Addresses) -> bytes:
-    """Return a PROXY header with other addresses, or without any in the form of text."""
+    """Return a PROXY header with replaced addresses. A header in text form keeps no address."""
     return _binary(data, addresses) if data.startswith(PROXY_V2) else _line(data)
 
 
@@ -246,7 +259,7 @@ def _binary(data: bytes, addresses: Addresses) -> bytes:
 
 
 def _line(data: bytes) -> bytes:
-    """Return a line of text that names the protocol only."""
+    """Return a header in text form that contains the protocol only."""
     line = data.removesuffix(_END)
     begun = _BEGINNING.match(line)
     kept = begun[0] if begun else b""

@@ -1,4 +1,8 @@
-"""Fields, record sets, frames and logs rewritten."""
+"""Record sets, frames and log directories with replaced values.
+
+Every batch and every frame keeps its size, so offsets, indexes and lengths stay valid. Checksums are computed again.
+Compressed records are compressed again to exactly the same size.
+"""
 
 from __future__ import annotations
 
@@ -49,31 +53,31 @@ if TYPE_CHECKING:
     from kwire_cli.sanitize.fields import Fields, Inner
 
 
-# Record sets: batches with other keys, values and headers, and with checksums that are right where they were.
-# Every batch keeps its size.
+# Record sets: batches with replaced keys, values and headers. A checksum that was valid is valid again, and every batch
+# keeps its size.
 
 
 def _unread(size: int, notes: Sequence[Anomaly]) -> bytes:
-    """Return bytes in place of records that could not be read, at which reading stops for the same reason."""
+    """Return bytes in place of unreadable records, at which decoding stops for the same reason."""
     if notes and notes[-1].code == "VARINT_TOO_LONG":
         return NOTHING * size
     return VARINT_BEYOND[:size].ljust(size, b"\0")
 
 
 class RecordSets:
-    """Rewrites record sets; `fields` is what replaces the values. `count` counts what could not be kept as it was."""
+    """Rewrites record sets. `fields` replaces the values and counts the parts that could not be kept."""
 
     def __init__(self, fields: Fields) -> None:
         self.fields = fields
 
     def __call__(self, data: Any, topic: str | None, magic: int | None = None) -> bytes:
-        """All batches and gaps of some bytes; `magic` is that of the message around them, where there is one."""
+        """Return all batches and gaps of some bytes. `magic` is the magic of the message around them, if any."""
         return b"".join(
             self.items(source_of(data, topic=topic, catalog=self.fields.catalog), different=TOKEN, magic=magic)
         )
 
     def items(self, source: Source, *, different: int = TOKEN, magic: int | None = None) -> Iterator[bytes]:
-        """The same bytes piece by piece, each of a bounded size or a batch."""
+        """Yield the same bytes in pieces: batches, and gaps of a bounded size."""
         for item in read_items(source):
             if isinstance(item, Batch):
                 yield self._batch(item, different, magic)
@@ -81,14 +85,14 @@ class RecordSets:
                 yield self._gap(source, item)
 
     def _gap(self, source: Source, gap: Gap) -> bytes:
-        """Return the replacement of a gap. For a truncated batch the header stays, and the rest reveals nothing."""
+        """Return the replacement of a gap. The header of a truncated batch is kept, and the rest becomes blank."""
         if gap.code == CORRUPT:
             self.fields.count("bytes that are no batch", gap.size)
             return NOTHING * gap.size
         if gap.code != TRUNCATED:
             return bytes(gap.size)
         batch = gap.batch
-        if batch is None:  # too little to say which format it is of, or no likely header: only where it would end stays
+        if batch is None:  # the format is unknown or the header is unlikely: only offset and size are kept
             start = bytes(source.read(gap.position, gap.position + min(gap.size, FRAME.size)))
             return start.ljust(gap.size, NOTHING) if len(start) == FRAME.size else bytes(gap.size)
         if batch.has_head and batch.layout.name == "v2" and not batch.head.codec:
@@ -97,24 +101,24 @@ class RecordSets:
         return bytes(source.read(batch.position, head)).ljust(batch.size, b"\0")
 
     def _batch(self, batch: Batch, different: int, magic: int | None) -> bytes:
-        of = (
-            self._of_batches(batch, different)
-            if batch.layout.name == "v2"
-            else self._of_messages(batch, different, magic)
-        )
+        if batch.layout.name == "v2":
+            sanitized = self._of_batches(batch, different)
+        else:
+            sanitized = self._of_messages(batch, different, magic)
         if batch.crc_valid:
-            return sealed(of, batch.layout, None)
-        # In a batch with a wrong checksum readers look for others: none may show that was packed before.
-        if Reader(replace(batch.source, content=memoryview(of))).find(1, len(of)) is None:
-            return of
+            return sealed(sanitized, batch.layout, None)
+        # In a batch with a wrong checksum, readers search for other batches. None of the original ones may be visible.
+        if Reader(replace(batch.source, content=memoryview(sanitized))).find(1, len(sanitized)) is None:
+            return sanitized
         if batch.layout.is_message:
             return self._of_messages(batch, different, batch.layout.magic)
         self.fields.count("compressed batches that are blank", 1)
-        return of[: batch.layout.head.size] + NOTHING * (len(of) - batch.layout.head.size)
+        return sanitized[: batch.layout.head.size] + NOTHING * (len(sanitized) - batch.layout.head.size)
 
     def _of_batches(self, batch: Batch, different: int) -> bytes:
         start = batch.position + batch.layout.head.size
-        head, packed = bytes(batch.data[batch.position : start]), bytes(batch.data[start : batch.end])
+        head = bytes(batch.data[batch.position : start])
+        packed = bytes(batch.data[start : batch.end])
         codec = batch.head.codec
         if not codec:
             return head + self._records(batch, packed, different)
@@ -122,7 +126,7 @@ class RecordSets:
         return head + self._packed(codec, packed, None if code else lambda few: self._records(batch, data, few), 2)
 
     def _records(self, batch: Batch, data: bytes, different: int) -> bytes:
-        """The records of a batch, unpacked."""
+        """Return the decompressed records of a batch with replaced values."""
         entry = records_entry(v2.RECORDS)
         spans = walk(entry, data)
         inner = self._parts(batch, 0) if has_payloads(batch) else {}
@@ -134,7 +138,7 @@ class RecordSets:
         )
 
     def _parts(self, batch: Batch, base: int) -> Inner:
-        """Return the bytes that replace keys and values that were decoded."""
+        """Return the replacements of decoded keys and values, by offset."""
         inner: Inner = {}
         for record in batch.records():
             payload = payload_of(batch, record)
@@ -146,8 +150,9 @@ class RecordSets:
         return inner
 
     def _of_messages(self, batch: Batch, different: int, magic: int | None) -> bytes:
-        """A message of v0 or v1, alone or with those that it wraps."""
-        layout, data = batch.layout, bytes(batch.data[batch.position : batch.end])
+        """Return a message of v0 or v1 with replaced values, also in the messages that it wraps."""
+        layout = batch.layout
+        data = bytes(batch.data[batch.position : batch.end])
         spans = walk(records_entry(layout.decl), data)
         codec = COMPRESSION.read(layout.numbers(data, 0)["attributes"])
         inner: Inner = {}
@@ -171,9 +176,9 @@ class RecordSets:
         return b"".join(self.items(source, different=different, magic=batch.layout.magic))
 
     def _packed(self, codec: int, packed: bytes, again: Any, magic: int) -> bytes:
-        """Return what `again` makes, compressed to the size of the earlier bytes.
+        """Return the result of `again`, compressed to the size of `packed`.
 
-        The values have fewer distinct letters if more do not fit. The result is blank if nothing fits.
+        If it does not fit, `again` is called with fewer distinct letters. If nothing fits, the result is blank.
         """
         if again is not None:
             for different in DIFFERENT:
@@ -186,37 +191,38 @@ class RecordSets:
         return NOTHING * len(packed)
 
 
-# Requests, responses and SASL tokens with other contents, byte for byte as long as they were.
+# Requests, responses and SASL tokens with replaced values, in the same length.
 
 ENDS_EARLY = frozenset({"TRUNCATED", "COUNT_MISMATCH"})
 """The anomalies of a message whose last bytes are missing."""
 TOKEN_BYTE = b"x"
-"""The byte that replaces all bytes of a SASL token: as the head of a request it would name no api."""
+"""The byte that replaces all bytes of a SASL token. As the start of a request header it is not a known api."""
 
 
 class Frames:
-    """Rewrites frames; `topic` gives the name of a topic id where one is known."""
+    """Rewrites frames. `topic` returns the name of a topic id, if known."""
 
     def __init__(self, fields: Fields, topic: Callable[[str], str]) -> None:
-        self.fields, self._topic = fields, topic
+        self.fields = fields
+        self._topic = topic
         self._records = RecordSets(fields)
 
     def token(self, data: bytes) -> bytes:
-        """A SASL token behind its size; only what shows that it is one of GSSAPI stays."""
+        """Return a blank SASL token after its size. Only the mark of GSSAPI is kept."""
         start = SIZE_BYTES + (data[SIZE_BYTES : SIZE_BYTES + 1] == bytes((GSSAPI_TAG,)))
         return data[:start] + TOKEN_BYTE * (len(data) - start)
 
     def frame(self, frame: Frame, *, cut: bool, asked: Frame | None = None) -> bytes:
-        """A request or response. `cut` says that the capture does not have all of it, `asked` is a response's request.
+        """Return a request or response with replaced values.
 
-        Of one that is not known for sure only the size stays: what seem to be numbers may be the beginning of a
-        password.
+        `cut` means that the capture does not contain all of it. `asked` is the request of a response. Of a frame that
+        is not identified for sure, only the size is kept: apparent numbers may be the start of a password.
         """
         data = bytes(frame.data[frame.start : frame.stop])
-        header, body = frame.header, frame.body
+        header = frame.header
+        body = frame.body
         at = SIZE_BYTES if frame.prefixed else 0
-        # A response in version 0 to a request of a version that is not known is blank as that is, so that they are
-        # still a pair.
+        # A response in version 0 to a request of an unknown version becomes blank like the request, so both match.
         if (
             frame.guess
             or header is None
@@ -231,8 +237,7 @@ class Frames:
         sanitized = self.fields.rewritten(header.raw)
         start = header.start - frame.start
         out[start : start + header.raw.used - header.raw.start] = sanitized[: header.raw.used - header.raw.start]
-        # What a wrong size makes of all that follows is a frame that never ends, in which other things are malformed
-        # too.
+        # After a wrong size, the following bytes look like an endless frame that is malformed in other ways too.
         if any(note.code not in ENDS_EARLY for note in faults_among(body.anomalies)) if cut else not body.complete:
             self.fields.count("frames that could not be decoded", 1)
             sanitized = b""
@@ -245,7 +250,7 @@ class Frames:
         return bytes(out)
 
     def _cut_records(self, body: Decoded) -> bytes:
-        """Return the record set in which the bytes end behind its length; nothing if they end elsewhere."""
+        """Return the record set that is cut off after its length, or nothing if the bytes end elsewhere."""
         cut = cut_record_set(roles(body.spec, body.entry), body.raw)
         if cut is None:
             return b""
@@ -255,13 +260,13 @@ class Frames:
         )
 
     def _in_fields(self, frame: Frame, asked: Frame | None) -> Callable[[Body], Inner]:
-        """Record sets, and what an Envelope carries."""
+        """Return a function that computes record sets and the message in an Envelope, by offset."""
 
-        def found(body: Body) -> Inner:
+        def inner_values(body: Body) -> Inner:
             inner: Inner = {}
             for at, record_set in by_span(roles(body.spec, body.entry), body.raw):
                 if body.raw.value[at] != record_set.start:
-                    continue  # the bytes end in it: see `_cut_records`
+                    continue  # the record set is cut off: see `_cut_records`
                 topic = self._topic(record_set.topic) if record_set.topic else None
                 inner[body.raw.value[at]] = self._records(bytes(body.data[record_set.start : record_set.stop]), topic)
             for carried in frame.inside(asked):
@@ -269,21 +274,20 @@ class Frames:
                     inner[carried.frame.start] = self.frame(carried.frame, cut=False)
             return inner
 
-        return found
+        return inner_values
 
 
-# Segments and whole log directories. Every batch stays where it is, so that indexes and producer snapshots,
-# which are numbers, stay right.
+# Segments and whole log directories. Batches keep their positions, so indexes and producer snapshots stay valid.
 
 NUMBERS_ALONE = frozenset(
     {Kind.INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX, Kind.PRODUCER_SNAPSHOT, Kind.LEADER_EPOCHS}
 )
-"""Kinds of files that are copied, where they are what their names say."""
+"""Kinds of files with numbers only. They are copied if their contents match their names."""
 
 
 class Task(NamedTuple):
-    """A file of a folder, and its path below the new one; `topic` is that of its folder. `left_out` says that nothing
-    is made of it.
+    """A file of a folder, and its relative path in the new folder. `topic` is the topic of its folder. A `left_out`
+    file is not written.
     """
 
     file: Path
@@ -294,9 +298,13 @@ class Task(NamedTuple):
 
 
 def tasks(folder: Path, files: Iterable[Path], fields: Fields) -> Iterator[Task]:
-    """Yield the tasks for the files below a folder: a partition's, a log directory, or a folder of log directories.
+    """Yield the tasks for the files below a folder: a partition folder, a log directory, or several log directories.
 
-    All folders are renamed. Raises InputError if a file cannot be read.
+    All folders are renamed.
+
+    Raises:
+        InputError: A file cannot be read.
+
     """
 
     def other(name: str) -> str:
@@ -320,11 +328,16 @@ def tasks(folder: Path, files: Iterable[Path], fields: Fields) -> Iterator[Task]
 
 
 def _only_numbers(file: Path) -> bool:
-    """Return whether a file is what its name says, to the last byte. Any other file can hold anything."""
+    """Return whether all bytes of a file match the kind in its name. Other files may contain anything."""
     contents = read_log_file(file)
     return not contents.anomalies and not any(piece.kind in {GAP, COMMENT} for piece in contents.pieces)
 
 
 def rewritten(file: Path, topic: str | None, fields: Fields) -> Iterator[bytes]:
-    """The bytes of a segment or snapshot, piece by piece. InputError where it cannot be read."""
+    """Yield the pieces of a segment or snapshot with replaced values.
+
+    Raises:
+        InputError: The file cannot be read.
+
+    """
     return RecordSets(fields).items(source_of(file, topic=topic, catalog=fields.catalog))

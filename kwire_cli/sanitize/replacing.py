@@ -1,4 +1,8 @@
-"""Replacements of names, values and addresses, at equal length, and fillings that say nothing."""
+"""Replacements of names, values and addresses, and fillings without information, all of equal length.
+
+A keyed hash maps each value to its replacement, so equal values stay equal. Compressed data must keep its size too:
+each codec has bytes without information that fill the rest.
+"""
 
 from __future__ import annotations
 
@@ -19,25 +23,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-# Fillings: bytes that say nothing, in place of bytes that could not be read. Reading stops at them for the
-# same reason.
+# Fillings: bytes without information, in place of bytes that could not be read. Decoding stops at them for the same
+# reason.
 
 NOTHING = b"\xff"
-"""Repeated: no size of a frame or batch, no api, and a varint that does not end."""
+"""A repeated byte that is not a valid size of a frame or batch, not an api, and as a varint does not end."""
 
 
 VARINT_BEYOND = b"\xfe\xff\xff\xff\x0f"
-"""The zigzag varint of the largest length, which ends behind all bytes."""
+"""The zigzag varint of the maximum length, which ends after all bytes."""
 COMPACT_BEYOND = b"\xff\xff\xff\xff\x07"
-"""The same as an unsigned varint."""
+"""The maximum length as an unsigned varint."""
 STRING_BEYOND = b"\xff\xff\x01"
-"""The unsigned varint of the largest length of a compact string that is not too long."""
+"""The unsigned varint of the maximum valid length of a compact string."""
 BEYOND = b"\x7f\xff\xff\xff"
-"""The same as an int32, and as an int16."""
+"""The maximum length as an int32, and as an int16."""
 
 
 MAX_ZEROS = 16
-"""Zeros before a length beyond the end. They are read as numbers and empty strings: as no error, as no throttling."""
+"""Maximum number of zeros before a too large length. They decode as 0 and empty strings: no error, no throttling."""
 
 
 def fillings(size: int) -> Iterator[bytes]:
@@ -49,32 +53,34 @@ def fillings(size: int) -> Iterator[bytes]:
         yield byte * size
 
 
-# Compressed bytes of a wanted size: what is put in the place of others has to be as long as these.
+# Compressed bytes of an exact size, as a replacement has to be as long as the original.
 #
-# Each format has something that costs bytes and says nothing: a name in gzip's header, empty blocks in zstd.
-# In lz4 and snappy the end of the data is stored as it is, as much of it as makes the size right. All of it
-# is what readers of these formats, Kafka's too, take.
+# Each format has a place for bytes without information: a name in gzip's header, empty blocks in zstd. In lz4 and
+# snappy, the end of the data is stored uncompressed, as much of it as gives the wanted size. All readers of these
+# formats, including Kafka's, accept the result.
 
-_LZ4_BLOCK, _XERIAL_CHUNK = fixed(declared.LZ4_BLOCK).pack, fixed(declared.XERIAL_CHUNK).pack
+_LZ4_BLOCK = fixed(declared.LZ4_BLOCK).pack
+_XERIAL_CHUNK = fixed(declared.XERIAL_CHUNK).pack
 
 
 _NEAR = 48
-"""Places around the likely one that are tried."""
+"""Number of cuts before and after the estimated cut that are tried."""
 _MOST_SPLITS = 24
 _STORED = 24
-"""Bytes that are stored in a piece: fewer than any message has, so that none of those that were packed stands there as
-it is."""
-_ZSTD_LEVEL, _GZIP_LEVEL = 12, 9
-_SMALL_BLOCK, _LARGE_BLOCK = 4, 7
+"""Bytes of a stored piece. It is smaller than any message, so that no message is visible in compressed data."""
+_ZSTD_LEVEL = 12
+_GZIP_LEVEL = 9
+_SMALL_BLOCK = 4
+_LARGE_BLOCK = 7
 
 
 def fitted(codec: int, data: bytes, like: bytes, *, magic: int = 2) -> bytes | None:
-    """The data compressed to as many bytes as `like`, which is some in the same codec; None where that can't be done.
+    """Compress data to exactly the size of `like`. Return None if that is impossible.
 
     Args:
-        codec: As in CODECS.
-        data: What is to be compressed.
-        like: What stood there.
+        codec: The number of a codec in CODECS.
+        data: The data to compress.
+        like: The original bytes in the same codec.
         magic: The format of the record set.
 
     """
@@ -131,7 +137,7 @@ def _lz4(data: bytes, like: bytes, magic: int) -> bytes | None:
     right, broken = header_checksums(declared.LZ4_START.build(values))
     header = declared.LZ4_HEADER.build({**values, "header_checksum": right if magic > 0 else broken})
 
-    def made(cut: int, splits: int) -> bytes:
+    def build(cut: int, splits: int) -> bytes:
         packed = lz4.block.compress(data[:cut], store_size=False) if cut else b""
         parts = [header]
         if cut:
@@ -141,35 +147,36 @@ def _lz4(data: bytes, like: bytes, magic: int) -> bytes | None:
         parts.append(_LZ4_BLOCK(0))
         return b"".join(parts)
 
-    return _exact(made, len(data), len(like))
+    return _exact(build, len(data), len(like))
 
 
 def _pieces(data: bytes, splits: int) -> list[bytes]:
-    """Return the pieces that are stored: at most `splits` of one byte, then larger ones."""
+    """Return the pieces to store: at most `splits` of one byte, then larger ones."""
     ones = min(splits, len(data))
     starts = (*range(ones), *range(ones, len(data), _STORED))
     return [data[at : at + (1 if at < ones else _STORED)] for at in starts]
 
 
-def _exact(made: Callable[[int, int], bytes], stop: int, size: int) -> bytes | None:
-    """Return the result of `made` that has exactly `size` bytes, or None.
+def _exact(build: Callable[[int, int], bytes], stop: int, size: int) -> bytes | None:
+    """Return the result of `build` that has exactly `size` bytes, or None.
 
-    `made` takes a cut in [0, stop] and a number of splits. The result gets smaller as the cut moves on, except for a
-    few bytes, and larger with each split.
+    `build` takes a cut in [0, stop] and a number of splits. The result gets smaller with a larger cut, except for a few
+    bytes, and larger with each split.
     """
     for splits in range(min(_MOST_SPLITS, stop) + 1):
-        if min(len(made(0, splits)), len(made(stop, splits))) > size:  # of a few bytes what is stored is the shortest
+        if min(len(build(0, splits)), len(build(stop, splits))) > size:  # a few bytes are shortest without compression
             return None
-        low, high = 0, stop
+        low = 0
+        high = stop
         while low < high:
             middle = (low + high) // 2
-            if len(made(middle, splits)) <= size:
+            if len(build(middle, splits)) <= size:
                 high = middle
             else:
                 low = middle + 1
         near = range(max(low - _NEAR, 0), min(low + _NEAR, stop) + 1)
         for cut in sorted(near, key=lambda each: abs(each - low)):
-            if len(candidate := made(cut, splits)) == size:
+            if len(candidate := build(cut, splits)) == size:
                 return candidate
     return None
 
@@ -190,12 +197,12 @@ def _snappy(data: bytes, like: bytes, magic: int) -> bytes | None:  # noqa: ARG0
     def elements(cut: int) -> bytes:
         return bytes(cramjam.snappy.compress_raw(data[:cut]))[len(UVARINT.build(cut)) :] if cut else b""
 
-    def made(cut: int, splits: int) -> bytes:
+    def build(cut: int, splits: int) -> bytes:
         # A literal of at most 60 bytes has a tag of one byte.
         literals = (bytes((len(piece) - 1 << 2,)) + piece for piece in _pieces(data[cut:], splits))
         return b"".join((length, elements(cut), *literals))
 
-    block = _exact(made, len(data), room)
+    block = _exact(build, len(data), room)
     if block is None:
         return None
     return header + (_XERIAL_CHUNK(len(block)) if header else b"") + block
@@ -204,33 +211,32 @@ def _snappy(data: bytes, like: bytes, magic: int) -> bytes | None:  # noqa: ARG0
 _FITS: dict[int, Callable[[bytes, bytes, int], bytes | None]] = {1: _gzip, 2: _snappy, 3: _lz4, 4: _zstd}
 
 
-# What stands for a name, a value, an id or an address: by a keyed hash, so that equal ones stay equal, at
-# equal length.
+# Replacements of names, values, ids and addresses: keyed hashes of equal length, so that equal values stay equal.
 #
-# A name is replaced by letters. Short ones could meet each other, so those that were given out are kept, and
-# the next free one is taken; of longer ones chance sees to it.
+# A name is replaced by letters. Replacements of short names could collide, so they are kept in a table, and the next
+# free one is taken. For longer names, a collision is unlikely.
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
-"""Five bits each; all of them are allowed in a topic's name, and no word that Kafka reserves is likely among them."""
+"""Five bits each. All of them are allowed in a topic's name, and unlikely to form a word that Kafka reserves."""
 
 
 TOKEN = 32
-"""Letters before they come again: a long value has as many that differ, and is still compressible."""
+"""Number of letters before they repeat. A long value has this many distinct letters, and is still compressible."""
 DIFFERENT = (TOKEN, 8, 4, 2, 1, 0)
-"""Letters that the values of a compressed batch may have before they repeat; fewer where more do not fit."""
+"""Numbers of distinct letters that are tried for the values of a compressed batch, until they fit."""
 SHORT = 8
-"""Names up to this length, in bytes, are kept apart by a table."""
+"""Maximum length in bytes of the names whose replacements are kept distinct by a table."""
 MOST_SHORT = 1 << 18
-"""Short names that are kept; of more, some could meet."""
+"""Maximum number of short names in the table. Beyond it, replacements may collide."""
 _ATTEMPTS = 64
 _WELL_KNOWN_IDS = 128
-"""Uuids below this number are Kafka's own: Uuid.ZERO_UUID, ONE_UUID, METADATA_TOPIC_ID, DirectoryId's."""
+"""Uuids below this number are reserved by Kafka: Uuid.ZERO_UUID, ONE_UUID, METADATA_TOPIC_ID, DirectoryId's."""
 _NO_TEXT = b"\xff"
-"""What begins the replacement of a text that is no UTF-8, which that then is not either."""
+"""The first byte of the replacement of a string that is not UTF-8, which makes the replacement invalid UTF-8 too."""
 
 
 class Replacement:
-    """A key, and what was given out. The same key gives the same results; `key` is a random one unless it is said."""
+    """Replacements with a key. The same key gives the same results; by default the key is random."""
 
     def __init__(self, key: bytes | None = None) -> None:
         self.key = hashlib.blake2b(key if key is not None else secrets.token_bytes(32), digest_size=32).digest()
@@ -238,7 +244,7 @@ class Replacement:
         self._taken: dict[bytes, bytes] = {}
 
     def text(self, data: bytes) -> bytes:
-        """Letters for a name; of bytes that are no UTF-8, something that is none either."""
+        """Return letters for a name. The replacement of invalid UTF-8 is invalid UTF-8."""
         try:
             data.decode("utf-8")
         except UnicodeDecodeError:
@@ -246,8 +252,9 @@ class Replacement:
         return self.letters(data)
 
     def letters(self, data: bytes, *, different: int = TOKEN) -> bytes:
-        """Letters for any bytes. Of these so many are chosen, the others repeat them, or are all the same where it is
-        fewer than TOKEN.
+        """Return letters for any bytes, with `different` distinct letters.
+
+        Further letters repeat them. If `different` is less than TOKEN, further letters are all the same.
         """
         size = len(data)
         if different < TOKEN:
@@ -258,15 +265,15 @@ class Replacement:
         return self._short(data)
 
     def uuid(self, data: bytes) -> bytes:
-        """16 bytes for 16, but for those that stand for something in Kafka."""
+        """Return 16 bytes for a uuid. Uuids with a meaning in Kafka are not changed."""
         return data if int.from_bytes(data) < _WELL_KNOWN_IDS else self.digest(b"uuid", data, len(data))
 
     def digest(self, what: bytes, data: bytes, size: int, attempt: int = 0) -> bytes:
-        """At most 64 bytes for a value of some kind."""
+        """Return at most 64 bytes for a value. `what` is the kind of the value."""
         return hashlib.blake2b(data, digest_size=size, key=self.key, person=what, salt=attempt.to_bytes(4)).digest()
 
     def apart(self, what: bytes, data: bytes, size: int, taken: dict[bytes, bytes]) -> bytes:
-        """As `digest`, but for no two values the same: `taken` are those that were given out, and for what."""
+        """Return a digest that is different for each value. `taken` maps earlier digests to their values."""
         for attempt in count():
             token = self.digest(what, data, size, attempt)
             if attempt == _ATTEMPTS or taken.setdefault(token, data) == data:
@@ -290,19 +297,19 @@ class Replacement:
         return token
 
 
-# What says nothing of whoever's traffic it is, and stays: Kafka's own words, and fields that hold nothing
-# else. Everything else is replaced.
+# Values that identify no user and are kept: Kafka's own words, and fields that contain only such words. Everything else
+# is replaced.
 
 FEATURES = (
     "metadata.version", "kraft.version", "transaction.version", "group.version", "share.version", "streams.version",
     "eligible.leader.replicas.version",
 )  # fmt: skip
-"""What Kafka calls its features (MetadataVersion.FEATURE_NAME and the constants of
+"""The names of Kafka's features (MetadataVersion.FEATURE_NAME and the constants of
 org.apache.kafka.server.common.Feature)."""
 
 
 SOFTWARE = {"ApiVersionsRequest": frozenset({"clientSoftwareName", "clientSoftwareVersion"})}
-"""Fields of a message, by path, that stay if they look like the name or version of software."""
+"""Fields of a message, by path, that are kept if they look like the name or version of software."""
 _SOFTWARE = re.compile(rb"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 """Names of software that a broker accepts (KIP-511, ApiVersionsRequest.isValid)."""
 _LONGEST_SOFTWARE = 64
@@ -325,13 +332,13 @@ WORDS = frozenset(
         *FEATURES,
     )
 )  # fmt: skip
-"""Values that stay in whatever field of text they stand."""
+"""Values that are kept in every string field."""
 
 
 def stays(message: str, path: str, value: bytes) -> bool:
-    """Return whether a text in a field of a message reveals nothing, and stays.
+    """Return whether a string in a field of a message reveals nothing and is kept.
 
-    `message` is empty if it is not certain that the text is in a message.
+    `message` is empty if it is not certain that the string is in a message.
     """
     if value in WORDS:
         return True
@@ -340,16 +347,18 @@ def stays(message: str, path: str, value: bytes) -> bool:
     )
 
 
-# Addresses of machines: others in their place, that are of the same kind and stand for the same one
-# everywhere.
+# Addresses of machines. Each is replaced by an address of the same kind, the same one everywhere.
 
-_PRIVATE4, _PRIVATE6, _LOCAL_MAC = b"\x0a", b"\xfd", b"\x02"
-"""What the new ones begin with: 10.0.0.0/8, fd00::/8 (unique local), and the bit of a MAC address that somebody made
-up."""
+_PRIVATE4 = b"\x0a"
+_PRIVATE6 = b"\xfd"
+_LOCAL_MAC = b"\x02"
+"""First bytes of the replacements: 10.0.0.0/8, fd00::/8 (unique local), and the bit of a locally administered MAC
+address."""
 
 
 _LOOPBACK4 = 127
-_MULTICAST4, _BROADCAST4 = range(224, 240), b"\xff" * 4
+_MULTICAST4 = range(224, 240)
+_BROADCAST4 = b"\xff" * 4
 _WELL_KNOWN6 = frozenset((bytes(16), bytes(15) + b"\x01"))
 _MULTICAST6 = 0xFF
 _MAPPED4 = bytes(10) + b"\xff\xff"
@@ -358,10 +367,7 @@ _NO_MAC = bytes(6)
 
 
 class Addresses:
-    """The replacements of addresses that were given out.
-
-    Loopback, any, multicast and broadcast addresses stay unchanged.
-    """
+    """Replacements of addresses. Loopback, any, multicast and broadcast addresses are not changed."""
 
     def __init__(self, replacement: Replacement) -> None:
         self._replacement = replacement
@@ -369,29 +375,29 @@ class Addresses:
         self._taken: dict[bytes, bytes] = {}
 
     def ip(self, address: bytes) -> bytes:
-        """4 or 16 bytes of an address; of any other length as many that are hashed."""
+        """Return the replacement of an address of 4 or 16 bytes, or the hash of an address of another length."""
         if len(address) == 4:
             return self._ip4(address)
         if address[:12] == _MAPPED4 and len(address) == 16:
             return _MAPPED4 + self._ip4(address[12:])
         if address in _WELL_KNOWN6 or not address or (len(address) == 16 and address[0] == _MULTICAST6):
             return address
-        return self._made(b"ip6", _PRIVATE6, address)
+        return self._replace(b"ip6", _PRIVATE6, address)
 
     def mac(self, address: bytes) -> bytes:
-        """6 bytes; of a group's address only what says that it is one stays, unless it is that of all."""
+        """Return the replacement of a MAC address. A group address keeps its group bit; broadcast is not changed."""
         if address in {_NO_MAC, b"\xff" * 6}:
             return address
         first = bytes((_LOCAL_MAC[0] | address[0] & _GROUP_BIT,))
-        return self._made(b"mac", first, address)
+        return self._replace(b"mac", first, address)
 
     def _ip4(self, address: bytes) -> bytes:
         if address[0] in {0, _LOOPBACK4} or address[0] in _MULTICAST4 or address == _BROADCAST4:
             return address
-        return self._made(b"ip4", _PRIVATE4, address)
+        return self._replace(b"ip4", _PRIVATE4, address)
 
-    def _made(self, what: bytes, first: bytes, address: bytes) -> bytes:
-        if len(address) < 2:  # of one that was cut
+    def _replace(self, what: bytes, first: bytes, address: bytes) -> bytes:
+        if len(address) < 2:  # a truncated address
             return bytes(len(address))
         substitute = self._known.get(address)
         if substitute is None:

@@ -1,4 +1,4 @@
-"""Spark: lakes written by its tasks, and lakes as its tables. The only room that imports pyspark."""
+"""Spark: lakes written by its tasks, and lakes as its tables. The only package that imports pyspark."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 
 def tables(spark: SparkSession, lake: str) -> dict[str, DataFrame]:
-    """Return the tables of a lake by name, as they are now. All workers have to reach the lake.
+    """Return the tables of a lake by name, in their current state. All workers must be able to read the lake.
 
     Raises:
-        InputError: The folder is no lake.
+        InputError: The folder is not a lake.
 
     """
-    from kwire_cli.spark.query import frames_of  # noqa: PLC0415 - importing the room needs no Spark
+    from kwire_cli.spark.query import frames_of  # noqa: PLC0415 - importing the package needs no Spark
 
     return frames_of(spark, lake)

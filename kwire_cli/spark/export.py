@@ -1,4 +1,9 @@
-"""The tasks of a Spark session, in which `lake.export.write_tables` writes the tables of a lake."""
+"""The tasks of a Spark session, in which `lake.export.write_tables` writes the tables of a lake.
+
+A DataFrame of numbers starts the tasks, and each task looks its work up by number in a file that all tasks share. The
+segments of a connection are shuffled to its owner by Spark. Results are pickled into rows, and merged by further tasks
+before they reach the driver.
+"""
 
 from __future__ import annotations
 
@@ -33,29 +38,29 @@ if TYPE_CHECKING:
     from kwire_cli.stores import Place
 
     Merge = Callable[[Any, Any], None]
-    """Adds what came later to what a task made."""
+    """Adds a later result to the result of a task."""
 
 MOST_TASKS = 20_000
-"""Tasks of a session: beyond this each does several works, one behind the other."""
+"""Maximum number of tasks of a session. Beyond it, each task does several works in sequence."""
 PER_CORE = 64
-"""Tasks for each core that look at files, at most."""
+"""Maximum number of tasks for each core that examine files."""
 
 
 @dataclass(frozen=True)
 class SparkTasks:
-    """Tasks of a session. They map the lists of what they look at: no process holds an object for each file."""
+    """Tasks of a session. They map the lists of their files into memory: no process creates an object for each file."""
 
     spark: SparkSession
 
     @property
     def cores(self) -> int:
-        """Tasks that are done at once."""
+        """Return the number of tasks that run in parallel."""
         return self.spark.sparkContext.defaultParallelism
 
     def looked_at(
         self, hidden: Place, name: str, rows: pa.Table, costs: npt.NDArray[np.int64], look: Look, schema: pa.Schema
     ) -> pa.Table:
-        """Return what `look` makes of the rows of a table."""
+        """Return the results of `look` for the rows of a table."""
         if not rows.num_rows:
             return schema.empty_table()
         sums = np.cumsum(costs)
@@ -69,7 +74,7 @@ class SparkTasks:
         return made.toArrow().cast(schema)
 
     def sketched(self, files: Sequence[str]) -> Iterator[Sketch]:
-        """Yield the sketches of files, some by tasks at a time: the first ones may tell enough."""
+        """Yield the sketches of files. Tasks compute a few at first, then more, as the caller may stop early."""
         context = self.spark.sparkContext
         start = 0
         most = 2
@@ -81,16 +86,16 @@ class SparkTasks:
             most *= 4
 
     def folded(self, count: int, fold: Callable[[Iterable[int]], Any], merge: Callable[[Any, Any], None]) -> list[Any]:
-        """Return the results of `fold` over the numbers of so many works."""
+        """Return the results of `fold` over the numbers below `count`."""
         return folded(self.spark, count, fold, merge)
 
     def read(self, job: Job) -> Done:
-        """Have packets described, and connections read by their owners."""
+        """Have tasks describe packets, and owners read their connections."""
         numbers = self._numbers(job.window.packs + len(job.carried))
         descriptors = numbers.mapInArrow(partial(_describe, job), from_arrow_schema(DESCRIBED))
         owners = owners_of(job.window, self.cores)
         sorted_ones = descriptors.repartition(owners, "owner").sortWithinPartitions(*ORDER)
-        made = sorted_ones.mapInArrow(partial(_own, job), from_arrow_schema(MADE_SCHEMA))
+        made = sorted_ones.mapInArrow(partial(_read_owned, job), from_arrow_schema(MADE_SCHEMA))
         done = Done()
         for each in gathered(made, owners, merge):
             merge(done, each)
@@ -104,7 +109,8 @@ def _look(hidden: Place, name: str, look: Look, batches: Iterable[pa.RecordBatch
     starts = one_array(table_of(hidden, f"{name}-starts.arrow")["start"])
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            start, stop = starts[number].as_py(), starts[number + 1].as_py()
+            start = starts[number].as_py()
+            stop = starts[number + 1].as_py()
             yield from look(table_of(hidden, f"{name}.arrow").slice(start, stop - start))
 
 
@@ -114,28 +120,28 @@ def _describe(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Record
             yield from described(job, number)
 
 
-def _own(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _read_owned(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield made_by(TaskContext.get().partitionId(), read_connections(job, map(descriptor, rows_in(batches))))  # type: ignore[union-attr]
 
 
-# Results that are small, however much tasks read for them.
+# Small results of tasks.
 
 MADE_SCHEMA = pa.schema([("at", pa.int64()), ("made", pa.binary())])
-"""The columns that tasks return: a number by which rows are in order, and the result, pickled."""
+"""The columns that tasks return: a number that determines the order, and the pickled result."""
 FEW = 64
-"""Tasks whose results come here as they are."""
+"""Maximum number of tasks whose results the driver collects directly."""
 
 
 def folded(spark: SparkSession, count: int, fold: Callable[[Iterable[int]], Any], merge: Merge) -> list[Any]:
-    """Return the results of `fold` over the numbers of works, in their order.
+    """Return the results of `fold` over the numbers below `count`, in order.
 
-    There is a task for each number, or for some numbers that follow one another.
+    There is a task for each number, or for several consecutive numbers.
     """
     if not count:
         return []
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        numbers = (number for batch in batches for number in batch.column(0).to_pylist())
+        numbers = chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
         if (first := next(numbers, None)) is not None:
             yield made_by(first, fold(chain([first], numbers)))
 
@@ -145,16 +151,16 @@ def folded(spark: SparkSession, count: int, fold: Callable[[Iterable[int]], Any]
 
 
 def made_by(task: int, made: Any) -> pa.RecordBatch:
-    """Return the result of a task as a row. Tasks are in the order of their numbers."""
+    """Return the result of a task as a row. The number of the task determines the order."""
     return pa.RecordBatch.from_arrays(
         [pa.array([task], pa.int64()), pa.array([pickle.dumps(made)], pa.binary())], schema=MADE_SCHEMA
     )
 
 
 def gathered(results: DataFrame, tasks: int, merge: Merge) -> list[Any]:
-    """Return the results of tasks, in their order.
+    """Return the results of tasks, in order.
 
-    If there are many tasks, other tasks put some consecutive results together before these come here.
+    If there are many tasks, other tasks merge consecutive results before the driver collects them.
     """
     if tasks > FEW:
         group_size = isqrt(tasks)
@@ -169,18 +175,20 @@ def gathered(results: DataFrame, tasks: int, merge: Merge) -> list[Any]:
     return [pickle.loads(row.made) for row in sorted(results.collect(), key=lambda row: row.at)]  # noqa: S301 - our own
 
 
+def _grouped_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, int, bytes]]:
+    for batch in batches:
+        for at, pickled, some in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            yield some, at, pickled
+
+
 def _put_together(merge: Merge, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    rows = (
-        (some, at, pickled)
-        for batch in batches
-        for at, pickled, some in zip(*(column.to_pylist() for column in batch.columns), strict=True)
-    )
-    for _, those in groupby(rows, key=lambda row: row[0]):
+    for _, those in groupby(_grouped_rows(batches), key=lambda row: row[0]):
         first: int | None = None
         whole: Any = None
         for _, at, pickled in those:
             if first is None:
-                first, whole = at, pickle.loads(pickled)  # noqa: S301 - our own
+                first = at
+                whole = pickle.loads(pickled)  # noqa: S301 - our own
             else:
                 merge(whole, pickle.loads(pickled))  # noqa: S301 - as above
         if first is not None:

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 TASKS = 200
-"""Tasks that read a table on a store, at most."""
+"""Maximum number of tasks that read a table on a store."""
 
 
 def answer(spark: SparkSession, folder: str, query: str) -> pa.RecordBatchReader:
-    """Return the result of a query over the tables of a lake, which all workers have to reach.
+    """Return the result of a query over the tables of a lake, which all workers must be able to read.
 
-    Tables are temporary views of the session. Raises InputError if the folder is no lake, and Spark's errors if it is
-    no query over these tables.
+    Tables are temporary views of the session. Raises InputError if the folder is not a lake, and Spark's errors if the
+    query is invalid.
     """
     names, views_used = needed_for(query)
     for name, frame in frames_of(spark, folder, names).items():
@@ -41,7 +41,7 @@ def answer(spark: SparkSession, folder: str, query: str) -> pa.RecordBatchReader
 
 
 def frames_of(spark: SparkSession, folder: str, names: Collection[str] | None = None) -> dict[str, DataFrame]:
-    """Return the tables of a lake by name, all or those with some names; those without rows are empty."""
+    """Return the tables of a lake by name, all or the tables in `names`. Tables without rows are empty."""
     state = snapshot(path_of(folder), names)
     runs = spark.createDataFrame(state.runs)
     frames = {"inputs": spark.createDataFrame(state.inputs)}
@@ -56,7 +56,7 @@ def frames_of(spark: SparkSession, folder: str, names: Collection[str] | None = 
 
 def _frame(spark: SparkSession, name: str, table: LakeTable) -> DataFrame:
     fields = {each.name: each for each in table.schema if each.name != DAY}
-    if name in SHAPES:  # the columns of this kwire that the lake has no rows of are null
+    if name in SHAPES:  # columns of this version that the lake has no rows of are null
         fields = {**{each.name: each for each in whole_schema(name) if each.name != DAY}, **fields}
     whole = LakeTable(table.folder, table.files, pa.schema([*fields.values()]))
     schema = from_arrow_schema(pa.schema([*whole.schema, pa.field(DAY, pa.date32())]))
@@ -67,13 +67,16 @@ def _frame(spark: SparkSession, name: str, table: LakeTable) -> DataFrame:
 
 
 def _read_in_tasks(spark: SparkSession, table: LakeTable, schema: StructType) -> DataFrame:
-    """Return a table of a store that tasks read: Spark's own readers need a jar and settings for each store."""
+    """Return a table on a store. Tasks read it, as Spark's readers need a jar and settings for each store."""
     paths = spark.createDataFrame([(path,) for path in table.files], "path string")
     paths = paths.repartition(min(len(table.files), TASKS))
     return paths.mapInArrow(partial(_read, table), schema)
 
 
 def _read(table: LakeTable, paths: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Read the files of a table that a task has."""
-    if some := [path for rows in paths for path in rows.column(0).to_pylist()]:
-        yield from dataset_of(table._replace(files=some)).to_batches()
+    """Read the files of a table in a task."""
+    files: list[str] = []
+    for rows in paths:
+        files += rows.column(0).to_pylist()
+    if files:
+        yield from dataset_of(table._replace(files=files)).to_batches()

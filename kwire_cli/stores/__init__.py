@@ -1,6 +1,6 @@
-"""Paths to a file or folder of this machine, or to what a URL names on a store such as S3.
+"""Files and folders on this machine, or on a store such as S3 that a URL names.
 
-Bytes are read where they are.
+A file on a store is read by position, in blocks.
 """
 
 from kwire_cli.stores.opening import FileBytes

@@ -1,4 +1,8 @@
-"""Bytes behind a path, in order or by position, and folders of files."""
+"""The bytes of a file, in order or by position, and folders of files.
+
+Local files and files on stores have the same interface. A file is read in blocks into private memory instead of being
+mapped, because a mapped file that shrinks kills the process.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
@@ -44,8 +49,8 @@ class FileBytes:
     """The bytes of a file by position, read in blocks.
 
     A view of a window has the positions of the file: it is as long as the file, in private memory, and only the bytes
-    of the window are filled in. Nothing maps the file, so one that shrinks is an InputError, and a view stays as it
-    was read. A window that moves on is a new view; the memory of the former one is free when nobody holds it.
+    of the window are filled in. The file is not mapped, so a file that shrinks raises InputError, and a view keeps the
+    bytes that were read. A window that moves on is a new view; the memory of the old one is freed with its last view.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -82,7 +87,7 @@ class FileBytes:
             return self._fill(first, max(last, min(first + ahead, self.size)))
 
     def read(self, start: int, stop: int) -> memoryview:
-        """Return the bytes in [start, stop), which end with the file. The window stays where it is."""
+        """Return the bytes in [start, stop) up to the end of the file. The window is not moved."""
         first = max(start, 0)
         last = max(min(stop, self.size), first)
         window = self._window
@@ -118,7 +123,7 @@ ReadInto = Callable[[memoryview, int], None]
 
 
 def _local_reader(path: Path) -> tuple[int, ReadInto]:
-    """Return the size of a local file, and the function that reads it as long as somebody has the function."""
+    """Return the size of a local file, and a function that reads it. The file is closed with the function."""
     try:
         file = path.open("rb", buffering=0)
         size = file.seek(0, 2)
@@ -188,21 +193,21 @@ class Folder:
 
 
 class Tree(NamedTuple):
-    """A folder with everything below it. `folders` has each folder before those in it."""
+    """A folder with everything below it. In `folders`, each folder comes before its subfolders."""
 
     root: Folder
     folders: list[Folder]
 
     def files(self) -> list[Place]:
         """Return all files in the order of their paths."""
-        return in_order(file for folder in self.folders for file in folder.files)
+        return in_order(chain.from_iterable(folder.files for folder in self.folders))
 
 
 def tree(path: Place) -> Tree:
     """Return everything below a folder. Real folders win over links to them, so loops of links end.
 
     Raises:
-        InputError: The path is no folder, or a folder below it cannot be read.
+        InputError: The path is not a folder, or a folder below it cannot be read.
 
     """
     return _stored(path) if isinstance(path, Stored) else _Walk(path).tree()
@@ -214,7 +219,7 @@ def in_order_of_paths(folders: list[Folder]) -> list[Folder]:
 
 
 class _Walk:
-    """A walk over folders of this machine: real folders first, then the links that were found in them."""
+    """A walk over local folders: real folders first, then the links that were found in them."""
 
     def __init__(self, path: Path) -> None:
         self._root = Folder(path)
@@ -224,8 +229,9 @@ class _Walk:
 
     def tree(self) -> Tree:
         self._enter(self._root)
-        while self._pending:  # what is entered may bring further links
-            links, self._pending = sorted(self._pending, key=lambda found: found[1].parts), []
+        while self._pending:  # folders that are entered may contain further links
+            links = sorted(self._pending, key=lambda found: found[1].parts)
+            self._pending = []
             for parent, link in links:
                 self._follow(parent, link)
         for folder in self._folders:
@@ -251,12 +257,12 @@ class _Walk:
                 self._entered.add((status.st_dev, status.st_ino))
                 with os.scandir(folder.path) as entries:
                     for entry in entries:
-                        self._put(folder, entry, pending)
+                        self._add_entry(folder, entry, pending)
             except OSError as error:
                 raise InputError(f"cannot be read: {error.strerror}", file=str(folder.path)) from None
             self._folders.append(folder)
 
-    def _put(self, folder: Folder, entry: os.DirEntry[str], pending: list[Folder]) -> None:
+    def _add_entry(self, folder: Folder, entry: os.DirEntry[str], pending: list[Folder]) -> None:
         path = Path(folder.path, entry.name)
         if entry.is_dir(follow_symlinks=False):
             folder.folders.append(below := Folder(path))
@@ -288,5 +294,6 @@ def _stored(path: Stored) -> Tree:
             folder_at(entry.path.rpartition("/")[0]).files.append(entry)
     folders = in_order_of_paths([*by_path.values()])
     for folder in folders:
-        folder.files, folder.folders = in_order(folder.files), in_order_of_paths(folder.folders)
+        folder.files = in_order(folder.files)
+        folder.folders = in_order_of_paths(folder.folders)
     return Tree(root, folders)

@@ -1,4 +1,8 @@
-"""Paths of files on this machine, as pathlib has them, and of files that URLs name."""
+"""Paths of local files, as pathlib paths, and of files on stores, as URLs.
+
+`path_of` decides which of them a string is. The two classes have the same methods for reading, so callers do not have
+to distinguish them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 AT_ONCE = 16
-"""Requests that wait for a store at the same time."""
+"""Maximum number of parallel requests to a store."""
 BYTES = "bytes"
 """The unit of sizes, and of the progress through them."""
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -24,17 +28,17 @@ _LOCAL = re.compile(r"file://", re.IGNORECASE)
 T = TypeVar("T")
 R = TypeVar("R")
 Place = Path | Stored
-"""A local path or a URL: both are read by the same methods."""
+"""A local path or a URL. Both have the same methods for reading."""
 
 
 def is_url(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path is a URL on a store. `file://` is of this machine."""
+    """Return whether a path is a URL on a store. A `file://` URL is a local path."""
     text = os.fspath(path)
     return bool(_URL.match(text)) and not _LOCAL.match(text)
 
 
 def path_of(path: str | os.PathLike[str]) -> Place:
-    """Return the place that a path names, which need not exist: a Stored for a URL on a store, else a Path."""
+    """Return the place of a path, which need not exist: a Stored for a URL on a store, else a Path."""
     if isinstance(path, Path | Stored):
         return path
     text = os.fspath(path)
@@ -45,30 +49,30 @@ def path_of(path: str | os.PathLike[str]) -> Place:
 
 @lru_cache(maxsize=1 << 12)
 def _local(text: str) -> Path:
-    """Return the path, whose parts are found once: each file of many is named again and again."""
+    """Return the path. It is cached, as the same files are opened many times."""
     return Path(unquote(urlsplit(text).path) if _LOCAL.match(text) else text)
 
 
 def absolute(path: str | os.PathLike[str]) -> str:
-    """Return the path as any other process of this machine finds the file: relative paths begin in this process's
-    working directory, and no path has `..` in it, so that a file has one path however it is given.
+    """Return the absolute path that any process on this machine can use. It contains no `..`, so that a file has only
+    one path.
     """
     place = path_of(path).absolute()
     if isinstance(place, Stored) or ".." not in place.parts:
         return str(place)
-    behind = len(place.parts) - place.parts[::-1].index("..")
-    return str(Path(*place.parts[:behind]).resolve().joinpath(*place.parts[behind:]))
+    after = len(place.parts) - place.parts[::-1].index("..")
+    return str(Path(*place.parts[:after]).resolve().joinpath(*place.parts[after:]))
 
 
 def location(path: str | os.PathLike[str]) -> str:
-    r"""Return the text of a path as rows, notes and errors show it: of a URL without its query, which may be a
-    credential, and with escapes (`\xff`) for bytes that are not UTF-8.
+    r"""Return the string of a path for rows, notes and errors: without the query of a URL, which may be a credential,
+    and with escapes (`\xff`) for bytes that are not UTF-8.
     """
     return os.fsencode(without_credentials(os.fspath(path))).decode("utf-8", "backslashreplace")
 
 
 def is_text(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path is UTF-8, as the texts in tables and the names of written files have to be."""
+    """Return whether a path is UTF-8, as strings in tables and the names of written files have to be."""
     return os.fsencode(path).decode("utf-8", "replace") == os.fspath(path)
 
 
@@ -79,7 +83,7 @@ def refuse_bytes(path: str | os.PathLike[str]) -> None:
 
 
 def refuse_unreadable(path: str | os.PathLike[str]) -> None:
-    """Raise InputError for a file of a folder whose path is not UTF-8, or that is a link to nothing."""
+    """Raise InputError for a file of a folder whose path is not UTF-8, or that is a broken link."""
     refuse_bytes(path)
     place = path_of(path)
     if isinstance(place, Path) and place.is_symlink() and not place.exists():
@@ -89,7 +93,7 @@ def refuse_unreadable(path: str | os.PathLike[str]) -> None:
 def exists(path: str | os.PathLike[str]) -> bool:
     """Return whether a file or folder exists.
 
-    Return False for a text that is no path, and for an empty text, which as a path is the current folder.
+    Return False for an invalid path, and for an empty string, which as a path is the current folder.
     """
     try:
         return bool(path) and path_of(path).exists()
@@ -98,7 +102,7 @@ def exists(path: str | os.PathLike[str]) -> bool:
 
 
 def is_file(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file exists; False for a text that is no path."""
+    """Return whether a file exists; False for an invalid path."""
     try:
         return path_of(path).is_file()
     except (OSError, ValueError):
@@ -106,7 +110,7 @@ def is_file(path: str | os.PathLike[str]) -> bool:
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Return whether a folder exists; False for a text that is no path, and for an empty text, as in `exists`."""
+    """Return whether a folder exists; False for an invalid path, and for an empty string, as in `exists`."""
     return exists(path) and path_of(path).is_dir()
 
 
@@ -115,7 +119,7 @@ def in_parallel(
 ) -> list[R]:
     """Return a function's result for each item, in the order of the items.
 
-    Some calls run at once if the `path` of an item is on a store, which takes its time to answer.
+    Calls run in parallel if the `path` of an item is on a store, which takes its time to answer.
     """
     inputs = [*items]
     if not any(is_url(path(item)) for item in inputs):
@@ -127,7 +131,7 @@ def in_parallel(
 
 
 def sizes(paths: Iterable[str | os.PathLike[str]]) -> list[int]:
-    """Bytes of each file; 0 where that can't be said: reading it says why."""
+    """Return the size of each file in bytes; 0 for an unreadable file, whose error is raised when it is read."""
 
     def size(path: str | os.PathLike[str]) -> int:
         try:
@@ -140,5 +144,5 @@ def sizes(paths: Iterable[str | os.PathLike[str]]) -> list[int]:
 
 
 def in_order(places: Iterable[Place]) -> list[Place]:
-    """Sorted as pathlib sorts: part by part."""
+    """Sort places part by part of their paths, as pathlib sorts."""
     return sorted(places, key=lambda each: each.parts)

@@ -1,4 +1,8 @@
-"""Files and folders that URLs name, and the file systems of fsspec that have them."""
+"""Files and folders on stores, named by URLs, and the fsspec file systems that read them.
+
+A `Stored` is like a pathlib path: it sends no request before a method needs one. The file systems are cached for each
+process. Errors of their libraries become InputError with a hint at the credentials.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 OBJECTS = {"s3", "gs", "abfs"}
-"""Schemes of object stores, in which the names of files make folders, and which cannot move files."""
+"""Schemes of object stores. Their folders are only prefixes of the names of files, and they cannot move files."""
 _SAME = {"s3a": "s3", "gcs": "gs", "abfss": "abfs", "az": "abfs"}
-"""Other names of schemes, as Hadoop and the stores' own tools write them."""
+"""Other names of schemes, which Hadoop and the stores' own tools use."""
 _ACCESS = {
     "s3": "credentials, region and endpoint are those of AWS's tools: AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
     "AWS_SECRET_ACCESS_KEY; AWS_REGION; AWS_ENDPOINT_URL",
@@ -30,29 +34,29 @@ _ACCESS = {
     "hdfs": "it takes pyarrow and Hadoop's libhdfs: set JAVA_HOME, HADOOP_HOME, and CLASSPATH to what hadoop classpath "
     "--glob prints; or webhdfs://namenode:9870/…, which takes requests alone",
 }
-"""Hints, by scheme, at the places where its library looks for credentials and settings."""
+"""Hints by scheme: where its library searches credentials and settings."""
 _LONGEST = 400
-"""Characters of an error of a library that are shown."""
+"""Maximum number of characters of a library's error that are shown."""
 FIRST = 1 << 17
-"""Bytes of the first request for a file that is read from its beginning on; each request doubles them."""
+"""Bytes of the first request for a file that is read in order. Each request doubles the size."""
 MOST = 8 << 20
-"""Bytes of such a request at most."""
+"""Maximum bytes of such a request."""
 _PARTS = re.compile(r"(?P<root>[^:]+://[^/?]*)/?(?P<path>.*?)/*(?P<query>\?[A-Za-z_][\w.-]*=.*)?", re.DOTALL)
-"""Of a URL; a question mark that no query begins with is a character of a glob."""
+"""The parts of a URL. A question mark that does not begin a query is a character of a glob."""
 _TIMES = ("mtime", "LastModified", "last_modified")
 """Names of the time of the last change in the file systems of fsspec."""
 
 
 @contextlib.contextmanager
 def reading(url: str) -> Iterator[None]:
-    """Raise any error of a store as an InputError about this URL, with a hint at credentials and settings."""
+    """Convert any error of a store to an InputError about this URL, with a hint at credentials and settings."""
     try:
         yield
     except InputError:
         raise
     except FileNotFoundError:
         raise InputError("there is no such file or folder", file=url) from None
-    except Exception as error:  # noqa: BLE001 - the libraries of stores raise what they like
+    except Exception as error:  # noqa: BLE001 - the libraries of stores raise any exception
         raise refusal("cannot be read", error, url) from None
 
 
@@ -65,7 +69,7 @@ def refusal(what: str, error: Exception, path: str) -> InputError:
 
 @cache
 def _filesystem(root: str, query: str, _process: int) -> Any:
-    """Return fsspec's file system of a URL without its path: one for each process, as none survives a fork.
+    """Return the fsspec file system of a URL without its path, one for each process, as it does not survive a fork.
 
     Raises:
         InputError: fsspec does not know the scheme, a library is missing, or the store refuses access.
@@ -95,10 +99,10 @@ def _filesystem(root: str, query: str, _process: int) -> Any:
 
 
 def _s3_options(root: str, query: str) -> dict[str, Any]:
-    """Return the options of s3fs for the server that the query of a URL and the environment name.
+    """Return the options of s3fs for the server in the query of a URL and in the environment.
 
     Raises:
-        InputError: The query has another name.
+        InputError: The query has an unknown name.
 
     """
     given = dict(parse_qsl(query[1:]))
@@ -122,14 +126,14 @@ def _scheme(url: str) -> str:
 
 
 class Status(NamedTuple):
-    """Bytes and seconds since 1970 as in `os.stat_result`; 0 seconds if a store has no time."""
+    """Size and time (seconds since 1970) as in `os.stat_result`. The time is 0 if a store has no times."""
 
     st_size: int
     st_mtime: float
 
 
 class Stored(os.PathLike[str]):
-    """A file or folder of a store, with those methods of pathlib.Path that reading needs; the text of it is its URL.
+    """A file or folder on a store, with the methods of pathlib.Path that reading needs. Its string is its URL.
 
     `root` is the URL before the path, and `query` the URL after it. Methods that send a request raise InputError if
     the store does not answer.
@@ -145,7 +149,7 @@ class Stored(os.PathLike[str]):
 
     @classmethod
     def of(cls, url: str) -> Stored:
-        """Return the file or folder that a URL names."""
+        """Return the file or folder of a URL."""
         if URL_PASSWORD.match(url):
             raise InputError(
                 "a URL must not contain a password; set it in the environment, or as the store's tools take it",
@@ -167,7 +171,7 @@ class Stored(os.PathLike[str]):
         return isinstance(other, Stored) and str(self) == str(other)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Stored.of, (str(self),)  # without what the store answered
+        return Stored.of, (str(self),)  # without the cached answers of the store
 
     def __hash__(self) -> int:
         return hash(str(self))
@@ -177,7 +181,7 @@ class Stored(os.PathLike[str]):
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings of S3 that the query of the URL names, as AWS's tools call them in the environment."""
+        """Return the S3 settings in the query of the URL, under the names of AWS's environment variables."""
         options = _s3_options(self.root, self.query) if _scheme(self.root) == "s3" and self.query else {}
         named = {"AWS_ENDPOINT_URL": options.get("endpoint_url")}
         named["AWS_REGION"] = options.get("client_kwargs", {}).get("region_name")
@@ -185,17 +189,17 @@ class Stored(os.PathLike[str]):
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
+        """Return the last part of the path."""
         return self.path.rpartition("/")[2]
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The root and the names between the slashes of the path."""
+        """Return the root and the parts of the path."""
         return (self.root, *self.path.split("/"))
 
     @property
     def parent(self) -> Stored:
-        """The folder that it is in."""
+        """Return the folder that contains it."""
         return Stored(self.root, self.path.rpartition("/")[0], self.query)
 
     def with_suffix(self, suffix: str) -> Stored:

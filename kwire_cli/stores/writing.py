@@ -1,4 +1,7 @@
-"""Files that are written, moved and removed: in folders of this machine and on stores."""
+"""Files that are written, moved and removed, in local folders and on stores.
+
+Each function has a branch for local paths and one for fsspec. Errors become InputError about the place.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def writing(place: Place) -> Iterator[None]:
-    """Raise what goes wrong while something is written there as an InputError about this place."""
+    """Convert errors of writing to an InputError about this place."""
     try:
         yield
     except InputError:
@@ -38,13 +41,15 @@ def below(folder: Place) -> list[str]:
             files, name = folder.place()
             start = len(name.rstrip("/")) + 1
             return sorted(path[start:] for path in files.find(name) if not path.endswith("/"))
-        paths = (Path(at, name) for at, _, names in os.walk(folder, followlinks=True) for name in names)
+        paths: list[Path] = []
+        for at, _, names in os.walk(folder, followlinks=True):
+            paths += [Path(at, name) for name in names]
         return sorted(path.relative_to(folder).as_posix() for path in paths if path.is_file())
     return []
 
 
 def make_folder(place: Place) -> None:
-    """Make a folder, and those that it is in, where files need one."""
+    """Create a folder and its parents, if the place needs folders."""
     with writing(place):
         if isinstance(place, Path):
             place.mkdir(parents=True, exist_ok=True)
@@ -54,7 +59,7 @@ def make_folder(place: Place) -> None:
 
 
 def write(place: Place, data: bytes) -> None:
-    """Write a file. On this machine it is on the disk when this returns."""
+    """Write a file. A local file is flushed to the disk before the function returns."""
     with writing(place):
         if isinstance(place, Stored):
             files, name = place.place()
@@ -67,14 +72,14 @@ def write(place: Place, data: bytes) -> None:
 
 
 def move(source: Place, target: Place) -> None:
-    """Give a file another name on the same store; object stores copy it and remove the first one."""
+    """Rename a file on the same store. Object stores copy it and remove the original."""
     with writing(target):
         if isinstance(source, Path) or isinstance(target, Path):
             Path(source).replace(target)
             return
         files, name = source.place()
         _, new = target.place()
-        if source.is_flat:  # what fsspec moves, it takes for a glob
+        if source.is_flat:  # fsspec treats the name of a file to move as a glob
             files.cp_file(name, new)
             files.rm_file(name)
         else:
@@ -82,7 +87,7 @@ def move(source: Place, target: Place) -> None:
 
 
 def put(path: Path, target: Place) -> None:
-    """Move a file of this machine to a place; of this machine: of the same disk."""
+    """Move a local file to a place. A local place must be on the same disk."""
     with writing(target):
         if isinstance(target, Path):
             path.rename(target)
@@ -93,7 +98,7 @@ def put(path: Path, target: Place) -> None:
 
 
 def remove(place: Place) -> None:
-    """Remove a file, which may be gone."""
+    """Remove a file, if it exists."""
     with writing(place), contextlib.suppress(FileNotFoundError):
         if isinstance(place, Path):
             place.unlink()
@@ -103,7 +108,7 @@ def remove(place: Place) -> None:
 
 
 def remove_tree(folder: Place) -> None:
-    """Remove a folder with all that is in it, which may be gone, or left if that is not allowed."""
+    """Remove a folder with its contents, if it exists. Errors are ignored."""
     if isinstance(folder, Path):
         shutil.rmtree(folder, ignore_errors=True)
         return
@@ -116,7 +121,7 @@ def remove_tree(folder: Place) -> None:
 
 
 def remove_empty(folder: Place) -> bool:
-    """Remove a folder if nothing is in it; return whether it is gone."""
+    """Remove a folder if it is empty. Return whether it was removed."""
     with contextlib.suppress(InputError), writing(folder):
         if isinstance(folder, Path):
             folder.rmdir()

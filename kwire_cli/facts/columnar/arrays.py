@@ -1,4 +1,7 @@
-"""Arrow columns that rows of tables are made of: lists, words of which few differ, times."""
+"""Arrow arrays for the columns of tables: lists, dictionaries of repeated strings, and times.
+
+All functions work on whole columns, as a loop over rows in Python would be slow.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,9 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
 
 Span = TypeVar("Span", "int", "Ints")
-"""Nanoseconds: of one frame, or of many."""
+"""Nanoseconds of one frame or of many frames."""
 WORD = pa.dictionary(pa.int32(), pa.string())
-"""The type of texts of which few differ."""
+"""The type of strings with few distinct values."""
 WORDS = pa.list_(pa.string())
 TIME = pa.timestamp("us", "UTC")
 ARROW_TYPES = {
@@ -48,12 +51,12 @@ ARROW_OF_DUCKDB = {
 
 
 def arrow_schema(columns: Iterable[tuple[str, str]]) -> pa.Schema:
-    """Return the schema of columns given by name and type."""
+    """Return the schema of columns with these names and types."""
     return pa.schema([pa.field(name, ARROW_TYPES[kind]) for name, kind in columns])
 
 
 def plain(schema: pa.Schema) -> pa.Schema:
-    """Return a schema without dictionaries: their values in place of them."""
+    """Return a schema without dictionaries: a dictionary becomes the type of its values."""
     return pa.schema(
         [
             pa.field(each.name, each.type.value_type if pa.types.is_dictionary(each.type) else each.type)
@@ -64,19 +67,19 @@ def plain(schema: pa.Schema) -> pa.Schema:
 
 
 def latency_us(nanoseconds: Span) -> Span:
-    """Return the nanoseconds from a request to its response in microseconds, rounded; negative ones stay negative."""
+    """Convert the time from a request to its response to microseconds, rounded. Negative times stay negative."""
     return (nanoseconds + 500) // 1000
 
 
 def list_offsets(job: Ints, count: int) -> npt.NDArray[np.int32]:
-    """Return the offsets of lists, by the frame of each value."""
+    """Return the offsets of lists. `job` is the frame of each value."""
     out = np.zeros(count + 1, np.int32)
     np.cumsum(np.bincount(job, minlength=count), out=out[1:])
     return out
 
 
 def padded(lists: pa.ListArray) -> pa.ListArray:
-    """Return the lists with a null in place of no values, so that each has a first value."""
+    """Return the lists with a null in place of an empty list, so that each has a first value."""
     lengths = np.diff(lists.offsets.to_numpy())
     if lengths.all():
         return lists
@@ -87,7 +90,7 @@ def padded(lists: pa.ListArray) -> pa.ListArray:
 
 
 def once(lists: pa.ListArray) -> pa.ListArray:
-    """Return lists in which each value stands once, where it stands first."""
+    """Return lists without duplicates. The first occurrence of each value is kept."""
     offsets = lists.offsets.to_numpy()
     lengths = np.diff(offsets)
     long = np.flatnonzero(lengths > 1)
@@ -99,7 +102,8 @@ def once(lists: pa.ListArray) -> pa.ListArray:
     keep = np.ones(len(codes), np.bool_)
     known: dict[bytes, npt.NDArray[np.bool_]] = {}
     for row in long.tolist():
-        low, high = int(offsets[row]) - base, int(offsets[row + 1]) - base
+        low = int(offsets[row]) - base
+        high = int(offsets[row + 1]) - base
         own = codes[low:high]
         key = own.tobytes()
         mask = known.get(key)
@@ -116,11 +120,12 @@ def once(lists: pa.ListArray) -> pa.ListArray:
 
 
 def side_by_side(one: pa.ListArray, other: pa.ListArray) -> pa.ListArray:
-    """Return for each row the values of the first list, then those of the second."""
+    """Concatenate two columns of lists, row by row."""
     left, right = (np.diff(each.offsets.to_numpy()) for each in (one, other))
     if not right.any():
         return one
-    first, second = one.flatten(), other.flatten()
+    first = one.flatten()
+    second = other.flatten()
     total = np.column_stack((left, right)).reshape(-1)
     begin = np.column_stack((np.cumsum(left) - left, len(first) + np.cumsum(right) - right)).reshape(-1)
     take = np.arange(int(total.sum())) + np.repeat(begin - (np.cumsum(total) - total), total)
@@ -129,25 +134,25 @@ def side_by_side(one: pa.ListArray, other: pa.ListArray) -> pa.ListArray:
 
 
 def shifted(offsets: pa.Array) -> pa.Array:
-    """Return the offsets of lists, counted from the first value of the first list."""
+    """Return the offsets of lists relative to the first value of the first list."""
     return pc.subtract(offsets, offsets[0]) if offsets[0].as_py() else offsets
 
 
 def word(text: str | None, count: int) -> pa.Array:
-    """Return a column in which each row has the same text."""
+    """Return a column with the same string in each row."""
     if text is None:
         return pa.nulls(count, WORD)
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array([text], pa.string()))
 
 
 def words(codes: Ints, texts: Sequence[str | None]) -> pa.Array:
-    """Return the texts with these numbers."""
+    """Return the strings with these numbers."""
     null = np.array([text is None for text in texts], np.bool_)
     indices = pa.array(codes.astype(np.int32), mask=null[codes] if null.any() else None)
     return pa.DictionaryArray.from_arrays(indices, pa.array([text or "" for text in texts], pa.string()))
 
 
 def times(nanoseconds: Ints) -> pa.Array:
-    """Return times; null where there is none, or it is none that a date can be."""
+    """Convert nanoseconds to times. Unknown times, and times that a date cannot represent, become null."""
     none = (nanoseconds == NO_TIME) | (nanoseconds < 0) | (nanoseconds // 1_000_000_000 >= LAST_SECOND)
     return pa.array(np.where(none, 0, nanoseconds) // 1000, mask=none if none.any() else None).cast(TIME)

@@ -1,4 +1,8 @@
-"""The tables `bodies_<api>_<kind>`: messages as typed nested columns, one table for all versions of a message."""
+"""The tables `bodies_<api>_<kind>`: messages as typed nested columns, one table for all versions of a message.
+
+The type of a table is the union of the types of all versions. The bodies of one version are converted to it column by
+column. Secret fields are left out, or become null if only their values tell that they are secret.
+"""
 
 from __future__ import annotations
 
@@ -44,19 +48,21 @@ PLACE = (
     pa.field("frame", pa.int64()),
     pa.field("api_version", pa.int32()),
 )
-"""The first columns: they say which row of `frames` a body is of."""
+"""The first columns, which identify the row of a body in `frames`."""
 AT_ONCE = 8 << 20
-"""Bytes of bodies that are walked together, about."""
+"""Approximate bytes of bodies that are walked together."""
 
 
-# Types: those of all versions of a message in one.
+# Types. One type has the fields of all versions of a message.
 
 
 @cache
 def body_type(spec: MessageSpec, *, show_secrets: bool = False) -> pa.DataType:
-    """Return the type of the bodies of a message: the fields of all versions, the newest version's first.
+    """Return the type of the bodies of a message: the fields of all versions, beginning with the newest version.
 
-    TypeError if a version has no columns.
+    Raises:
+        TypeError: A version cannot be represented by columns.
+
     """
     valid = spec.valid_versions
     merged: pa.DataType = pa.struct([])
@@ -66,7 +72,7 @@ def body_type(spec: MessageSpec, *, show_secrets: bool = False) -> pa.DataType:
 
 
 def _shown(kind: pa.DataType, spec: MessageSpec, path: str, show_secrets: bool) -> pa.DataType:  # noqa: FBT001 - of `body_type`
-    """Return a type without the fields that are secret, and with the sizes of records in their place."""
+    """Return a type without secret fields, and with the sizes of records in place of the records."""
     if pa.types.is_list(kind):
         return pa.list_(_shown(kind.value_type, spec, f"{path}[]", show_secrets))
     if not pa.types.is_struct(kind):
@@ -89,7 +95,7 @@ def _is_empty(kind: pa.DataType) -> bool:
 
 
 def _union(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """Return a type that holds the values of both."""
+    """Return a type that can represent the values of both types."""
     if pa.types.is_list(one) and pa.types.is_list(other):
         return pa.list_(_union(one.value_type, other.value_type))
     if pa.types.is_struct(one) and pa.types.is_struct(other):
@@ -118,9 +124,9 @@ def _is_secret(spec: MessageSpec, path: str) -> bool:
 
 
 def conform(values: pa.Array, kind: pa.DataType, spec: MessageSpec, path: str, secret: pa.Array | None) -> pa.Array:
-    """Return values of a version in the type of all versions; fields that the version lacks are null.
+    """Convert values of a version to the type of all versions. Fields that the version lacks become null.
 
-    `secret` says which of the values stand in a sensitive config: their configs' values are null. None shows them.
+    `secret` marks values in a sensitive config, whose config values become null. With None, nothing is hidden.
     """
     if pa.types.is_list(kind):
         below = None if secret is None else secret.take(pc.list_parent_indices(values))
@@ -154,7 +160,7 @@ def conform(values: pa.Array, kind: pa.DataType, spec: MessageSpec, path: str, s
 
 
 def _plain(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return values that are no structs in another type: bytes as base64 text, if that is text."""
+    """Convert values that are not structs to another type: binary values become base64 strings."""
     if pa.types.is_binary(values.type) and pa.types.is_string(kind):
         texts = (None if each is None else base64_text(each) for each in values.to_pylist())
         return pa.array(texts, kind)
@@ -162,9 +168,11 @@ def _plain(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def body_column(spec: MessageSpec, version: int, walk: Walk, kind: pa.DataType, *, show_secrets: bool) -> pa.Array:
-    """Return the whole bodies of a walk in a type of all versions.
+    """Return the complete bodies of a walk in the type of all versions.
 
-    TypeError if a form of the version hangs on other fields: it has no columns.
+    Raises:
+        TypeError: A form of the version depends on other fields, so it cannot be represented by columns.
+
     """
     whole = np.flatnonzero(walk.complete)
     read = walk if len(whole) == len(walk.jobs) else walk.only(whole)
@@ -174,7 +182,7 @@ def body_column(spec: MessageSpec, version: int, walk: Walk, kind: pa.DataType, 
 
 
 def _sensitive(values: pa.Array, own: dict[str, int], secret: pa.Array) -> pa.Array:
-    """Return which structs are of sensitive configs: by their names, by their flags, or as what is around them is."""
+    """Return which structs are in sensitive configs: by their names, their flags, or the structs around them."""
     name = next((each for each in ("name", "key") if each in own), None)
     if name is not None and pa.types.is_string(values.type.field(own[name]).type):
         encoded = pc.struct_field(values, own[name]).dictionary_encode()
@@ -198,7 +206,7 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """A body of a single line, and the row that it is of. `api_version` is that of the request."""
+    """A body of a single line, with the key of its row. `api_version` is the version of the request."""
 
     data: bytes
     file: str | None
@@ -213,7 +221,8 @@ class Bodies:
     """The bodies of frames by message."""
 
     def __init__(self, redaction: Redaction) -> None:
-        self._catalog, self._show_secrets = redaction.catalog, redaction.show_secrets
+        self._catalog = redaction.catalog
+        self._show_secrets = redaction.show_secrets
         self._held: dict[tuple[str, str, MessageSpec, int], list[_Body]] = defaultdict(list)
         self._size = 0
 
@@ -232,13 +241,13 @@ class Bodies:
         yield from self._rows(layout.api, layout.kind, spec, layout.version, frames.walk, place)
 
     def line(self, line: Captured) -> Iterator[Table]:
-        """Take the body of a single line; yield bodies where there are enough of them."""
+        """Add the body of a single line. Yield bodies when there are enough of them."""
         body = self._body_of(line)
         if body is None:
             return
         spec, version, data = body
         time = NO_TIME if line.seen.time is None else line.seen.time
-        api_version = version if line.api_version is None else line.api_version  # brokers may answer in another one
+        api_version = version if line.api_version is None else line.api_version  # a response may have another version
         held = self._held[line.api or "", line.kind, spec, version]
         held.append(_Body(data, *line.where, time, line.connection.key, line.number, api_version))
         self._size += len(data)
@@ -246,8 +255,10 @@ class Bodies:
             yield from self.close()
 
     def close(self) -> Iterator[Table]:
-        """Yield the bodies that are held."""
-        held, self._held, self._size = self._held, defaultdict(list), 0
+        """Yield the bodies that are still in memory."""
+        held = self._held
+        self._held = defaultdict(list)
+        self._size = 0
         for (api, kind, spec, version), bodies in held.items():
             entry = entry_for(spec, version)
             stops = np.cumsum([len(body.data) for body in bodies])
@@ -273,7 +284,7 @@ class Bodies:
         try:
             shown = body_type(self._catalog.message(spec.name), show_secrets=self._show_secrets)
             body = body_column(spec, version, walk, shown, show_secrets=self._show_secrets)
-        except TypeError:  # a form that hangs on other fields has no columns
+        except TypeError:  # a form that depends on other fields cannot be represented by columns
             return
         rows = pa.array(whole)
         columns = place if len(whole) == len(walk.jobs) else [column.take(rows) for column in place]
@@ -285,7 +296,7 @@ class Bodies:
         yield Table(table_of(api, kind), pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)))
 
     def _body_of(self, line: Captured) -> tuple[MessageSpec, int, bytes] | None:
-        """Return the layout, the version and the bytes of the body of a line, or None if these are not certain."""
+        """Return the layout, the version and the bytes of the body of a line, or None if they are not certain."""
         if plain := line.plain if line.is_frame else None:
             return self._catalog.message(plain.layout.message), plain.layout.version, plain.data[plain.start :]
         frame = line.frame

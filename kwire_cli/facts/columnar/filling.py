@@ -158,7 +158,8 @@ class Filling:
         self._names = Names()
         self._spools: dict[str, Spool] = {}
         self._lines: dict[str, list[Sequence[Any]]] = defaultdict(list)
-        self._owners = self._passed = 0
+        self._owners = 0
+        self._passed = 0
         self._keys = array("q")
         self._packets = array("q")
         self._starts = array("q")
@@ -301,7 +302,8 @@ class Filling:
             self._flush(table)
 
     def _flush(self, table: str) -> None:
-        rows, self._lines[table] = self._lines[table], []
+        rows = self._lines[table]
+        self._lines[table] = []
         if not rows:
             return
         try:

@@ -1,4 +1,8 @@
-"""The table `frames`: a row for each frame, token, gap and piece of another protocol in a capture."""
+"""The table `frames`: a row for each frame, token, gap and piece of another protocol in a capture.
+
+Regular frames of one layout become rows together, column by column. All others become rows one by one, from lines.
+Names of topics and brokers are known only after all of a capture point was read: `resolved` adds them.
+"""
 
 from __future__ import annotations
 
@@ -55,10 +59,11 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
 
 FRAMES = arrow_schema((column.name, column.type) for column in FRAME_COLUMNS)
-"""The columns of `frames` in a lake; docs/tables.md says what each one holds."""
-ADDRESS, SESSION = "broker_address", "session"
+"""The columns of `frames` in a lake. docs/tables.md describes them."""
+ADDRESS = "broker_address"
+SESSION = "session"
 UNRESOLVED = pa.schema([*FRAMES, pa.field(ADDRESS, WORD), pa.field(SESSION, pa.int64())])
-"""The columns before the names of the capture point are known: topics may be ids, brokers are addresses, and fetch
+"""The columns before the names of the capture point are known. Topics may be ids, brokers are addresses, and fetch
 sessions may have begun on another connection.
 """
 MEMORY = pa.schema(
@@ -67,7 +72,7 @@ MEMORY = pa.schema(
         *(each for each in UNRESOLVED if each.name != "connection"),
     ]
 )
-"""The same for tables in memory, which have more columns, and a key of connections of their own."""
+"""The columns for tables in memory, which have more columns and another key of connections."""
 
 
 _NOT_IN_ALL = ("broker", "request_frame", "throttle_ms", "delayed", "latency_us", SESSION)
@@ -78,8 +83,8 @@ _NOT_IN_ALL = ("broker", "request_frame", "throttle_ms", "delayed", "latency_us"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The requests that the responses of a stretch answer, in their order, as columns."""
+class RequestColumns:
+    """The requests of the responses of a stretch, in their order, as columns."""
 
     number: Ints
     time: Ints
@@ -89,28 +94,32 @@ class Asked:
     clients: tuple[str | None, ...]
 
 
-def _asked(stretch: Stretch, requests: Sequence[Values]) -> Asked:
-    before, count = len(stretch.pending), sum(values.count for values in requests)
+def _request_columns(stretch: Stretch, requests: Sequence[Values]) -> RequestColumns:
+    before = len(stretch.pending)
+    count = sum(values.count for values in requests)
     number, time, wait, session, client = np.zeros((5, before + count), np.int64)
     clients: dict[str | None, int] = {}
     for at, line in enumerate(stretch.pending):
-        number[at], wait[at], session[at] = line.number, number_in(line, WAIT, -1), number_in(line, SESSION_ID, 0)
+        number[at] = line.number
+        wait[at] = number_in(line, WAIT, -1)
+        session[at] = number_in(line, SESSION_ID, 0)
         time[at] = NO_TIME if line.seen.time is None else line.seen.time
         client[at] = clients.setdefault(line.client_id, len(clients))
     for values in requests:
         own = before + values.frames.which
-        number[own], time[own] = values.frames.number, values.frames.time
+        number[own] = values.frames.number
+        time[own] = values.frames.time
         client[own] = clients.setdefault(values.frames.client_id, len(clients))
         waits = values.top(WAIT)
         wait[own] = -1 if waits is None else waits
         sessions = values.top(SESSION_ID)
         session[own] = 0 if sessions is None else sessions
-    return Asked(number, time, wait, session, client, tuple(clients))
+    return RequestColumns(number, time, wait, session, client, tuple(clients))
 
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """The stretch of frames, where its packets are, and the groups of its requests (`_groups_of_requests`)."""
+    """The stretch of frames, the origin of its packets, and the groups of its requests (`_groups_of_requests`)."""
 
     stretch: Stretch
     origin: Origin
@@ -129,9 +138,9 @@ def stretch_rows(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a stretch, layout by layout, with the columns of a schema.
 
-    `topics` are those of its frames by the identity of these. `names` are those known so far.
+    `topics` are the topics of its frames, by `id` of the frames. `names` are the names that are known so far.
     """
-    asked = _asked(stretch, requests)
+    asked = _request_columns(stretch, requests)
     groups = _groups_of_requests(stretch, requests) if "request_groups" in schema.names else {}
     around = _Around(stretch, origin, groups, StretchLines(stretch, origin, names))
     for values in (*requests, *responses):
@@ -141,7 +150,7 @@ def stretch_rows(
 
 
 def _more(field: pa.Field, values: Values, around: _Around) -> pa.Array:
-    """Return a column that is not in `_columns`: by its own function, or one value for all frames, or by lines."""
+    """Return a column that `_columns` does not have: from its own function, as a constant, or from lines."""
     if field.name in MANY_AT_A_TIME:
         return MANY_AT_A_TIME[field.name](values, around)
     column = LINE_COLUMNS[field.name]
@@ -156,9 +165,11 @@ def _more(field: pa.Field, values: Values, around: _Around) -> pa.Array:
 
 
 def _columns(
-    values: Values, stretch: Stretch, asked: Asked, topics: pa.ListArray, origin: Origin
+    values: Values, stretch: Stretch, asked: RequestColumns, topics: pa.ListArray, origin: Origin
 ) -> dict[str, pa.Array]:
-    frames, layout, count = values.frames, values.frames.layout, values.count
+    frames = values.frames
+    layout = frames.layout
+    count = values.count
     is_response = layout.kind == "response"
     file, packet = places_of(frames.packet, origin)
     src, dst = (stretch.dst, stretch.src) if is_response else (stretch.src, stretch.dst)
@@ -237,11 +248,14 @@ def _batch_anomalies(values: Values) -> pa.ListArray:
     notes = record_anomalies(values)
     if not notes:
         return _no_texts(values.count)
-    return pa.array([[note.code for note in notes.get(frame, ())] for frame in range(values.count)], WORDS)
+    codes: list[list[str]] = [[]] * values.count
+    for frame, found in notes.items():
+        codes[frame] = [note.code for note in found]
+    return pa.array(codes, WORDS)
 
 
 def _expects_answer(values: Values) -> pa.Array:
-    """Return true for requests: those without a response are in no stretch."""
+    """Return true for requests. A request without a response is never part of a stretch."""
     if values.frames.layout.kind == "request":
         return pa.array(np.full(values.count, fill_value=True))
     return pa.nulls(values.count, pa.bool_())
@@ -254,7 +268,7 @@ def _in_flight(values: Values, stretch: Stretch) -> pa.Array:
 
 
 def _request_groups(values: Values, around: _Around) -> pa.ListArray:
-    """Return the groups that each request names, or the request of each response."""
+    """Return the groups in each request, or in the request of each response."""
     which = values.frames.which
     if values.frames.layout.kind == "request":
         which = which + len(around.stretch.pending)
@@ -262,7 +276,7 @@ def _request_groups(values: Values, around: _Around) -> pa.ListArray:
 
 
 def _groups_of_requests(stretch: Stretch, requests: Sequence[Values]) -> dict[int, list[str]]:
-    """Return the groups of the requests that name any, by their number among the waiting requests and the others."""
+    """Return the groups in requests, by the number of the request: pending requests first, then the others."""
     before = len(stretch.pending)
     groups = {number: groups_of(line) for number, line in enumerate(stretch.pending)}
     for values in requests:
@@ -271,7 +285,7 @@ def _groups_of_requests(stretch: Stretch, requests: Sequence[Values]) -> dict[in
 
 
 def _groups_in(values: Values) -> list[list[str]]:
-    """Return the groups that each request names; an empty list if no request of this layout names any."""
+    """Return the groups in each request; an empty list if requests of this layout contain no groups."""
     frames = values.frames
     layout = frames.layout
     if layout.api_key in IN_ARRAYS:
@@ -293,11 +307,11 @@ MANY_AT_A_TIME: dict[str, Callable[[Values, _Around], pa.Array]] = {
     "in_flight": lambda values, around: _in_flight(values, around.stretch),
     "request_groups": _request_groups,
 }
-"""Functions for columns of tables in memory that read many frames at a time. Lines give the same values, slowly."""
+"""Functions that compute columns of tables in memory for many frames at once. Lines give the same values slowly."""
 
 
 def places_of(packets: Ints, origin: Origin) -> tuple[pa.Array, pa.Array]:
-    """Return the files of packets, and their numbers there."""
+    """Return the files of packets, and the numbers of the packets in their files."""
     if isinstance(origin, InRow):
         befores = np.asarray(origin.row.befores, np.int64)
         at = np.maximum(np.searchsorted(befores, packets, side="left") - 1, 0)
@@ -317,11 +331,11 @@ def _names_of(codes: pa.ListArray, catalog: Catalog) -> pa.ListArray:
 
 
 def error_text(code: int, catalog: Catalog) -> str:
-    """Return the name of an error code; the number if Kafka has no error of this code."""
+    """Return the name of an error code, or the number if Kafka has no such error."""
     return catalog.error_name(code) or str(code)
 
 
-# The rows of single lines: of whatever does not come in stretches.
+# The rows of single lines, which are not part of a stretch.
 
 
 LINE_COLUMNS: dict[str, Column] = {column.name: column for column in (*FRAME_COLUMNS, *IN_MEMORY)}
@@ -331,11 +345,11 @@ LINE_COLUMNS[ADDRESS] = Column(ADDRESS, "word", "the address of the broker", bro
 LINE_COLUMNS[SESSION] = Column(SESSION, "int64", "the fetch session", session_of)
 
 
-# Names that the whole capture point tells, put into rows.
+# Names of the whole capture point.
 
 
 def resolved(rows: pa.RecordBatch, names: Names, schema: pa.Schema = FRAMES) -> pa.RecordBatch:
-    """Return rows with the names of topic ids and the node ids of brokers, and with the columns of a schema."""
+    """Return rows with names in place of topic ids, with node ids of brokers, and with the columns of a schema."""
     topics = _with_sessions(rows, names)
     known = pc.unique(topics.flatten()).to_pylist()
     if any(text in names.topics for text in known):
@@ -353,8 +367,9 @@ def resolved(rows: pa.RecordBatch, names: Names, schema: pa.Schema = FRAMES) -> 
 
 
 def _with_sessions(rows: pa.RecordBatch, names: Names) -> pa.ListArray:
-    """Return the topics of rows; a Fetch that has none is about those of its session, if that is known by now."""
-    topics, sessions = rows.column("topics"), rows.column(SESSION)
+    """Return the topics of rows. A Fetch without topics has the topics of its session, if they are known."""
+    topics = rows.column("topics")
+    sessions = rows.column(SESSION)
     if sessions.null_count == len(sessions) or not names.sessions:
         return topics
     empty = np.diff(topics.offsets.to_numpy()) == 0

@@ -1,7 +1,6 @@
-"""Columns of regular frames that are not read many at a time: each frame becomes a line, and the column reads it.
+"""Columns of regular frames that have no code in `facts/columnar/frames.py` for many frames at once.
 
-This is the way of every column without code of its own in `facts/columnar/frames.py`. It takes longer, and gives the
-same values.
+Each frame becomes a line, and the column reads its value from the line. The values are the same, but it takes longer.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StretchLines:
-    """The frames of a stretch as lines, made when a column first needs them."""
+    """The frames of a stretch as lines, which are created when a column first needs them."""
 
     stretch: Stretch
     origin: Origin
@@ -40,9 +39,9 @@ class StretchLines:
 
     def column(self, column: Column, frames: Frames, kind: pa.DataType) -> pa.Array:
         """Return the values of a column for frames of the stretch."""
-        return pa.array([column.of_line(line) for line in self._of(frames)], kind)
+        return pa.array([column.of_line(line) for line in self._lines_of(frames)], kind)
 
-    def _of(self, frames: Frames) -> list[Captured]:
+    def _lines_of(self, frames: Frames) -> list[Captured]:
         if not self._lines:
             self._make()
         return self._lines[id(frames)]
@@ -52,20 +51,20 @@ class StretchLines:
         before = len(stretch.pending)
         requests = dict(enumerate(stretch.pending))
         for frames in stretch.requests:
-            lines = self._made(frames, 0)
+            lines = self._build_lines(frames, 0)
             self._lines[id(frames)] = lines
             waiting = in_flight(stretch, frames)
             for line, which, count in zip(lines, frames.which.tolist(), waiting.tolist(), strict=True):
                 line.seen.in_flight = count
                 requests[before + which] = line
         for frames in stretch.responses:
-            lines = self._made(frames, 1)
+            lines = self._build_lines(frames, 1)
             self._lines[id(frames)] = lines
             for line, which in zip(lines, frames.which.tolist(), strict=True):
                 line.request = requests[which]
                 line.seen.delayed = bool(stretch.delayed[which])
 
-    def _made(self, frames: Frames, of_broker: int) -> list[Captured]:
+    def _build_lines(self, frames: Frames, of_broker: int) -> list[Captured]:
         stretch = self.stretch
         connection = stretch.connection
         layout = frames.layout
@@ -86,7 +85,7 @@ class StretchLines:
 
 
 def in_flight(stretch: Stretch, requests: Frames) -> Ints:
-    """Return how many requests wait for their responses when each request is sent, with that request."""
+    """Return for each request the number of requests that wait for a response when it is sent, including itself."""
     answered = np.sort(np.concatenate([np.zeros(0, np.int64), *(frames.number for frames in stretch.responses)]))
     before: Ints = np.searchsorted(answered, requests.number)
     return len(stretch.pending) + requests.which + 1 - before

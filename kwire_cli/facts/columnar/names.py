@@ -1,4 +1,8 @@
-"""Names that stretches tell: topics of ids, brokers of addresses, topics of fetch sessions; and the table `names`."""
+"""Names in stretches: topics of ids, brokers of addresses, topics of fetch sessions; and the table `names`.
+
+A Fetch names only the topics that change in its session (KIP-227). The topics of a session are therefore computed from
+all of its requests, in order.
+"""
 
 from __future__ import annotations
 
@@ -33,20 +37,21 @@ NAMES = pa.schema([pa.field("kind", pa.string()), pa.field("key", pa.string()), 
 and the software of a client.
 """
 _BROKERS = {METADATA: "nodeId", DESCRIBE_CLUSTER: "brokerId"}
-"""The fields of brokers that hold node ids, by api."""
+"""The fields with node ids of brokers, by api."""
 
 
 def tells_names(layout: Layout) -> bool:
-    """Return whether messages of a layout can tell names, or change a fetch session."""
+    """Return whether messages of a layout can contain names, or change a fetch session."""
     if layout.api_key == FETCH:
         return layout.version >= SESSIONS_SINCE
     return layout.kind == "response" and (bool(layout.roles.naming) or layout.api_key in _BROKERS)
 
 
 def learn(responses: Sequence[Values], names: Names) -> None:
-    """Learn the names of topics and brokers that responses tell."""
+    """Learn the names of topics and brokers in responses."""
     for values in responses:
-        layout, leaves = values.frames.layout, values.columns.walk.program.leaves
+        layout = values.frames.layout
+        leaves = values.columns.walk.program.leaves
         if layout.api_key == FETCH:
             continue
         for name, topic_id in layout.roles.naming:
@@ -66,15 +71,15 @@ def _learn_brokers(values: Values, node_name: str, names: Names) -> None:
     if any(leaf is None for leaf in wanted):
         return
     columns = [values_of(leaf, values.columns.places(leaf)).to_pylist() for leaf in wanted if leaf is not None]
-    told = dict.fromkeys(zip(*columns, strict=True))
-    names.learn_brokers((address_of(host, port), node) for host, port, node in told if host)
+    brokers = dict.fromkeys(zip(*columns, strict=True))
+    names.learn_brokers((address_of(host, port), node) for host, port, node in brokers if host)
 
 
 @dataclass
 class Learnt:
-    """The names that connections of a capture point tell; `clients` are the ids of clients with their software.
+    """The names that connections of a capture point contain. `clients` are the ids of clients with their software.
 
-    `since` is, by the id of a topic or a client, the packet at which the connection began that told its name.
+    `since` maps the id of a topic or a client to the first packet of the connection that its name comes from.
     """
 
     names: Names = field(default_factory=Names)
@@ -82,31 +87,36 @@ class Learnt:
     since: dict[str, int] = field(default_factory=dict)
 
     def merge(self, other: Learnt) -> None:
-        """Add what other connections tell. Of two names of a topic's id stands that of the connection that began first,
-        of two versions of a client's software that of the one that began last, and an address with two node ids has
-        none, whatever the order of merging.
+        """Add the names of other connections. The result does not depend on the order of merging.
+
+        If a topic id has two names, the name from the connection that began first is kept. If a client has two versions
+        of its software, the version from the connection that began last is kept. An address with two node ids has no
+        node id.
         """
-        own, names = self.names, other.names
+        own = self.names
+        names = other.names
         for topic_id, name in names.topics.items():
             since = other.since.get(topic_id, 0)
             if topic_id not in own.topics or since < self.since.get(topic_id, 0):
-                own.topics[topic_id], self.since[topic_id] = name, since
+                own.topics[topic_id] = name
+                self.since[topic_id] = since
         own.learn_brokers(names.brokers.items())
         own.sessions |= names.sessions
         for client_id, software in other.clients.items():
             since = other.since.get(client_id, 0)
             if client_id not in self.clients or since >= self.since.get(client_id, 0):
-                self.clients[client_id], self.since[client_id] = software, since
+                self.clients[client_id] = software
+                self.since[client_id] = since
 
     def with_others(self, other: Learnt) -> Learnt:
-        """Return these names with those of other connections; both stay as they are."""
+        """Return the names of both in a new object."""
         both = Learnt()
         both.merge(self)
         both.merge(other)
         return both
 
     def know(self, kind: str, key: str, name: str) -> None:
-        """Take a row of the table `names`."""
+        """Add a row of the table `names`."""
         if kind == "topic":
             self.names.topics[key] = name
         elif kind == "broker":
@@ -120,26 +130,28 @@ class Learnt:
 
 
 def merge_learnt(one: dict[int, Learnt], other: dict[int, Learnt]) -> None:
-    """Add what other connections tell, by the numbers of capture points."""
+    """Add the names of other connections, by the numbers of capture points."""
     for number, learnt in other.items():
         one.setdefault(number, Learnt()).merge(learnt)
 
 
-# Topics of frames: those in them, and those of the fetch session that a Fetch belongs to (KIP-227).
+# Topics of frames: the topics in them, and the topics of the fetch session of a Fetch (KIP-227).
 
 
 def topics_of(
     names: Names, stretch: Stretch, requests: Sequence[Values], responses: Sequence[Values]
 ) -> dict[int, pa.ListArray]:
-    """Return the topics of the frames of a stretch by the identity of the frames, and learn its names and sessions."""
+    """Return the topics of the frames of a stretch, by `id` of the frames, and learn the names and sessions in it."""
     topics = {id(values.frames): values.topics() for values in (*requests, *responses)}
     if (sessions := learn_stretch(names, stretch, requests, responses, topics)) is None:
         return topics
-    for values, more in sessions.of_rows():
+    for values, more in sessions.topics_of_frames():
         topics[id(values.frames)] = side_by_side(topics[id(values.frames)], more)
     for values in responses:
         if values.frames.layout.api_key == FETCH:
-            topics[id(values.frames)] = _as_asked(topics[id(values.frames)], values, stretch, requests, topics)
+            topics[id(values.frames)] = _with_request_topics(
+                topics[id(values.frames)], values, stretch, requests, topics
+            )
     return topics
 
 
@@ -152,40 +164,44 @@ def learn_stretch(
 ) -> _Sessions | None:
     """Learn the names and the fetch sessions of a stretch; return the sessions if there are fetches.
 
-    `topics` are those in the frames by the identity of these, if they are known.
+    `topics` are the topics in the frames, by `id` of the frames, if they are known.
     """
     learn(responses, names)
-    asked, told = ([each for each in side if each.frames.layout.api_key == FETCH] for side in (requests, responses))
-    if not (asked or told):
+    fetch_requests = [each for each in requests if each.frames.layout.api_key == FETCH]
+    fetch_responses = [each for each in responses if each.frames.layout.api_key == FETCH]
+    if not (fetch_requests or fetch_responses):
         return None
-    sessions = _Sessions(names, stretch, asked, topics)
-    for values in (*asked, *told):
+    sessions = _Sessions(names, stretch, fetch_requests, topics)
+    for values in (*fetch_requests, *fetch_responses):
         if values.frames.layout.version >= SESSIONS_SINCE:
-            sessions.hear(values)
+            sessions.observe(values)
     sessions.follow()
     for number, line in stretch.left.items():
-        for values in asked:
+        for values in fetch_requests:
             at = np.flatnonzero(values.frames.which == number)
             if len(at):
                 line.session = sessions.state(values, int(at[0]))
     return sessions
 
 
-def _as_asked(
+def _with_request_topics(
     own: pa.ListArray,
     values: Values,
     stretch: Stretch,
     requests: Sequence[Values],
     topics: dict[int, pa.ListArray],
 ) -> pa.ListArray:
-    """Return the topics of Fetch responses; a response that names no topics is about those of its request."""
+    """Return the topics of Fetch responses. A response without topics has the topics of its request."""
     empty = np.flatnonzero(np.diff(own.offsets.to_numpy()) == 0)
     if not len(empty):
         return own
     before = len(stretch.pending)
-    places = {int(which): (each, at) for each in requests for at, which in enumerate(each.frames.which)}
+    places: dict[int, tuple[Values, int]] = {}
+    for each in requests:
+        for at, which in enumerate(each.frames.which):
+            places[int(which)] = each, at
     more: list[list[str]] = [[]] * values.count
-    there = False
+    has_topics = False
     for row in empty.tolist():
         number = int(values.frames.which[row])
         if number < before:
@@ -193,19 +209,20 @@ def _as_asked(
         else:
             each, at = places[number - before]
             more[row] = topics[id(each.frames)][at].as_py()
-        there = there or bool(more[row])
-    return side_by_side(own, pa.array(more, pa.list_(pa.string()))) if there else own
+        has_topics = has_topics or bool(more[row])
+    return side_by_side(own, pa.array(more, pa.list_(pa.string()))) if has_topics else own
 
 
 class _Sessions:
-    """The fetch sessions in a stretch: what their topics are after each request and response that changes them."""
+    """The fetch sessions in a stretch, with their topics after each request and response that changes them."""
 
     def __init__(
-        self, names: Names, stretch: Stretch, asked: Sequence[Values], topics: dict[int, pa.ListArray] | None
+        self, names: Names, stretch: Stretch, requests: Sequence[Values], topics: dict[int, pa.ListArray] | None
     ) -> None:
-        self._names, self._stretch = names, stretch
+        self._names = names
+        self._stretch = stretch
         self._topics = {} if topics is None else topics
-        self._heard: list[Values] = []
+        self._observed: list[Values] = []
         self._events: dict[int, list[tuple[int, bool, Values, int]]] = {}
         self._ids: dict[int, Ints] = {}
         before = len(stretch.pending)
@@ -214,20 +231,21 @@ class _Sessions:
         for at, line in enumerate(stretch.pending):
             epoch = line.field("sessionEpoch")
             self._epoch[at] = 1 if epoch is None else epoch
-        for values in asked:
+        for values in requests:
             epochs = values.top("sessionEpoch")
             if epochs is not None:
                 self._epoch[before + values.frames.which] = epochs
-        self._asked = asked
+        self._requests = requests
         self._states: dict[int, tuple[list[int], list[list[str]]]] = {}
 
-    def hear(self, values: Values) -> None:
-        """Find the frames of a layout that make or change sessions."""
-        frames, ids = values.frames, values.top("sessionId")
+    def observe(self, values: Values) -> None:
+        """Find the frames of a layout that create or change sessions."""
+        frames = values.frames
+        ids = values.top("sessionId")
         if ids is None:
             return
         self._ids[id(frames)] = ids
-        self._heard.append(values)
+        self._observed.append(values)
         if frames.layout.kind == "request":
             changes = (ids != 0) & ((values.length("topics") > 0) | (values.length("forgottenTopicsData") > 0))
         else:
@@ -240,13 +258,13 @@ class _Sessions:
             self._events[int(ids[row])].append(event)
 
     def follow(self) -> None:
-        """Find the topics of each session after each event, when all frames were heard."""
+        """Compute the topics of each session after each event. Call it after `observe` of all frames."""
         for session, events in self._events.items():
             self._states[session] = self._follow(session, sorted(events, key=lambda event: event[0]))
 
-    def of_rows(self) -> Iterator[tuple[Values, pa.ListArray]]:
+    def topics_of_frames(self) -> Iterator[tuple[Values, pa.ListArray]]:
         """Yield the topics of the session of each frame, layout by layout."""
-        for values in self._heard:
+        for values in self._observed:
             ids = self._ids[id(values.frames)]
             if not ids.any():
                 continue
@@ -284,18 +302,18 @@ class _Sessions:
             since.append(number)
             states.append(current or [])
         if current is not None:
-            known.pop(key, None)  # so that it is the newest
+            known.pop(key, None)  # so that it becomes the newest
             known[key] = current
             forget(known, MOST_SESSIONS)
         return since, states
 
     def _own_topics(self, values: Values, row: int) -> list[str]:
-        """Return the topics in the request that a response answers."""
+        """Return the topics in the request of a response."""
         number = int(values.frames.which[row]) - len(self._stretch.pending)
         if number < 0:
             names, ids = self._stretch.pending[number].own_topics
             return [*names, *ids]
-        for each in self._asked:
+        for each in self._requests:
             at = np.flatnonzero(each.frames.which == number)
             if len(at):
                 if id(each.frames) not in self._topics:
@@ -306,8 +324,9 @@ class _Sessions:
 
 
 def _changed(values: Values, row: int, known: list[str]) -> list[str]:
-    """Return the topics of a session after a request that adds and forgets some."""
-    walk, job = values.frames.walk, values.frames.walk.only(np.array([row]))
+    """Return the topics of a session after a request that adds and removes topics."""
+    walk = values.frames.walk
+    job = walk.only(np.array([row]))
     leaves = walk.program.leaves
     added: dict[str, None] = {}
     forgotten: dict[str, None] = {}

@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     TakeNotices = Callable[[Scheduled, Sequence[Notice]], None]
 
 ENOUGH = 4096
-"""Segments of a connection that are read at once: of small files, those of several files."""
+"""Segments of a connection that are read at once. They may come from several small files."""
 MOST_HELD = 1 << 17
-"""Segments of all connections that wait for more."""
+"""Maximum number of segments of all connections in memory."""
 MOST_OVER = 4096
-"""Pairs of ends between which no connection is open, and a late segment may still come."""
+"""Maximum number of address pairs without an open connection that are kept for late segments."""
 
 
 def point_items(
     plan: Schedule, number: int, make_reader: MakeReader, notice: TakeNotices, origin: Origin | None = None
 ) -> Iterator[Item]:
-    """Yield what the connections of a capture point hold, each with the reader of its two ends.
+    """Yield the items of the connections of a capture point, each with the reader of its two addresses.
 
     `number` is the index of the point in the plan. `origin` locates its packets; by default the plan does.
-    `make_reader` returns a reader for two ends, and `notice` takes what ended the reading of a part early.
+    `make_reader` returns a reader for two addresses. `notice` receives the reasons for an early end of a part.
     """
     parts = sorted(
         (part for part in plan.parts if part.point == number),
@@ -72,16 +72,16 @@ def _in_row(
             held += gathered.add(run_of(descriptor, plan.files))
             if gathered.count >= ENOUGH:
                 held -= gathered.count
-                yield from _read_gathered(ends, gathered)
+                yield from _read_segments(ends, gathered)
         notice(part, reader.notices)
         if held > MOST_HELD:
             held = 0
             for ends, gathered in readers.values():
-                yield from _read_gathered(ends, gathered)
+                yield from _read_segments(ends, gathered)
             yield from _close_finished(readers, part.before)
     last = plan.points[number].last
     for ends, gathered in readers.values():
-        yield from _read_gathered(ends, gathered)
+        yield from _read_segments(ends, gathered)
         yield from ((item, ends) for item in ends.close(last))
 
 
@@ -93,7 +93,7 @@ def _close_finished(readers: dict[bytes, tuple[EndsReader, Gathered]], packet: i
         yield from ((item, reader) for item in reader.close(packet))
 
 
-def _read_gathered(ends: EndsReader, gathered: Gathered) -> Iterator[Item]:
+def _read_segments(ends: EndsReader, gathered: Gathered) -> Iterator[Item]:
     for run in gathered.runs():
         yield from ((item, ends) for item in ends.take(run))
 

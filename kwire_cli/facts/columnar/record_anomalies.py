@@ -47,6 +47,6 @@ def _frames_with_odd_batches(values: Values) -> list[int]:
 
 
 def plain_frame(frames: Frames, frame: int) -> Plain:
-    """Return one of some frames, to be read alone. Its header is left out."""
+    """Return one of several frames as a separate message without its header."""
     start, stop = frames.walk.jobs[frame, 1:3].tolist()
     return Plain(frames.layout, frames.walk.data[start:stop].tobytes(), 0, NO_TAIL, 0)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SPOOLED = 64 << 20
-"""Bytes of rows that stay in memory."""
+"""Maximum bytes of rows in memory."""
 
 
 class Spool:
@@ -26,7 +26,7 @@ class Spool:
         self._out: pa.ipc.RecordBatchStreamWriter | None = None
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """Take rows."""
+        """Add rows."""
         self._rows.append(rows)
         self._size += rows.nbytes
         if self._size > SPOOLED:
@@ -43,7 +43,7 @@ class Spool:
         self._size = 0
 
     def taken(self) -> Iterator[pa.RecordBatch]:
-        """Yield all rows in the order in which they came, and forget them."""
+        """Yield all rows in the order in which they were added, and forget them."""
         if self._out is not None:
             with writing(self._path.parent):
                 self._out.close()
@@ -52,5 +52,7 @@ class Spool:
             with pa.OSFile(str(self._path)) as source, pa.ipc.open_stream(source, options=options) as rows:
                 yield from rows
             self._path.unlink()
-        rows, self._rows, self._size = self._rows, [], 0
+        rows = self._rows
+        self._rows = []
+        self._size = 0
         yield from rows

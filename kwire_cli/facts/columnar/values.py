@@ -1,4 +1,8 @@
-"""The values of frames of one layout by column: numbers of the message itself, and what has a role, such as topics."""
+"""The values of frames of one layout by column: numbers at the top level, and fields with a role, such as topics.
+
+The compiled engine has found the spans of all frames of the layout. A column is read from the spans of its leaves, for
+all frames at once.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +34,12 @@ if TYPE_CHECKING:
 NO_UUID_TEXT = "A" * 22
 
 
-# Where the columns of a frame stand in its layout.
+# The positions of columns in a layout.
 
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """The leaves of a layout from which columns are made."""
+    """The leaves of a layout that columns are computed from."""
 
     names: tuple[Leaf, ...]
     ids: tuple[Leaf, ...]
@@ -50,15 +54,16 @@ _NODES: dict[int, tuple[Any, Nodes]] = {}
 
 
 def nodes_of(spec: MessageSpec, layout: Layout) -> Nodes:
-    """Return the leaves of a layout from which columns are made, looked up once."""
+    """Return the leaves of a layout that columns are computed from. They are cached."""
     cached = _NODES.get(id(layout))
     if cached is None:
-        by_node, leaves = layout.roles.by_node, layout.entry.program.leaves
+        by_node = layout.roles.by_node
+        leaves = layout.entry.program.leaves
         own = [leaves[number] for number in by_node]
         top = {leaf.name: leaf for leaf in layout.entry.root.fields if isinstance(leaf, Leaf)}
         counts = {node.name: node.count for node in layout.entry.root.fields if isinstance(node, Array)}
         cached = _NODES[id(layout)] = (
-            layout,  # kept, so that its id stays its own
+            layout,  # kept alive, so that its id is not reused
             Nodes(
                 tuple(leaf for leaf in own if by_node[leaf.id] == TOPIC),
                 tuple(leaf for leaf in own if by_node[leaf.id] == TOPIC_ID),
@@ -93,11 +98,11 @@ class Values:
         return len(self.frames.which)
 
     def job(self, leaf: Leaf) -> Ints:
-        """Return in which frame each value of a leaf stands."""
+        """Return the number of the frame of each value of a leaf."""
         return np.searchsorted(self.frames.walk.first, self.columns.spans(leaf), side="right") - 1
 
     def top(self, name: str) -> Ints | None:
-        """Return a number of the message itself for each frame, or None if the layout has no such field."""
+        """Return a number at the top level of each frame, or None if the layout has no such field."""
         leaf = self.nodes.top.get(name)
         if leaf is None:
             return None
@@ -105,7 +110,7 @@ class Values:
         return numbers(leaf.decl, at.data, at.start) if len(at.start) == self.count else None
 
     def length(self, name: str) -> Ints:
-        """Return the length of an array of the message itself for each frame; 0 if the layout has no such array."""
+        """Return the length of an array at the top level of each frame; 0 if the layout has no such array."""
         leaf = self.nodes.counts.get(name)
         return np.zeros(self.count, np.int64) if leaf is None else np.maximum(self.columns.lengths(leaf), 0)
 
@@ -114,7 +119,7 @@ class Values:
         return self._lists(((self.nodes.names, ""), (self.nodes.ids, NO_UUID_TEXT)))
 
     def groups(self) -> pa.ListArray:
-        """Return the groups in each frame, each once."""
+        """Return the groups in each frame, without duplicates."""
         return once(self._lists(((self.nodes.groups, ""),)))
 
     def transactional_id(self) -> pa.Array:
@@ -123,8 +128,11 @@ class Values:
         return pc.list_element(padded(lists), 0)
 
     def _lists(self, roles: Sequence[tuple[tuple[Leaf, ...], str]]) -> pa.ListArray:
-        """Return a list for each frame of the values of some leaves, without those that say nothing."""
-        jobs, spans, order, texts = [], [], [], []
+        """Return for each frame a list of the values of some leaves, without empty values."""
+        jobs = []
+        spans = []
+        order = []
+        texts = []
         for number, (leaves, nothing) in enumerate(roles):
             for leaf in leaves:
                 value = values_of(leaf, self.columns.places(leaf))
@@ -137,15 +145,18 @@ class Values:
                 texts.append(value if len(keep) == len(value) else value.take(pa.array(keep)))
         if not texts:
             return pa.ListArray.from_arrays(pa.array(np.zeros(self.count + 1, np.int32)), pa.array([], pa.string()))
-        job, flat = np.concatenate(jobs), pa.concat_arrays(texts)
+        job = np.concatenate(jobs)
+        flat = pa.concat_arrays(texts)
         if len(texts) > 1:
             which = np.lexsort((np.concatenate(spans), np.concatenate(order), job))
             flat = flat.take(pa.array(which))
         return pa.ListArray.from_arrays(pa.array(list_offsets(job, self.count)), flat)
 
     def error_codes(self) -> pa.ListArray:
-        """Return the error codes of each frame that are not 0, each once."""
-        jobs, spans, codes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        """Return the error codes of each frame except 0, without duplicates."""
+        jobs = [np.zeros(0, np.int64)]
+        spans = [np.zeros(0, np.int64)]
+        codes = [np.zeros(0, np.int64)]
         for leaf in self.nodes.errors if self.frames.layout.kind == "response" else ():
             at = self.columns.places(leaf)
             value = numbers(leaf.decl, at.data, at.start)
@@ -153,7 +164,8 @@ class Values:
             jobs.append(self.job(leaf)[keep])
             spans.append(self.columns.spans(leaf)[keep])
             codes.append(value[keep])
-        job, code = np.concatenate(jobs), np.concatenate(codes)
+        job = np.concatenate(jobs)
+        code = np.concatenate(codes)
         which = np.lexsort((np.concatenate(spans), job))
         values = pa.array(code[which].astype(np.int32))
         return once(pa.ListArray.from_arrays(pa.array(list_offsets(job, self.count)), values))
@@ -162,7 +174,7 @@ class Values:
 def values_in(
     side: Iterable[Frames], catalog: Catalog, wants: Callable[[Layout], bool] = lambda _: True
 ) -> list[Values]:
-    """Return the columns of the frames of one side of a stretch, of the layouts that are wanted."""
+    """Return the columns of the frames of one direction of a stretch, of the layouts that `wants` accepts."""
     return [
         Values(frames, nodes_of(catalog.message(frames.layout.message), frames.layout), catalog)
         for frames in side

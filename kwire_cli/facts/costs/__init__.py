@@ -1,1 +1,1 @@
-"""Costs: which bytes belong to what, and the tables that they are added up in."""
+"""Costs: the owners of bytes, and the tables in which bytes are summed by owner."""

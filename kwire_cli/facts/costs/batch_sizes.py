@@ -1,4 +1,4 @@
-"""The sizes of batches, as rows of the table `batch_sizes`: how many there are of one codec and of about one size."""
+"""The sizes of batches, as rows of the table `batch_sizes`: counts by codec and approximate size."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class BatchSizes:
-    """The batches of one owner, added up by codec and by the bits of their numbers of records and bytes.
+    """The batches of one owner, summed by codec and by the number of bits of their numbers of records and bytes.
 
-    The sums are batches, records, bytes, overhead, and the bytes of records packed and unpacked, of those that could be
-    read. Overhead is all but keys, values and headers of records, with compressed records counted as they decompress.
-    `largest` are the largest key and value, and the most bytes that the headers of one record take, their lengths and
-    count included. `unread` batches could not be decompressed, and `gaps` are no batches.
+    The sums are batches, records, bytes, overhead, and the compressed and decompressed bytes of records that could be
+    read. Overhead is everything except keys, values and headers of records, after decompression. `largest` are the
+    largest key, value, and headers of one record with their lengths and count. `unread` batches could not be
+    decompressed, and `gaps` are bytes outside any batch.
     """
 
     sums: dict[tuple[str, int, int], list[int]] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class BatchSizes:
     gaps: int = 0
 
     def add(self, codec: str, records: int, size: int, overhead: int, packed: int, unpacked: int) -> None:
-        """Count one batch; sizes in bytes."""
+        """Count one batch. Sizes are in bytes."""
         key = codec, records.bit_length(), size.bit_length()
         sums = self.sums.get(key)
         if sums is None:

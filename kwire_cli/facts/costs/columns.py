@@ -1,8 +1,8 @@
-"""The tables of costs: bytes, batches and the largest things, added up by whom they belong to.
+"""The tables of costs: bytes, batches and largest sizes, summed by owner.
 
-`COSTS` is the one declaration of the table `costs`. A lake has its rows by capture point, api, kind and version, with
-the columns that are marked so. In memory rows are by those columns of owners that a query names, or that `kwire
-overhead` groups by; the other ones are null. All numbers can be added up.
+`COSTS` declares the table `costs`. A lake has its rows by capture point, api, kind and version, with the columns that
+have `in_lakes`. In memory, rows are grouped by the owner columns that a query or `kwire overhead` uses; the other owner
+columns are null. All numbers can be summed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """A column of `costs`. `of` finds the value for a message, if the column says whom bytes belong to."""
+    """A column of `costs`. `of` computes the value for a message, if the column identifies the owner of bytes."""
 
     name: str
     type: str
@@ -125,14 +125,14 @@ TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
 }
 """The tables in memory.
 
-`unpacked_costs` are the bytes that compressed records consist of, which are not on the wire. A row of `batch_sizes` has
-batches of one codec, with so many bits in their numbers of records and bytes; a row without codec has what is not about
-one of them. `largest` has the largest thing that each limit counts.
+`unpacked_costs` are the bytes of decompressed records, which are not on the wire. A row of `batch_sizes` has the
+batches of one codec whose numbers of records and bytes have the same number of bits; a row without codec has the counts
+that do not depend on a codec. `largest` has the largest size for each limit.
 """
 
 
 def key_of(names: Sequence[str]) -> Callable[[Message], tuple[Any, ...]]:
-    """Return a function that gives a message's values of these columns of OWNERS."""
+    """Return a function that computes a message's values of these columns of OWNERS."""
     if not names:
         return lambda _: ()
     getters = [OF_OWNERS[name] for name in names]
@@ -142,18 +142,18 @@ def key_of(names: Sequence[str]) -> Callable[[Message], tuple[Any, ...]]:
     return lambda subject: tuple([get(subject) for get in getters])
 
 
-# What `kwire overhead --by` takes.
+# The dimensions of `kwire overhead --by`.
 
 
 class Dimension(NamedTuple):
-    """What bytes can be grouped by: the columns of owners that it needs, and its value in SQL for a row `c`."""
+    """A dimension for grouping bytes: the owner columns that it needs, and its value in SQL for a row `c`."""
 
     columns: tuple[str, ...]
     value: str
 
 
 WITHIN = ("field", "kind")
-"""The dimensions that are parts of every message."""
+"""The dimensions within a message."""
 _STREAM = "case when c.stream like '% %' then c.stream::label else c.stream::bigint::label end"
 _NAME = "coalesce(c.api, 'api key ' || c.api_key)"
 OUTSIDE: Mapping[str, Dimension] = {
@@ -168,7 +168,7 @@ OUTSIDE: Mapping[str, Dimension] = {
     "stream": Dimension(("stream",), _STREAM),
     "file": Dimension(("file",), "c.file"),
 }
-"""The dimensions that are the same for all of a message, or of a topic or partition in it."""
+"""The dimensions that are the same for a whole message, or for a topic or partition in it."""
 DIMENSIONS = (*OUTSIDE, *WITHIN)
 MACROS = (
     "create type label as union(number bigint, text varchar)",
@@ -178,10 +178,13 @@ MACROS = (
     "create macro share_of(part, whole) as coalesce(round_even(part / nullif(whole, 0), 6), 0)",
     "create macro mean_of(total, number) as round_even(total / nullif(number, 0), 3)",
 )
-"""A label is a number or a text, and is ordered as such. `labels_of` are those of bytes, by the names of dimensions."""
+"""A label is a number or a string, and is ordered as such. `labels_of` returns the labels of a row by dimension."""
 
 
 def owners_of(dimensions: Sequence[str]) -> list[str]:
-    """Return the columns of owners that some dimensions need."""
-    needed = {column for name in dimensions if name in OUTSIDE for column in OUTSIDE[name].columns}
+    """Return the owner columns that some dimensions need."""
+    needed: set[str] = set()
+    for name in dimensions:
+        if name in OUTSIDE:
+            needed.update(OUTSIDE[name].columns)
     return [column.name for column in OWNERS if column.name in needed]

@@ -1,8 +1,9 @@
-"""The bytes of messages and of files of records, counted by whom they belong to.
+"""The bytes of messages and of files of records, counted by owner.
 
-`Costs` takes messages, walks their bytes, and adds up. Well-formed bodies are counted by a reader generated for their
-layout, all others by their spans; headers are kept with how often each came. Records in messages are opened. `rows`
-yields the sums as rows of the tables in `columns`, so memory grows with owners and fields, never with messages.
+`Costs` receives messages, walks their bytes, and adds them up. Well-formed bodies are counted by a reader generated for
+their layout, all others by their spans. Headers are kept with the number of their occurrences. Records in messages are
+expanded. `rows` yields the sums as rows of the tables in `columns`. Memory grows with owners and fields, not with
+messages.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 
 MOST_KEPT = 256
-"""Headers of an owner that are kept with how often they came; beyond that they are added up."""
+"""Maximum number of different headers of an owner in memory. Beyond it, they are added to the ledger."""
 HEADERS = {"request": "RequestHeader.", "response": "ResponseHeader."}
 """The prefix of the paths of header fields."""
 _OTHERS = {"sasl-token": ("sasl token", Kind.SASL_TOKEN), "not-kafka": ("not kafka", Kind.NOT_KAFKA)}
@@ -52,10 +53,10 @@ _OTHERS = {"sasl-token": ("sasl token", Kind.SASL_TOKEN), "not-kafka": ("not kaf
 
 @dataclass(slots=True)
 class Account:
-    """Counts of an owner beside the ledger: messages, and statistics of the batches in their records.
+    """Counts of an owner in addition to the ledger: messages, and statistics of the batches in their records.
 
-    `headers` are those whose bytes are not in the ledger yet, with how often each came. A header's key is its kind, its
-    version, and the bytes that decide where spans lie.
+    `headers` are the headers that are not in the ledger yet, with the number of their occurrences. The key is the kind,
+    the version, and the bytes that determine the positions of spans.
     """
 
     messages: int = 0
@@ -64,7 +65,7 @@ class Account:
 
 
 class _Counted(NamedTuple):
-    """The counter of bodies of a layout. `rows` say where the records of the last one are, and whose they are."""
+    """The counter of bodies of a layout. `rows` are the places of records in the last body, and of their owners."""
 
     owner: Key
     account: Account
@@ -74,12 +75,12 @@ class _Counted(NamedTuple):
 
 
 def number_of(subject: Message) -> dict[str, Any]:
-    """Return the name of a message: its number, if it is no body alone."""
+    """Return the identification of a message: its frame number. A separate body has no number."""
     return {} if isinstance(subject, Decoded) else {"frame": subject.number}
 
 
 def no_frame(seen: Seen) -> tuple[str, Kind]:
-    """Return the name and the kind of the bytes of a line that is not a frame."""
+    """Return the path and the kind of the bytes of a line that is not a frame."""
     if seen.content and not seen.reason:
         return seen.protocol or "", Kind.TLS
     return _OTHERS.get(seen.kind) or ("gap", Kind.LOST if seen.code == "LOST" else Kind.GAP)
@@ -89,9 +90,9 @@ def no_frame(seen: Seen) -> tuple[str, Kind]:
 class Costs:
     """The bytes of messages and files of records by the values of `columns` (of columns.OWNERS).
 
-    `messages` and `size` add up all that was given, files of records too. The rows of `costs` add up to the same size.
-    `on_records` is told of every batch that a producer sends. `file` is where messages are from, `named` says which one
-    it is where one is the largest.
+    `messages` and `size` count all messages and files of records. The rows of `costs` add up to the same size.
+    `on_records` receives every batch that a producer sends. `file` is the input file of the messages, and `named`
+    returns the identification of a message with the largest size.
     """
 
     catalog: Catalog
@@ -105,7 +106,7 @@ class Costs:
     largest: Largest = field(default_factory=Largest)
     named: Named = number_of
     inside: Ledger = field(default_factory=Ledger)
-    """The bytes that compressed records consist of. They are not on the wire."""
+    """The bytes of decompressed records. They are not on the wire."""
 
     def __post_init__(self) -> None:
         self._key = key_of(self.columns)
@@ -170,7 +171,7 @@ class Costs:
         return tuple(out)
 
     def _owned(self, key: Key, owner: Owner) -> Key:
-        """Return the values of what belongs to a topic, and maybe one of its partitions."""
+        """Return the values for bytes of a topic or of one of its partitions."""
         return self._with(key, topic=owner.topic, partition=owner.partition) if owner.topic else key
 
     # Messages
@@ -202,12 +203,13 @@ class Costs:
         if plain is not None and not (self._splits and self._is_split(line)):
             counted = self._count(line, plain)
         if counted is None:
-            # Tagged fields are left to spans as well.
+            # The readers of bodies reject tagged fields too.
             if (plain := line.plain) is None:
-                self._odd(line)
+                self._count_irregular(line)
                 return
             key = self.key_of(line)
-            account, rows = self.account(key), None
+            account = self.account(key)
+            rows = None
         else:
             key, account, _, _, rows = counted
         assert plain is not None  # noqa: S101 - for the type checker
@@ -237,13 +239,14 @@ class Costs:
         account.headers.clear()
 
     def _count(self, line: Captured, plain: Plain) -> _Counted | None:
-        """Count a body by the reader of its layout; None, and nothing is counted, where the reader refuses it."""
+        """Count a body with the reader of its layout. If the reader rejects it, return None and count nothing."""
         layout = plain.layout
         key = layout if self._is_by_layout else (self.key_of(line), layout)
         counted = self._counted.get(key)
         if counted is None:
             where = places(layout.roles).by_node if layout.has_records else {}
-            owner, counter = self.key_of(line), counter_of(layout.entry, where)
+            owner = self.key_of(line)
+            counter = counter_of(layout.entry, where)
             sums = self._wire.vector(owner, f"{layout.message}.", in_body, counter)
             counted = self._counted[key] = _Counted(owner, self.account(owner), counter.count, sums, [])
         _, _, read, sums, rows = counted
@@ -262,9 +265,11 @@ class Costs:
     def _see_request(self, subject: Message, size: int) -> None:
         self.largest.see("request", size - SIZE_BYTES, packet_of(subject), partial(self.named, subject))
 
-    def _odd(self, line: Captured) -> None:
-        """Count a line that has to be decoded in full, or is no frame."""
-        wire_message, frame, key = line.seen, line.frame, self.key_of(line)
+    def _count_irregular(self, line: Captured) -> None:
+        """Count a line that has to be decoded in full, or is not a frame."""
+        wire_message = line.seen
+        frame = line.frame
+        key = self.key_of(line)
         if frame is None:
             path, kind = no_frame(wire_message)
             self.account(key).messages += 1
@@ -275,7 +280,7 @@ class Costs:
         self._frame(line, frame, key)
 
     def _frame(self, subject: Message, frame: Frame, key: Key) -> None:
-        """Count a frame that was decoded in full. Its body is a guess if its api is one."""
+        """Count a frame that was decoded in full. Its body is a guess if its api is a guess."""
         self.account(key).messages += 1
         left = frame.size
         if frame.prefix:
@@ -324,7 +329,7 @@ class Costs:
     # Record sets
 
     def records(self, data: Any, topic: str | None, partition: int | None, form: str) -> Iterator[int]:
-        """Count a record set or segment of a partition; gives where reading stands after each batch."""
+        """Count a record set or segment of a partition. Yield the position after each batch."""
         self.size += len(data)
         self.messages += 1
         key = self._with(tuple(None for _ in self.columns), topic=topic, partition=partition, file=self.file)
@@ -334,7 +339,7 @@ class Costs:
 
 
 def _header(catalog: Catalog, plain: Plain) -> Spans:
-    """Return the spans of a header, which are kept: without the body's bytes."""
+    """Return the spans of a header without the bytes of the body, as they are kept in memory."""
     layout = plain.layout
     return decode_header(
         catalog, layout.kind, layout.header_version, plain.data[: plain.start], start=SIZE_BYTES, stop=plain.start

@@ -1,4 +1,8 @@
-"""The ledger: bytes by owner, field and kind."""
+"""The ledger: bytes by owner, field and kind.
+
+Each message is a sequence of spans that cover its bytes. The ledger adds the spans up, without a formula, so its rows
+always add up to the bytes that were counted.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +20,15 @@ if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded
 
 
-# What bytes are there for: the closed list of kinds, and which of them the spans of a leaf belong to.
+# The kinds of bytes, and the kinds of the spans of a leaf.
 #
-# Kinds are of three classes. Payload is what somebody wanted to say: the values of fields, and keys, values
-# and headers of records. Overhead is all that was needed to say it. Unread is what nobody can tell, since it
-# could not be decoded, is no Kafka, or is missing.
+# Kinds are of three classes. Payload is the data that an application sends: the values of fields, and keys, values and
+# headers of records. Overhead is all that is needed to transport it. Unread bytes could not be decoded, are not Kafka,
+# or are missing.
 
 
 class Kind(enum.StrEnum):
-    """Purpose of a byte."""
+    """The purpose of a byte."""
 
     VALUE = "value"
     RECORD_KEY = "record key"
@@ -90,12 +94,12 @@ UNREAD = frozenset({Kind.GUESS, Kind.GAP, Kind.LOST, Kind.PADDING, Kind.SASL_TOK
 OVERHEAD = frozenset(Kind) - PAYLOAD - UNREAD
 
 Kinds = tuple[str, str]
-"""The kind of a span's prefix, and of its value: of Kind, or of the caller's own."""
+"""The kinds of a span's prefix and of its value: of Kind, or of the caller."""
 
 
 if TYPE_CHECKING:
     KindsOf = Callable[[Leaf], "Kinds"]
-    """One of the functions below, or one of the caller's own."""
+    """One of the functions below, or a function of the caller."""
 
 
 _OF_LEAF: dict[str, tuple[Kind, Kind]] = {
@@ -110,7 +114,9 @@ _OF_LEAF: dict[str, tuple[Kind, Kind]] = {
 
 def class_of(kind: str) -> str:
     """Return the class of a kind: payload, overhead or unread."""
-    return "payload" if kind in PAYLOAD else "unread" if kind in UNREAD else "overhead"
+    if kind in PAYLOAD:
+        return "payload"
+    return "unread" if kind in UNREAD else "overhead"
 
 
 def in_body(leaf: Leaf) -> Kinds:
@@ -134,14 +140,14 @@ def in_batch(leaf: Leaf) -> Kinds:
 
 
 def in_records(leaf: Leaf) -> Kinds:
-    """Return the kinds of a leaf in records alone, and in messages of formats that have no batches."""
+    """Return the kinds of a leaf in records without a batch, and in messages of formats that have no batches."""
     return _of_records(leaf, Kind.RECORD_FRAMING)
 
 
 def in_wrapper(leaf: Leaf) -> Kinds:
-    """Return the kinds of a leaf in a message whose value is other messages, compressed (formats v0 and v1).
+    """Return the kinds of a leaf in a compressed wrapper message, whose value is other messages (formats v0 and v1).
 
-    The key of this message, if it has one, does not count as a record key.
+    The key of this message, if any, does not count as a record key.
     """
     prefix, value = _of_records(leaf, Kind.BATCH_HEADER)
     prefix = Kind.BATCH_HEADER if prefix is Kind.RECORD_FRAMING else prefix
@@ -162,20 +168,20 @@ def _of_records(leaf: Leaf, framing: Kind) -> tuple[Kind, Kind]:
     return framing, framing
 
 
-# The ledger: where bytes go, by whom they belong to, by field and by kind. It folds spans, with no formula, so that
-# its rows always add up to the bytes that were given.
+# The ledger.
 
-GAP_PATH, GUESS_PATH = "gap", "guess"
+GAP_PATH = "gap"
+GUESS_PATH = "guess"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The bytes of one field over all its occurrences: `prefix_bytes` are lengths, counts, markers and tag headers,
-    `value_bytes` the values.
+    """The bytes of one field over all its occurrences.
 
-    `path` has no indexes: topics[].partitions[].leaderId. Bytes that could not be decoded, or only by a guess, are rows
-    named gap and guess. `kinds` are those of prefix and value, None where rows of several kinds were added up. `owner`
-    is whom the bytes belong to, in a ledger of several owners.
+    `prefix_bytes` are lengths, counts, markers and tag headers; `value_bytes` are the values. `path` has no indexes:
+    topics[].partitions[].leaderId. Undecoded bytes are rows named gap; bytes decoded by a guess are rows named
+    guess. `kinds` are the kinds of prefix and value, or None if rows of several kinds were merged. `owner` is the
+    owner of the bytes, in a ledger of several owners.
     """
 
     path: str
@@ -187,10 +193,10 @@ class Row:
 
 
 class Ledger:
-    """Prefix bytes, value bytes and occurrences by owner, path and kinds: a fold.
+    """Prefix bytes, value bytes and occurrences by owner, path and kinds.
 
-    Sums of one layout stay by leaf until rows are wanted: `kinds_of` says what the bytes of a leaf are for, and
-    `prefix` stands before its path.
+    Sums of one layout are kept by leaf until `rows` is called. `kinds_of` returns the kinds of a leaf, and `prefix` is
+    prepended to its path.
     """
 
     def __init__(self) -> None:
@@ -199,7 +205,7 @@ class Ledger:
         self._vectors: dict[tuple[Any, str, KindsOf, Counter], list[int]] = {}
 
     def add(self, owner: Any, path: str, kinds: Kinds, prefix_bytes: int, value_bytes: int, count: int) -> None:
-        """Count bytes of a path; with numbers below 0, take bytes away that are accounted for elsewhere."""
+        """Count bytes of a path. Negative numbers subtract bytes that are counted elsewhere."""
         row = self._rows.get((owner, path, kinds))
         if row is None:
             row = self._rows[owner, path, kinds] = [0, 0, 0]
@@ -217,7 +223,7 @@ class Ledger:
         first: int = 0,
         last: int | None = None,
     ) -> None:
-        """Count the spans of a message that came so many times, or of these its spans from `first` up to `last`."""
+        """Count the spans of a message that occurred `times` times, or its spans from `first` up to `last`."""
         key = owner, prefix, kinds_of, id(spans.program)
         pair = self._spans.get(key)
         if pair is None:
@@ -239,7 +245,7 @@ class Ledger:
     def add_counts(
         self, owner: Any, prefix: str, kinds_of: KindsOf, counts: Iterable[tuple[Leaf, int, int, int]]
     ) -> None:
-        """Count leaves that were added up elsewhere: bytes of prefixes, bytes of values, occurrences."""
+        """Count leaves that were summed elsewhere: bytes of prefixes, bytes of values, occurrences."""
         for leaf, before, value, count in counts:
             self.add(owner, prefix + (leaf.path or GAP_PATH), kinds_of(leaf), before, value, count)
 
@@ -252,12 +258,12 @@ class Ledger:
         return numbers
 
     def merge(self, other: Ledger) -> None:
-        """Count what another one has."""
+        """Add the counts of another ledger."""
         for (owner, path, kinds), sums in other._settled().items():
             self.add(owner, path, kinds, *sums)
 
     def rows(self, *, by_kinds: bool = True) -> list[Row]:
-        """Return the rows by owner, path and kinds, or by owner and path alone; in the order in which they were met."""
+        """Return the rows by owner, path and kinds, or by owner and path only, in the order of first occurrence."""
         rows = self._settled()
         if by_kinds:
             return [Row(path, sums[0], sums[1], sums[2], kinds, owner) for (owner, path, kinds), sums in rows.items()]
@@ -268,8 +274,9 @@ class Ledger:
         return [Row(path, sums[0], sums[1], sums[2], None, owner) for (owner, path, _), sums in by_path.items()]
 
     def _settled(self) -> dict[tuple[Any, str, Kinds], list[int]]:
-        """Add what is counted by leaf to the rows, which may not be changed; vectors stay where their counters know
-        them.
+        """Add the counts by leaf to the rows and return the rows, which the caller must not change.
+
+        Vectors keep their identity, as counters add to them: they are reset in place.
         """
         for (owner, prefix, kinds_of, _), (program, sums) in self._spans.items():
             self.add_counts(
@@ -294,7 +301,7 @@ def ledger(decoded: Decoded) -> list[Row]:
 
 
 def rows_of(spans: Spans) -> list[Row]:
-    """Return the rows of spans in the order of their fields, whatever declaration these are of."""
+    """Return the rows of spans of any declaration, in the order of their fields."""
     rows = Ledger()
     rows.add_spans(None, "", in_body, spans)
     return rows.rows(by_kinds=False)

@@ -1,14 +1,15 @@
-"""The limits of brokers, producers and consumers, and the largest thing that each of them counts.
+"""The limits of brokers, producers and consumers, and the largest size that each limit applies to.
 
 Sources are org.apache.kafka.storage.internals.log.UnifiedLog (message.max.bytes, segment.bytes),
 org.apache.kafka.clients.producer.KafkaProducer and internals.RecordAccumulator (max.request.size),
 org.apache.kafka.common.network.NetworkReceive (socket.request.max.bytes), kafka.server.ReplicaManager and
-org.apache.kafka.clients.consumer.ConsumerConfig (fetch limits). Defaults are those of Kafka 4.
+org.apache.kafka.clients.consumer.ConsumerConfig (fetch limits). Defaults are from Kafka 4.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Limit(NamedTuple):
-    """A limit. `hard` says that what is over it is refused; a soft one lets the first batch through whatever its size.
+    """A limit. Sizes above a `hard` limit are refused; a soft limit accepts a first batch of any size.
 
-    `names` are its configurations: the broker's and the topic's, or the client's. `short` is what it counts, in a few
-    words.
+    `names` are its configurations: of the broker and the topic, or of the client. `short` describes in a few words
+    which size is limited.
     """
 
     key: str
@@ -100,15 +101,15 @@ LIMITS = (
 )
 """docs/overhead.md is made from this table."""
 BY_KEY = {limit.key: limit for limit in LIMITS}
-NAMES = tuple(dict.fromkeys(name for limit in LIMITS for name in limit.names))
+NAMES = tuple(dict.fromkeys(chain.from_iterable(limit.names for limit in LIMITS)))
 PLACES = ("file", "packet", "frame", "topic", "partition", "position")
-"""The parts of a place."""
+"""The fields of a place."""
 
 
 class Seen(NamedTuple):
-    """The largest thing that a limit counts: bytes, where it is, and the limit that the request asked for, if it did.
+    """The largest size for a limit: the size, its place, and the limit in the request, if any.
 
-    `at` is its input and its packet there: of things of the same size the first one counts.
+    `at` is the number of the input and of the packet: of equal sizes, the first one counts.
     """
 
     size: int
@@ -119,8 +120,9 @@ class Seen(NamedTuple):
 
 @dataclass(slots=True)
 class Largest:
-    """The largest thing of each kind so far; `place` is where what comes next is from, beyond what it says itself, and
-    `input` counts the inputs.
+    """The largest size for each limit so far.
+
+    `place` is the place of the input, and `input` the number of the input.
     """
 
     sizes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(BY_KEY, 0))
@@ -129,7 +131,7 @@ class Largest:
     input: int = 0
 
     def turn_to(self, place: dict[str, Any]) -> None:
-        """Set the input that the following things come from. Its places come after all places of this input."""
+        """Set the input of the following sizes. Its places come after all places of the previous input."""
         self.place = place
         self.input += 1
 
@@ -141,12 +143,12 @@ class Largest:
         where: Callable[[], dict[str, Any]],
         asked: Callable[[], int | None] | None = None,
     ) -> None:
-        """Keep this one, if it is larger, or as large and before the other; `packet` is where in its input."""
+        """Record a size if it is larger, or equal and earlier. `packet` is its position in the input."""
         at = self.input, packet
         if size > self.sizes[key] or (size and size == self.sizes[key] and at < self.seen[key].at):
             self.sizes[key] = size
-            said = asked() if asked else None
-            self.seen[key] = Seen(size, self.place | where(), said if said and said > 0 else None, at)
+            limit = asked() if asked else None
+            self.seen[key] = Seen(size, self.place | where(), limit if limit and limit > 0 else None, at)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of the table `largest`."""

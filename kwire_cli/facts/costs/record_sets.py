@@ -1,4 +1,8 @@
-"""Bytes of record sets by path and kind."""
+"""Bytes of record sets by path and kind.
+
+Well-formed batches of format v2 are counted by a generated reader (`meter`), which skips records and adds up sizes. All
+other batches and messages are counted by their spans.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +39,11 @@ if TYPE_CHECKING:
     Rows = list[tuple[int, int]]
 
 
-# How many bytes each field of records of format v2 takes, by a reader that passes over them and counts.
+# The meter: a generated reader that counts the bytes of each field of records of format v2.
 
 LARGEST = ("key", "value", "headers", "content")
-"""What the last of a meter's numbers are of: the largest key and value, the most bytes of headers in a record, and of
-what a record has from its key's length on.
+"""The meanings of the last numbers of a meter, which are maxima over records: the sizes of key and value, the bytes of
+headers, and the bytes from the length of the key on.
 """
 
 
@@ -61,9 +65,9 @@ class _Meter(Counter):
 def meter() -> Counter:
     """Return the counter of records of format v2: `count(data, at, stop, sums, rows)`.
 
-    It returns how many records there are, and the bytes of keys, values and headers; None, and `sums` stay, where a
-    record is malformed. The last of `sums` are those of LARGEST. `rows`, unless it is None, gets for each record its
-    timestamp delta and its bytes from the key's length on.
+    It returns the number of records, and the bytes of keys, values and headers. If a record is malformed, it returns
+    None and does not change `sums`. The last of `sums` are those in LARGEST. For each record, the counter appends its
+    timestamp delta and its bytes from the length of the key on to `rows`, unless that is None.
     """
     entry = records_entry(v2.RECORDS)
     then = (
@@ -74,24 +78,24 @@ def meter() -> Counter:
     return records_counter(entry, _Meter(entry.program, most=[f"most_{name}" for name in LARGEST]), ("rows",), then)
 
 
-# Batches and messages of any format counted by their spans: the general way, for whatever the meter does not take.
+# Counting by spans, for batches and messages of any format.
 
 _RECORDS = {"v2": v2.RECORDS, "kip98-draft": kip98.MESSAGES}
-"""Formats whose records stand in batches, with the declaration of the records alone."""
+"""The declarations of records of the formats that have batches."""
 
 
 _MESSAGES = "messages[]."
-"""Before the paths of messages in a wrapper message."""
+"""The prefix of the paths of messages in a wrapper message."""
 
 
 @dataclass(slots=True)
-class Found:
-    """Content of a batch.
+class BatchContent:
+    """The content of a batch.
 
-    `payload` is the bytes of keys, values and headers of records. Compressed records count as they decompress. `key`,
-    `value` and `headers` are the largest sizes. `content` is the most bytes from the length of the key to the end of
-    a record, or all of a message without a batch. `packed` and `unpacked` are as in `BatchSizes`. `unread`
-    says that not everything could be decompressed.
+    `payload` is the bytes of keys, values and headers of records, after decompression. `key`, `value` and `headers` are
+    the largest sizes. `content` is the largest number of bytes from the length of the key to the end of a record, or of
+    a whole message without a batch. `packed` and `unpacked` are the same as in `BatchSizes`. `unread` is true if some
+    data could not be decompressed.
     """
 
     records: int = 0
@@ -109,25 +113,32 @@ def _rows(spans: Spans) -> Iterator[tuple[int, int, int]]:
     return zip(spans.node, spans.value, spans.end, strict=True)
 
 
-def _look(spans: Spans, kinds: KindsOf, found: Found, *, alone: bool) -> None:
-    """Add the content of records to `found`. `alone` says that they are a message outside a batch."""
+def _add_content(spans: Spans, kinds: KindsOf, found: BatchContent, *, alone: bool) -> None:
+    """Add the content of records to `found`. With `alone`, the spans are a message outside a batch."""
     leaves = spans.program.leaves
-    start, content, headers = spans.start, -1, 0
+    start = spans.start
+    content = -1
+    headers = 0
     if alone:
         found.records += 1
         content = start
     for node, value, end in _rows(spans):
-        leaf, size = leaves[node], end - value
+        leaf = leaves[node]
+        size = end - value
         kind = kinds(leaf)[1]
         if leaf.name == "length" and "[]" in leaf.path:
             if content >= 0:
-                found.content, found.headers = max(found.content, start - content), max(found.headers, headers)
+                found.content = max(found.content, start - content)
+                found.headers = max(found.headers, headers)
             found.records += 1
-            content, headers = -1, 0
+            content = -1
+            headers = 0
         if kind is Kind.RECORD_KEY:
-            found.key, found.payload = max(found.key, size), found.payload + size
+            found.key = max(found.key, size)
+            found.payload += size
         elif kind is Kind.RECORD_VALUE:
-            found.value, found.payload = max(found.value, size), found.payload + size
+            found.value = max(found.value, size)
+            found.payload += size
         elif kind is Kind.RECORD_HEADER:
             found.payload += size
         if leaf.name == "key" and content < 0:
@@ -136,29 +147,26 @@ def _look(spans: Spans, kinds: KindsOf, found: Found, *, alone: bool) -> None:
             headers += end - start
         start = end
     if content >= 0:
-        found.content, found.headers = max(found.content, start - content), max(found.headers, headers)
+        found.content = max(found.content, start - content)
+        found.headers = max(found.headers, headers)
 
 
-# Record sets: the bytes of batches and records by field, on the wire and decompressed, with statistics of the
-# batches.
-#
-# Batches of format v2 that are not anomalous are measured without spans, by the meter; all others by their spans.
+# Record sets: the bytes of batches and records by field, on the wire and decompressed, with statistics of the batches.
 
 _V2 = LAYOUTS["v2"]
 
 
 _ATTRIBUTES = _V2.head.names.index("attributes")
 MAX_RECORD_OVERHEAD = 21
-"""Bytes that Kafka's producer takes for size, attributes, timestamp and offset of a record, of which it does not know
-them yet (DefaultRecord)."""
+"""Bytes that Kafka's producer assumes for the size, attributes, timestamp and offset of a record before it knows them
+(DefaultRecord)."""
 
 
 class Told(NamedTuple):
     """Facts about a batch.
 
-    `size` is its size as if it were not compressed, and `payload` the bytes of keys, values and headers. `packing` is
-    how many bytes a byte of its records takes on the wire. `rows` are its records as `meter` gives them, or None if it
-    cannot.
+    `size` is its size without compression, and `payload` the bytes of keys, values and headers. `packing` is the number
+    of bytes on the wire for each byte of its records. `rows` are the rows of `meter`, or None for a malformed record.
     """
 
     batch: Batch
@@ -174,8 +182,9 @@ if TYPE_CHECKING:
 
 @cache
 def heads() -> Counter:
-    """Return the counter of batches of format v2 without their records: how many there are, how many of them are
-    compressed, and the bytes of their compressed records.
+    """Return the counter of batches of format v2 without their records.
+
+    It counts the batches, the compressed batches, and the bytes of compressed records.
     """
     entry = records_entry(v2.BATCH)
     counter = Counter(entry.program)
@@ -184,19 +193,18 @@ def heads() -> Counter:
     by_path = {leaf.path: leaf for leaf in reversed(leaves)}
     for name in _V2.head.names:
         size = by_path[name].decl.length
-        before = size if name == v2.BATCH.size.name else 0  # the size of what follows is a prefix
+        before = size if name == v2.BATCH.size.name else 0  # the size field is a prefix
         counter.leaf(by_path[name], batches, before, value=size - before)
     counter.leaf(next(leaf for leaf in leaves if leaf.kind == "records"), packed, more_value=packed_bytes)
     return counter
 
 
 class RecordSets:
-    """The bytes of the record sets of one owner, with `prefix` before the paths. `wire` counts them as they are on the
-    wire, `inside` what compressed records consist of, which nobody sent.
+    """The bytes of the record sets of one owner, with `prefix` before the paths.
 
-    `sizes` gets the statistics; `largest_batch` and `largest_record` are the largest since they were set to 0. The size
-    of a record is what a producer takes for it before it is compressed
-    (AbstractRecords.estimateSizeInBytesUpperBound).
+    `wire` counts the bytes on the wire, and `inside` the bytes of decompressed records. `sizes` receives statistics.
+    `largest_batch` and `largest_record` are the maxima since they were set to 0. The size of a record is the producer's
+    estimate before compression (AbstractRecords.estimateSizeInBytesUpperBound).
     """
 
     def __init__(
@@ -212,21 +220,28 @@ class RecordSets:
         on_batch: OnBatch | None = None,
         produced: bool = False,
     ) -> None:
-        self.wire, self.inside, self.sizes, self.produced = wire, inside, sizes, produced
-        self.largest_batch = self.largest_record = 0
-        self._owner, self._prefix = owner, prefix
-        self._layouts, self._limits, self._on_batch = layouts_of(form), limits or Limits(), on_batch
+        self.wire = wire
+        self.inside = inside
+        self.sizes = sizes
+        self.produced = produced
+        self.largest_batch = 0
+        self.largest_record = 0
+        self._owner = owner
+        self._prefix = prefix
+        self._layouts = layouts_of(form)
+        self._limits = limits or Limits()
+        self._on_batch = on_batch
         self._measure = meter().count
         self._plain, self._unpacked = (side.vector(owner, prefix, in_batch, meter()) for side in (wire, inside))
         self._heads = wire.vector(owner, prefix, in_batch, heads())
 
     def add(self, data: Any, start: int, stop: int) -> None:
-        """Count the batches in [start, stop) of the data, and what is between them."""
+        """Count the batches in [start, stop) of the data, and the bytes between them."""
         for _ in self.steps(data, start, stop):
             pass
 
     def steps(self, data: Any, start: int, stop: int) -> Iterator[int]:
-        """Count as `add` does, for sets that take long: yield where reading stands after each batch."""
+        """Count like `add`, in steps for large sets. Yield the position after each batch."""
         content = data if isinstance(data, FileBytes) else memoryview(data)
         source = Source(content, self._layouts, limits=self._limits)
         reader = Reader(source, start, stop)
@@ -252,9 +267,13 @@ class RecordSets:
 
     def _measured(self, source: Source, data: Any, at: int, end: int, attributes: int) -> None:
         """Count a batch of format v2."""
-        start, size, codec = at + _V2.head.size, end - at, attributes & COMPRESSION.mask
+        start = at + _V2.head.size
+        size = end - at
+        codec = attributes & COMPRESSION.mask
         rows: Rows | None = [] if self._on_batch else None
-        sums, measured, unpacked = self._plain, None, 0
+        sums = self._plain
+        measured = None
+        unpacked = 0
         if not codec:
             area, begin, until = (
                 (data, start, end) if type(data) is bytes else (bytes(source.read(start, end)), 0, end - start)
@@ -262,7 +281,8 @@ class RecordSets:
             measured = self._measure(area, begin, until, sums, rows)
         else:
             area, code, _, _ = decompress(codec, source.read(start, end), self._limits)
-            sums, unpacked = self._unpacked, len(area)
+            sums = self._unpacked
+            unpacked = len(area)
             if not code:
                 measured = self._measure(area, 0, unpacked, sums, rows)
         if measured is None:
@@ -283,7 +303,7 @@ class RecordSets:
             unpacked,
         )
         key, value, headers, content = sums[-len(LARGEST) :]
-        self._seen(size, content, key, value, headers)
+        self._update_largest(size, content, key, value, headers)
         if self._on_batch:
             batch = Batch(source, at, size, _V2, crc_valid=True)
             self._on_batch(Told(batch, size - packed + unpacked, payload, packed / unpacked if unpacked else 1.0, rows))
@@ -292,7 +312,7 @@ class RecordSets:
         side.add(self._owner, prefix + GAP_PATH, (kind, kind), 0, size, 1)
 
     def _by_spans(self, batch: Batch) -> None:
-        totals = self._walked(batch)
+        totals = self._count_spans(batch)
         inside = totals.unpacked - totals.packed
         self.sizes.add(
             batch.compression,
@@ -303,14 +323,17 @@ class RecordSets:
             totals.unpacked,
         )
         self.sizes.unread += totals.unread
-        content = totals.content if batch.layout.name != "kip98-draft" else 0  # which no producer ever estimated
-        self._seen(batch.size, content, totals.key, totals.value, totals.headers, framed=batch.layout is _V2)
+        content = totals.content if batch.layout.name != "kip98-draft" else 0  # no producer ever estimated its size
+        is_v2 = batch.layout is _V2
+        self._update_largest(batch.size, content, totals.key, totals.value, totals.headers, framed=is_v2)
         if self._on_batch:
             packing = totals.packed / totals.unpacked if totals.unpacked else 1.0
             self._on_batch(Told(batch, batch.size - totals.packed + totals.unpacked, totals.payload, packing, None))
 
-    def _seen(self, batch: int, content: int, key: int, value: int, headers: int, *, framed: bool = True) -> None:
-        """Keep what is largest; `framed` says that the content of a record is without its own overhead."""
+    def _update_largest(
+        self, batch: int, content: int, key: int, value: int, headers: int, *, framed: bool = True
+    ) -> None:
+        """Update the maxima. With `framed`, the content of a record does not include the overhead of the record."""
         self.largest_batch = max(self.largest_batch, batch)
         record = content + _V2.head.size + MAX_RECORD_OVERHEAD if framed and content else content
         self.largest_record = max(self.largest_record, record)
@@ -318,14 +341,20 @@ class RecordSets:
         if key > largest[0] or value > largest[1] or headers > largest[2]:
             self.sizes.largest = max(key, largest[0]), max(value, largest[1]), max(headers, largest[2])
 
-    def _walked(self, batch: Batch) -> Found:
-        """Count a batch, or a message with what it wraps, by spans."""
-        codec, in_batches = batch.head.codec, batch.layout.name in _RECORDS
-        kinds = in_batch if in_batches else in_wrapper if codec else in_records
-        spans, totals = batch.spans(), Found()
+    def _count_spans(self, batch: Batch) -> BatchContent:
+        """Count a batch, or a message with the messages in it, by spans."""
+        codec = batch.head.codec
+        in_batches = batch.layout.name in _RECORDS
+        kinds: KindsOf = in_records
+        if in_batches:
+            kinds = in_batch
+        elif codec:
+            kinds = in_wrapper
+        spans = batch.spans()
+        totals = BatchContent()
         self.wire.add_spans(self._owner, self._prefix, kinds, spans)
         if not codec:
-            _look(spans, kinds, totals, alone=not in_batches)
+            _add_content(spans, kinds, totals, alone=not in_batches)
             return totals
         totals.packed = sum(
             end - value for node, value, end in _rows(spans) if kinds(spans.program.leaves[node])[1] is Kind.COMPRESSED
@@ -336,15 +365,16 @@ class RecordSets:
             self._messages(batch, totals)
         return totals
 
-    def _records(self, batch: Batch, found: Found) -> None:
+    def _records(self, batch: Batch, found: BatchContent) -> None:
         notes: list[Anomaly] = []
         area = area_of(batch, notes)
-        found.unpacked, found.unread = len(area.data), bool(notes)
+        found.unpacked = len(area.data)
+        found.unread = bool(notes)
         for spans in chunks(records_entry(_RECORDS[batch.layout.name]), area.data):
             self.inside.add_spans(self._owner, self._prefix, in_records, spans)
-            _look(spans, in_records, found, alone=False)
+            _add_content(spans, in_records, found, alone=False)
 
-    def _messages(self, batch: Batch, found: Found) -> None:
+    def _messages(self, batch: Batch, found: BatchContent) -> None:
         for item in inner_messages(batch):
             found.unpacked += item.size
             if isinstance(item, Gap):
@@ -353,6 +383,6 @@ class RecordSets:
                 continue
             spans = item.spans()
             self.inside.add_spans(self._owner, self._prefix + _MESSAGES, in_records, spans)
-            _look(spans, in_records, found, alone=True)
+            _add_content(spans, in_records, found, alone=True)
             found.content = max(found.content, item.size + batch.layout.least)
         found.unread = found.unread or not found.records

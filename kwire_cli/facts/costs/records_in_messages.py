@@ -1,4 +1,8 @@
-"""Topics, partitions and records in messages: whose bytes are whose, and what records in messages consist of."""
+"""Topics, partitions and records in messages: the owners of bytes, and the contents of records.
+
+The spans of a topic or partition are those of its structure in the message, so its name may follow its first bytes.
+Records are counted by `RecordSets`, in place of the value of their field.
+"""
 
 from __future__ import annotations
 
@@ -31,32 +35,32 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Captured
 
     Place = tuple[int, int, int, int]
-    """The number of a span, its node, and where its value begins and ends."""
+    """The number of a span, its node, and the start and end of its value."""
     OnRecords = Callable[[Message | None, str | None, int | None, Told], None]
-    """The request (None for a segment), topic and partition of a batch that a producer sent, and what is told of it."""
+    """Receives a batch of a producer: the request (None for a segment), the topic, the partition, and the facts."""
     Named = Callable[[Message], dict[str, Any]]
-    """How a message is named where something is said of it: {"frame": 12}."""
+    """Returns the identification of a message in results: {"frame": 12}."""
 
 
-# Where in a message records, topics and partitions stand, and which of its spans belong to which topic and
-# partition.
+# The positions of records, topics and partitions in a message. Each span of a message belongs to a topic and partition.
 
-PARTITION, RECORDS = "partition", "records"
+PARTITION = "partition"
+RECORDS = "records"
 
 
 _PARTITIONS = frozenset({"partition", "partitionIndex", "partitionId", "index"})
-"""Names that definitions give to the number of a partition."""
+"""Names of the field for the number of a partition in definitions."""
 
 
 class Owner(NamedTuple):
-    """The topic and partition of some bytes; None where they belong to none."""
+    """The topic and partition that bytes belong to. Both are None for other bytes."""
 
     topic: str | None = None
     partition: int | None = None
 
 
 class _Element(NamedTuple):
-    """A structure about one topic or partition: its leaves, the first of them, and those that name it."""
+    """A structure about one topic or partition: its leaves, and the leaves with its name."""
 
     leaves: frozenset[int]
     names: frozenset[int]
@@ -64,9 +68,7 @@ class _Element(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The leaves of a layout that matter here, by node; `topics` and `partitions` are structures, by the first leaf of
-    each.
-    """
+    """The leaves of a layout with a role, by node. `topics` and `partitions` are structures, by their first leaf."""
 
     entry: Entry
     by_node: dict[int, str]
@@ -78,17 +80,19 @@ _PLACES: dict[int, Places] = {}
 
 
 def places(found: Roles) -> Places:
-    """Return the places of a layout. They are computed only once."""
+    """Return the places of a layout. They are cached."""
     cached = _PLACES.get(id(found.entry))
     if cached is None:
         entry = found.entry
         by_node = {node: role for node, role in found.by_node.items() if role in {TOPIC, TOPIC_ID}}
         topics = dict(_elements(entry.root, by_node.keys()))
-        below = frozenset(node for element in topics.values() for node in element.leaves)
+        inside: set[int] = set()
+        for element in topics.values():
+            inside |= element.leaves
         numbers = {
             leaf.id
             for leaf in entry.program.leaves
-            if leaf.kind == "int32" and leaf.name in _PARTITIONS and leaf.id in below
+            if leaf.kind == "int32" and leaf.name in _PARTITIONS and leaf.id in inside
         }
         by_node |= dict.fromkeys(numbers, PARTITION)
         by_node |= {leaf.id: RECORDS for leaf in entry.program.leaves if leaf.kind == "records"}
@@ -107,8 +111,9 @@ def _elements(node: Node, named: Any) -> Iterator[tuple[int, _Element]]:
 
 
 def owners(found: Places, spans: Spans, names: Callable[[str], str]) -> Iterator[tuple[int, int, Owner]]:
-    """Yield the topic and partition of each span, as ranges [first, last) that cover them in order; `names` gives the
-    name of a topic id.
+    """Yield the topic and partition of each span, as ranges [first, last) that cover all spans in order.
+
+    `names` returns the name of a topic id.
     """
 
     def topic(role_nodes: frozenset[int], first: int, last: int) -> str | None:
@@ -122,22 +127,25 @@ def owners(found: Places, spans: Spans, names: Callable[[str], str]) -> Iterator
         at = next((at for at in range(first, last) if spans.node[at] in role_nodes), None)
         return None if at is None else number_at(spans.data[spans.value[at] : spans.end[at]])
 
-    topics, partitions = _marked(found.topics, spans, topic), _marked(found.partitions, spans, partition)
-    first, owner = 0, None
+    topics = _marked(found.topics, spans, topic)
+    partitions = _marked(found.partitions, spans, partition)
+    first = 0
+    owner: Owner | None = None
     for at, now in enumerate(map(Owner, topics, partitions)):
         if now != owner:
             if owner is not None:
                 yield first, at, owner
-            first, owner = at, now
+            first = at
+            owner = now
     if owner is not None:
         yield first, len(spans.node), owner
 
 
 def _marked(elements: dict[int, _Element], spans: Spans, name: Callable[[frozenset[int], int, int], Any]) -> list[Any]:
-    """Return the name of the element that each span is in."""
+    """Return for each span the name of the element that contains it."""
     out: list[Any] = []
     element: _Element | None = None
-    for at, node in enumerate((*spans.node, -1)):  # the last one ends what is open
+    for at, node in enumerate((*spans.node, -1)):  # the last node closes the open element
         if element and node in element.leaves and node not in elements:
             continue
         out += [name(element.names, len(out), at) if element else None] * (at - len(out))
@@ -146,7 +154,7 @@ def _marked(elements: dict[int, _Element], spans: Spans, name: Callable[[frozens
 
 
 def topic_at(found: Places, node: int, data: Any, names: Callable[[str], str]) -> str | None:
-    """Return the topic that a leaf names; None where it names none."""
+    """Return the topic that a leaf contains, or None if it is empty."""
     if found.by_node.get(node) == TOPIC:
         return str(data, "utf-8", "replace") or None
     return None if bytes(data) == NO_UUID or len(data) != len(NO_UUID) else names(uuid_text(data))
@@ -157,20 +165,20 @@ def number_at(data: Any) -> int:
     return int.from_bytes(data, "big", signed=True)
 
 
-# Records in the fields of messages, opened: their bytes in place of the field's value, and how near they come
-# to limits.
+# Records in the fields of messages. They are expanded: the bytes of batches and records replace the bytes of the field.
 
 
 def places_in(spans: Spans, found: Places) -> list[Place]:
-    """Return the spans that say where records are and whose."""
+    """Return the spans of records, topics and partitions."""
     wanted = found.by_node
     return [(at, node, spans.value[at], spans.end[at]) for at, node in enumerate(spans.node) if node in wanted]
 
 
 class Opened:
-    """Opens records: they are counted by `wire` and `inside` as `RecordSets` does, with the statistics of their owner.
+    """Expands the records in messages. `wire` and `inside` count them like `RecordSets`, with statistics by owner.
 
-    `largest` gets what limits count, and `named` says where; `on_records` is told of every batch that a producer sends.
+    `largest` receives the sizes that limits apply to, with a place from `named`. `on_records` receives every batch that
+    a producer sends.
     """
 
     def __init__(
@@ -183,8 +191,13 @@ class Opened:
         on_records: OnRecords | None,
         named: Named,
     ) -> None:
-        self._wire, self._inside, self._sizes_of, self.largest = wire, inside, sizes_of, largest
-        self._limits, self._on_records, self._named = limits, on_records, named
+        self._wire = wire
+        self._inside = inside
+        self._sizes_of = sizes_of
+        self.largest = largest
+        self._limits = limits
+        self._on_records = on_records
+        self._named = named
         self._place: tuple[Message | None, str | None, int | None] = None, None, None
         self._record_sets: dict[tuple[Any, str], RecordSets] = {}
 
@@ -197,11 +210,14 @@ class Opened:
         found: Places,
         owner_of: Callable[[int], Any],
     ) -> None:
-        """Count the records of a message, which was counted already. `owner_of` gives the owner of a span."""
+        """Count the records of a message whose fields are counted already. `owner_of` returns the owner of a span."""
         topic: tuple[int, int, int] | None = None
         partition: tuple[int, int] | None = None
-        total, packet, request = 0, packet_of(subject), request_of(subject)
-        kind, api_key = kind_of(subject), api_key_of(subject)
+        total = 0
+        packet = packet_of(subject)
+        request = request_of(subject)
+        kind = kind_of(subject)
+        api_key = api_key_of(subject)
         produce = kind == "request" and api_key == PRODUCE
         fetched = _fetched(request) if kind == "response" and api_key == FETCH else None
 
@@ -223,13 +239,15 @@ class Opened:
                 topic = node, value, end
             elif size := end - value:
                 total += size
-                leaf, owner = found.entry.program.leaves[node], owner_of(at)
+                leaf = found.entry.program.leaves[node]
+                owner = owner_of(at)
                 path = prefix + leaf.path
                 self._wire.add(owner, path, in_body(leaf), 0, -size, 0)
                 sets = self._sets(owner, f"{path}[].", AUTO, produced=produce)
                 if produce and self._on_records:
                     self._place = subject, named(), numbered()
-                sets.largest_batch = sets.largest_record = 0
+                sets.largest_batch = 0
+                sets.largest_record = 0
                 sets.add(data, value, end)
                 self._see_batches(sets, packet, where)
                 if produce:
@@ -240,22 +258,23 @@ class Opened:
                         size,
                         packet,
                         where,
-                        partial(_asked, request, "partitionMaxBytes"),
+                        partial(_requested, request, "partitionMaxBytes"),
                     )
         if produce:
             self.largest.see("request-batches", total, packet, partial(self._named, subject))
         elif fetched:
             self.largest.see(
-                fetched, total, packet, partial(self._named, subject), partial(_asked, request, "maxBytes")
+                fetched, total, packet, partial(self._named, subject), partial(_requested, request, "maxBytes")
             )
 
     def whole(
         self, owner: Any, data: Any, form: str, where: dict[str, Any], topic: str | None, partition: int | None
     ) -> Iterator[int]:
-        """Count a record set or segment of a partition; gives where reading stands after each batch."""
+        """Count a record set or segment of a partition. Yield the position after each batch."""
         sets = self._sets(owner, "", form, produced=True)
         self._place = None, topic, partition
-        sets.largest_batch = sets.largest_record = 0
+        sets.largest_batch = 0
+        sets.largest_record = 0
         at = 0
         for end in sets.steps(data, 0, len(data)):
             self._see_batches(sets, 0, partial(dict, where, position=at))
@@ -274,14 +293,14 @@ class Opened:
                 prefix=prefix,
                 form=form,
                 limits=self._limits,
-                on_batch=self._told if produced and self._on_records else None,
+                on_batch=self._report_batch if produced and self._on_records else None,
                 produced=produced,
             )
         return sets
 
-    def _told(self, told: Told) -> None:
+    def _report_batch(self, facts: Told) -> None:
         assert self._on_records  # noqa: S101 - for the type checker
-        self._on_records(*self._place, told)
+        self._on_records(*self._place, facts)
 
     def _see_batches(self, sets: RecordSets, packet: int, where: Callable[[], dict[str, Any]]) -> None:
         sizes = self.largest.sizes
@@ -292,14 +311,11 @@ class Opened:
 
 
 def _fetched(request: Captured | None) -> str:
-    """Return whether the records that a Fetch asks for are "fetched" by a consumer or "replicated" by a follower.
-
-    A follower gives its node id.
-    """
+    """Return "replicated" if the request has a node id in `replicaId`, as only followers do; else "fetched"."""
     return "replicated" if any(number >= 0 for number in _numbers(request, "replicaId")) else "fetched"
 
 
-def _asked(request: Captured | None, name: str) -> int | None:
+def _requested(request: Captured | None, name: str) -> int | None:
     """Return the largest number in the fields of this name of a request."""
     return max(_numbers(request, name), default=None)
 
@@ -310,8 +326,11 @@ def _numbers(request: Captured | None, name: str) -> list[int]:
     plain = request.plain
     if plain and name in plain.layout.roles.top:
         return [plain.top(name)]
-    spans = plain.spans if plain else request.read[1] if request.read else None
-    if spans is None:
+    if plain:
+        spans = plain.spans
+    elif request.read:
+        spans = request.read[1]
+    else:
         return []
     wanted = {leaf.id for leaf in spans.program.leaves if leaf.name == name and leaf.kind == "int32"}
     return [

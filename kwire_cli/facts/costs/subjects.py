@@ -1,6 +1,6 @@
-"""Messages as subjects of folds: lines of captures, frames without a capture around them, and bodies alone.
+"""Messages whose bytes are counted: lines of captures, frames without a capture, and bodies without a frame.
 
-A frame without a capture has no ends, connection, time and request; a body has no header either.
+A frame without a capture has no addresses, connection, time and request. A body has no header either.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Message: TypeAlias = Captured | Frame | Decoded
 
 _NO_NAMES = RecordsAs()
-"""The names of topic ids outside of captures: the one of the topic whose id never changes."""
+"""The names of topic ids outside of captures: only the topic with a fixed id has one."""
 
 
 def is_frame(subject: Message) -> bool:
@@ -27,7 +27,7 @@ def is_frame(subject: Message) -> bool:
 
 
 def kind_of(subject: Message) -> str:
-    """Return the kind of a message. That of a body is the type of its definition."""
+    """Return the kind of a message. The kind of a body is the type of its definition."""
     return subject.spec.type if isinstance(subject, Decoded) else subject.kind
 
 
