@@ -1,5 +1,8 @@
-"""Answers as JSON, JSON lines and csv. `arrow` writes their tables with types; `terminal` and `html/answers` draw them
-for people.
+"""Answers as JSON, JSON lines and csv, for programs.
+
+A table can have millions of rows, so `answer_json`, `answer_jsonl` and `answer_csv` yield lines without the complete
+document in memory. Values are not formatted: durations are numbers in seconds and times are ISO 8601. `arrow` writes
+tables with types. `terminal`, `markdown` and `html` format answers for display.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from kwire_cli.view.tables import csv_row, json_value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.answer import Answer, Column, Table
+    from kwire_cli.answer import Answer, Column, Item, Table
 
 
 def answer_document(answer: Answer) -> dict[str, Any]:
@@ -22,18 +25,21 @@ def answer_document(answer: Answer) -> dict[str, Any]:
 
     Shape: {"title": text, "tables": {name: [row]}, "facts": {name: value}, "notes": [text]}.
     """
-    tables = {name: [*rows] for name, rows in _tables(answer).items()}
+    tables = {name: list(rows) for name, rows in _tables(answer).items()}
     return {"title": answer.title, "tables": tables, **_facts_and_notes(answer)}
 
 
 def _tables(answer: Answer) -> dict[str, Iterator[dict[str, Any]]]:
     """Return the rows of tables and of outlines by name."""
     tables = {table.name: table_documents(table) for table in answer.tables}
-    return tables | {
-        block.name: ({"depth": item.depth, "text": item.text, "detail": item.detail} for item in block.items)
-        for block in answer.blocks
-        if isinstance(block, Outline) and block.name
-    }
+    for block in answer.blocks:
+        if isinstance(block, Outline) and block.name:
+            tables[block.name] = map(_item_document, block.items)
+    return tables
+
+
+def _item_document(item: Item) -> dict[str, Any]:
+    return {"depth": item.depth, "text": item.text, "detail": item.detail}
 
 
 def _facts_and_notes(answer: Answer) -> dict[str, Any]:
@@ -44,7 +50,7 @@ def _facts_and_notes(answer: Answer) -> dict[str, Any]:
 
 
 def table_documents(table: Table) -> Iterator[dict[str, Any]]:
-    """Yield a JSON object for each row of a table; the total is none of them."""
+    """Yield a JSON object for each row of a table. The total is left out."""
     columns = _data_columns(table)
     names = [column.name for _, column in columns]
     for row in table.rows:
@@ -52,15 +58,17 @@ def table_documents(table: Table) -> Iterator[dict[str, Any]]:
 
 
 def answer_json(answer: Answer) -> Iterator[str]:
-    """Yield the lines of one indented document, that of `answer_document`, of which one row is in memory at a time."""
+    """Yield the lines of the indented `answer_document`. Only one row is in memory at a time."""
     tables = _tables(answer)
     yield f'{{\n  "title": {dumps(answer.title, indent=False)},\n  "tables": {{' + ("" if tables else "},")
     for number, (name, rows) in enumerate(tables.items(), 1):
         end = "]," if number < len(tables) else "]"
-        text, comma = f"    {dumps(name, indent=False)}: [", ""
+        text = f"    {dumps(name, indent=False)}: ["
+        comma = ""
         for row in rows:
             yield text + comma
-            text, comma = "      " + dumps(row, indent=True).replace("\n", "\n      "), ","
+            text = "      " + dumps(row, indent=True).replace("\n", "\n      ")
+            comma = ","
         if comma:
             yield text
             text = "    "
@@ -71,14 +79,13 @@ def answer_json(answer: Answer) -> Iterator[str]:
 
 
 def answer_jsonl(answer: Answer) -> Iterator[str]:
-    """Yield a line for each row, with the name of its table; then one for the facts, and one for each note."""
+    """Yield a line for each item of an outline and each note, a line for each row of a table, and one for the facts."""
     for block in answer.blocks:
         if isinstance(block, Note):
             yield dumps({"table": "notes", "text": block.text, "level": block.level or "info"}, indent=False)
         elif isinstance(block, Outline) and block.name:
             for item in block.items:
-                line = {"table": block.name, "depth": item.depth, "text": item.text, "detail": item.detail}
-                yield dumps(line, indent=False)
+                yield dumps({"table": block.name, **_item_document(item)}, indent=False)
     for table in answer.tables:
         for document in table_documents(table):
             yield dumps({"table": table.name, **document}, indent=False)
@@ -87,7 +94,7 @@ def answer_jsonl(answer: Answer) -> Iterator[str]:
 
 
 def answer_csv(answer: Answer, name: str | None = None) -> Iterator[str]:
-    """Yield the lines of one table, by default the first one, under a line of its columns."""
+    """Yield the names of the columns of a table, by default of the first one, then its rows."""
     table = chosen_table(answer, name)
     columns = _data_columns(table)
     yield csv_row([column.name for _, column in columns])
@@ -96,7 +103,7 @@ def answer_csv(answer: Answer, name: str | None = None) -> Iterator[str]:
 
 
 def chosen_table(answer: Answer, name: str | None) -> Table:
-    """Return the table of a name, by default the first one. Raises InputError if the answer has no such table."""
+    """Return the table with a name, by default the first one. Raise InputError if the answer does not have it."""
     tables = {table.name: table for table in answer.tables}
     if not tables:
         raise InputError("this answer has no table")
@@ -118,7 +125,7 @@ def _data_columns(table: Table) -> list[tuple[int, Column]]:
 
 
 def _csv_cell(value: Any, column: Column) -> Any:
-    """Return a cell of csv; a map is a list of `name count`."""
+    """Return a cell of csv. A map becomes a list of `name count`."""
     if column.kind == "map" and isinstance(value, dict):
         return [f"{name} {count}" for name, count in value.items()]
     return json_value(value)

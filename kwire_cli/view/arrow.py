@@ -1,7 +1,9 @@
-"""Tables of answers as Arrow has them, and files of them: Parquet and Arrow IPC, written while the rows come.
+"""Tables of answers in Arrow's format: as pyarrow tables, and as Parquet and Arrow IPC files.
 
-Types have names: `text`, `int`, `float`, `flag`, `time` (microseconds in UTC), `[]` before the
-type of the elements of a list, `{}` before the type of the numbers of a map. A cell that its type cannot hold is null.
+Rows are written in batches as they arrive, so a table does not have to fit into memory. Answers have no schema, so the
+first batch of rows determines the types of ids and lists. Types have names: `text`, `int`, `float`, `flag`, `time`
+(microseconds in UTC), `[]` before the type of the elements of a list, `{}` before the type of the numbers of a map. A
+cell whose value does not fit the type is null.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import io
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import import_module
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
@@ -25,13 +27,13 @@ if TYPE_CHECKING:
     from kwire_cli.answer import Column, Row, Table
 
 FORMATS = ("parquet", "arrow")
-"""Formats of files with types."""
+"""File formats with types."""
 FIRST = 1 << 16
-"""Rows that are written together. The first of them say which ids and lists of an answer are numbers."""
+"""Rows of one batch. The first batch determines which ids and lists of an answer are numbers."""
 
 
 def _pyarrow() -> Any:
-    """Return the library, which is optional and takes long to load."""
+    """Import pyarrow, which is optional and slow to load. Raise InputError if it is not installed."""
     try:
         import pyarrow.parquet  # noqa: PLC0415
     except ImportError:
@@ -40,8 +42,9 @@ def _pyarrow() -> Any:
 
 
 def write_batches(write: Callable[[bytes], None], batches: pa.RecordBatchReader, form: str) -> int:
-    """Write record batches of Arrow as they are, in one of FORMATS; return how many rows they have."""
-    count, sink = 0, _Sink(write)
+    """Write record batches of Arrow unchanged, in one of FORMATS. Return the number of rows."""
+    count = 0
+    sink = _Sink(write)
     with sink.writing():
         out = _writer(_pyarrow(), sink, batches.schema, form)
         for batch in batches:
@@ -58,16 +61,18 @@ def _writer(pa: Any, sink: _Sink, schema: pa.Schema, form: str) -> Any:
 class _Sink(io.RawIOBase):
     """A file that pyarrow can write to.
 
-    Outside of `writing` nothing is written: a writer that is given up, because of an error, would end its file when it
-    is collected.
+    Bytes are only written within `writing`. After an error, the garbage collector closes the abandoned writer, which
+    would otherwise write the end of the file.
     """
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
-        self._to, self._at, self._is_open = write, 0, False
+        self._write_bytes = write
+        self._at = 0
+        self._is_open = False
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Let bytes through within this."""
+        """Enable writing within this context."""
         self._is_open = True
         try:
             yield
@@ -75,17 +80,17 @@ class _Sink(io.RawIOBase):
             self._is_open = False
 
     def writable(self) -> bool:
-        """Return True: this is written to."""
+        """Return True, as pyarrow only accepts writable files."""
         return True
 
     def tell(self) -> int:
-        """Return how many bytes were written."""
+        """Return the number of written bytes."""
         return self._at
 
     def write(self, data: Any) -> int:
-        """Write bytes."""
+        """Write bytes, or drop them outside of `writing`."""
         if self._is_open:
-            self._to(bytes(data))
+            self._write_bytes(bytes(data))
         self._at += len(data)
         return len(data)
 
@@ -116,7 +121,7 @@ def _arrow_type(pa: Any, kind: str) -> Any:
 
 
 def _cell_of(kind: str) -> Callable[[Any], Any]:
-    """Return the function that makes cells of a type."""
+    """Return the function that converts values to cells of a type."""
     if kind.startswith("[]"):
         element = _cell_of(kind[2:])
         return lambda value: None if value is None else [element(each) for each in _elements(value)]
@@ -143,7 +148,7 @@ def _int(value: Any) -> int | None:
 
 
 def _float(value: Any) -> float | None:
-    """Return a number; JSON has text for infinities and NaN."""
+    """Convert a number, or the text that JSON has for infinities and NaN."""
     if value is None or isinstance(value, float | int):
         return value
     try:
@@ -157,7 +162,7 @@ def _flag(value: Any) -> bool | None:
 
 
 def _time(value: Any) -> datetime | None:
-    """Return an instant of an ISO 8601 text; None for a number, which is a time outside the years 1 to 9999."""
+    """Parse a time in ISO 8601. Return None for a number, which is a time outside the years 1 to 9999."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -189,13 +194,13 @@ _KINDS = {
     "instant": "time",
     "spark": "[]float",
 }
-"""Types by kinds of columns; all others but ids, lists and maps are text."""
+"""Types by the kind of a column. `_type_of` handles ids, lists and maps; other kinds are text."""
 
 
 def write_table(write: Callable[[bytes], None], table: Table, form: str) -> None:
-    """Write the rows of a table of an answer in one of FORMATS, some at a time.
+    """Write the rows of a table of an answer in one of FORMATS, a batch at a time.
 
-    Ids and elements of lists are integers if nothing else is among the first rows.
+    Ids and elements of lists are integers if the first rows contain only integers.
     """
     pa = _pyarrow()
     columns = [(at, column) for at, column in enumerate(table.columns) if column.kind != "bar"]
@@ -208,10 +213,10 @@ def write_table(write: Callable[[bytes], None], table: Table, form: str) -> None
     with sink.writing():
         out = _writer(pa, sink, schema, form)
         while first:
-            arrays = [
-                _array(pa, list(map(_cell_of(kind), (row[at] for row in first))), field.type)
-                for (at, _), kind, field in zip(columns, types, schema, strict=True)
-            ]
+            arrays = []
+            for (at, _), kind, field in zip(columns, types, schema, strict=True):
+                values = [row[at] for row in first]
+                arrays.append(_array(pa, list(map(_cell_of(kind), values)), field.type))
             out.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
             first = [*islice(rows, FIRST)]
         out.close()
@@ -220,19 +225,19 @@ def write_table(write: Callable[[bytes], None], table: Table, form: str) -> None
 def _array(pa: Any, values: list[Any], kind: Any) -> Any:
     try:
         return pa.array(values, kind)
-    except UnicodeEncodeError:  # a name of a file that is no UTF-8
+    except UnicodeEncodeError:  # a file name that is not UTF-8
         return pa.array([_encodable(value) for value in values], kind)
 
 
 def arrow_table(table: Table) -> pa.Table:
-    """Return the rows of a table of an answer as a table of Arrow."""
+    """Return the rows of a table of an answer as an Arrow table."""
     pieces: list[bytes] = []
     write_table(pieces.append, table, "arrow")
     return _pyarrow().ipc.open_file(b"".join(pieces)).read_all()
 
 
 def data_frame(table: pa.Table, library: str) -> Any:
-    """Return a table of Arrow as a DataFrame of pandas or polars. Raises InputError if the library is not installed."""
+    """Return an Arrow table as a DataFrame of pandas or polars. Raise InputError if the library is not installed."""
     try:
         module = import_module(library)
     except ImportError:
@@ -245,7 +250,8 @@ def _type_of(column: Column, at: int, rows: Iterable[Row]) -> str:
         case "id":
             return "int" if all(_is_id(row[at]) for row in rows) else "text"
         case "list":
-            elements = [each for row in rows if row[at] is not None for each in _elements(row[at])]
+            lists = [_elements(row[at]) for row in rows if row[at] is not None]
+            elements = list(chain.from_iterable(lists))
             return "[]int" if elements and all(map(_is_id, elements)) else "[]text"
         case "map":
             return "{}float" if column.unit == "s" else "{}int"

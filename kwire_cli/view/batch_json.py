@@ -1,4 +1,10 @@
-"""Batches and records as JSON lines."""
+"""Batches and records as JSON lines.
+
+There are two writers of the same text. The full one, `line_pieces`, builds a JSON document for each record. The quick
+ones, `quick_lines` and `quick_field`, decode and write well-formed batches of format v2 in one generated function,
+without an object for each record, because a log can contain millions of records. They fall back to the full writer for
+a batch that has anomalies, control records or other special attributes. A test compares both texts.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +39,6 @@ if TYPE_CHECKING:
     from kwire_cli.records.reading import Reader
 
 
-# The records of batches as JSON text, for many of them: those in which nothing is odd are read and written in
-# one go, without an object each.
-#
-# The text is that of `records.jsonform.record_json`; a test holds the two against each other.
-
 _NUMBERS = b',{"offset":%d,"timestamp":%d,"sequence":%d,"keySize":%d,"valueSize":%d,"key":'
 
 
@@ -47,29 +48,30 @@ _ROWS = {
     (False, True): _NUMBERS + b'null%b,"value":"%b","headers":[%b]}',
     (False, False): _NUMBERS + b'null%b,"value":null%b,"headers":[%b]}',
 }
-"""A record by whether it has a key and a value; the comma is that before it."""
-_MOST_NAMES, _LONGEST_NAME = 1000, 200
+"""Formats of a record with a leading comma, by whether it has a key and a value."""
+_MAX_NAMES = 1000
+"""Maximum number of cached header names. The cache is cleared when it is full."""
+_MAX_NAME_SIZE = 200
+"""Maximum size of a cached header name in bytes."""
 
 
-class _Names(dict[bytes, bytes]):
-    """The text with which a header begins, by the bytes of its name.
+class _HeaderStarts(dict[bytes, bytes]):
+    """A cache of the JSON text before the value of a header, by the bytes of its name.
 
-    A batch has the same few names in all its records.
+    The records of a batch usually have the same few header names.
     """
 
     def __missing__(self, name: bytes) -> bytes:
         text = b'{"key":%b,"value":' % encode_basestring(str(name, "utf-8")).encode()
-        if len(name) <= _LONGEST_NAME:
-            if len(self) >= _MOST_NAMES:
+        if len(name) <= _MAX_NAME_SIZE:
+            if len(self) >= _MAX_NAMES:
                 self.clear()
             self[name] = text
         return text
 
 
 def rows_text(batch: Batch, notes: list[Anomaly]) -> Iterator[list[bytes]]:
-    """The records of a batch without payloads: pieces of text, some at a time, that are to be joined. A comma stands
-    before each record.
-    """
+    """Yield the records of a batch without payloads, as lists of text pieces. Each record has a leading comma."""
     if batch.layout.name == "v2":
         yield from made_of(batch, notes, text_reader(), lambda record: (row_text(record),))
     else:
@@ -78,7 +80,7 @@ def rows_text(batch: Batch, notes: list[Anomaly]) -> Iterator[list[bytes]]:
 
 
 def row_text(record: Record) -> bytes:
-    """A record without payload, with a comma before it."""
+    """Return a record without payload as JSON with a leading comma."""
     offset, timestamp, sequence, key, value, headers = record[:6]
     texts = b",".join([_header(name, data) for name, data in headers]) if headers else b""
     return _row(offset, timestamp, sequence, key, value, texts)
@@ -104,7 +106,7 @@ def _header(name: str | int, data: bytes | None) -> bytes:
 
 @cache
 def text_reader() -> Callable[..., Any]:
-    """Return a reader that makes text of records. Values are copied once only, into the whole text."""
+    """Return a reader that writes records as text. Values are copied only once, into the final text."""
 
     class TextSink(RecordSink):
         """A sink of headers as text."""
@@ -139,17 +141,13 @@ def text_reader() -> Callable[..., Any]:
     space = {
         "row": _row,
         "base64": b2a_base64,
-        "names": _Names(),
+        "names": _HeaderStarts(),
         "NULL": b"null}",
         "HEADER": b'%b"%b"}',
         "joined": b",".join,
     }
     space |= {"START": _NUMBERS + b'"%b","value":"', "END": b'","headers":[%b]}', "NO_HEADERS": b'","headers":[]}'}
     return reader(then, TextSink(space))
-
-
-# Batches as JSON lines, for many of them: records whose bytes are nobody's message are put together without a
-# document.
 
 
 def line_pieces(
@@ -161,10 +159,10 @@ def line_pieces(
     chosen: Iterable[list[tuple[int, Record]]] | None = None,
     notes: list[Anomaly] | None = None,
 ) -> Iterator[bytes]:
-    """One JSON line in pieces, so that a batch of any size needs little memory. `label` stands before the item's own
-    keys.
+    """Yield one JSON line in pieces, so that a batch of any size needs little memory.
 
-    `chosen` are the records to show with their numbers, all by default; `notes` then gets what is odd as they are read.
+    `label` contains the first keys of the line. `chosen` contains the records to show with their numbers, by default
+    all. The iterator of `chosen` records adds its anomalies to `notes`.
     """
     if not isinstance(item, Batch):
         yield many_dumps(label | item.to_json(deep=deep, hide=hide))
@@ -182,7 +180,7 @@ def line_pieces(
 
 
 def numbered(batch: Batch, notes: list[Anomaly]) -> Iterator[list[tuple[int, Record]]]:
-    """The records with their numbers in the batch."""
+    """Yield the records with their numbers in the batch, in lists."""
     number = 0
     for piece in batch.pieces(notes):
         yield list(enumerate(piece, number))
@@ -192,7 +190,7 @@ def numbered(batch: Batch, notes: list[Anomaly]) -> Iterator[list[tuple[int, Rec
 def _rows(
     batch: Batch, chosen: Iterable[list[tuple[int, Record]]] | None, notes: list[Anomaly], hide: Hide | None
 ) -> Iterator[bytes]:
-    """The records, some at a time, with a comma before each."""
+    """Yield the text of the records in pieces. Each record has a leading comma."""
     if has_payloads(batch):
         for piece in numbered(batch, notes) if chosen is None else chosen:
             yield b"".join(
@@ -206,17 +204,11 @@ def _rows(
             yield b"".join([row_text(record) for _, record in piece])
 
 
-# Batches of format v2 as JSON lines, for a whole log: those in which nothing is odd without an object each.
-#
-# All others are the business of `view.batch_json`. The text is the same; a test holds the two against each
-# other.
-
 _LAYOUT = LAYOUTS["v2"]
-
-
 _ATTRIBUTES = _LAYOUT.head.names.index("attributes")
-_sound = sound_batch(_LAYOUT)
-_CODEC, _APPEND_TIME = COMPRESSION.mask, TIMESTAMP_TYPE.mask
+_find_valid_batch = sound_batch(_LAYOUT)
+_CODEC = COMPRESSION.mask
+_APPEND_TIME = TIMESTAMP_TYPE.mask
 _HEAD = (
     '{"position":%%d,"size":%%d,"baseOffset":%%d,"lastOffset":%%d,"magic":2,"crc":%%d,"crcValid":true,"'
     'compression":"%s","timestampType":"%s",'
@@ -224,21 +216,22 @@ _HEAD = (
     '%%d,"isTransactional":%s,"isControl":%s,'
     '"deleteHorizonMs":null,"count":%%d'
 )
-_RECORDS, _NO_ANOMALIES = b',"records":[', b'],"anomalies":[]}'
+_RECORDS = b',"records":['
+_NO_ANOMALIES = b'],"anomalies":[]}'
 _END = _NO_ANOMALIES + b"\n"
-_AT_ONCE = 64
-"""Batches in one piece of text."""
-_FEW = 512
-"""Records of a batch that are read in one go."""
-_HIGHEST = (1 << 63) - (1 << 31)
-"""The offsets of a batch that begins below it do not wrap."""
+_BATCHES_PER_PIECE = 64
+"""Batches without records that are written as one piece of text."""
+_MAX_RECORDS = 512
+"""Maximum number of records of a batch that the quick writer decodes at once. Larger batches use the full writer."""
+_MAX_OFFSET = (1 << 63) - (1 << 31)
+"""Upper bound of the base offset. The offsets of a batch with a lower base offset cannot exceed 64 bits."""
 
 
 @dataclass(slots=True)
 class Lines:
-    """The options of lines, as `view.batch_json.line_pieces` takes them, and what came of the lines.
+    """The options of `line_pieces`, and the results of writing the lines.
 
-    `batches` counts the batches, and `odd` tells whether any of them has anomalies.
+    `batches` is the number of batches. `odd` is True if any of them has anomalies.
     """
 
     label: dict[str, Any]
@@ -249,8 +242,9 @@ class Lines:
 
 
 def quick_lines(source: Source, reader: Reader, lines: Lines) -> Iterator[bytes]:
-    """The lines of the batches that `reader.plain` gives, some at a time; where it ends, `reader.items` go on. `lines`
-    is kept up to date.
+    """Yield the lines of the batches that `reader.plain` returns, several in one piece, and update `lines`.
+
+    `reader.plain` stops before bytes that are not a valid batch. The caller continues with `reader.items`.
     """
     deep = lines.deep
     before = _label(lines.label) if lines.label else b""
@@ -265,13 +259,13 @@ def quick_lines(source: Source, reader: Reader, lines: Lines) -> Iterator[bytes]
             form = forms[attributes]
         else:
             form = forms[attributes] = _form(attributes, before, end_of_line, deep=deep)
-        if form and delta >= 0 and base < _HIGHEST and plain_topic:
+        if form and delta >= 0 and base < _MAX_OFFSET and plain_topic:
             if not deep:
                 ready.append(
                     form
                     % (at, end - at, base, base + delta, crc, latest, producer, producer_epoch, sequence, epoch, count)
                 )
-                if len(ready) == _AT_ONCE:
+                if len(ready) == _BATCHES_PER_PIECE:
                     yield b"".join(ready)
                     ready.clear()
                 continue
@@ -281,19 +275,20 @@ def quick_lines(source: Source, reader: Reader, lines: Lines) -> Iterator[bytes]
                 continue
         yield b"".join(ready)
         ready.clear()
-        yield from _long_way(source, at, end, lines)
+        yield from _full_line(source, at, end, lines)
     yield b"".join(ready)
 
 
 def _label(label: dict[str, Any]) -> bytes:
-    """Return the text before the keys of a line, as part of a format."""
+    """Return the label as the start of a `%` format."""
     return many_dumps(label)[1:-2].replace(b"%", b"%%") + b","
 
 
 @cache
 def _form(attributes: int, before: bytes, after: bytes, *, deep: bool) -> bytes | None:
-    """The line of a batch with these attributes up to its records, as a format; None where there is more to say than
-    that.
+    """Return the `%` format of a batch with these attributes, up to its records.
+
+    Return None if the attributes need the full writer.
     """
     codec = COMPRESSION.names.get(attributes & COMPRESSION.mask)
     if (
@@ -309,7 +304,7 @@ def _form(attributes: int, before: bytes, after: bytes, *, deep: bool) -> bytes 
 
 
 def field_text(reading: RecordsAs) -> Callable[[bytes], Fragment]:
-    """Return what makes the JSON of a records field of its bytes, of a topic whose records are nobody's messages."""
+    """Return a function that converts the bytes of a records field to JSON, for topics that are not internal."""
     limits = source_of(b"", limits=reading.limits).limits
 
     def text(data: bytes) -> Fragment:
@@ -326,11 +321,12 @@ def field_text(reading: RecordsAs) -> Callable[[bytes], Fragment]:
 
 
 def quick_field(data: bytes, limits: Limits) -> bytes | None:
-    """The batches in a records field and their records, as a JSON array; None where anything is odd."""
+    """Return the batches in a records field as a JSON array. Return None if any batch needs the full writer."""
     pieces = [b"["]
-    at, stop = 0, len(data)
+    at = 0
+    stop = len(data)
     while at < stop:
-        if (head := _sound(data, at, stop)) is None:
+        if (head := _find_valid_batch(data, at, stop)) is None:
             return None
         end, numbers = head
         form = _form(numbers[_ATTRIBUTES], b"", b"", deep=True)
@@ -347,11 +343,12 @@ def quick_field(data: bytes, limits: Limits) -> bytes | None:
 
 
 def _record_rows(source: Any, at: int, end: int, numbers: tuple[Any, ...], limits: Limits, form: bytes) -> list[bytes]:
-    """The batch in [at, end) with its records as pieces of text, up to the end of the last one; none where there are
-    many or anything is odd.
+    """Return the batch in [at, end) as pieces of text, up to the end of its last record.
+
+    Return an empty list if the batch has too many records or is malformed.
     """
     base, _, epoch, _, crc, attributes, delta, base_time, latest, producer, producer_epoch, sequence, count = numbers
-    if not 0 < count <= _FEW or delta < 0 or base >= _HIGHEST:
+    if not 0 < count <= _MAX_RECORDS or delta < 0 or base >= _MAX_OFFSET:
         return []
     data: Any = source[at + _LAYOUT.head.size : end]
     if codec := attributes & _CODEC:
@@ -362,15 +359,15 @@ def _record_rows(source: Any, at: int, end: int, numbers: tuple[Any, ...], limit
         data = bytes(data)
     appended = latest if attributes & _APPEND_TIME else None
     rows: list[bytes]
-    rows, upto, right, taken, last = text_reader()(data, 0, len(data), _FEW, base, base_time, sequence, appended)
-    if not right or upto != len(data) or taken != count or last - base > delta:
+    rows, used, valid, read, last = text_reader()(data, 0, len(data), _MAX_RECORDS, base, base_time, sequence, appended)
+    if not valid or used != len(data) or read != count or last - base > delta:
         return []
     head = form % (at, end - at, base, base + delta, crc, latest, producer, producer_epoch, sequence, epoch, count)
     rows[0] = head + _RECORDS + rows[0][1:]
     return rows
 
 
-def _long_way(source: Source, at: int, end: int, lines: Lines) -> Iterator[bytes]:
+def _full_line(source: Source, at: int, end: int, lines: Lines) -> Iterator[bytes]:
     notes: list[Anomaly] = []
     batch = Batch(source, at, end - at, _LAYOUT, crc_valid=True)
     yield from line_pieces(batch, label=lines.label, deep=lines.deep, hide=lines.hide, notes=notes)

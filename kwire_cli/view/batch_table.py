@@ -1,4 +1,8 @@
-"""Batches and records as rows of a table and of csv."""
+"""Batches and records as rows of a table and of csv.
+
+Both formats have a row for each batch or gap, or with records a row for each record. Cells of the table are short text
+for display. Cells of csv are complete values, with columns that do not change between versions of Kafka, for programs.
+"""
 
 from __future__ import annotations
 
@@ -62,18 +66,19 @@ def flags_of(batch: Batch) -> str:
 
 
 def time_text(milliseconds: int) -> str:
-    """A timestamp in a cell; nothing where there is none."""
+    """Return a timestamp for a cell. Return an empty string if the record has no timestamp."""
     return moment(milliseconds) or ("" if milliseconds == -1 else str(milliseconds))
 
 
 def compact(document: Any) -> str:
-    """A JSON value in a cell."""
+    """Return a JSON value for a cell."""
     return text_of(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
 
 
 def text_in(data: bytes, *, is_cut: bool = False) -> str | None:
-    """Return bytes as text if they are UTF-8 without control characters but those of lines. Bytes that are cut may end
-    within a character, which is left out.
+    """Return bytes as a string if they are UTF-8 and contain no control characters except tabs and line ends.
+
+    Return None for other bytes. If `is_cut` is set, the bytes may end within a character, which is dropped.
     """
     try:
         text = getincrementaldecoder("utf-8")().decode(data, final=not is_cut)
@@ -100,7 +105,7 @@ def batch_row(item: Batch | Gap) -> tuple[str, ...]:
 
 
 def codes_of(batch: Batch) -> list[str]:
-    """Return the codes of the anomalies of a batch, without those of its records."""
+    """Return the codes of the anomalies of a batch. Anomalies of its records are left out."""
     return [*dict.fromkeys(note.code for note in batch.notes)]
 
 
@@ -116,7 +121,7 @@ def gap_row(gap: Gap, *, deep: bool) -> tuple[str, ...]:
 def record_rows(
     batch: Batch, records: Numbered, notes: Iterable[Anomaly], hide: Hide | None
 ) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each record, and one for the anomalies of the batch that no row of a record shows."""
+    """Yield a row for each record, then one for the anomalies of the batch that belong to no record."""
     codes: dict[str, list[str]] = {}
     for note in notes:
         codes.setdefault(note.path.partition("]")[0], []).append(note.code)
@@ -130,13 +135,16 @@ def record_rows(
 
 
 def record_row(batch: Batch, record: Record, hide: Hide | None, anomalies: str = "") -> tuple[str, ...]:
-    """Return a record as a row of the table. `anomalies` are the codes of its anomalies."""
+    """Return a record as a row of the table. `anomalies` contains the codes of its anomalies."""
     document = record_json(batch, record, 0, [], hide)
-    key, value = _secret(document["key"]) or _cell(record.key), _secret(document["value"]) or _cell(record.value)
+    key = _secret(document["key"]) or _cell(record.key)
+    value = _secret(document["value"]) or _cell(record.value)
     if decoded := document.get("decoded"):
-        key, value = _part(decoded.get("key"), key), _part(decoded.get("value"), value)
+        key = _part(decoded.get("key"), key)
+        value = _part(decoded.get("value"), value)
     elif "control" in document:
-        key, value = None, compact(document["control"])
+        key = None
+        value = compact(document["control"])
     headers = ", ".join(
         [f"{name}={'null' if data is None else _cell(data)}" for name, data in headers_of(batch, record, hide)]
     )
@@ -146,7 +154,7 @@ def record_row(batch: Batch, record: Record, hide: Hide | None, anomalies: str =
 
 
 def _part(decoded: dict[str, Any] | None, plain: str | None) -> str | None:
-    """A decoded key or value in a cell: its data, behind its type where that has a name."""
+    """Return a decoded key or value for a cell: its data, after its type if the type has a name."""
     data = decoded.get("data") if decoded else None
     if decoded and "format" in decoded and data is not None and not isinstance(data, dict):
         return data if isinstance(data, str) else compact(data)
@@ -156,9 +164,16 @@ def _part(decoded: dict[str, Any] | None, plain: str | None) -> str | None:
     return f"{kind} {compact(decoded['data'])}".strip() if not kind.isdigit() else compact(decoded["data"])
 
 
+def _readable_batch(item: Batch | Gap) -> Batch | None:
+    """Return the batch itself, or the truncated batch in a gap if its header is complete."""
+    if isinstance(item, Batch):
+        return item
+    return item.batch if item.batch and item.batch.has_head else None
+
+
 def batch_cells(item: Batch | Gap) -> list[Any]:
-    """The cells of CSV_BATCH."""
-    batch = item if isinstance(item, Batch) else item.batch if item.batch and item.batch.has_head else None
+    """Return the cells of a batch or gap for the columns CSV_BATCH."""
+    batch = _readable_batch(item)
     row: dict[str, Any] = {}
     if batch:
         horizon = batch.head.delete_horizon
@@ -170,17 +185,17 @@ def batch_cells(item: Batch | Gap) -> list[Any]:
 
 
 def gap_cells(gap: Gap) -> list[Any]:
-    """The cells of CSV_RECORD of a gap."""
+    """Return the cells of a gap for the columns CSV_RECORD."""
     return [gap.position, *[None] * (len(CSV_RECORD) - 2), gap.code]
 
 
 def record_cells(batch: Batch, record: Record, hide: Hide | None) -> list[Any]:
-    """The cells of CSV_RECORD: text as it is, other bytes as `base64:` and base64 text, structures as JSON."""
+    """Return the cells of a record for CSV_RECORD: text, `base64:` and base64 of other bytes, structures as JSON."""
     return [compact(cell) if isinstance(cell, dict | list) else cell for cell in record_values(batch, record, hide)]
 
 
 def record_values(batch: Batch, record: Record, hide: Hide | None) -> list[Any]:
-    """The values in the cells of CSV_RECORD, structures as they are."""
+    """Return the values of a record for CSV_RECORD. Structures are not converted to JSON text."""
     document = record_json(batch, record, 0, [], hide)
     payload = document.get("decoded") or document.get("control")
     headers = [{"key": name, "value": _cell(data)} for name, data in headers_of(batch, record, hide)]

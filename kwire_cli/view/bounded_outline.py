@@ -1,4 +1,9 @@
-"""One frame or batch on a page or on a screen: the rows that there is room for, and the bytes that they point into."""
+"""The outline of one frame or batch with a limited number of rows, and the bytes that they point into.
+
+The page and the terminal interface show one entry at a time and cannot hold a batch with millions of fields. The
+outline is walked depth first until `MOST_NODES` rows are collected, and buffers are cut after `MOST_BYTES`. Secret
+bytes of buffers are overwritten with zeros here, and not by each view.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +33,20 @@ if TYPE_CHECKING:
     Hidden = dict[str, frozenset[int]]
 
 MOST_NODES = 20_000
-"""Rows of one frame or batch unless all are asked for."""
+"""Maximum number of rows of one frame or batch, unless `full` is set."""
 MOST_BYTES = 256 << 10
-"""Bytes of a buffer unless all are asked for."""
+"""Maximum number of bytes of a buffer, unless `full` is set."""
 MOST_WALKED = 8 << 20
-"""Bytes of a batch whose fields are looked for unless all are asked for."""
+"""Maximum number of bytes of a batch that are decoded to fields, unless `full` is set."""
 MASK = "**"
 
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """Bytes of the input, or what they were decompressed to: `data` are the first of `size`, the first one at offset
-    `at`.
+    """The first bytes of a buffer: bytes of the input, or decompressed bytes.
 
-    `masked` are ranges of `data` that must not be seen, in order; it has zeros there.
+    `data` contains the first of `size` bytes, starting at offset `at`. `masked` are ranges of `data` with secrets, in
+    order. `data` has zeros there.
     """
 
     name: str
@@ -56,8 +61,9 @@ class Bytes:
         return self.at + len(self.data)
 
     def cells(self, start: int, end: int) -> list[str]:
-        """Two hex digits, or stars, for each of these bytes that is there."""
-        low, high = max(start - self.at, 0), min(end - self.at, len(self.data))
+        """Return two hex digits, or stars, for each of the bytes [start, end) that `data` contains."""
+        low = max(start - self.at, 0)
+        high = min(end - self.at, len(self.data))
         return [MASK if self.is_masked(i) else f"{self.data[i]:02x}" for i in range(low, high)]
 
     def is_masked(self, index: int) -> bool:
@@ -67,10 +73,11 @@ class Bytes:
 
 
 class BoundedOutline:
-    """The rows that there is room for. `left_out` counts those for which there was none, or more of them.
+    """The first rows of an outline.
 
-    Secret bytes are not in the `buffers`. Where rows are left out, a buffer ends with the last field of which all was
-    told, so that what follows cannot be a secret that nobody masked.
+    `left_out` counts the other rows; it is a lower bound, as the fields of omitted elements are not counted. The
+    `buffers` do not contain secret bytes. If rows are left out, a buffer ends after the last completely walked field:
+    the bytes after it may contain secrets whose place is unknown.
     """
 
     def __init__(
@@ -104,7 +111,7 @@ class BoundedOutline:
                 still_open.append((row, iter(row.below())))
             else:
                 self.left_out += 1
-                if row.name.startswith("["):  # there may be many more, and of their fields nothing is known
+                if row.name.startswith("["):  # the array may have many more elements
                     still_open.pop()
 
     def _number(self, buffer: Buffer) -> int:
@@ -115,13 +122,13 @@ class BoundedOutline:
         return self._numbers[buffer]
 
     def _reach(self, row: Row) -> None:
-        """All up to the end of a field was told, and what is secret in it is masked."""
+        """Record that all bytes up to the end of a row were walked, and that their secrets are masked."""
         if isinstance(row, Field) and row.kind and not self.left_out:
             number = self._numbers[row.buffer]
             self._reached[number] = max(self._reached[number], row.place[2])
 
     def number(self, row: Row) -> int:
-        """The number of the buffer that a row points into."""
+        """Return the number of the buffer that a row points into."""
         return self._numbers[row.buffer]
 
     @property
@@ -134,13 +141,17 @@ class BoundedOutline:
         stop = self._reached[number] if self.left_out else buffer.stop
         data = bytearray(buffer.data[start : stop if self.full else min(stop, start + MOST_BYTES)])
         masked: list[tuple[int, int]] = []
-        for low, high in sorted(self._masked[number]):
-            low, high = max(low - start, 0), min(high - start, len(data))  # noqa: PLW2901 - as the data has them
-            if low < high:
-                data[low:high] = bytes(high - low)
-                if masked and low <= masked[-1][1]:
-                    low, high = masked[-1][0], max(masked.pop()[1], high)  # noqa: PLW2901 - as above
-                masked.append((low, high))
+        for secret_start, secret_end in sorted(self._masked[number]):
+            low = max(secret_start - start, 0)
+            high = min(secret_end - start, len(data))
+            if low >= high:
+                continue
+            data[low:high] = bytes(high - low)
+            if masked and low <= masked[-1][1]:
+                previous_low, previous_high = masked.pop()
+                low = previous_low
+                high = max(previous_high, high)
+            masked.append((low, high))
         return Bytes(buffer.name, start, buffer.stop - start, bytes(data), tuple(masked))
 
 
@@ -158,7 +169,7 @@ def of_frame(
     asked: Frame | None = None,
     own: Iterable[Anomaly] = (),
 ) -> BoundedOutline:
-    """A frame, and its anomalies behind its `own`; `hidden` and `asked` as in `Frame.to_json`."""
+    """Return the outline of a frame. Its anomalies follow its `own`. `hidden` and `asked` are as in `Frame.to_json`."""
     buffer = frame_buffer(frame)
     rows = frame_rows(_extent(catalog, reading, full=full), frame, hidden, asked=asked, buffer=buffer)
     in_records = _in_records(frame.body, reading, hidden.get("body", NOTHING))
@@ -166,12 +177,12 @@ def of_frame(
 
 
 def _in_records(body: Decoded | None, reading: RecordsAs | None, hidden: frozenset[int]) -> list[Anomaly]:
-    """Return the anomalies of the batches and records that the rows of a body have."""
+    """Return the anomalies of the batches and records in a body."""
     return placed_record_notes(body, reading, hidden) if reading else []
 
 
 def of_line(catalog: Catalog, line: Captured, hidden: Hidden, hide: Hide | None, *, full: bool) -> BoundedOutline:
-    """A line of a capture; of what is no frame only that it is odd, if so."""
+    """Return the outline of a line of a capture. A line without a frame has no rows, only its anomaly."""
     own = [Anomaly(line.code, "", 0, MEANING.get(line.code, ""))] if line.code else []
     if not line.frame:
         return BoundedOutline((), None, own)
@@ -179,20 +190,26 @@ def of_line(catalog: Catalog, line: Captured, hidden: Hidden, hide: Hide | None,
 
 
 def of_item(catalog: Catalog, item: Batch | Gap, source: Source, reading: RecordsAs, *, full: bool) -> BoundedOutline:
-    """A batch of a segment, or bytes that are none."""
+    """Return the outline of a batch or gap of a segment."""
     extent = _extent(catalog, reading, full=full)
     name = f"{'batch' if isinstance(item, Batch) else 'gap'} at {item.position}"
     stop = item.end if full or isinstance(item, Batch) else min(item.end, item.position + MOST_BYTES)
     buffer = Buffer(name, source.view(item.position, stop), item.position, item.end)
     if isinstance(item, Batch):
-        return BoundedOutline(batch_rows(extent, item, buffer), buffer, _of_batch(item, reading), full=full)
+        return BoundedOutline(batch_rows(extent, item, buffer), buffer, _batch_anomalies(item, reading), full=full)
     row = item_row(extent, item, buffer, source.topic, name="(no batch)", json_path=None)
-    odd = [Anomaly(item.code, "", item.position, f"{counted(item.size, 'byte')} that are no batch")]
-    anomalies = _of_batch(item.batch, reading) if item.batch else [] if item.code == PADDING else odd
-    return BoundedOutline([row], buffer, anomalies, full=full)
+    return BoundedOutline([row], buffer, _gap_anomalies(item, reading), full=full)
 
 
-def _of_batch(batch: Batch, reading: RecordsAs) -> list[Anomaly]:
+def _gap_anomalies(gap: Gap, reading: RecordsAs) -> list[Anomaly]:
+    if gap.batch:
+        return _batch_anomalies(gap.batch, reading)
+    if gap.code == PADDING:
+        return []
+    return [Anomaly(gap.code, "", gap.position, f"{counted(gap.size, 'byte')} that are no batch")]
+
+
+def _batch_anomalies(batch: Batch, reading: RecordsAs) -> list[Anomaly]:
     """Return the anomalies of a batch of a segment and of its records."""
     return [
         note._replace(offset=UNPLACED) if is_decompressed(batch, note) else note

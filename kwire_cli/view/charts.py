@@ -1,8 +1,8 @@
 """Bars, histograms and icicles of an answer as SVG, for documents and notebooks.
 
-A picture loads nothing and runs nothing. All charts of an answer are in one picture, one below the other. Bars share
-one scale in a chart; an icicle has a row for each step of its paths, and a rectangle as wide as the size of all that
-begins with the path.
+All charts of an answer are in one picture, one below the other. The bars of a chart have the same scale. An icicle
+shows the sizes of paths: it has a row for each level, and the width of a rectangle is the total size of all paths below
+it. A picture contains no scripts and no references to other files, so it can be opened safely.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ ROW = 18
 TITLE = 30
 """Height of the title of a chart."""
 NAME = 230
-"""Room for the name before a bar."""
+"""Width of the name before a bar."""
 VALUE = 120
-"""Room for the number after a bar."""
+"""Width of the number after a bar."""
 MAX_BARS = 60
-"""Bars of a chart. The note below the chart has the number of further ones."""
+"""Maximum number of bars of a chart. The note below the chart contains the number of further bars."""
 MAX_DEPTH = 6
-"""Rows of an icicle."""
+"""Maximum number of rows of an icicle."""
 MIN_WIDTH = 2
 """Width of the narrowest rectangle of an icicle."""
 STYLE = """
@@ -58,7 +58,7 @@ rect { fill: var(--bar); stroke: var(--edge); }
 def picture_of(answer: Answer) -> Iterator[str]:
     """Return the lines of an SVG file with the ladder of an answer, or with its charts.
 
-    Raises InputError if the answer has nothing to draw.
+    Raise InputError if the answer has neither.
     """
     if answer.ladder is not None:
         return ladder_svg(answer.ladder)
@@ -70,7 +70,7 @@ def picture_of(answer: Answer) -> Iterator[str]:
 
 
 def charts_svg(charts: Sequence[Chart]) -> Iterator[str]:
-    """Yield the lines of an SVG file with some charts; `view.ladder` draws ladders."""
+    """Yield the lines of an SVG file with charts. `view.ladder` draws ladders."""
     drawn: list[str] = []
     height = 0
     for chart in charts:
@@ -112,7 +112,7 @@ def _number(value: float, chart: Chart) -> str:
 
 
 def _icicle(chart: Chart) -> tuple[list[str], int]:
-    """Return the lines of a chart with a rectangle for each beginning of a path, and its height."""
+    """Return the lines of an icicle, with a rectangle for each prefix of a path, and its height."""
     sizes: Counter[Path] = Counter()
     for path, size in chart.series:
         for depth in range(1, min(len(path), MAX_DEPTH) + 1):
@@ -124,7 +124,7 @@ def _icicle(chart: Chart) -> tuple[list[str], int]:
     total = sum(sizes[path] for path in below.get((), ()))
     rows = 0
     places: list[tuple[Path, float]] = [((), 0.0)]
-    for above, start in places:  # grows meanwhile: the rectangles of a row come before those below them
+    for above, start in places:  # the loop appends to the list, so all rectangles of a row precede the next row
         x = start
         for path in below.get(above, ()):
             width = sizes[path] * WIDTH / total
@@ -154,6 +154,6 @@ def _text(x: float, y: float, text: str, look: str = "", whole: str = "") -> str
 
 
 def drawable(charts: Iterable[Chart]) -> list[Chart]:
-    """Return the charts that have something to draw, with their numbers read."""
+    """Return the charts that are not empty and not ladders, with their series as lists."""
     read = ((chart, list(chart.series)) for chart in charts if chart.kind != "ladder")
     return [chart._replace(series=series) for chart, series in read if series]

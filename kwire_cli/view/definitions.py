@@ -1,4 +1,9 @@
-"""Definitions for eyes and programs."""
+"""Definitions of messages as a table, in Kafka's BNF, as declarations, and as JSON.
+
+A message is shown at one version, or over all versions. With a version, the table has the properties of that version;
+without one, its columns contain version ranges. On a narrow terminal most columns are merged into the notes, which are
+folded.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +24,8 @@ if TYPE_CHECKING:
     from kwire_cli.view.lines import Line
 
 
-# Definitions for eyes and programs: a message at one version or over all of them, as a table, in Kafka's BNF,
-# or as JSON.
-
-_LEAST = 14
-"""The fewest columns that notes are folded to; where there are less, they go on behind an indent of their own."""
+_MIN_NOTES = 14
+"""Minimum cells of folded notes. If there is less room, lines are not folded."""
 HEADINGS = ("field", "type", "versions", "tag", "nullable", "default", "notes")
 
 
@@ -36,7 +38,7 @@ class FieldRow:
 
 
 def field_rows(spec: MessageSpec, version: int | None = None) -> Iterator[FieldRow]:
-    """The fields of a version, or of all versions, in the order of the definition, sub-fields below their parent."""
+    """Yield the fields of a version, or of all versions, in the order of the definition, each before its sub-fields."""
     yield from _rows(spec, spec.fields, version, 0)
 
 
@@ -48,8 +50,10 @@ def _rows(spec: MessageSpec, fields: tuple[FieldSpec, ...], version: int | None,
 
 
 def table_lines(spec: MessageSpec, version: int | None, room: int | None = None) -> Iterator[Line]:
-    """A title, then one line a field. Without a version the ranges stand in the columns, with one only what holds
-    there. Where the columns do not fit into the `room` of a terminal, the notes say what most of them do, folded.
+    """Yield a title, then one line for each field.
+
+    Without a version, the columns contain version ranges. If the columns are wider than `room`, the notes contain most
+    of them and are folded.
     """
     yield _title(spec, version)
     rows = [_cells(spec, row, version) for row in field_rows(spec, version)]
@@ -59,30 +63,41 @@ def table_lines(spec: MessageSpec, version: int | None, room: int | None = None)
     used, widths = _columns(rows)
     notes = 0
     if room is not None and sum(widths) + 2 * len(used) - 2 > room:
-        rows = [(*row[:3], "", "", "", _told(row)) for row in rows]
+        rows = [(*row[:3], "", "", "", _merged_notes(row)) for row in rows]
         used, widths = _columns(rows)
         notes = sum(widths[:-1]) + 2 * len(used) - 2
     styles = ("name", "text", "number", "number", "number", "bytes", "dim")
     heading = "  ".join(f"{HEADINGS[i]:<{width}}" for i, width in zip(used, widths, strict=True)).rstrip()
     lines: list[Line] = [[(heading, "dim")]]
-    lines += [[(f"{row[i]:<{width}}  ", styles[i]) for i, width in zip(used, widths, strict=True)] for row in rows]
-    for line in lines:
+    for row in rows:
+        line = [(f"{row[i]:<{width}}  ", styles[i]) for i, width in zip(used, widths, strict=True)]
         line[-1] = (line[-1][0].rstrip(), line[-1][1])
-        yield from fold(line, room, " " * notes) if room is not None and 0 < notes <= room - _LEAST else [line]
+        lines.append(line)
+    for line in lines:
+        if room is not None and 0 < notes <= room - _MIN_NOTES:
+            yield from fold(line, room, " " * notes)
+        else:
+            yield line
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> tuple[list[int], list[int]]:
-    """Return the columns of which a row has a text, and their widths."""
-    used = [i for i in range(len(HEADINGS)) if i < 2 or any(row[i] for row in rows)]
-    return used, [max(len(HEADINGS[i]), *(len(row[i]) for row in rows)) for i in used]
+    """Return the columns that are not empty, and their widths."""
+    used = []
+    widths = []
+    for i, heading in enumerate(HEADINGS):
+        lengths = [len(row[i]) for row in rows]
+        if i < 2 or any(lengths):
+            used.append(i)
+            widths.append(max(len(heading), *lengths))
+    return used, widths
 
 
-def _told(row: tuple[str, ...]) -> str:
-    """Return the notes on a field with its tag, its null and its default in words."""
+def _merged_notes(row: tuple[str, ...]) -> str:
+    """Return the notes on a field, after its tag, nullability and default in words."""
     tag, nullable, default, notes = row[3:]
     null = "nullable" if nullable == "yes" else f"nullable {nullable}"
-    told = (tag and f"tag {tag}", nullable and null, default and f"default {default}", notes)
-    return ", ".join(text for text in told if text)
+    texts = (tag and f"tag {tag}", nullable and null, default and f"default {default}", notes)
+    return ", ".join(text for text in texts if text)
 
 
 def _title(spec: MessageSpec, version: int | None) -> Line:
@@ -132,7 +147,7 @@ def _notes(field: FieldSpec, version: int | None) -> str:
 
 
 def version_document(spec: MessageSpec, version: int, header: int | None) -> dict[str, Any]:
-    """A message at one version: types as they stand on the wire, tags, defaults, nullability."""
+    """Return a message at one version as JSON: types on the wire, tags, defaults, nullability."""
     out: dict[str, Any] = {"name": spec.name, "type": spec.type, "apiKey": spec.api_key, "version": version}
     out |= {"flexible": version in spec.flexible_versions, "headerVersion": header}
     return out | {"fields": _field_documents(spec, spec.fields, version)}
@@ -159,17 +174,16 @@ def _field_documents(spec: MessageSpec, fields: tuple[FieldSpec, ...], version: 
 
 
 def construct_lines(spec: MessageSpec, version: int) -> Iterator[Line]:
-    """The declaration of a version, a line a field."""
+    """Yield the declaration of a version, with a line for each field."""
     yield [(f"{spec.name} version {version}", "title")]
     for line in repr(declare(spec, version)).split("\n"):
         yield [(line, "text")]
 
 
 def bnf_lines(spec: MessageSpec, version: int) -> Iterator[Line]:
-    """The grammar of a version in the notation of Kafka's protocol guide, with the names of the definition.
+    """Yield the grammar of a version in the notation of Kafka's protocol guide, with the names of the definition.
 
-    `{ }` is a struct, `[ ]` an array and `( )` a compact array; `?` marks those that may be
-    null (KAFKA-19634).
+    `{ }` is a struct, `[ ]` an array and `( )` a compact array. `?` marks nullable structs and arrays (KAFKA-19634).
     """
     yield from _bnf(f"{spec.name} (Version: {version})", declare(spec, version), 0)
 
@@ -182,11 +196,13 @@ def _bnf(name: str, decl: Any, depth: int) -> Iterator[Line]:
     if not isinstance(struct, MessageStruct):
         yield [*left, (repr(struct), "text")]
         return
+    fields = [(field.name, field.subcon) for field in struct.subcons]
     tagged = [(f"{field.name}<tag: {field.tag}>", field.subcon) for field in struct.tags.known] if struct.tags else []
-    symbols = " ".join([*(_symbol(sc.name, sc.subcon) for sc in struct.subcons), *(name for name, _ in tagged)])
-    yield [*left, (f"{'?' * nullable}{{ {symbols} }}" if symbols else "{ }", "")]
-    for field, inner in [*((sc.name, sc.subcon) for sc in struct.subcons), *tagged]:
-        yield from _bnf(field, inner, depth + 1)
+    symbols = [_symbol(field_name, declared) for field_name, declared in fields]
+    symbols += [field_name for field_name, _ in tagged]
+    yield [*left, (f"{'?' * nullable}{{ {' '.join(symbols)} }}" if symbols else "{ }", "")]
+    for field_name, declared in (*fields, *tagged):
+        yield from _bnf(field_name, declared, depth + 1)
 
 
 def _symbol(name: str, decl: Any) -> str:

@@ -1,7 +1,8 @@
-"""Differences of messages as lines of an outline.
+"""Differences of messages as items of an outline.
 
-A line begins with its sign: - and + for what only one message has, ~ for an element that moved, = for a value that is
-the same in other bytes. Fields that one of two versions lacks come last, a line for each field and value.
+An item starts with a sign: - or + for a field or element that only one message has, ~ for an element that moved, = for
+equal values with different bytes. If the messages have different versions, every element lacks the same fields, so the
+fields that one version lacks follow at the end, with one item for each field.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
 
 
 MOST_SHOWN = 100
-"""Differences that are shown where not all of them are asked for."""
+"""Maximum number of differences that are shown without `full`."""
 
 
 def comparison_items(catalog: Catalog, comparison: Comparison, *, full: bool = False) -> Iterator[Item]:
-    """Yield the differences one by one, then fields that one version lacks, and a summary.
+    """Yield the differences, then the fields that one version lacks, and a summary.
 
-    `full` shows all differences, and long values whole.
+    `full` shows all differences, and long values completely.
     """
 
     def value_of(side: Side) -> str:
@@ -70,7 +71,8 @@ def summary(comparison: Comparison) -> str:
 def _items(each: Difference, value_of: Callable[[Side], str], *, full: bool) -> Iterator[Item]:
     path = escaped(each.path) or "(all)"
     note = f"  {each.detail}" if each.detail else ""
-    a, b = each.a, each.b
+    a = each.a
+    b = each.b
     if each.kind == "moved" and a and b:
         yield Item(0, f"~ {path}: moved from {_index(a.path)} to {_index(b.path)}{note}", level="info")
     elif each.kind == "bytes":
@@ -80,7 +82,7 @@ def _items(each: Difference, value_of: Callable[[Side], str], *, full: bool) -> 
         yield Item(0, f"  - {_raw(a, full=full)}{_place(a)}", level="error")
         yield Item(0, f"  + {_raw(b, full=full)}{_place(b)}", level="good")
     else:
-        if a and b and a.value == b.value:  # only secrets look the same
+        if a and b and a.value == b.value:  # both are redacted secrets
             note = "  they are not the same"
         if a:
             yield Item(0, f"- {path}: {value_of(a)}{_place(a)}{note}", level="error")

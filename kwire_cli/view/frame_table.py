@@ -1,7 +1,7 @@
 """Lines of captures as rows of a table.
 
-Without --fields, some columns of the table join several columns of frames, such as the api with its version, or show a
-value in fewer characters. With --fields, the table has these columns and fields, by their names.
+Without --fields, the table has to fit a terminal, so some of its columns combine several columns of frames, such as the
+api with its version, or shorten a value. With --fields, the table has exactly the columns and fields of the option.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ COLUMNS = (
     Column("latency", "latency ms", width=10, right=True, style="number"),
     Column("faults", "error", width=8, least=12, cut="list", style="warning", late=True, intact=True),
 )
-"""The columns of the table without --fields. `direction` is an arrow, → for a request and ← for a response, `call` the
-api with its version, `latency` has milliseconds, and `faults` are the names of errors and the codes of anomalies."""
+"""The columns of the table without --fields. `direction` is an arrow: → for a request and ← for a response. `call` is
+the api with its version, `latency` is in milliseconds, and `faults` contains the names of errors and the codes of
+anomalies."""
 _API_WIDTH = 20
 _STYLES = {"api": "name", "error": "warning"}
 _SHOWN = {column.name: column for column in COLUMNS}
@@ -66,13 +67,11 @@ def _requested(name: str) -> Column:
     )
 
 
-# Rows.
-
 _ARROWS = {"request": "→", "response": "←"}
 
 
 def cells(row: FrameRow, columns: Sequence[Column], counts: AnomalyCounts, remark: str = "") -> list[str]:
-    """Return the cells of a line as text, and count its anomalies. A remark takes the place of an error."""
+    """Return the cells of a line as text, and count its anomalies. A remark replaces the errors."""
     return [
         remark if remark and column.name in {"errors", "faults"} else _cell(row, column.name, counts)
         for column in columns
@@ -82,14 +81,14 @@ def cells(row: FrameRow, columns: Sequence[Column], counts: AnomalyCounts, remar
 def _cell(row: FrameRow, name: str, counts: AnomalyCounts) -> str:
     if name == "faults":
         return _faults(row.line, counts)
-    if name in _MADE:
-        return _MADE[name](row.line)
+    if name in _SHORT_CELLS:
+        return _SHORT_CELLS[name](row.line)
     value = row.shown(name)
     return text_of_names(value) if name in BY_NAME and BY_NAME[name].type == "texts" else text_of(value)
 
 
 def _call(line: Captured) -> str:
-    """Return the api and version of a frame, or the name of other bytes."""
+    """Return the api and version of a frame, or the name of bytes that are not a frame."""
     if line.kind == "sasl-token":
         return "SASL token"
     if line.kind == "not-kafka":
@@ -130,11 +129,11 @@ def _latency(line: Captured) -> str:
     return "" if microseconds is None else f"{microseconds / 1000:.3f}"
 
 
-_MADE: dict[str, Callable[[Captured], str]] = {
+_SHORT_CELLS: dict[str, Callable[[Captured], str]] = {
     "direction": lambda line: _ARROWS.get(line.kind, ""),
     "call": _call,
     "latency": _latency,
     "time": _time,
     "api": lambda line: text_of(line.api) or _other(line),
 }
-"""How to make the cells that are more, or less, than the value of a column."""
+"""Functions for cells that differ from the value of a column of frames."""

@@ -1,4 +1,9 @@
-"""Annotated hex of messages and batches, and lines of a capture."""
+"""The annotated hex view of messages, batches and lines of a capture: offset, bytes, ASCII, and the field.
+
+The rows of the outline are walked in the order of their bytes, so each byte is printed once. The bytes and the note of
+a field have the same colour, and neighbouring fields have different ones. Batches show their header and their records;
+decompressed records follow with separate offsets. The last section prints lines of captures, as trees and as hex.
+"""
 
 from __future__ import annotations
 
@@ -29,26 +34,27 @@ if TYPE_CHECKING:
     from kwire_cli.view.rows import Row
 
 
-# The annotated hex view: offset, bytes, ASCII, and what they are. Bytes and meaning of a field have the same
-# colour.
-
 COLOURS = 6
 _NARROWER = ((112, 16), (76, 8))
-"""From which width of the terminal on a row has so many bytes; below, it has four."""
+"""Minimum widths of the terminal, each with the bytes of a row. A narrower terminal has rows of four bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class HexForm:
-    """The layout of bytes: at most so many `rows` of a field, on a terminal with `room` cells; None is no limit."""
+    """The layout of bytes: maximum `rows` of a field, and cells of the terminal (`room`). None means no limit."""
 
     rows: int | None = None
     room: int | None = None
 
     @property
     def width(self) -> int:
-        """The bytes of a row."""
-        room = self.room
-        return 16 if room is None else next((width for least, width in _NARROWER if room >= least), 4)
+        """The number of bytes of a row."""
+        if self.room is None:
+            return 16
+        for least, width in _NARROWER:
+            if self.room >= least:
+                return width
+        return 4
 
 
 def frame_lines(
@@ -59,9 +65,7 @@ def frame_lines(
     form: HexForm,
     reading: RecordsAs | None = None,
 ) -> Iterator[Line]:
-    """A frame byte by byte; bytes that belong to no part of it are shown as a gap. With `reading` records are shown by
-    their fields too.
-    """
+    """Yield a frame byte by byte. Bytes outside its parts are a gap. With `reading`, records are split into fields."""
     frame = frame.shown(hidden)
     yield frame_title(frame, labelled=frame.logged)
     if note := note_of_guess(frame, hidden):
@@ -77,7 +81,7 @@ def frame_lines(
 def message_lines(
     catalog: Catalog, decoded: Decoded, hidden: frozenset[int], *, form: HexForm, reading: RecordsAs | None = None
 ) -> Iterator[Line]:
-    """A body byte by byte; `reading` as in `frame_lines`."""
+    """Yield a body byte by byte. `reading` is as in `frame_lines`."""
     yield message_title(decoded)
     yield from _fields(body_part(Extent(catalog, reading), "body", decoded, hidden).rows(), "", form)
     yield from anomaly_lines(decoded.anomalies)
@@ -89,7 +93,7 @@ def _gap(row: Row, text: str, form: HexForm) -> Iterator[Line]:
 
 
 def _fields(outline: Iterable[Row], prefix: str, form: HexForm) -> Iterator[Line]:
-    """The fields of a part; paths begin with `prefix`."""
+    """Yield the fields of a part. Paths start with `prefix`."""
     colour = 0
     for row in leaves(outline):
         start, value, end = row.place
@@ -109,7 +113,7 @@ def _fields(outline: Iterable[Row], prefix: str, form: HexForm) -> Iterator[Line
 
 
 def _record_set(row: Field, form: HexForm) -> Iterator[Line]:
-    """The batches in a field of records, and the gaps between."""
+    """Yield the batches in a records field, and the gaps between them."""
     for item in row.below():
         yield from _item(item, form)
         if batch := batch_of(item.subject):
@@ -117,8 +121,10 @@ def _record_set(row: Field, form: HexForm) -> Iterator[Line]:
 
 
 def _note(row: Field) -> Line:
-    """Return the value of a field, or what it counts."""
-    part, item, kind = row.part, row.item, row.kind
+    """Return the value of a field, or the number and noun of a count."""
+    part = row.part
+    item = row.item
+    kind = row.kind
     if row.records:
         return [(f" = {row.records.text} of records", row.line[0][1])]
     if item.span not in part.hidden:
@@ -134,9 +140,7 @@ def _note(row: Field) -> Line:
 def byte_rows(
     data: bytes, start: int, end: int, note: Line, style: str, form: HexForm, *, masked_from: int | None
 ) -> Iterator[Line]:
-    """Yield the bytes [start, end) in rows, with the note beside the first ones; bytes from `masked_from` on are not
-    shown.
-    """
+    """Yield the bytes [start, end) in rows, with the note to the right. Bytes from `masked_from` on are masked."""
     width = form.width
     blank = 10 + 3 * width - 1 + 2 + width + 2
     notes = [note] if form.room is None else [*fold(without_control(note), max(form.room - blank, 1), "  ")]
@@ -146,7 +150,8 @@ def byte_rows(
             yield [(" " * 10, "dim"), (f"{f'… {end - at} more bytes':<{blank - 10}}", "dim"), *(notes and notes.pop())]
             break
         raw = bytes(data[at : min(at + width, end)])
-        cells, text = raw.hex(" "), printable(raw)
+        cells = raw.hex(" ")
+        text = printable(raw)
         if masked_from is not None and masked_from < at + len(raw):
             visible = max(masked_from - at, 0)
             masked = len(raw) - visible
@@ -160,13 +165,10 @@ def byte_rows(
         yield [(" " * blank, "dim"), *notes.pop()]
 
 
-# Batches byte by byte: their header, their records; those that are compressed a second time as what they become.
-
-
 def batch_hex_lines(
     catalog: Catalog, item: Batch | Gap, hide: Hide | None, *, deep: bool, form: HexForm
 ) -> Iterator[Line]:
-    """A batch or gap; with `deep` compressed records are shown as what they become too, with offsets of their own."""
+    """Yield a batch or gap byte by byte. With `deep`, decompressed records follow, with separate offsets."""
     batch = batch_of(item)
     extent = Extent(catalog, RecordsAs(catalog, hide=hide), deep=deep)
     buffer = Buffer("", batch.data if batch else b"", item.position, item.end)
@@ -176,7 +178,7 @@ def batch_hex_lines(
 
 
 def _item(row: Row, form: HexForm, *, gaps: bool = True) -> Iterator[Line]:
-    """A batch or gap without its anomalies; the bytes of a gap are shown with `gaps`."""
+    """Yield a batch or gap without its anomalies. The bytes of a gap are shown only with `gaps`."""
     item: Batch | Gap = row.subject
     size = f", {item.size} bytes"
     if isinstance(item, Batch):
@@ -191,7 +193,7 @@ def _item(row: Row, form: HexForm, *, gaps: bool = True) -> Iterator[Line]:
 
 
 def _packed(row: Title, form: HexForm) -> Iterator[Line]:
-    """Show the records, or messages, that the codec of a batch packed."""
+    """Yield the decompressed records or messages of a batch."""
     yield [("decompressed: ", "dim"), (f"{row.buffer.stop} bytes", "number")]
     if row.subject:
         yield from _fields(row.below(), "", form)
@@ -200,13 +202,10 @@ def _packed(row: Title, form: HexForm) -> Iterator[Line]:
         yield from _item(item, form)
 
 
-# Lines of a capture for eyes: as trees, as annotated hex, and requests with their responses below them.
-
-
 def capture_tree_lines(
     catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int]], *, full: bool, hide: Hide | None = None
 ) -> Iterator[Line]:
-    """A line of a capture as a tree."""
+    """Yield a line of a capture as a tree."""
     yield _where(line)
     if line.frame:
         yield from _titled(
@@ -220,7 +219,7 @@ def capture_tree_lines(
 def capture_hex_lines(
     catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int]], *, form: HexForm, hide: Hide | None = None
 ) -> Iterator[Line]:
-    """A line of a capture byte by byte; offsets count from the start of the frame."""
+    """Yield a line of a capture byte by byte. Offsets count from the start of the frame."""
     yield _where(line)
     if line.frame:
         yield from _titled(line, frame_lines(catalog, line.frame, hidden, form=form, reading=line.reading(hide)))
@@ -229,7 +228,7 @@ def capture_hex_lines(
 
 
 def _titled(line: Captured, lines: Iterator[Line]) -> Iterator[Line]:
-    """Put the title of a gap in place of the first line, if the bytes are no frame."""
+    """Replace the first line by the title of a gap if the bytes are not a frame."""
     if line.code:
         next(lines)
         yield _other(line)

@@ -1,5 +1,8 @@
-"""The JSON views: one document a message, in one line (jsonl) or indented (json). Numbers stay numbers, null is not
-empty, keys keep their order.
+"""The JSON views: one document for each message, on one line (jsonl) or indented (json).
+
+Numbers stay numbers, null differs from empty, and keys keep their order. A capture has many lines, so there are two
+writers: the standard library's, which loads quickly, and orjson, which writes quickly. `line_dumps` writes well-formed
+messages directly as text, without the document of the line.
 """
 
 from __future__ import annotations
@@ -25,16 +28,14 @@ SHORT = 1e-4
 
 
 def dumps(document: Any, *, indent: bool) -> str:
-    """JSON text, as UTF-8 text itself and not escaped; lone surrogates can't occur."""
+    """Return JSON text. Characters outside ASCII are not escaped; documents cannot contain lone surrogates."""
     return json.dumps(
         document, ensure_ascii=False, indent=2 if indent else None, separators=None if indent else (",", ":")
     )
 
 
 def many_dumps(document: Any) -> bytes:
-    """The same document in one line, with its end, by a faster writer that takes longer to load: for those who print
-    many.
-    """
+    """Return a document on one line with a line end. This writer is faster than `dumps`, but slower to load."""
     import orjson  # noqa: PLC0415 - costs as much as a hundred lines
 
     return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
@@ -43,15 +44,19 @@ def many_dumps(document: Any) -> bytes:
 def line_dumps(
     line: Captured, records: str, hide: Hide | None = None, field_text: Callable[[bytes], Any] | None = None
 ) -> bytes:
-    """As `many_dumps` of a line's document, mostly without making that; for messages in which nothing is to be hidden.
+    """Return the text that `many_dumps` returns for the document of a line, in most cases without that document.
 
-    `field_text` makes the JSON of a records field whose records are nobody's messages.
+    The message must not have secrets to hide. `field_text` converts the bytes of a records field to JSON if its topic
+    is not internal.
     """
-    plain, topics = line.plain, line.topics
+    plain = line.plain
+    topics = line.topics
     body = _body(line, plain, topics, records, hide, field_text) if plain else None
     if plain is None or body is None:
         return many_dumps(line.to_json(records=records, hide=hide))
-    event, request, time = line.seen, line.request, line.time
+    event = line.seen
+    request = line.request
+    time = line.time
     after = f',"requestFrame":{request.number}' if request else ""
     if request and (latency := line.latency) is not None:
         after += (
@@ -60,7 +65,9 @@ def line_dumps(
     if topics:
         after += f',"topics":[{",".join(map(encode_basestring, topics))}]'
     when = f'"{time}"' if time else "null"
-    origin, packet, labels = line.origin, event.packet, ""
+    origin = line.origin
+    packet = event.packet
+    labels = ""
     if origin.several or origin.capture is not None:
         file, packet = line.where  # type: ignore[assignment] # a packet that is known has a number
         labels = "".join(f'"{name}":{encode_basestring(text or "")},' for name, text in origin.labels(file).items())
@@ -78,7 +85,7 @@ def _body(
     hide: Hide | None,
     field_text: Callable[[bytes], Any] | None,
 ) -> bytes | None:
-    """Return the JSON of a body; None where its records take the long way."""
+    """Return the JSON of a body. Return None if its records need the document of the line."""
     if records != "decoded" or not plain.layout.has_records:
         return _dumps()(plain.body(records))
     if field_text is None:
@@ -99,9 +106,9 @@ def _dumps() -> Callable[..., bytes]:
 def message_document(
     decoded: Decoded, *, records: str, lossless: bool, hidden: frozenset[int], reading: RecordsAs | None = None
 ) -> dict[str, Any]:
-    """Return a body without frame or header: its message and version, the body, and its anomalies.
+    """Return the document of a body without frame or header: its message and version, the body, and its anomalies.
 
-    A body that does not begin with the first byte of its data has its version before it.
+    If the body does not start at the first byte of its data, the bytes before it are its version.
     """
     out: dict[str, Any] = {"message": decoded.message, "version": decoded.version, "size": decoded.stop - decoded.start}
     out["body"] = decoded.to_json(records=records, lossless=lossless, hidden=hidden, reading=reading)

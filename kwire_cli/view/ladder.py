@@ -1,4 +1,9 @@
-"""Ladders drawn: as lines of a terminal, and as a picture in SVG."""
+"""Sequence diagrams (ladders): as lines for a terminal, and as a picture in SVG.
+
+Each participant has a vertical lifeline, each request and response an arrow in a separate row. On a terminal, the width
+decides: columns as wide as the names, narrower columns, numbered columns below a list of names, or a plain list of
+arrows. SVG has room for all names, and contains no scripts and no references to other files.
+"""
 
 from __future__ import annotations
 
@@ -15,42 +20,50 @@ if TYPE_CHECKING:
     from kwire_cli.view.lines import Line
 
 MOST_LANES = 24
-"""Participants that have a column of their own; a ladder of more is a list of arrows."""
-_LEAST_LABEL, _LEAST_LANE, _NUMBERED_LANE = 34, 9, 4
-_TIME, _GAP = 12, 2
+"""Maximum number of columns. A ladder with more participants is a list of arrows."""
+_LABEL_WIDTH = 34
+"""Minimum cells of labels."""
+_LANE_WIDTH = 9
+"""Minimum cells of a column with a name."""
+_NUMBERED_LANE = 4
+"""Cells of a column with a number."""
+_TIME = 12
+_GAP = 2
 _STYLES = {"error": "warning", "warning": "bytes"}
-_LIFE, _CROSS, _FROM, _BACK = "│", "┼", "├", "┤"
-
-
-# Lines of a terminal: a column for each participant, and the labels behind them.
+_LIFE = "│"
+_CROSS = "┼"
+_FROM = "├"
+_BACK = "┤"
 
 
 def ladder_lines(chart: Chart, width: int | None) -> Iterator[Line]:
-    """Yield the lines of a ladder that fit a width; without one, every name and label is whole."""
-    people, arrows = chart.participants, chart.arrows
+    """Yield the lines of a ladder that fit a width. Without a width, all names and labels are complete."""
+    participants = chart.participants
+    arrows = chart.arrows
     numbers = max((len(str(arrow.number)) for arrow in arrows if arrow.number is not None), default=0)
     left = _TIME + _GAP + (numbers + 1 if numbers else 0)
-    lanes = _lanes(people, None if width is None else width - left - _LEAST_LABEL)
+    lanes = _lanes(participants, None if width is None else width - left - _LABEL_WIDTH)
     if lanes is None:
         yield from _listed(chart, width, numbers)
         return
     if lanes and min(lanes) == _NUMBERED_LANE:
-        for number, person in enumerate(people, 1):
-            yield [(f"{number:>3}  ", "dim"), (_cut(_name(person), width, 5), "name"), *_detail(person, width)]
-        heads = [str(number) for number in range(1, len(people) + 1)]
+        for number, participant in enumerate(participants, 1):
+            name = _cut(_name(participant), width, 5)
+            yield [(f"{number:>3}  ", "dim"), (name, "name"), *_detail(participant, width)]
+        heads = [str(number) for number in range(1, len(participants) + 1)]
         yield _heads(heads, lanes, left, width, "dim")
     else:
-        yield _heads([escaped(person.name) for person in people], lanes, left, width, "name")
-        if any(person.detail for person in people):
-            yield _heads([escaped(person.detail) for person in people], lanes, left, width, "dim")
+        yield _heads([escaped(participant.name) for participant in participants], lanes, left, width, "name")
+        if any(participant.detail for participant in participants):
+            yield _heads([escaped(participant.detail) for participant in participants], lanes, left, width, "dim")
     places = [sum(lanes[:at]) for at in range(len(lanes))]
-    at_of = {person.name: at for at, person in enumerate(people)}
+    at_of = {participant.name: at for at, participant in enumerate(participants)}
     taken = left + (places[-1] if places else 0) + 1 + _GAP
     lives = _lives(places)
     for arrow in arrows:
         style = _STYLES.get(arrow.level, "")
         rung = _rung(lives, places[at_of[arrow.source]], places[at_of[arrow.target]], arrow)
-        first, *more = _folded(escaped(arrow.label), width, taken)
+        first, *more = _fold_label(escaped(arrow.label), width, taken)
         yield [(_clock(arrow, numbers), "dim"), (rung, style), (" " * _GAP, ""), (first, style)]
         for piece in more:
             yield [(" " * left, ""), (lives, ""), (" " * _GAP, ""), (piece, style)]
@@ -58,20 +71,22 @@ def ladder_lines(chart: Chart, width: int | None) -> Iterator[Line]:
         yield [(escaped(chart.note), "dim")]
 
 
-def _lanes(people: Sequence[Participant], room: int | None) -> list[int] | None:
-    """Return the width of each participant's column, the last one's too; None if there are too many participants."""
-    wanted = [max(cell_width(escaped(person.name)), cell_width(escaped(person.detail))) + _GAP for person in people]
-    wanted = [max(lane, _LEAST_LANE) for lane in wanted]
-    if len(people) > MOST_LANES:
+def _lanes(participants: Sequence[Participant], room: int | None) -> list[int] | None:
+    """Return the widths of the columns of all participants. Return None if there are too many for columns."""
+    wanted = []
+    for participant in participants:
+        text_width = max(cell_width(escaped(participant.name)), cell_width(escaped(participant.detail)))
+        wanted.append(max(text_width + _GAP, _LANE_WIDTH))
+    if len(participants) > MOST_LANES:
         return None
     if room is None or sum(wanted[:-1]) <= room:
         return wanted
-    each = room // max(len(people) - 1, 1)
-    if each >= _LEAST_LANE:
+    each = room // max(len(participants) - 1, 1)
+    if each >= _LANE_WIDTH:
         spare = sum(max(each - lane, 0) for lane in wanted[:-1])
         widest = each + spare // max(sum(lane > each for lane in wanted[:-1]), 1)
         return [*(min(lane, widest) for lane in wanted[:-1]), wanted[-1]]
-    return [_NUMBERED_LANE] * len(people) if room >= _NUMBERED_LANE * (len(people) - 1) else None
+    return [_NUMBERED_LANE] * len(participants) if room >= _NUMBERED_LANE * (len(participants) - 1) else None
 
 
 def _heads(texts: Sequence[str], lanes: Sequence[int], left: int, width: int | None, style: str) -> Line:
@@ -101,9 +116,10 @@ def _lives(places: Sequence[int]) -> str:
 
 
 def _rung(lives: str, source: int, target: int, arrow: Arrow) -> str:
-    """Return the arrow between two lifelines, across all others; that of an error ends in x."""
+    """Return the row of an arrow from a lifeline to another one, across the lifelines between. An error ends in x."""
     cells = list(lives)
-    first, last = min(source, target), max(source, target)
+    first = min(source, target)
+    last = max(source, target)
     stroke = "╌" if arrow.reply else "─"
     for at in range(first + 1, last):
         cells[at] = stroke if cells[at] == " " else _CROSS
@@ -111,26 +127,28 @@ def _rung(lives: str, source: int, target: int, arrow: Arrow) -> str:
     if source == target:
         cells[first] = _FROM
     elif source < target:
-        cells[first], cells[last - 1] = _FROM, "x" if is_error else ">"
+        cells[first] = _FROM
+        cells[last - 1] = "x" if is_error else ">"
     else:
-        cells[last], cells[first + 1] = _BACK, "x" if is_error else "<"
+        cells[last] = _BACK
+        cells[first + 1] = "x" if is_error else "<"
     return "".join(cells)
 
 
-def _folded(label: str, width: int | None, taken: int) -> list[str]:
-    """Return a label in pieces that fit behind the lifelines; of a long one the beginning."""
+def _fold_label(label: str, width: int | None, taken: int) -> list[str]:
+    """Return a label in at most three pieces that fit to the right of the lifelines."""
     if width is None:
         return [label]
     room = max(width - taken, 1)
-    if room < _LEAST_LABEL // 2:
+    if room < _LABEL_WIDTH // 2:
         return [cut(label, room, "end")]
     return [plain(piece) for piece in fold([(cut(label, 3 * room, "end"), "")], room)] or [""]
 
 
 def _listed(chart: Chart, width: int | None, numbers: int) -> Iterator[Line]:
     """Yield the arrows of a ladder with too many participants for columns."""
-    longest = max((cell_width(escaped(person.name)) for person in chart.participants), default=0)
-    lane = longest if width is None else min(longest, max((width - _TIME - numbers - _LEAST_LABEL) // 2 - 4, 4))
+    longest = max((cell_width(escaped(participant.name)) for participant in chart.participants), default=0)
+    lane = longest if width is None else min(longest, max((width - _TIME - numbers - _LABEL_WIDTH) // 2 - 4, 4))
     for arrow in chart.arrows:
         ends = [cut(escaped(name), lane) for name in (arrow.source, arrow.target)]
         padded = [end + " " * (lane - cell_width(end)) for end in ends]
@@ -142,24 +160,27 @@ def _listed(chart: Chart, width: int | None, numbers: int) -> Iterator[Line]:
         yield [(escaped(chart.note), "dim")]
 
 
-def _name(person: Participant) -> str:
-    return escaped(person.name)
+def _name(participant: Participant) -> str:
+    return escaped(participant.name)
 
 
-def _detail(person: Participant, width: int | None) -> Line:
-    if not person.detail:
+def _detail(participant: Participant, width: int | None) -> Line:
+    if not participant.detail:
         return []
-    return [("  ", ""), (_cut(escaped(person.detail), width, 7 + cell_width(_name(person))), "dim")]
+    return [("  ", ""), (_cut(escaped(participant.detail), width, 7 + cell_width(_name(participant))), "dim")]
 
 
 def _cut(text: str, width: int | None, taken: int) -> str:
     return text if width is None else cut(text, max(width - taken, 1), "end")
 
 
-# A picture in SVG, for a file of its own and for pages.
+# The picture in SVG, for files and for pages. Lengths are in pixels.
 
-_ROW, _TOP, _RIGHT = 30, 64, 24
-_LEAST_SPAN, _MOST_SPAN = 150, 330
+_ROW = 30
+_TOP = 64
+_RIGHT = 24
+_MIN_SPAN = 150
+_MAX_SPAN = 330
 
 
 def _moment(arrow: Arrow) -> str:
@@ -167,22 +188,22 @@ def _moment(arrow: Arrow) -> str:
     return " ".join(filter(None, ((arrow.time or "")[11:23], "" if arrow.number is None else str(arrow.number))))
 
 
-def _left(chart: Chart, span: float) -> float:
-    """Return where the first lifeline stands: behind the times, and in the middle of its name."""
+def _first_lifeline(chart: Chart, span: float) -> float:
+    """Return the position of the first lifeline, which leaves room for the times and for half of its name."""
     times = max((len(_moment(arrow)) for arrow in chart.arrows), default=0) * LETTER + 20
     names = max((len(_fit(text, span)) for text in chart.participants[0]), default=0) if chart.participants else 0
     return round(max(times, names * LETTER / 2 + 8))
 
 
 def _span(chart: Chart, at_of: dict[str, int]) -> float:
-    """Return the distance of two lifelines at which the labels have room, if that is not too much."""
-    wanted: float = _LEAST_SPAN
+    """Return the distance between two lifelines that leaves room for the labels, at most `_MAX_SPAN`."""
+    wanted: float = _MIN_SPAN
     for arrow in chart.arrows:
         lanes = max(abs(at_of[arrow.source] - at_of[arrow.target]), 1)
         wanted = max(wanted, (len(arrow.label) + 3) * LETTER / lanes)
-    for person in chart.participants:
-        wanted = max(wanted, (max(len(person.name), len(person.detail)) + 2) * LETTER)
-    return round(min(wanted, _MOST_SPAN))
+    for participant in chart.participants:
+        wanted = max(wanted, (max(len(participant.name), len(participant.detail)) + 2) * LETTER)
+    return round(min(wanted, _MAX_SPAN))
 
 
 def _fit(text: str, room: float) -> str:
@@ -214,24 +235,27 @@ def ladder_svg(chart: Chart) -> Iterator[str]:
 
     Nothing in the file is loaded from elsewhere or runs.
     """
-    people, arrows = chart.participants, chart.arrows
-    at_of = {person.name: at for at, person in enumerate(people)}
+    participants = chart.participants
+    arrows = chart.arrows
+    at_of = {participant.name: at for at, participant in enumerate(participants)}
     span = _span(chart, at_of)
-    left = _left(chart, span)
+    left = _first_lifeline(chart, span)
     bottom = _TOP + _ROW * len(arrows) + 16
-    width = left + span * max(len(people) - 1, 0) + span / 2 + _RIGHT
+    width = left + span * max(len(participants) - 1, 0) + span / 2 + _RIGHT
     width = round(max(width, len(escaped(chart.note)) * LETTER + 8 if chart.note else 0), 1)
     height = bottom + (20 if chart.note else 0)
     yield from opening(width, height, chart.title or "sequence of requests and responses", _STYLE)
-    for at, person in enumerate(people):
+    for at, participant in enumerate(participants):
         x = left + span * at
         yield _svg_line("life", x, _TOP - 18, x, bottom - 8)
-        yield from _svg_text("name", x, 20, person.name, span)
-        yield from _svg_text("detail", x, 36, person.detail, span)
+        yield from _svg_text("name", x, 20, participant.name, span)
+        yield from _svg_text("detail", x, 36, participant.detail, span)
     for row, arrow in enumerate(arrows):
         y = _TOP + _ROW * row + 12
-        first, last = at_of[arrow.source], at_of[arrow.target]
-        x, to = left + span * first, left + span * last
+        first = at_of[arrow.source]
+        last = at_of[arrow.target]
+        x = left + span * first
+        to = left + span * last
         solid = f"arrow {arrow.level}".strip()
         head = 7 if to > x else -7
         yield from _svg_text("time", 8, y + 4, _moment(arrow))
@@ -250,7 +274,10 @@ def _svg_line(look: str, x: float, y: float, to_x: float, to_y: float) -> str:
 
 
 def _svg_text(look: str, x: float, y: float, text: str, room: float | None = None) -> Iterator[str]:
-    """Yield a text that fits a room, with the whole of a longer one as its title. Yield nothing for an empty text."""
+    """Yield a `text` element that fits `room`. If the string is cut, the title of the element is complete.
+
+    Yield nothing for an empty string.
+    """
     whole = escaped(text)
     shown = whole if room is None else _fit(text, room)
     if shown:

@@ -1,4 +1,10 @@
-"""Styled lines, and the meaning of numbers."""
+"""Styled lines, the escaping of text, and the meaning of numbers.
+
+All views for display consist of lines, and a line is a list of (text, style). The caller that prints a line decides
+whether styles become colours, HTML or nothing. Names in captures can contain terminal escape sequences, so text is
+escaped here. The meaning of a number, such as the name of an error code or the date of a timestamp, is shown next to
+the number and never replaces it.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +22,8 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-# Styled lines: what views for eyes are made of. A line is a list of (text, style); whoever prints it decides
-# whether styles become colours.
-
 Line = list[tuple[str, str]]
-
-
+"""Texts with their styles."""
 STYLES = {
     "name": "bold",
     "number": "cyan",
@@ -40,42 +42,46 @@ STYLES = {
     "leaf4": "bright_blue",
     "leaf5": "bright_red",
 }
-"""Style names used by the views, as rich knows them; leaf0 to leaf5 follow one another so that neighbours differ."""
+"""The styles of the views, in rich's notation. Neighbouring fields use leaf0 to leaf5 in turn."""
 
 SPACES = frozenset(
     "\u0020\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 )
-"""Characters with a width and without ink. Python calls all of them but the first not printable."""
+"""Spaces of all widths. Only the first one is printable in Python's definition."""
 
 DOTS = bytes(byte if 32 <= byte < 127 else ord(".") for byte in range(256))
 
 
 def is_hidden(char: str) -> bool:
-    """Return whether a character acts on a terminal, turns the direction of text, or can't be seen.
+    """Return whether a character controls a terminal, changes the direction of text, or is invisible.
 
-    Control, format (bidirectional, zero-width, tag), surrogate, private and unassigned characters are hidden, and the
-    separators of lines.
+    These are control, format (bidirectional, zero-width, tag), surrogate, private and unassigned characters, and line
+    separators.
     """
     return not (char.isprintable() or char in SPACES)
 
 
 def escaped(text: str) -> str:
-    r"""Return text for eyes: every hidden character as `\xHH`, `\uHHHH` or `\UHHHHHHHH`."""
+    r"""Escape hidden characters as `\xHH`, `\uHHHH` or `\UHHHHHHHH`."""
     return text if text.isprintable() else "".join([_escape(char) if is_hidden(char) else char for char in text])
 
 
 def escaped_lines(text: str) -> str:
-    """Return several lines with every hidden character escaped."""
+    """Escape hidden characters of a string, and keep its line feeds."""
     return "\n".join([escaped(line) for line in text.split("\n")])
 
 
 def _escape(char: str) -> str:
     point = ord(char)
-    return f"\\x{point:02x}" if point < 0x100 else f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"
+    if point < 0x100:
+        return f"\\x{point:02x}"
+    if point < 0x10000:
+        return f"\\u{point:04x}"
+    return f"\\U{point:08x}"
 
 
 def json_escaped(text: str) -> str:
-    """Return lines of JSON with the same meaning in which no character is hidden but tabs and line feeds."""
+    r"""Escape hidden characters of JSON as `\uHHHH`, except tabs and line feeds. The values stay the same."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     return "".join([_json_escape(char) if char not in "\t\n" and is_hidden(char) else char for char in text])
@@ -87,17 +93,17 @@ def _json_escape(char: str) -> str:
 
 
 def without_control(line: Line) -> Line:
-    """A line in which nothing moves a terminal's cursor, whatever names somebody made up."""
+    """Escape hidden characters of a line, such as escape sequences in the names of topics."""
     return [(escaped(text), style) for text, style in line]
 
 
 def plain(line: Line) -> str:
-    """The text of a line."""
+    """Return the text of a line without styles."""
     return "".join(text for text, _ in line)
 
 
 def quoted(text: str) -> str:
-    """Text in double quotes, with nothing in it that could move a terminal's cursor or end the line."""
+    """Return text in double quotes. Quotes, line ends and hidden characters are escaped."""
     marked = (
         text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
     )
@@ -105,16 +111,20 @@ def quoted(text: str) -> str:
 
 
 def printable(data: bytes) -> str:
-    """The ASCII column of a hex dump: a dot for what is not printable."""
+    """Return the ASCII column of a hex dump, with a dot for each byte that is not printable."""
     return data.translate(DOTS).decode("ascii")
 
 
-SHOWN_BYTES, SHOWN_TEXT, SHOWN_ELEMENTS = 16, 120, 20
-"""The parts of bytes, of text and of a list of numbers that are shown by default."""
+SHOWN_BYTES = 16
+"""Bytes of a value that are shown by default."""
+SHOWN_TEXT = 120
+"""Characters of a string that are shown by default."""
+SHOWN_ELEMENTS = 20
+"""Elements of a list of numbers that are shown by default."""
 
 
 def byte_segments(data: bytes, *, full: bool = False) -> Line:
-    """Bytes for eyes: how many, the first of them in hex, and those as text where they are printable."""
+    """Return bytes for display: their number, then the first bytes in hex and in ASCII."""
     line: Line = [(counted(len(data), "byte"), "number")]
     if data:
         excerpt = data if full else data[:SHOWN_BYTES]
@@ -124,7 +134,7 @@ def byte_segments(data: bytes, *, full: bool = False) -> Line:
 
 
 def anomaly_lines(anomalies: Iterable[Anomaly]) -> Iterator[Line]:
-    """One line for each anomaly."""
+    """Yield one line for each anomaly."""
     for anomaly in anomalies:
         where = f"{anomaly.path} " if anomaly.path else ""
         yield [
@@ -134,19 +144,20 @@ def anomaly_lines(anomalies: Iterable[Anomaly]) -> Iterator[Line]:
         ]
 
 
-# What a number means: names of error codes, apis and enums, timestamps as dates. Shown beside the number,
-# never instead of it.
-
 TIME_NAMES = ("timestamp", "timestampms", "timems", "expirytime")
-
-
+"""Endings of the lower-case names of fields that are timestamps."""
 API_KEYS = ("requestApiKey", "apiKey")
-EARLIEST_MS, LATEST_MS = 946_684_800_000, 4_102_444_800_000
-"""2000 and 2100: what lies outside is no date."""
+EARLIEST_MS = 946_684_800_000
+"""The year 2000. A smaller number is not shown as a date."""
+LATEST_MS = 4_102_444_800_000
+"""The year 2100. This and larger numbers are not shown as dates."""
 
 
 def meaning(catalog: Catalog, message: str, leaf: Leaf, value: Any) -> str | None:
-    """The name of a field's value, if it has one."""
+    """Return the meaning of a field's value: the name of an error, api or enum value, or the date of a timestamp.
+
+    Return None if the value has no meaning besides itself.
+    """
     if isinstance(value, float) or value is None:
         return None
     if leaf.name in API_KEYS and leaf.kind == "int16":
@@ -165,5 +176,5 @@ def _date(leaf: Leaf, value: Any) -> str | None:
 
 
 def moment(value: int) -> str | None:
-    """Milliseconds since 1970 as a date; None where they can hardly be one."""
+    """Return milliseconds since 1970 as a date. Return None for dates before 2000 or from 2100 on."""
     return str(instant(value)) if EARLIEST_MS <= value < LATEST_MS else None

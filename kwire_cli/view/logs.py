@@ -1,13 +1,15 @@
-"""Files of a log directory that hold no batches: as a tree, a table, csv, and byte by byte.
+"""Files of a log directory without batches: as a tree, a table, csv, and byte by byte.
 
-These are indexes, producer snapshots, checkpoints and small texts.
+These are indexes, producer snapshots, checkpoints and small text files. All of them are decoded to entries with named
+values, so one function per format is enough; only the columns depend on the kind of the file. An index is preallocated
+and can contain gaps and padding, which have separate rows.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.values import instant
@@ -56,7 +58,7 @@ COLUMNS = {
     Kind.LEADER_EPOCHS: ("at", "epoch", "startOffset"),
     **dict.fromkeys(sorted(OFFSET_CHECKPOINTS), ("at", "topic", "partition", "offset")),
 }
-"""Columns of an entry, by kind; entries of other kinds have a name and a value."""
+"""Columns of an entry by kind. Entries of other kinds have a name and a value."""
 _LAYOUT = {
     "at": Column("at", width=8, right=True),
     "topic": Column("topic", width=40, least=12),
@@ -68,17 +70,17 @@ _LAYOUT = {
     "currentTxnFirstOffset": Column("currentTxnFirstOffset", keep=1, width=10, right=True),
     "version": Column("version", keep=1, width=10, right=True),
 }
-"""The columns of tables of entries; those that are not here are numbers that stay."""
+"""The layout of columns of entries. Other columns are numbers that are never dropped."""
 _GAP = Column("gap", width=3, style="warning", least=12, late=True)
 
 
 def columns(contents: Contents[Any]) -> tuple[str, ...]:
-    """The names of what an entry has."""
+    """Return the names of the values of an entry."""
     return COLUMNS.get(contents.kind, _PROPERTY)
 
 
 def file_tree_lines(contents: Contents[Any], rows: Iterable[FileRow]) -> Iterator[Line]:
-    """The file as a tree; `rows` are those of `Contents.lines` that are wanted."""
+    """Yield the file as a tree. `rows` contains the selected rows of `Contents.lines`."""
     yield [
         (TITLES.get(contents.kind, contents.kind.value), "title"),
         (f", {counted(len(contents.entries), 'entry', 'entries')}, {counted(contents.size, 'byte')}", "dim"),
@@ -89,7 +91,7 @@ def file_tree_lines(contents: Contents[Any], rows: Iterable[FileRow]) -> Iterato
         if value is not None
     ]
     before: Line | None = None
-    for line in (*heads, *map(_described, rows)) if heads else map(_described, rows):
+    for line in chain(heads, map(_entry_line, rows)):
         if before is not None:
             yield [("├─ ", "dim"), *before]
         before = line
@@ -99,7 +101,7 @@ def file_tree_lines(contents: Contents[Any], rows: Iterable[FileRow]) -> Iterato
 
 
 def table_lines(contents: Contents[Any], rows: Iterable[FileRow], room: int | None) -> Iterator[Line]:
-    """Return each entry, padding or gap as a row of a table, below a heading. `room` is the terminal's width."""
+    """Yield a heading, then each entry, padding or gap as a row of a table. `room` is the width of the terminal."""
     names = columns(contents)
     listed = (*(_LAYOUT.get(name) or Column(name, width=10, right=True) for name in names), _GAP)
     cells = [_cells(names, row) for row in rows]
@@ -116,12 +118,12 @@ def _cells(names: tuple[str, ...], row: FileRow) -> tuple[str, ...]:
 
 
 def csv_columns(contents: Contents[Any]) -> tuple[str, ...]:
-    """The names of the cells of `csv_cells`."""
+    """Return the names of the cells of `csv_cells`."""
     return (*columns(contents), "gap")
 
 
 def csv_cells(contents: Contents[Any], row: FileRow) -> list[Any]:
-    """An entry, or padding or a gap: where it is, and its code."""
+    """Return the values of an entry, or the position and code of padding or a gap."""
     names = columns(contents)
     if "gap" in row:
         return [row["position"], *[None] * (len(names) - 1), row["gap"]]
@@ -135,9 +137,11 @@ def _csv_cell(name: str, value: Any) -> Any:
 
 
 def hex_lines(contents: Contents[Any], data: bytes, *, form: HexForm) -> Iterator[Line]:
-    """The file byte by byte: what each entry says beside its bytes; of padding and gaps as many rows as `form` says."""
-    whole = replace(form, rows=None)
+    """Yield the file byte by byte, with the values of each entry to the right of its bytes.
 
+    Entries are shown completely. Padding and gaps have at most `form.rows` rows.
+    """
+    all_rows = replace(form, rows=None)
     yield [(TITLES.get(contents.kind, contents.kind.value), "title"), (f", {counted(contents.size, 'byte')}", "dim")]
     entries = contents.entries
     number = 0
@@ -150,25 +154,27 @@ def hex_lines(contents: Contents[Any], data: bytes, *, form: HexForm) -> Iterato
         starts = sorted({entry.at for entry in inside} | {piece.position})
         notes: dict[int, list[Line]] = {}
         for entry in inside:
-            notes.setdefault(entry.at, []).append(_described(entry.to_json(), place=False))
+            notes.setdefault(entry.at, []).append(_entry_line(entry.to_json(), place=False))
         for i, (start, stop) in enumerate(pairwise([*starts, end])):
-            style = f"leaf{(number + i) % COLOURS}" if piece.kind == ENTRIES else "warning" if piece.code else "dim"
-            note = _joined(notes.get(start) or [[(piece.code or piece.kind, style)]])
-            yield from byte_rows(
-                data, start, stop, note, style, whole if piece.kind == ENTRIES else form, masked_from=None
-            )
+            rows = form
+            style = "warning" if piece.code else "dim"
+            if piece.kind == ENTRIES:
+                rows = all_rows
+                style = f"leaf{(number + i) % COLOURS}"
+            note = _join_lines(notes.get(start) or [[(piece.code or piece.kind, style)]])
+            yield from byte_rows(data, start, stop, note, style, rows, masked_from=None)
     yield from anomaly_lines(contents.anomalies)
 
 
-def _joined(lines: list[Line]) -> Line:
+def _join_lines(lines: list[Line]) -> Line:
     out = lines[0]
     for line in lines[1:]:
         out = [*out, ("; ", "dim"), *line]
     return out
 
 
-def _described(row: FileRow, *, place: bool = True) -> Line:
-    """An entry in words."""
+def _entry_line(row: FileRow, *, place: bool = True) -> Line:
+    """Return an entry, padding or gap as names and values."""
     if "gap" in row:
         return [
             (f"at {row['position']}: ", "dim"),
@@ -186,7 +192,7 @@ def _described(row: FileRow, *, place: bool = True) -> Line:
 
 
 def _text(value: Any) -> str:
-    """A value in one line: text as it is, all else as JSON."""
+    """Return a value on one line: a string unchanged, other values as JSON."""
     return text_of(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 

@@ -1,4 +1,8 @@
-"""Answers as GitHub-flavoured Markdown, for comments on pull requests, summaries of jobs and wikis."""
+"""Answers as GitHub-flavoured Markdown, for comments on pull requests, summaries of jobs and wikis.
+
+Cells and facts are formatted by the functions of `terminal`, without a limit of the width. Names in captures can
+contain any text, so all text is escaped: it cannot create links, images or headings.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.answer import Chart, Facts, Note, Outline, Table
 from kwire_cli.view.ladder import ladder_lines
-from kwire_cli.view.lines import escaped
+from kwire_cli.view.lines import escaped, plain
 from kwire_cli.view.tables import text_of
 from kwire_cli.view.terminal import column_texts, fact_text, heading_text, lines_up, shown_facts, shown_table
 
@@ -17,18 +21,18 @@ if TYPE_CHECKING:
     from kwire_cli.answer import Answer, Block, Level
 
 _ALERTS: dict[Level, str] = {"good": "TIP", "info": "NOTE", "warning": "WARNING", "error": "CAUTION"}
-"""GitHub's alerts by the level of a note. A note without a level is a paragraph."""
+"""GitHub's alerts by the level of a note. Notes without a level are paragraphs."""
 _MARKS = re.compile(
     r"[\\`*\[<|~$]|(?<![^\W_])_|_(?![^\W_])|&(?=[#\w])|^>|^[#+=-](?=[#=-]*(?:\s|$))|^\d+(?=[.)](?:\s|$))"
 )
-"""Characters that Markdown takes for marks. Underscores within words, as in NOT_LEADER, mean nothing to it."""
+"""Characters that are Markdown syntax. Underscores within words, as in NOT_LEADER, are plain text."""
 _FENCE = re.compile(r"`{3,}")
 
 
 def answer_markdown(answer: Answer) -> Iterator[str]:
     """Yield the lines of an answer: its title as a heading, then its blocks with an empty line before each.
 
-    It shows what a terminal without a limit shows. Ladders are text, as on a terminal.
+    The content is the same as on a terminal of unlimited width. Ladders are text.
     """
     yield f"## {marked(answer.title)}"
     for block in answer.blocks:
@@ -38,7 +42,7 @@ def answer_markdown(answer: Answer) -> Iterator[str]:
 
 
 def marked(text: str) -> str:
-    r"""Return text in which nothing is a mark of Markdown: `\|` for `|`."""
+    r"""Escape Markdown syntax: `|` becomes `\|`."""
     return _MARKS.sub(_escape, escaped(text))
 
 
@@ -63,9 +67,9 @@ def _parts(block: Block) -> Iterator[Iterable[str]]:
             yield _fenced("text", [_item(item.depth, item.text, item.detail) for item in block.items])
         case Chart(kind="ladder"):
             yield from _title(block.title)
-            yield _fenced("text", ["".join(text for text, _ in line) for line in ladder_lines(block, None)])
+            yield _fenced("text", [plain(line) for line in ladder_lines(block, None)])
         case Chart():
-            pass  # its numbers stand in a table
+            pass  # a table of the answer has the same numbers
 
 
 def _title(title: str) -> Iterator[list[str]]:
@@ -83,7 +87,7 @@ def _table(table: Table) -> Iterator[list[str]]:
         values = [row[at] for row in shown.everything]
         ruler = "---:" if lines_up(values[: len(shown.rows)], column) else "---"
         cells.append([marked(heading_text(column, values)), ruler, *map(marked, column_texts(values, column))])
-    lines = [[*line] for line in zip(*cells, strict=True)]
+    lines = list(map(list, zip(*cells, strict=True)))
     if table.total and lines:
         lines[-1] = [f"**{cell}**" if cell.strip() else cell for cell in lines[-1]]
     if lines:
@@ -99,8 +103,8 @@ def _item(depth: int, text: str, detail: str) -> str:
 
 
 def _fenced(language: str, lines: list[str]) -> Iterator[str]:
-    """Yield a block of code, in a fence longer than any that stands in it."""
-    longest = max((len(found) for line in lines for found in _FENCE.findall(line)), default=2)
+    """Yield a code block. Its fence is longer than all fences in the lines."""
+    longest = max(map(len, _FENCE.findall("\n".join(lines))), default=2)
     fence = "`" * (longest + 1)
     yield f"{fence}{language}"
     yield from lines

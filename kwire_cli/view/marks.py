@@ -1,6 +1,8 @@
 """Findings of `kwire lint` and `kwire breaking` as marks at lines of files.
 
-Marks are written as text, as compilers and editors have it, as GitHub's workflow commands, and as SARIF 2.1.0.
+Findings of both commands are first converted to a `Mark`, so that each output format needs to be written only once. The
+formats are text with the `file:line:column` of compilers, GitHub's workflow commands, which GitHub shows at their lines
+in a pull request, and SARIF 2.1.0, which code scanning tools import.
 """
 
 from __future__ import annotations
@@ -37,13 +39,13 @@ class Mark(NamedTuple):
     place: str
     """The message and the field in it."""
     where: str
-    """The place as people read it, with versions; empty if it is that of the file."""
+    """The place for display, with versions. Empty if the finding concerns the file."""
     what: str
     file: str | None = None
     line: int | None = None
     column: int | None = None
     readers: tuple[tuple[str, str], ...] = ()
-    """Readers that fail, and what each does."""
+    """Readers that fail, each with the failure."""
 
     @property
     def level(self) -> Level:
@@ -52,18 +54,18 @@ class Mark(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Where and what is wrong."""
+        """The place and the problem."""
         return f"{self.where}: {self.what}" if self.where else self.what
 
     @property
     def text(self) -> str:
-        """The sentence, what either reader does, and the rule of a break: a line each."""
+        """The sentence, the failure of each reader, and the summary of the rule of a break, on separate lines."""
         summary = [BREAKING[self.rule].summary] if self.rule in BREAKING else []
         return "\n".join([self.sentence, *(" ".join(reader) for reader in self.readers), *summary])
 
 
 class Explanation(NamedTuple):
-    """The meaning of a rule: a summary, and further sentences."""
+    """The meaning of a rule: a summary and further sentences."""
 
     summary: str
     help: tuple[str, ...] = ()
@@ -120,11 +122,8 @@ def _file(name: str | None) -> str | None:
     return path.as_posix()
 
 
-# Text.
-
-
 def mark_lines(marks: Iterable[Mark]) -> Iterator[Line]:
-    """Yield each mark with its place, severity, rule and path; below it what either reader does."""
+    """Yield each mark with its place, severity, rule and path, and the failures of readers below it."""
     for mark in marks:
         place = ":".join(str(part) for part in (mark.file, mark.line, mark.column) if part is not None)
         yield [
@@ -135,9 +134,6 @@ def mark_lines(marks: Iterable[Mark]) -> Iterator[Line]:
         ]
         for who, does in mark.readers:
             yield [(f"    {who} ", "dim"), (does, "")]
-
-
-# GitHub's workflow commands: GitHub shows them at their lines in a pull request.
 
 
 def github_lines(marks: Iterable[Mark]) -> Iterator[str]:
@@ -155,21 +151,19 @@ def github_lines(marks: Iterable[Mark]) -> Iterator[str]:
 
 
 def escape_command(text: str, more: str = "") -> str:
-    """Return text as a workflow command has it. `more` are further characters to escape, which would end a property."""
+    """Escape text for a workflow command. `more` contains further characters to escape, which would end a property."""
     shown = escaped_lines(text)
     for character in f"%\n{more}":
         shown = shown.replace(character, f"%{ord(character):02X}")
     return shown
 
 
-# SARIF 2.1.0 (OASIS), as GitHub's code scanning and other tools read it.
-
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif_text(marks: Iterable[Mark], command: str) -> str:
     """Return the SARIF log of one run of a command, with the rules of its marks."""
-    marks = [*marks]
+    marks = list(marks)
     rules = list(dict.fromkeys(mark.rule for mark in marks))
     levels = {mark.rule: mark.level for mark in reversed(marks)}
     driver = {

@@ -1,4 +1,8 @@
-"""Text in HTML, SVG and XML: the only function through which a name gets into markup that kwire writes."""
+"""Text in HTML, SVG and XML.
+
+All markup that kwire writes takes its text from this function, so that names in captures can never become elements or
+scripts.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from html import escape
 from kwire_cli.view.lines import escaped
 
 _FORBIDDEN = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML has no form for. `escaped` leaves none of them but those that it takes for printable."""
+"""Characters that XML cannot represent. Only those that Python treats as printable are left after `escaped`."""
 
 
 def markup_text(text: str) -> str:

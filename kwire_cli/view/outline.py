@@ -1,7 +1,9 @@
-"""The outline: what was decoded, as rows. Trees, annotated hex, pages, the terminal interface and explanations show it.
+"""The outline: decoded frames, messages and batches as rows that all views share.
 
-One recursion stands here and nowhere else: a message has fields, a field of records has batches, a batch has records, a
-record or a field may hold a message, and an Envelope holds a frame. Rows are made as they are asked for.
+A message has fields, a records field has batches, a batch has records, a record or a field may contain a message, and
+an Envelope contains a frame. Only this module follows that recursion. Trees, annotated hex, pages, the terminal
+interface and explanations format its rows, so that all of them show the same fields and hide the same secrets. Rows are
+created lazily, when a view iterates over them.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from kwire_cli.view.lines import SHOWN_TEXT, Line
 from kwire_cli.view.rows import NOTHING, Buffer, Extent, Field, Part, Row, Title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.tree import Tree
@@ -42,15 +44,13 @@ if TYPE_CHECKING:
     Hidden = dict[str, frozenset[int]]
 
 OUT = "(not part of any field)"
-"""The name of rows of bytes that belong to no part of a frame."""
+"""Name of the row for bytes outside all parts of a frame."""
 PACKED_RECORDS = {"v2": v2.RECORDS, "kip98-draft": kip98.MESSAGES}
-"""The packed records of a batch, by format. In the other formats they are a message set again."""
-
-# Messages and frames.
+"""Declaration of the decompressed records of a batch, by format. In other formats they are a message set."""
 
 
 def declared(entry: Entry, data: Any, start: int, stop: int) -> tuple[Tree, bool]:
-    """The bytes [start, stop) by a declaration, and whether it took all of them."""
+    """Decode the bytes [start, stop). Return the tree, and whether the declaration covers all bytes."""
     spans = walk(entry, data, start, stop)
     return build(entry, spans), spans.lost < 0 and spans.used == spans.stop
 
@@ -58,26 +58,28 @@ def declared(entry: Entry, data: Any, start: int, stop: int) -> tuple[Tree, bool
 def body_part(
     extent: Extent, name: str, body: Body, hidden: frozenset[int] = NOTHING, buffer: Buffer | None = None, **more: Any
 ) -> Part:
-    """A decoded size, header, body or payload; records in it are shown if there is a reading for them."""
+    """Return the part of a decoded size, header, body or payload. Its records are shown if `extent` has a reading."""
     buffer = buffer or Buffer(body.message, body.data, body.start, body.stop)
     part = Part(extent, name, body.message, body, body.exact, hidden, buffer, **more)
     if extent.reading and holds_records(body.entry):
-        part.roles, part.opens = roles(body.spec, body.entry).by_node, _batches
+        part.roles = roles(body.spec, body.entry).by_node
+        part.opens = _batch_titles
         cut = cut_records(body.raw)
         part.cut = None if cut is None or cut.span in hidden else cut
     return part
 
 
-def _batches(row: Field) -> Iterator[Title]:
-    """The batches in a field of records, and the gaps between."""
-    above, extent, depth = row.json_path, row.part.extent, row.depth + 1
+def _batch_titles(row: Field) -> Iterator[Title]:
+    """Yield the batches in a records field, and the gaps between them."""
+    above = row.json_path
     for number, item in enumerate(row.items()):
         name = f"[{number}]"
-        yield item_row(extent, item, row.buffer, row.topic, depth, name, above + name if above else None)
+        path = above + name if above else None
+        yield item_row(row.part.extent, item, row.buffer, row.topic, row.depth + 1, name, path)
 
 
 def frame_buffer(frame: Frame) -> Buffer:
-    """The bytes of a frame."""
+    """Return a buffer with the bytes of a frame."""
     return Buffer(f"frame {frame.number}", frame.data, frame.start, frame.stop)
 
 
@@ -91,10 +93,11 @@ def frame_rows(
     depth: int = 0,
     carried: bool = False,
 ) -> Iterator[Title]:
-    """The parts of a frame, the bytes that belong to none, and messages in fields behind them if these stand there.
+    """Yield the parts of a frame, and the bytes outside all parts.
 
-    `hidden` are the secret spans by part, `asked` is a response's request. A frame that is `carried` by another one has
-    its place among the bytes of that frame.
+    If `extent.messages` is `behind`, messages in fields follow the parts. `hidden` contains the secret spans by part.
+    `asked` is the request if the frame is a response. A frame that is `carried` in a field of another frame uses the
+    bytes of that frame.
     """
     buffer = buffer or frame_buffer(frame)
     messages = frame.inside(asked) if extent.messages and frame.body and PAYLOADS not in hidden else []
@@ -104,43 +107,48 @@ def frame_rows(
         for message in messages:
             below = hidden_below(message.path, hidden)
             if isinstance(message, Forwarded):
-                within[starts[message.path], message.frame.stop] = partial(_carried, message.frame, below)
+                within[starts[message.path], message.frame.stop] = partial(_forwarded_rows, message.frame, below)
             else:
                 _place(message, within, starts, frame.data, 0, below.get("body", NOTHING))
     at = frame.start
     for name, body in frame.parts:
-        yield from _outside(buffer, at, body.start, hidden, depth)
-        above = None if carried else "" if name == "body" else f"{name}."
+        yield from _unassigned_bytes(buffer, at, body.start, hidden, depth)
+        above: str | None = f"{name}."
+        if carried:
+            above = None
+        elif name == "body":
+            above = ""
         part = body_part(extent, name, body, hidden.get(name, NOTHING), buffer, json_path=above, within=within)
         line: Line = [(f"{body.message} version {body.version}" if name != "size" else "", "dim")]
-        place, rows = (body.start, body.start, body.stop), partial(part.rows, depth + 1)
+        place = body.start, body.start, body.stop
+        rows = partial(part.rows, depth + 1)
         title = f"({name})" if carried or name == "body" else name
         yield Title(depth, title, "", buffer, place, line, part, rows, json_path=(above or "")[:-1])
         at = body.stop
-    yield from _outside(buffer, at, frame.stop, hidden, depth)
+    yield from _unassigned_bytes(buffer, at, frame.stop, hidden, depth)
     if extent.messages == "behind":
         for message in messages:
             yield message_row(extent, message, hidden_below(message.path, hidden), depth)
 
 
-def _outside(buffer: Buffer, start: int, stop: int, hidden: Hidden, depth: int) -> Iterator[Title]:
+def _unassigned_bytes(buffer: Buffer, start: int, stop: int, hidden: Hidden, depth: int) -> Iterator[Title]:
     if start < stop:
         line: Line = [(counted(stop - start, "byte"), "warning")]
         secret = start if OUTSIDE in hidden else None
         yield Title(depth, OUT, "gap", buffer, (start, start, stop), line, secret=secret)
 
 
-def _carried(frame: Frame, hidden: Hidden, row: Field) -> Iterator[Title]:
-    """A request or response in a field, whose data are those around it."""
+def _forwarded_rows(frame: Frame, hidden: Hidden, row: Field) -> Iterator[Title]:
+    """Return the rows of a request or response in a field. Its offsets count in the buffer of the field."""
     return frame_rows(row.part.extent, frame, hidden, buffer=row.buffer, depth=row.depth + 1, carried=True)
 
 
 def message_row(extent: Extent, message: Payload | Forwarded, hidden: Hidden, depth: int, path: str = "") -> Title:
-    """A message in a field, behind what has that field; `hidden` are the secret spans by part."""
+    """Return the row of a message in a field, with a separate buffer. `hidden` contains the secret spans by part."""
     path = path or message.path
     line: Line = [(message.type, "title"), ("" if message.version is None else f" version {message.version}", "dim")]
     if isinstance(message, ReadPart):
-        line = [(read_as(message), "title"), (_because(message), "warning")]
+        line = [(read_as(message), "title"), (_reason_suffix(message), "warning")]
     if isinstance(message, Forwarded):
         frame = message.frame
         buffer = Buffer(path, frame.data, frame.start, frame.stop)
@@ -167,20 +175,23 @@ def _excerpt(extent: Extent, document: Any) -> Line:
 def _place(
     payload: Payload, within: Within, starts: dict[str, int], data: Any, origin: int, hidden: frozenset[int]
 ) -> None:
-    """Put a payload where its field's value stands.
+    """Add a payload to `within`, at the bytes of its field's value.
 
-    `starts` says where the values of fields stand, counted from `origin` of `data`, and gets those within the payload.
+    `starts` has the offset of the value of each field, counted from `origin` of `data`. The fields of the payload are
+    added to it.
     """
     at = starts.get(payload.path)
     if at is None or bytes(data[at - origin : at - origin + payload.size]) != bytes(payload.data):
-        return  # of what was decompressed first there is no place
+        return  # the payload was decompressed, so `data` does not contain its bytes
     if payload.body:
         starts |= {f"{payload.path}.{span.path}": at + span.value for span in payload.body.spans}
     within[at, at + payload.size] = partial(_payload, payload, hidden)
 
 
 def _payload(payload: Payload, hidden: frozenset[int], row: Field) -> Iterator[Title]:
-    place, depth, extent = row.place, row.depth + 1, row.part.extent
+    place = row.place
+    depth = row.depth + 1
+    extent = row.part.extent
     version = "" if payload.version is None else f" version {payload.version}"
     if body := payload.body:
         where = {"shift": place[1], "json_path": None, "within": row.part.within, "whole": place[1:]}
@@ -188,27 +199,32 @@ def _payload(payload: Payload, hidden: frozenset[int], row: Field) -> Iterator[T
         line = [(f"{body.message}{version}", "title"), (", guessed" if payload.guess else "", "warning")]
         yield Title(depth, "(means)", "", row.buffer, place, line, payload, partial(part.rows, depth + 1))
     elif isinstance(payload, ReadPart):
-        line = [(read_as(payload), "title"), (_because(payload), "warning")]
-        yield Title(
-            depth, "(means)", "", row.buffer, place, line, payload, partial(_json_rows, payload.plain, row, depth)
-        )
+        line = [(read_as(payload), "title"), (_reason_suffix(payload), "warning")]
+        rows = partial(_json_rows, payload.plain, row, depth)
+        yield Title(depth, "(means)", "", row.buffer, place, line, payload, rows)
     else:
         yield _text(f"({payload.type}{version})", payload.json_data(hidden=hidden), row)
 
 
 def read_as(part: ReadPart) -> str:
-    """Return the format and the type by which a key or value was read."""
+    """Return the format and the type that a key or value was decoded with."""
     return " ".join(filter(None, (part.format, part.type)))
 
 
-def _because(part: ReadPart) -> str:
+def _reason_suffix(part: ReadPart) -> str:
     return f": {part.reason}" if part.reason else ""
 
 
 def _json_rows(value: Any, row: Field, depth: int) -> Iterator[Title]:
-    """The parts of a value that was read, which all have its bytes; a value without parts is a row itself."""
-    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for name, part in parts:
+    """Yield the members of a decoded JSON value, or the value itself if it is a scalar. All rows have the same place,
+    because the offsets of single members are unknown.
+    """
+    members: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        members = value.items()
+    elif isinstance(value, list):
+        members = enumerate(value)
+    for name, part in members:
         has_parts = isinstance(part, dict | list) and bool(part)
         line: Line = [(counted(len(part), "part"), "dim")] if has_parts else _excerpt(row.part.extent, part)
         rows = partial(_json_rows, part, row, depth + 1) if has_parts else tuple
@@ -222,9 +238,6 @@ def _text(name: str, document: Any, row: Field) -> Title:
     return Title(row.depth + 1, name, "", row.buffer, row.place, _excerpt(row.part.extent, document))
 
 
-# Batches.
-
-
 def item_row(
     extent: Extent,
     item: Batch | Gap,
@@ -234,7 +247,10 @@ def item_row(
     name: str = "",
     json_path: str | None = "",
 ) -> Title:
-    """A batch, or bytes that are none with the batch in them whose end is missing; `topic` is a name or an id."""
+    """Return the row of a batch or gap. The row of a gap contains its truncated batch, if it has one.
+
+    `topic` is a name or an id.
+    """
     place = item.position, item.position, item.end
     above = f"{json_path}." if json_path else json_path
     row = Title(depth, name, "", buffer, place, [], item, json_path=json_path or "")
@@ -249,45 +265,47 @@ def item_row(
 
 
 def batch_of(item: Batch | Gap) -> Batch | None:
-    """A batch itself; of a gap the batch in it whose end is missing."""
+    """Return a batch itself, or the truncated batch in a gap."""
     return item if isinstance(item, Batch) else item.batch
 
 
 def batch_title(batch: Batch) -> str:
-    """A batch in a few words."""
-    head = batch.head
-    what = (
-        "control batch"
-        if head.control
-        else "batch"
-        if not batch.layout.is_message
-        else "wrapper message"
-        if head.codec
-        else "message"
-    )
-    return f"{what}, {offsets(batch)}{f', {batch.compression}' if head.codec else ''}, {batch.layout.name}"
+    """Return the kind, offsets, codec and format of a batch, for a title."""
+    codec = f", {batch.compression}" if batch.head.codec else ""
+    return f"{_batch_kind(batch)}, {offsets(batch)}{codec}, {batch.layout.name}"
+
+
+def _batch_kind(batch: Batch) -> str:
+    if batch.head.control:
+        return "control batch"
+    if not batch.layout.is_message:
+        return "batch"
+    return "wrapper message" if batch.head.codec else "message"
 
 
 def offsets(batch: Batch) -> str:
-    """The offsets of a batch."""
-    first, last = batch.head.base_offset, batch.head.last_offset
+    """Return the offsets of a batch, as `offsets 3 to 5`."""
+    first = batch.head.base_offset
+    last = batch.head.last_offset
     return f"offset {first}" if first == last else f"offsets {first} to {last}"
 
 
 def batch_rows(
     extent: Extent, batch: Batch, buffer: Buffer | None = None, depth: int = 0, json_path: str | None = ""
 ) -> Iterator[Row]:
-    """The fields of a batch, and what stands behind them."""
-    part, behind = batch_parts(extent, batch, buffer, depth, json_path)
+    """Yield the fields of a batch, then its decompressed records and the messages in its records."""
+    part, titles = batch_parts(extent, batch, buffer, depth, json_path)
     yield from part.rows(depth)
-    yield from behind
+    yield from titles
 
 
 def batch_parts(
     extent: Extent, batch: Batch, buffer: Buffer | None = None, depth: int = 0, json_path: str | None = ""
 ) -> tuple[Part, Iterator[Title]]:
-    """The bytes of a batch, in a buffer with the offsets of its source, and the rows behind its fields: what it packs,
-    and what its records mean if messages stand there.
+    """Return the part of a batch, and the rows that follow its fields.
+
+    Offsets of the part count in the source of the batch. The rows are the decompressed records, and the messages in
+    records if `extent.messages` is `behind`.
     """
     secret = extent.hide is not None and extent.hide.batch(batch)
     buffer = buffer or Buffer(f"batch at {batch.position}", batch.data, batch.position, batch.end)
@@ -296,7 +314,7 @@ def batch_parts(
     part.json_path = json_path
     if not batch.head.codec and _is_v2(batch):
         part.within = _meanings(extent, batch, None)
-    return part, _behind(extent, batch, depth, secret=secret)
+    return part, _following_titles(extent, batch, depth, secret=secret)
 
 
 def _is_v2(batch: Batch) -> bool:
@@ -304,13 +322,13 @@ def _is_v2(batch: Batch) -> bool:
 
 
 def _declared(extent: Extent, batch: Batch, buffer: Buffer, decl: Any, start: int, stop: int, *, secret: bool) -> Part:
-    """Bytes of a batch by a declaration of `structs.records`."""
+    """Return the part of bytes of a batch, decoded with a declaration of `structs.records`."""
     tree, exact = declared(records_entry(decl), buffer.data, start, stop)
     hidden = extent.hide.spans(tree) if extent.hide and secret else NOTHING
     return Part(extent, "batch", "RecordBatch", tree, exact, hidden, buffer, batch=batch)
 
 
-def _behind(extent: Extent, batch: Batch, depth: int, *, secret: bool) -> Iterator[Title]:
+def _following_titles(extent: Extent, batch: Batch, depth: int, *, secret: bool) -> Iterator[Title]:
     if extent.deep and batch.head.codec:
         packed = PACKED_RECORDS.get(batch.layout.name)
         if packed is None and not secret:
@@ -323,18 +341,19 @@ def _behind(extent: Extent, batch: Batch, depth: int, *, secret: bool) -> Iterat
 
 
 def _packed(extent: Extent, batch: Batch, decl: Any, depth: int, *, secret: bool) -> Title:
-    """The records that a batch's codec packed."""
+    """Return the row of the decompressed records of a batch."""
     area = area_of(batch, [])
     buffer, row = _decompressed(batch, area, depth)
     stop = buffer.stop if extent.most is None else min(buffer.stop, extent.most)
     part = _declared(extent, batch, buffer, decl, 0, stop, secret=secret)
-    part.name, part.json_path = "records", None
+    part.name = "records"
+    part.json_path = None
     part.within = _meanings(extent, batch, area) if _is_v2(batch) else {}
     return replace(row, subject=part, rows=partial(part.rows, depth + 1))
 
 
 def _wrapped(extent: Extent, batch: Batch, depth: int) -> Title:
-    """The messages in a wrapper message. Compressed ones among them are not opened."""
+    """Return the row of the messages in a wrapper message. Compressed messages among them are not decompressed."""
     from kwire_cli.records.legacy import inner_messages, unpacked  # noqa: PLC0415 - few batches are wrappers
 
     area = unpacked(batch)
@@ -356,7 +375,7 @@ def _decompressed(batch: Batch, area: Area, depth: int) -> tuple[Buffer, Title]:
 
 
 def _meanings(extent: Extent, batch: Batch, area: Area | None) -> Within:
-    """Return the meanings of Kafka's own records by the offsets of keys and values, if messages stand in fields."""
+    """Return the decoded keys and values of internal topics by their bytes, if messages are shown within fields."""
     within: Within = {}
     if extent.messages != "within" or not has_payloads(batch):
         return within

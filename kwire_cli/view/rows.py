@@ -1,4 +1,9 @@
-"""Rows of an outline: the fields of one message, header or batch with their places, values and secrets."""
+"""Rows of an outline: the fields of a message, header or batch with their places, values and secrets.
+
+A `Part` is a range of bytes with one layout. It yields its fields as `Field` rows. A `Title` is a row that is not a
+field, such as a batch or a gap. `outline` combines both. A row computes its place, value and children on access,
+because an outline can have millions of rows and a view shows only a few of them.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +31,17 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
     Place = tuple[int, int, int]
-    """The bytes [start, end) of a buffer whose value begins at `value`: start, value, end."""
+    """Offsets in a buffer: start of the field, start of its value after a length, end."""
     Within = dict[tuple[int, int], Callable[["Field"], Iterable["Title"]]]
-    """The rows within a field, by the begin and end of the field's value in its buffer."""
+    """Rows within a field, by the start and end of the field's value in its buffer."""
 
-COUNT, PRESENCE, TAGS, TAG, SIZE = "(count)", "(presence)", "(tagged fields)", "(tag)", "(size)"
-"""Names of rows that are no fields."""
+COUNT = "(count)"
+PRESENCE = "(presence)"
+TAGS = "(tagged fields)"
+TAG = "(tag)"
+SIZE = "(size)"
 MARKERS = frozenset({COUNT, PRESENCE, TAGS, TAG, SIZE})
+"""Names of rows for counts, markers and tags, which are not fields."""
 NOUNS = {"count": "elements", "presence": "presence", "tag-count": "tagged fields"}
 """The nouns for the number in a count or marker."""
 NOTHING: frozenset[int] = frozenset()
@@ -45,9 +54,14 @@ _TOPICS = frozenset({TOPIC, TOPIC_ID})
 class Extent:
     """The extent of an outline.
 
-    Records are shown as batches if there is a `reading`, which also says what is secret in them; compressed ones as
-    what they become if `deep`. `full` shows long values whole. Messages in fields stand `within` these fields, `behind`
-    the message or batch that has the fields, or nowhere. Of a batch the first `most` bytes are read.
+    Attributes:
+        reading: Decodes records as batches and knows their secrets. Without it a records field is bytes.
+        full: Show long values completely.
+        messages: Position of messages in fields: `within` their field, `behind` the message or batch that contains the
+            field, or nowhere.
+        deep: Decompress records.
+        most: Maximum number of bytes of a batch to decode.
+
     """
 
     catalog: Catalog | None
@@ -59,14 +73,15 @@ class Extent:
 
     @property
     def hide(self) -> Hide | None:
-        """The secrets in records."""
+        """The filter of secrets in records."""
         return self.reading.hide if self.reading else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buffer:
-    """The bytes [start, stop) of `data` that rows point into: of the input, or its `own` where offsets do not count in
-    the input, as they were decompressed or are the value of a field.
+    """The bytes [start, stop) of `data` that rows point into.
+
+    `own` is True if offsets do not count in the input, because the bytes were decompressed or are the value of a field.
     """
 
     name: str
@@ -78,9 +93,9 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Title:
-    """A row that is no field: a part of a frame, a batch, a message in a field, or bytes without a layout (kind gap).
+    """A row for a part of a frame, a batch, a message in a field, or bytes without a layout (kind gap).
 
-    `subject` is what the row is about. Bytes from `secret` on must not be shown.
+    `subject` is that part, batch, message or gap. Bytes from `secret` on must not be shown.
     """
 
     depth: int
@@ -95,31 +110,42 @@ class Title:
     json_path: str = ""
 
     def below(self) -> Iterable[Row]:
-        """The rows below this one."""
+        """Return the rows below this one."""
         return self.rows()
 
 
 class Field:
-    """A row that is a field, or a count, marker or tag: an item of the tree of its part, and the item that it is in.
+    """A row for a field, count, marker or tag.
 
-    `path` is that in the part. A field whose `records` are shown has them below, of a topic as far as fields before say
-    it. A tagged field has its `header`.
+    Attributes:
+        item: The item in the tree of the part.
+        parent: The item that contains `item`.
+        path: The path within the part.
+        kind: The type of the value, or count, presence, tag-count, tag-header. Empty for a struct or array.
+        header: The item of the tag and size before a tagged field.
+        records: The span of a records field whose batches are the rows below.
+        topic: The topic of the records, if a field before them has its name or id.
+
     """
 
     __slots__ = ("depth", "header", "item", "kind", "name", "parent", "part", "path", "records", "topic")
 
     def __init__(self, part: Part, item: Item, parent: Item, name: str, path: str, depth: int) -> None:
-        self.part, self.item, self.parent, self.name, self.path, self.depth = part, item, parent, name, path, depth
+        self.part = part
+        self.item = item
+        self.parent = parent
+        self.name = name
+        self.path = path
+        self.depth = depth
         node = item.node
         self.kind = node.kind if type(node) is Leaf else ""
-        """The type of the value, or count, presence, tag-count, tag-header; empty for what has rows below."""
         self.header: Item | None = None
         self.records: InField | None = None
         self.topic: str | None = None
 
     @property
     def subject(self) -> Any:
-        """A field is about nothing else."""
+        """None: a field has no subject. Titles have one."""
         return None
 
     @property
@@ -130,33 +156,42 @@ class Field:
     @property
     def place(self) -> Place:
         """The place of the field's bytes."""
-        item, part = self.item, self.part
-        start, shift = item.start, part.shift
+        item = self.item
+        part = self.part
+        start = item.start
+        shift = part.shift
         if self.records:
-            value, end = self.records.start, self.records.stop
+            value = self.records.start
+            end = self.records.stop
         else:
-            value, end = start if item.span < 0 else part.tree.spans.value[item.span], item.end
+            value = start if item.span < 0 else part.tree.spans.value[item.span]
+            end = item.end
         return (start + shift, value + shift, end + shift) if shift else (start, value, end)
 
     @property
     def secret(self) -> int | None:
-        """The first byte that must not be shown. A length may be shown, unless it is not sure that it is one."""
-        item, part = self.item, self.part
+        """The offset of the first byte that must not be shown, or None.
+
+        The length before a secret is shown. If the layout does not cover all bytes, the length may be a part of the
+        secret, so it is hidden too.
+        """
+        item = self.item
+        part = self.part
         if item.span not in part.hidden or self.records:
             return None
-        sure = part.exact and isinstance(item.leaf.decl, Sized)
-        return part.shift + (part.tree.spans.value[item.span] if sure else item.start)
+        has_length = part.exact and isinstance(item.leaf.decl, Sized)
+        return part.shift + (part.tree.spans.value[item.span] if has_length else item.start)
 
     @property
     def line(self) -> Line:
-        """The value for eyes."""
+        """The value for display."""
         if self.records:
             return [(self.records.text, "warning" if self.records.is_cut else "number")]
         return self.part.text(self.item) if self.kind else self.part.summary(self.item)
 
     @property
     def json_path(self) -> str:
-        """The path in the JSON form of the whole; empty for what has no value of its own there."""
+        """The path in the JSON document of the frame or message. Empty if the document has no such value."""
         above = self.part.json_path
         return "" if above is None or self.kind == "tag-header" else above + self.path
 
@@ -166,8 +201,9 @@ class Field:
         return None if self.header is None else tag_and_size(self.header, self.part.tree)[0]
 
     def below(self) -> Iterable[Row]:
-        """The rows below this one."""
-        part, item = self.part, self.item
+        """Return the rows below this one."""
+        part = self.part
+        item = self.item
         if self.kind:
             if self.records:
                 return part.opens(self) if part.opens else ()
@@ -178,8 +214,13 @@ class Field:
         return part.parts(item, self.path, self.depth + 1)
 
     def items(self, *, own: bool = False) -> Iterator[Batch | Gap]:
-        """The batches in a field of records, and the gaps between; with `own` offsets count from the first of them."""
-        reading, records, data = self.part.extent.reading, self.records, self.part.tree.spans.data
+        """Return the batches in a records field, and the gaps between them.
+
+        With `own`, offsets count from the first batch.
+        """
+        reading = self.part.extent.reading
+        records = self.records
+        data = self.part.tree.spans.data
         assert reading is not None  # noqa: S101 - for the type checker: without it there are no records
         assert records is not None  # noqa: S101 - as above
         if own:
@@ -191,7 +232,7 @@ Row = Field | Title
 
 
 def leaves(rows: Iterable[Row]) -> Iterator[Row]:
-    """The fields with values, counts and markers in order, and the titles between them."""
+    """Yield the fields with values, the counts and the markers in order, and the titles between them."""
     still_open = [iter(rows)]
     while still_open:
         for row in still_open[-1]:
@@ -205,12 +246,20 @@ def leaves(rows: Iterable[Row]) -> Iterator[Row]:
 
 @dataclass(slots=True, eq=False)
 class Part:
-    """Bytes with a layout of their own: a size, header or body, a batch, packed records, or a message in a field.
+    """A range of bytes with one layout: a size, header or body, a batch, packed records, or a message in a field.
 
-    `name` says what it is to what is around it. `hidden` are the spans with secrets, `exact` tells whether the layout
-    took all bytes. Offsets of the spans and `shift` make those of the buffer. `json_path` is what stands before paths
-    of fields in the JSON form, None for what is not in it. `within` are messages in fields; `whole` is where the part
-    itself stands, which is none of them. `cut` are the records in which the bytes end.
+    Attributes:
+        name: Its role, such as header or body.
+        exact: Whether the layout covers all bytes.
+        hidden: The spans with secrets.
+        shift: The difference between offsets in the buffer and offsets in the tree.
+        json_path: The prefix of JSON paths of its fields. None if the JSON document does not contain them.
+        within: The messages in its fields.
+        whole: The place of the part itself, so that a field that covers all of it does not contain the part again.
+        cut: The records field in which the bytes end.
+        opens: Returns the batches of a records field.
+        roles: The roles of fields, such as topic, by node.
+
     """
 
     extent: Extent
@@ -237,7 +286,7 @@ class Part:
 
     @property
     def tree(self) -> Tree:
-        """The fields; that of a body is built when it is asked for."""
+        """The fields. The tree of a body is built on first access."""
         return self.source if isinstance(self.source, Tree) else self.source.tree
 
     @property
@@ -247,11 +296,11 @@ class Part:
 
     @property
     def data(self) -> Any:
-        """The data in which the offsets of the spans count."""
+        """The data that offsets of the spans refer to."""
         return self.tree.spans.data
 
     def rows(self, depth: int = 0) -> Iterator[Row]:
-        """The fields, and the gap behind them if the bytes could not be decoded to their end."""
+        """Yield the fields, and the gap after them if the bytes could not be decoded completely."""
         yield from self.fields(self.tree.root, "", depth)
         gap = self.tree.gap
         if gap and not self.cut:
@@ -263,7 +312,7 @@ class Part:
             yield Title(depth, "(not decoded)", "gap", self.buffer, place, [(text, "warning")], secret=secret)
 
     def fields(self, item: Item, path: str, depth: int) -> Iterator[Field]:
-        """The fields of a struct, tagged ones beside the others."""
+        """Yield the fields of a struct, and its tagged fields at the same depth."""
         dot = f"{path}." if path else ""
         for part in item.each():
             node = part.node
@@ -275,15 +324,19 @@ class Part:
     def parts(self, item: Item, path: str, depth: int) -> Iterator[Field]:
         """Yield the count or marker and the elements of an array, series or nullable struct."""
         kind = type(item.node)
-        first = PRESENCE if kind is Nullable else COUNT if kind is Array else SIZE
+        first_name = SIZE
+        if kind is Nullable:
+            first_name = PRESENCE
+        elif kind is Array:
+            first_name = COUNT
         for number, part in enumerate(item.each()):
             if part.index is not None:
                 name = f"[{part.index}]"
                 yield self._row(part, item, name, path + name, depth)
             elif number:
-                yield from self.fields(part, path, depth)  # those of a nullable struct
+                yield from self.fields(part, path, depth)  # the struct after its presence marker
             else:
-                yield self._row(part, item, first, path, depth)
+                yield self._row(part, item, first_name, path, depth)
 
     def _tags(self, section: Item, path: str, depth: int) -> Iterator[Field]:
         parts = section.parts
@@ -296,26 +349,29 @@ class Part:
             tagged = self._row(part, section, name, path_of(part, section, path), depth)
             tagged.header = header
             yield tagged
-        if len(parts) % 2 == 0:  # the bytes end behind a header
+        if len(parts) % 2 == 0:  # the bytes end after a header
             yield self._row(parts[-1], section, TAG, path_of(parts[-1], section, path), depth)
 
     def _row(self, item: Item, parent: Item, name: str, path: str, depth: int) -> Field:
         row = Field(self, item, parent, name, path, depth)
         if self.roles is not None and row.kind:
             if not item.whole:
-                row.records, row.topic = self.cut, self.topic
+                row.records = self.cut
+                row.topic = self.topic
             elif row.kind == "records":
                 records = records_in(item, self.tree)
-                row.records, row.topic = records if item.span not in self.hidden else None, self.topic
+                row.records = records if item.span not in self.hidden else None
+                row.topic = self.topic
             elif self.roles.get(item.leaf.id) in _TOPICS:
                 self.topic = str(leaf_value(item, self.tree))
         return row
 
     def text(self, item: Item) -> Line:
-        """The value of a leaf for eyes."""
+        """Return the value of a leaf for display."""
         if not item.whole:
             return [("not reached", "warning")]
-        leaf, tree = item.leaf, self.tree
+        leaf = item.leaf
+        tree = self.tree
         if leaf.kind in _OWN_TEXT and item.span not in self.hidden:
             if leaf.kind == "count":
                 count = read_count(item, tree.spans.data)
@@ -327,7 +383,7 @@ class Part:
         return value_segments(item, tree, self.extent.catalog, self.message, self.form, full=self.extent.full)
 
     def summary(self, item: Item) -> Line:
-        """The text beside a struct or array."""
+        """Return the text next to the name of a struct or array: the number of elements, or null."""
         first = next(iter(item.each()), None)
         if first is None:
             return [] if item.whole else [("not reached", "warning")]
@@ -343,8 +399,9 @@ class Part:
 def value_segments(
     item: Item, tree: Tree, catalog: Catalog | None, message: str, form: Form, *, full: bool = False
 ) -> Line:
-    """The value of a leaf for eyes: text in quotes, bytes in hex and as text, numbers with their meaning. `full` shows
-    long ones whole.
+    """Return the value of a leaf for display: text in quotes, bytes in hex and as text, numbers with their meaning.
+
+    `full` shows long values completely.
     """
     leaf = item.leaf
     kind = leaf.kind
@@ -361,11 +418,12 @@ def value_segments(
     if kind == "string":
         cut = f"… {len(value) - SHOWN_TEXT} more characters" if len(value) > SHOWN_TEXT and not full else ""
         return [(quoted(value[:SHOWN_TEXT] if cut else value), "text"), (cut, "dim"), meant]
-    return [("true" if value is True else "false" if value is False else str(value), "number"), meant]
+    shown = str(value).lower() if isinstance(value, bool) else str(value)
+    return [(shown, "number"), meant]
 
 
 def tag_and_size(item: Item, tree: Tree) -> tuple[int, int]:
-    """The numbers in the header of a tagged field."""
+    """Return the tag and the size in the header of a tagged field."""
     raw = bytes(tree.spans.data[item.start : item.end])
-    cut = next(i for i, byte in enumerate(raw) if byte < 0x80) + 1
-    return int(UVARINT.read(raw[:cut])), int(UVARINT.read(raw[cut:]))
+    tag_end = next(i for i, byte in enumerate(raw) if byte < 0x80) + 1
+    return int(UVARINT.read(raw[:tag_end])), int(UVARINT.read(raw[tag_end:]))

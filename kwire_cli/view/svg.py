@@ -1,4 +1,7 @@
-"""Pieces of SVG files that pictures share. Text is escaped here, and nothing in a file is loaded from elsewhere."""
+"""Elements that the SVG pictures of `charts` and `ladder` share.
+
+Text is escaped here. The elements contain no references to other files, so a picture can be opened safely.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LETTER = 6.7
-"""Width of a character of the font of 11 pixels, at most."""
+"""Maximum width of a character of the font of 11 pixels."""
 
 
 def opening(width: float, height: float, title: str, style: str) -> Iterator[str]:
@@ -22,7 +25,7 @@ def opening(width: float, height: float, title: str, style: str) -> Iterator[str
 
 
 def text_element(look: str, x: float, y: float, text: str, whole: str = "") -> str:
-    """Return a text of a class. `whole` is its title, if the text was cut."""
+    """Return a text element with the class `look`. If the text was cut, `whole` is the complete text for its title."""
     style = f' class="{look}"' if look else ""
     title = f"<title>{markup_text(whole)}</title>" if whole and whole != text else ""
     return f'<text{style} x="{x:g}" y="{y:g}">{title}{markup_text(text)}</text>'

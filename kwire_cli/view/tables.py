@@ -1,4 +1,9 @@
-"""Rows of csv, values in one cell, bars of text, and rows of any table."""
+"""Values in the cells of tables: as text, as csv, as bars, and as JSON.
+
+This is the only module that writes csv (RFC 4180), so that the protection against spreadsheet formulas applies to all
+commands. Values come from captures or from queries and can have any type. `text_of` is for display, `json_value` for
+programs.
+"""
 
 from __future__ import annotations
 
@@ -19,26 +24,24 @@ if TYPE_CHECKING:
     Cell = int | float | str | None
 
 
-# Rows of csv (RFC 4180), for programs and for spreadsheets. Nothing else in kwire writes csv.
-
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-
-
 RUNS = rf"^(?=[=+\-@\t\r])(?!{_NUMBER}(?:;{_NUMBER})*(?![\s\S]))"
-"""A regular expression that is found where a cell begins as a formula does, and is no number or
-numbers."""
+"""A regular expression for the start of a cell that a spreadsheet runs as a formula. Numbers do not match, nor do
+several numbers with semicolons between them."""
 HARMLESS = "'"
-"""The character before a cell that makes spreadsheets take it for text."""
+"""The prefix of a cell that spreadsheets treat as text."""
 
-_END = "\r\n"  # Python quotes cells with ends of lines only where the writer has both characters in its own
-_RUNS, _FIRST = re.compile(RUNS), frozenset("=+-@\t\r")
+_END = "\r\n"  # Python's writer quotes line ends in cells only if its line terminator contains both characters
+_RUNS = re.compile(RUNS)
+_FIRST = frozenset("=+-@\t\r")
+"""The first characters of formulas, for a quick check."""
 
 
 def csv_row(values: Sequence[Any]) -> str:
-    """Return one line of csv without its end.
+    """Return one line of csv without a line end.
 
-    None is an empty cell, a list its items with semicolons between; structures are JSON.
-    A cell that a spreadsheet would run has an apostrophe before it.
+    None is an empty cell, a list is its items with semicolons between them, and a structure is JSON. A cell that a
+    spreadsheet would run as a formula starts with an apostrophe.
     """
     import csv  # noqa: PLC0415 - start-up counts
 
@@ -63,7 +66,7 @@ def _harmless(value: Any) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """A value in one cell: several are joined by commas, nothing is empty, nothing moves the cursor."""
+    """Return a value for one cell. A list is joined with commas, None is empty, hidden characters are escaped."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -77,17 +80,15 @@ def text_of(value: Any) -> str:
     )
 
 
-# Bars of text.
-
 BAR = 24
-
-
+"""Characters of the longest bar."""
 _PARTS = " ▏▎▍▌▋▊▉█"
 
 
 def bar(value: float, most: float) -> str:
-    """A bar as long as `value` is of `most`, in eighths of a character; something of it is seen unless the value is
-    0.
+    """Return a bar whose length is the share of `value` in `most`, in eighths of a character.
+
+    The bar of a positive value is never empty.
     """
     if value <= 0 or most <= 0:
         return ""
@@ -96,14 +97,14 @@ def bar(value: float, most: float) -> str:
 
 
 SPARK = 24
-"""Characters of a line of columns. More numbers than that share a character, which shows the largest of them."""
+"""Maximum number of characters of a sparkline. Further numbers share a character, which shows the largest of them."""
 _COLUMNS = "▁▂▃▄▅▆▇█"
 
 
 def spark(values: Sequence[float | None]) -> str:
-    """Return a line of columns as high as the numbers, the largest one as high as a line of text.
+    """Return a sparkline: a column for each number. The column of the largest number has the height of a line.
 
-    The lowest column is 0, and any other number is higher than that. None is a space.
+    The lowest column is 0. Positive numbers have a higher column. None is a space.
     """
     points = fewer(values, SPARK)
     most = max((value for value in points if value is not None), default=0)
@@ -111,13 +112,16 @@ def spark(values: Sequence[float | None]) -> str:
 
 
 def fewer(values: Sequence[float | None], most: int) -> list[float | None]:
-    """Return at most so many numbers for a list of numbers: the largest one of each part of the list."""
+    """Reduce a list to at most `most` numbers: the largest number of each of `most` parts of the list."""
     count = len(values)
     if count <= most:
-        return [*values]
+        return list(values)
     bounds = [number * count // most for number in range(most + 1)]
-    parts = (values[start:stop] for start, stop in pairwise(bounds))
-    return [max((value for value in part if value is not None), default=None) for part in parts]
+    maxima = []
+    for start, stop in pairwise(bounds):
+        part = [value for value in values[start:stop] if value is not None]
+        maxima.append(max(part, default=None))
+    return maxima
 
 
 def _column(value: float, most: float) -> str:
@@ -126,13 +130,13 @@ def _column(value: float, most: float) -> str:
     return _COLUMNS[max(1, round(value / most * (len(_COLUMNS) - 1)))]
 
 
-# Values of rows, such as a query gives, as JSON.
-
-
 def json_value(value: Any) -> Any:
-    """A value as JSON has it: bytes as base64, times in ISO 8601 and UTC, NaN and infinities as text."""
+    """Convert a value, such as a cell of a query, to JSON.
+
+    Bytes become base64, times ISO 8601 in UTC, NaN and infinities text.
+    """
     if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        return _non_finite_text(value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, bytes):
@@ -146,14 +150,20 @@ def json_value(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         elements = value if isinstance(value, list | tuple) else sorted(value, key=str)
         return [json_value(element) for element in elements]
-    from decimal import Decimal  # noqa: PLC0415 - start-up counts, and hardly any value gets here
+    from decimal import Decimal  # noqa: PLC0415 - start-up counts, and few values reach this line
 
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     return str(value)
 
 
+def _non_finite_text(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"
+
+
 def time_text(time: datetime) -> str:
-    """A time as in the lines of captures: microseconds, UTC."""
+    """Return a time in the format of capture lines: microseconds, UTC."""
     moment = time.astimezone(UTC) if time.tzinfo else time
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"

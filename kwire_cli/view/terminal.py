@@ -1,4 +1,9 @@
-"""Answers for a terminal, laid out by rich: tables, facts, outlines and notes."""
+"""Answers for a terminal: tables, facts, outlines and notes, laid out by rich.
+
+rich knows nothing about the meaning of columns, so this module first decides which columns fit the terminal and how
+wide each is (`_fit_columns`), formats the cells (`cell_text`), and leaves only alignment and colour to rich. `markdown`
+and `html` use the same functions for cells, so that an answer has the same texts in all formats.
+"""
 
 from __future__ import annotations
 
@@ -25,22 +30,30 @@ if TYPE_CHECKING:
     from kwire_cli.view.lines import Line
 
 UNBOUNDED = 100_000
-"""The width of what goes to no terminal."""
+"""Width of output that is not written to a terminal."""
 EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
-"""Values that show nothing to eyes."""
+"""Values whose cells are empty."""
 _GAP = 2
-_FOLDED, _NARROW, _WORD, _ENTRY = 24, 10, 15, 40
-"""Characters that a text, or the last column, needs at most: the rest goes on in further lines."""
+"""Cells between columns."""
+_FOLDED = 24
+"""Cells of a text column. Longer texts are continued on further lines."""
+_NARROW = 10
+"""Minimum cells of a text column on a narrow terminal."""
+_WORD = 15
+"""Cells of the longest word that stays in one piece on a narrow terminal."""
+_ENTRY = 40
+"""Cells of the longest entry of a map, or name of an error, that stays in one piece."""
 _SPOKEN = 8
-"""Cells of the headings of spoken facts, so that several blocks of them stand in the same columns."""
-_DATE, _CLOCK = len("2026-11-28 "), len("15:04:05.123")
+"""Cells of the headings of spoken facts, so that the columns of several blocks are aligned."""
+_DATE = len("2026-11-28 ")
+_CLOCK = len("15:04:05.123")
 _DIGITS = {"share": 1, "duration": 2}
 _LEAST = 0.5 / 10 ** _DIGITS["duration"]
-"""The smallest duration, in its unit, that is shown as more than zero."""
+"""The smallest duration, in its unit, that is not rounded to zero."""
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 _SIZES = {name: (size, name) for size, name in _UNITS}
 MOST_NAMES = 5
-"""Names of a map that a cell shows: data from outside can have any number of them."""
+"""Maximum number of names of a map in a cell. A map from a capture can have any number of names."""
 _STYLE: dict[Kind, str] = {
     "count": STYLES["number"],
     "bytes": STYLES["number"],
@@ -62,8 +75,8 @@ _LEVEL = {
 def answer_text(answer: Answer, width: int | None = None, *, colour: bool = False) -> str:
     """Return an answer as text without a last line feed.
 
-    `width` is that of the terminal: columns that are kept least go first until a table fits. Without a width, tables
-    are as wide as they need.
+    `width` is the width of the terminal. Columns with the largest `keep` are dropped until a table fits. Without a
+    width, all columns are shown completely.
     """
     out = io.StringIO()
     console = Console(
@@ -107,19 +120,20 @@ def _block(block: Block, width: int | None) -> Iterator[RenderableType]:
                 yield _styled(block.title, STYLES["title"])
             yield _text(ladder_lines(block, width))
         case Chart():
-            pass  # its numbers stand in a table
+            pass  # a table of the answer has the same numbers
 
 
 def _text(lines: Iterable[Line]) -> Text:
-    """Return lines that fit the terminal as one text."""
-    return Text("\n").join(
-        Text.assemble(*((escaped(text), STYLES.get(style, style)) for text, style in line), no_wrap=True)
-        for line in lines
-    )
+    """Join lines that fit the terminal."""
+    texts = []
+    for line in lines:
+        parts = [(escaped(text), STYLES.get(style, style)) for text, style in line]
+        texts.append(Text.assemble(*parts, no_wrap=True))
+    return Text("\n").join(texts)
 
 
 def _styled(text: str, style: str = "") -> Text:
-    """Return text in a style, in which nothing acts on a terminal: all of an answer that is not a line."""
+    """Return text in a style, without characters that control a terminal."""
     return Text(escaped(text), style)
 
 
@@ -138,24 +152,26 @@ def _facts(block: Facts) -> Grid:
 
 
 def shown_facts(block: Facts) -> list[Fact]:
-    """Return the facts that people are shown."""
+    """Return the facts to display."""
     return [fact for fact in block.facts if not fact.wide and fact.value not in EMPTY]
 
 
 def fact_text(fact: Fact) -> str:
-    """Return the value of a fact for eyes, with its unit."""
+    """Return the value of a fact for display, with its unit."""
     if fact.kind == "bytes" and isinstance(fact.value, int):
         return counted(fact.value, "byte")
     return cell_text(fact.value, Column(fact.name, fact.kind), unit_of([fact.value]), MOST_NAMES)
 
 
 def _outline(block: Outline, width: int | None) -> Text:
-    """Return the lines of an outline. What does not fit goes on below, as far in as its item."""
-    return _text(
-        piece
-        for item in block.items
-        for piece in ([_item(item)] if width is None else fold(_item(item), width, _indent(item, width)))
-    )
+    """Return the lines of an outline. Long lines are folded, and continued below their item."""
+    lines: list[Line] = []
+    for item in block.items:
+        if width is None:
+            lines.append(_item(item))
+        else:
+            lines += fold(_item(item), width, _indent(item, width))
+    return _text(lines)
 
 
 def _item(item: Item) -> Line:
@@ -164,15 +180,15 @@ def _item(item: Item) -> Line:
 
 
 def _indent(item: Item, width: int) -> str:
-    """Return what stands before the further lines of an item: its indent and two more, if there is room."""
+    """Return the indent of the continued lines of an item: one level deeper than the item, if there is room."""
     return "  " * min(item.depth + 1, max(width - _FOLDED, 0) // 2)
 
 
 class ShownTable(NamedTuple):
-    """The part of a table that people are shown.
+    """The part of a table to display.
 
-    `columns` are those with a value, each with its place in a row. `everything` is `rows` and the total, if there is
-    one. `hidden` is the number of further rows.
+    `columns` are the columns with a value, each with its place in a row. `everything` is `rows` and the total, if there
+    is one. `hidden` is the number of further rows.
     """
 
     rows: list[Row]
@@ -182,28 +198,32 @@ class ShownTable(NamedTuple):
 
 
 def shown_table(table: Table) -> ShownTable | None:
-    """Return the part of a table that people are shown; None if it is left out."""
-    rows = [*table.rows]
+    """Return the part of a table to display. Return None if the table is not displayed."""
+    rows = list(table.rows)
     if table.wide or table.shown == 0 or (not rows and not table.total and not table.note):
         return None
     hidden = 0 if table.shown is None else max(len(rows) - table.shown, 0)
     rows = rows[: len(rows) - hidden]
     everything = [*rows, *([table.total] if table.total else [])]
-    columns = [
-        (at, column)
-        for at, column in enumerate(table.columns)
-        if any(not is_blank(row[at], column) for row in everything)
-    ]
+    columns = [(at, column) for at, column in enumerate(table.columns) if _has_value(everything, at, column)]
     return ShownTable(rows, everything, columns, hidden)
+
+
+def _has_value(rows: Iterable[Row], at: int, column: Column) -> bool:
+    return any(not is_blank(row[at], column) for row in rows)
 
 
 def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
     if (shown := shown_table(table)) is None:
         return
-    rows, everything, hidden = shown.rows, shown.everything, shown.hidden
+    rows = shown.rows
+    everything = shown.everything
     columns = [(at, column) for at, column in shown.columns if not column.wide]
-    texts = {at: column_texts([row[at] for row in everything], column) for at, column in columns}
-    fitted = _fitted(columns, texts, width)
+    texts = {}
+    for at, column in columns:
+        values = [row[at] for row in everything]
+        texts[at] = column_texts(values, column)
+    fitted = _fit_columns(columns, texts, width)
     grid = Grid(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_edge=False, header_style=STYLES["dim"])
     cells: dict[int, list[Text]] = {}
     for index, (at, column, room) in enumerate(fitted):
@@ -223,14 +243,16 @@ def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
     if table.title:
         yield _styled(table.title, STYLES["title"])
     yield grid
-    if hidden:
-        yield _styled(f"… and {hidden} more", STYLES["dim"])
+    if shown.hidden:
+        yield _styled(f"… and {shown.hidden} more", STYLES["dim"])
     if table.note:
         yield _styled(table.note, STYLES["dim"])
 
 
 def _cells(texts: list[str], column: Column, room: int | None, *, folds: bool) -> list[Text]:
-    """Return the cells of a column that is `room` cells wide. Instants of one day lose the date if it does not fit."""
+    """Return the cells of a column that is `room` wide. Instants that do not fit lose their date if it is always the
+    same.
+    """
     if room is None:
         return [_styled(text) for text in texts]
     if column.kind == "instant" and max(map(cell_width, texts)) > room:
@@ -243,7 +265,7 @@ def _cells(texts: list[str], column: Column, room: int | None, *, folds: bool) -
 
 
 def times_of_day(texts: list[str]) -> list[str]:
-    """Return instants without their date if all are of one day, else as they are."""
+    """Return instants without their date if all have the same date, else unchanged."""
     return [text[_DATE:] for text in texts] if _is_one_day(texts) else texts
 
 
@@ -252,19 +274,19 @@ def _is_one_day(texts: Iterable[str]) -> bool:
 
 
 def _folds(column: Column, texts: Sequence[str], *, last: bool) -> bool:
-    """Return whether the texts of a column go on in further lines where there is no room for them."""
+    """Return whether long texts of a column are continued on further lines. Texts of other columns are cut."""
     return column.kind != "list" and (last or (column.kind in {"text", "json"} and max(map(len, texts)) > _FOLDED))
 
 
-def _fitted(
+def _fit_columns(
     columns: Sequence[tuple[int, Column]], texts: dict[int, list[str]], width: int | None
 ) -> list[tuple[int, Column, int | None]]:
-    """Return the columns that fit, each with its place and width, as `listing` chooses them.
+    """Return the columns that fit, each with its place and width.
 
-    Lists, texts and the last column need no more room than `_FOLDED`, maps and errors no more than their longest
-    entry: names of errors stay in one piece up to `_ENTRY`. Where that is not there, they are folded to
-    `_NARROW`, or to words of up to `_WORD`, the long ones first. Then texts are folded within words, then names are
-    cut, and maps, errors, numbers and times last. Times of one day do without the date if there is no room for it.
+    A list, a text or the last column needs at most `_FOLDED` cells. A map or a column of errors needs the width of its
+    longest entry, at most `_ENTRY`. If the columns are still too wide, texts are folded to `_NARROW` cells, or to the
+    longest word up to `_WORD`, the widest column first. After that texts are folded within words, then names are cut,
+    and finally maps, errors, numbers and times. Times lose their date first if it is the same in all rows.
     """
     if width is None or not columns:
         return [(at, column, None) for at, column in columns]
@@ -276,52 +298,64 @@ def _fitted(
 
 
 def _sizes(column: Column, texts: Sequence[str], *, last: bool) -> tuple[int, ...]:
-    """Return the width that a column wants, and the widths down to which it gives, one after the other."""
+    """Return the preferred width of a column, then the minimum widths of the steps of shrinking, in order."""
     unit = len(" ms") if column.kind == "duration" else 0
     wanted = max(cell_width(escaped(column.heading)) + unit, *map(cell_width, texts))
     folds = column.kind in {"text", "json", "list", "map"} or last
     has_entries = column.kind == "map" or column.level == "error"
-    entries = [part for text in texts for part in text.split(", ")] if has_entries else []
-    needs = least = wanted
+    needs = wanted
+    least = wanted
     if column.kind == "instant" and _is_one_day(texts):
         needs = _CLOCK
     elif folds:
-        entry = min(max(map(cell_width, entries), default=0) + 1, _ENTRY)
-        needs = min(wanted, max(_FOLDED, len(column.heading), entry))
+        entry = _longest_part(texts, ", ") if has_entries else 0
+        needs = min(wanted, max(_FOLDED, len(column.heading), min(entry + 1, _ENTRY)))
     if has_entries or column.kind == "instant":
         least = needs
     elif folds:
-        word = max((cell_width(word) for text in texts for word in text.split()), default=0)
-        least = min(wanted, max(_NARROW, min(word, _WORD)))
+        least = min(wanted, max(_NARROW, min(_longest_part(texts), _WORD)))
     narrow = min(wanted, _NARROW) if folds else least
     if _folds(column, texts, last=False):
         return wanted, needs, least, least, narrow, narrow
     return wanted, needs, needs, least, least, narrow
 
 
+def _longest_part(texts: Sequence[str], separator: str | None = None) -> int:
+    """Return the width of the longest part between separators, by default the longest word."""
+    longest = 0
+    for text in texts:
+        longest = max(longest, *map(cell_width, text.split(separator)), 0)
+    return longest
+
+
 def lines_up(values: Sequence[Any], column: Column) -> bool:
-    """Return whether the cells of a column line up to the right: numbers, and ids that are numbers."""
+    """Return whether the cells of a column are aligned to the right: numbers, and ids that are numbers."""
     return column.kind in NUMBERS or (column.kind == "id" and all(isinstance(value, int | None) for value in values))
 
 
 def heading_text(column: Column, values: Sequence[Any]) -> str:
-    """Return the heading of a column, with the unit that all of its durations are in."""
+    """Return the heading of a column, with the unit of its durations."""
     return f"{column.heading} {unit_of(values, column)[1]}" if column.kind == "duration" else column.heading
 
 
 def unit_of(values: Sequence[Any], column: Column | None = None) -> tuple[float, str]:
-    """Return the unit of a column, by default the largest one in which the largest of some durations is at least 1.
+    """Return the unit of a column, by default the largest one in which the largest duration is at least 1.
 
-    A unit in which all durations would be shown as zeros gives way to that one.
+    The column's unit is not used if all durations would be rounded to zero in it.
     """
     most = max((abs(value) for value in values if isinstance(value, int | float)), default=0)
-    if column and (own := _SIZES.get(column.unit)) and not (column.digits is None and 0 < most < _LEAST * own[0]):
-        return own
-    return next(((size, name) for size, name in _UNITS if most >= size), _UNITS[1] if most == 0 else _UNITS[-1])
+    if column and (unit := _SIZES.get(column.unit)) and not (column.digits is None and 0 < most < _LEAST * unit[0]):
+        return unit
+    if most == 0:
+        return _UNITS[1]
+    for size, name in _UNITS:
+        if most >= size:
+            return size, name
+    return _UNITS[-1]
 
 
 def column_texts(values: Sequence[Any], column: Column) -> list[str]:
-    """Return the cells of a column for eyes, in the unit that `heading_text` says."""
+    """Return the cells of a column for display, in the unit of `heading_text`."""
     if column.kind == "bar":
         most = max((value for value in values if value), default=0)
         return [bar(value or 0, most) for value in values]
@@ -333,7 +367,7 @@ def column_texts(values: Sequence[Any], column: Column) -> list[str]:
 
 
 def is_blank(value: Any, column: Column) -> bool:
-    """Return whether a cell has nothing to show but what stands for an absent value."""
+    """Return whether a cell is empty, or only shows the column's text for an absent value."""
     return value in EMPTY or (column.sparse and value == 0)
 
 
@@ -345,9 +379,9 @@ def cell_text(
     *,
     in_heading: bool = False,
 ) -> str:
-    """Return a value for eyes. A duration is in a unit of time, which its text says unless the heading does.
+    """Return a value for display. A duration is in `unit`, which follows the number unless the heading contains it.
 
-    A map shows so many `names`, by default all.
+    A map shows the first `names` entries, by default all.
     """
     if is_blank(value, column):
         return column.absent if value is None else ""
@@ -363,7 +397,7 @@ def cell_text(
             return "yes" if value else ""
         case "map":
             more = f" ({len(value) - names} more)" if names is not None and len(value) > names else ""
-            return ", ".join(f"{count} {text_of(name)}" for name, count in [*value.items()][:names]) + more
+            return ", ".join(f"{count} {text_of(name)}" for name, count in list(value.items())[:names]) + more
         case "spark":
             return spark(value)
         case "list":

@@ -1,4 +1,9 @@
-"""Messages, frames and batches as trees."""
+"""The tree view of messages, frames and batches: fields by name, nested, with the meaning of numbers.
+
+It formats the rows of the outline and leaves out counts, markers and gaps, which the hex view shows. Short arrays
+are on one line. The values of records are cut, and a records field in a message shows the first ten records, so that a
+Produce request with thousands of records stays readable. `full` shows everything.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +39,8 @@ if TYPE_CHECKING:
     from kwire_cli.view.rows import Row
 
 
-# The tree view: fields by name, nested as they are, tagged fields with their tags, meanings beside numbers.
-
 LIST_WIDTH = 100
-"""The most characters of a list of texts on one line; a longer list has a line for each text."""
+"""Maximum number of characters of a list of strings on one line. A longer list has one line for each string."""
 
 
 def frame_lines(
@@ -49,10 +52,9 @@ def frame_lines(
     asked: Frame | None = None,
     reading: RecordsAs | None = None,
 ) -> Iterator[Line]:
-    """A frame: a title, then header and body, the messages in its fields, and what was odd. `full` shows long values
-    whole.
+    """Yield the title of a frame, its header and body, the messages in its fields, and its anomalies.
 
-    With `reading` records are shown as their batches.
+    `full` shows long values completely. With `reading`, records are shown as batches.
     """
     frame = frame.shown(hidden)
     yield frame_title(frame)
@@ -66,7 +68,7 @@ def frame_lines(
 def message_lines(
     catalog: Catalog, decoded: Decoded, hidden: frozenset[int], *, full: bool = False, reading: RecordsAs | None = None
 ) -> Iterator[Line]:
-    """A body: a title, its fields, then what was odd. `full` and `reading` as in `frame_lines`."""
+    """Yield the title of a body, its fields, then its anomalies. `full` and `reading` are as in `frame_lines`."""
     yield message_title(decoded)
     yield from _lines(body_part(Extent(catalog, reading, full=full), "body", decoded, hidden).rows(), "")
     yield from anomaly_lines(decoded.anomalies)
@@ -75,7 +77,7 @@ def message_lines(
 def own_record_lines(
     catalog: Catalog, record: RecordPayload, hidden: Mapping[str, frozenset[int]], *, full: bool = False
 ) -> Iterator[Line]:
-    """Yield the key and the value of a record in one of Kafka's own topics as trees, then the anomalies of both."""
+    """Yield the key and the value of a record of an internal topic as trees, then the anomalies of both."""
     extent = Extent(catalog, full=full, messages="within")
     for name, part in (("key", record.key), ("value", record.value)):
         if part is None:
@@ -96,8 +98,12 @@ def _payload_bytes(part: Payload, hidden: frozenset[int], *, full: bool) -> Line
 
 
 def frame_title(frame: Frame, *, labelled: bool = True) -> Line:
-    """Return the title of a frame: what it is, whether that is a guess, and what its input called it."""
-    name = f"{frame.api} " if frame.api else f"api key {frame.api_key} " if frame.api_key is not None else ""
+    """Return the title of a frame: its api, kind, version and size, its label in the input, and a note on a guess."""
+    name = ""
+    if frame.api:
+        name = f"{frame.api} "
+    elif frame.api_key is not None:
+        name = f"api key {frame.api_key} "
     version = f" version {frame.api_version}" if frame.api_version is not None else ""
     line = [
         (f"frame {frame.number}: ", "dim"),
@@ -116,7 +122,7 @@ def frame_title(frame: Frame, *, labelled: bool = True) -> Line:
 
 
 def message_title(decoded: Body) -> Line:
-    """Return the title of a body: the message and version that it was decoded as, and its size."""
+    """Return the title of a body: its message, version and size."""
     size = counted(decoded.stop - decoded.start, "byte")
     if decoded.start:
         prefix = "type" if decoded.spec.type == "coordinator-key" else "version"
@@ -133,7 +139,7 @@ def _layout_guess(decoded: Body) -> str:
 
 
 def _lines(rows: Iterable[Row], stem: str) -> Iterator[Line]:
-    """Rows with the branches of a tree before them; `stem` is drawn before all. Markers and gaps are not shown."""
+    """Yield rows with the branches of a tree, after `stem`. Markers and gaps are left out."""
     visible = [row for row in rows if row.name not in MARKERS and row.kind != "gap"]
     for row in visible:
         branch, below = ("└─ ", "   ") if row is visible[-1] else ("├─ ", "│  ")
@@ -163,8 +169,10 @@ def _title(row: Title) -> Line:
 def _name(row: Field) -> Line:
     if row.header is None:
         return [(row.name, "name")]
-    tag, known = row.tag, row.item.tag is None
-    return [(row.name if known else f"tag {tag}", "name"), (f" ({f'tag {tag}' if known else 'unknown'})", "dim")]
+    tag = f"tag {row.tag}"
+    if row.item.tag is None:
+        return [(row.name, "name"), (f" ({tag})", "dim")]
+    return [(tag, "name"), (" (unknown)", "dim")]
 
 
 def _value(row: Field) -> Line:
@@ -175,8 +183,10 @@ def _value(row: Field) -> Line:
 
 
 def _list(row: Field) -> Line:
-    """An array of numbers or of a few short texts on one line; nothing for whatever takes more."""
-    item, node, full = row.item, row.item.node, row.part.extent.full
+    """Return an array of numbers, or of a few short strings, on one line. Return an empty line for other fields."""
+    item = row.item
+    node = item.node
+    full = row.part.extent.full
     if (
         not isinstance(node, Array)
         or not isinstance(node.element, Leaf)
@@ -185,27 +195,25 @@ def _list(row: Field) -> Line:
     ):
         return []
     elements = item.parts[1:]
-    texts = node.element.kind == "string"
-    if texts and item.end - item.start > 4 * LIST_WIDTH:
+    has_strings = node.element.kind == "string"
+    if has_strings and item.end - item.start > 4 * LIST_WIDTH:
         return []
-    visible = elements if full or texts else elements[:SHOWN_ELEMENTS]
+    visible = elements if full or has_strings else elements[:SHOWN_ELEMENTS]
     line: Line = [(": [", "dim")]
     for i, element in enumerate(visible):
         line += [(", " if i else "", "dim"), *row.part.text(element)]
     more = f", … {len(elements) - len(visible):,} more" if len(visible) < len(elements) else ""
     line.append((f"{more}]", "dim"))
-    return [] if texts and sum(len(text) for text, _ in line) > LIST_WIDTH else line
+    return [] if has_strings and sum(len(text) for text, _ in line) > LIST_WIDTH else line
 
-
-# Batches and records for eyes: trees, tables, csv.
 
 SHOWN_RECORDS = 10
-"""Records of a batch in a message that are shown where not all of them are asked for."""
+"""Number of records of a batch in a message that are shown without `full`."""
 
 
 @dataclass(frozen=True)
 class RecordLook:
-    """How records are shown: what is hidden, whether values are cut, JSON on one line, and the names of header keys."""
+    """Options for records: the secrets to hide, whether to show long values completely, and names of header keys."""
 
     hide: Hide | None = None
     full: bool = False
@@ -213,7 +221,7 @@ class RecordLook:
 
 
 def tree_lines(item: Batch | Gap, records: Numbered | None, notes: list[Anomaly], look: RecordLook) -> Iterator[Line]:
-    """A batch or gap as a tree; with its records where these are given. `notes` is what was odd in them."""
+    """Yield a batch or gap as a tree, with `records` if they are not None. `notes` contains their anomalies."""
     if not isinstance(item, Batch):
         yield [
             (f"at {item.position}: ", "dim"),
@@ -227,7 +235,7 @@ def tree_lines(item: Batch | Gap, records: Numbered | None, notes: list[Anomaly]
 
 
 def _cut_lines(batch: CutBatch, records: Numbered | None, notes: list[Anomaly], look: RecordLook) -> Iterator[Line]:
-    """Yield the lines of a batch whose end is missing, as far as it can be read."""
+    """Yield the lines of the readable part of a truncated batch."""
     size = f"{batch.size} of {counted(batch.whole_size, 'byte')}"
     if batch.has_head:
         yield from _batch_lines(batch, size, records, notes, look)
@@ -248,7 +256,9 @@ def _batch_lines(
 ) -> Iterator[Line]:
     head = item.head
     many = "" if head.records_count is None else f", {counted(head.records_count, 'record')}"
-    what = "batch" if not item.layout.is_message else "wrapper message" if head.codec else "message"
+    what = "batch"
+    if item.layout.is_message:
+        what = "wrapper message" if head.codec else "message"
     yield [
         (f"at {item.position}: ", "dim"),
         (f"{what}, {offsets(item)}", "title"),
@@ -265,12 +275,12 @@ def _batch_lines(
 
 
 def _record_set(row: Field) -> Iterator[Line]:
-    """The batches in a records field, with their records: the first of them unless all is asked for."""
+    """Yield the batches in a records field with their first records, or with all records if `full` is set."""
     extent = row.part.extent
     for item in row.items(own=True):
         notes: list[Anomaly] = []
         batch = item if isinstance(item, Batch) else item.batch
-        records = [*enumerate(batch.records(notes))] if batch else []
+        records = list(enumerate(batch.records(notes))) if batch else []
         if batch:
             note_payloads(batch, records, notes, extent.hide)
         visible = records if extent.full else records[:SHOWN_RECORDS]
@@ -280,7 +290,7 @@ def _record_set(row: Field) -> Iterator[Line]:
 
 
 def _fields(batch: Batch) -> Iterator[Line]:
-    """Yield the lines of a batch's own fields, without fields that its format lacks."""
+    """Yield a line for each field of the header of a batch that its format has."""
     head = batch.head
     yield [("crc", "name"), (f": {head.crc:#010x} ", "number"), _checksum(batch)]
     yield [("compression", "name"), (f": {batch.compression}", "")]

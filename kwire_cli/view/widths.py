@@ -1,6 +1,8 @@
-"""Text in the cells of a terminal: its width, cut to a width, and folded to a width.
+"""Widths of text on a terminal, and the layout of tables whose rows arrive one by one.
 
-In tables whose rows come one by one: which columns a terminal has room for, and how wide each is.
+A wide character takes two cells and a combining mark none, so `len` is not the width of a text. The first functions
+measure text, cut it, and fold it. `layout` then chooses the columns that a terminal has room for and their widths. It
+knows only the first rows of a table, because later rows are printed as they are decoded.
 """
 
 from __future__ import annotations
@@ -20,16 +22,16 @@ if TYPE_CHECKING:
 
 
 Cut = Literal["middle", "end", "call", "list", "short"]
-"""How a text loses characters: `middle` keeps both ends (`orders-…-app`), `end` the beginning, `call` the beginning of
-a name and its version (`ConsumerGr… v1`), `list` the first names and says how many more there are (`orders, payments,
-+22`), `short` drops digits behind those that fit."""
+"""The way to shorten a text: `middle` keeps both ends (`orders-…-app`), `end` keeps the beginning, `call` keeps the
+beginning of a name and its version (`ConsumerGr… v1`), `list` keeps the first names and the number of further ones
+(`orders, payments, +22`), `short` keeps the digits that fit."""
 ELLIPSIS = "…"
 _NARROW = "\u0300"
-"""Characters below this one take a cell."""
+"""Characters below this one take one cell."""
 
 
 def cell_width(text: str) -> int:
-    """Return the cells that a text without control characters takes: two for a wide character."""
+    """Return the number of cells of a text without control characters. A wide character takes two."""
     if text.isascii() or max(text) < _NARROW:
         return len(text)
     return sum(map(_char_width, text))
@@ -43,7 +45,7 @@ def _char_width(char: str) -> int:
 
 
 def cut(text: str, width: int, how: Cut = "middle") -> str:
-    """Return a text that takes at most `width` cells."""
+    """Shorten a text to at most `width` cells."""
     if cell_width(text) <= width:
         return text
     if how == "list" and (names := text.split(", "))[1:]:
@@ -61,7 +63,7 @@ def cut(text: str, width: int, how: Cut = "middle") -> str:
 
 
 def _cut_list(names: list[str], width: int) -> str:
-    """Return as many names as fit, and how many more there are."""
+    """Return the names that fit, and the number of further names."""
     text = ""
     for number, name in enumerate(names):
         longer = f"{text}, {name}" if text else name
@@ -77,7 +79,7 @@ def _cut_list(names: list[str], width: int) -> str:
 
 
 def _head(text: str, width: int) -> str:
-    """Return the first characters of a text, as many as fit."""
+    """Return the beginning of a text that fits."""
     if text.isascii():
         return text[:width]
     used = 0
@@ -88,18 +90,18 @@ def _head(text: str, width: int) -> str:
     return text
 
 
-# Lines that are longer than the terminal go on in further lines, which stand further in.
-
 _STEM = re.compile(r"^(?:[│├└─ ]|\.(?=\s))*")
 _AFTER = re.compile(r"(?:[\s,;/]|\.(?=[a-zA-Z]))(?:[^\s,;/.]|\.(?![a-zA-Z]))*$")
-_INDENT, _LEAST = 4, 16
-"""Cells that a line goes on further in, and cells that its text has at least."""
+_INDENT = 4
+"""Cells of additional indent of a continued line."""
+_LEAST = 16
+"""Minimum cells of text on a continued line. The indent shrinks on a narrow terminal."""
 
 
 def folded(lines: Iterable[Line], width: int) -> Iterator[Line]:
     """Yield lines that take at most `width` cells, without control characters.
 
-    What does not fit goes on below, under the branches of the tree that the line is in.
+    A longer line is continued on further lines, below the branches of its tree.
     """
     for line in lines:
         safe = without_control(line)
@@ -110,16 +112,17 @@ def folded(lines: Iterable[Line], width: int) -> Iterator[Line]:
 
 
 def _hanging(text: str, width: int) -> str:
-    """Return what stands before the second line of a text: its branches of a tree, and an indent."""
+    """Return the start of the second line of a text: the branches of its tree, and an indent."""
     match = _STEM.match(text)
     stem = (match.group() if match else "").replace("├", "│").replace("└", " ").replace("─", " ")
     return f"{stem}{' ' * _INDENT}"[: max(width - _LEAST, 0)]
 
 
 def fold(line: Line, width: int, hanging: str = "") -> Iterator[Line]:
-    """Yield the lines that a line becomes: the first as wide as `width`, the others behind `hanging`."""
+    """Yield a line in pieces of at most `width` cells. The second and further pieces start with `hanging`."""
     text = plain(line)
-    begin, room = 0, width
+    begin = 0
+    room = width
     while True:
         piece = text[begin:]
         end = len(text) if cell_width(piece) <= room else begin + _break(piece, room)
@@ -133,7 +136,7 @@ def fold(line: Line, width: int, hanging: str = "") -> Iterator[Line]:
 
 
 def _break(text: str, room: int) -> int:
-    """Return how many characters stand on one line: up to a space or a comma in its second half, if there is one."""
+    """Return the number of characters of one line. It ends after a space or comma in its second half, if possible."""
     head = _head(text, room) or text[0]
     if text[len(head) : len(head) + 1] == " ":
         return len(head)
@@ -143,7 +146,8 @@ def _break(text: str, room: int) -> int:
 
 def _slice(line: Line, begin: int, end: int) -> Line:
     """Return the characters [begin, end) of a line."""
-    out, at = [], 0
+    out = []
+    at = 0
     for text, style in line:
         piece = text[max(begin - at, 0) : max(end - at, 0)]
         at += len(text)
@@ -156,9 +160,9 @@ _PIECES = re.compile(r"[^_./:,-]*[_./:,-]*")
 
 
 def wrapped(text: str, width: int) -> Iterator[str]:
-    """Yield the lines of a text that take at most `width` cells. They end after a word.
+    """Yield a text in lines of at most `width` cells that end after a word.
 
-    A word that is wider is continued on the next line after one of `_./:,-`; a part without any loses its middle.
+    A longer word is split after one of `_./:,-`. A part without these characters is cut in the middle.
     """
     line = ""
     for word in text.split():
@@ -184,23 +188,29 @@ def cropped(line: Line, width: int) -> Line:
     return _slice(line, 0, len(_head(plain(line), width)))
 
 
-GAP, WIDEST, HELD = 2, 40, 500
-"""Cells between columns, the widest that a column gets for the sake of its cells, and the rows by which widths are
-chosen."""
+GAP = 2
+"""Cells between columns."""
+WIDEST = 40
+"""Maximum width of a column, unless its heading or `width` is larger. Longer cells are cut."""
+HELD = 500
+"""Rows that are buffered to choose the widths of columns."""
 CORE = 2
-"""The largest `keep` of columns that a table is not worth much without."""
+"""The largest `keep` of the essential columns of a table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table whose rows come one by one.
+    """A column of a table whose rows arrive one by one.
 
-    `keep` says which columns go first on a narrow terminal: those of the largest number; columns of 0 always stay.
-    Columns above `CORE` are cut before the others, and those of one number stay or go together.
-    `width` is the width of the column while no row is known, `least` the width from which on it is worth showing;
-    without `least` its cells are never cut. `gap` is the number of cells behind the column. A `late` column goes if the
-    first rows have no value for it; a later value is at the end of its line. An `intact` column is cut only where the
-    columns that always stay leave no room for it.
+    Attributes:
+        keep: Columns with the largest number are dropped first on a narrow terminal. Columns with 0 always stay.
+            Columns above `CORE` are cut before the others, and are dropped together if they have the same number.
+        width: The width if no row is known.
+        least: The minimum useful width. If it is 0, cells are never cut.
+        gap: The number of cells after the column.
+        late: Drop the column if the first rows have no value for it. Later values are appended to their line.
+        intact: Cut the cells only if the columns that always stay leave no room.
+
     """
 
     name: str
@@ -222,16 +232,16 @@ class Column:
 
     @property
     def usual(self) -> int:
-        """The width of the column while no row is known."""
+        """The width of the column if no row is known."""
         return max(self.width, len(self.heading))
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a table that are shown, and their widths.
+    """The visible columns of a table, and their widths.
 
-    `places` are those of their cells in a row, `late` those of cells that stand at the end of a line if they have a
-    value. `room` is the width of the terminal, None for no limit.
+    `places` are the indexes of their cells in a row. `late` are the indexes of cells that are appended to a line if
+    they have a value. `room` is the width of the terminal, or None for no limit.
     """
 
     columns: tuple[Column, ...]
@@ -243,12 +253,12 @@ class Layout:
     def heading(self) -> Line:
         """Return the first line of the table."""
         titles = dict(zip(self.places, [column.heading for column in self.columns], strict=True))
-        line = self._fitted([titles.get(place, "") for place in range(max(self.places, default=-1) + 1)])
+        line = self._fit([titles.get(place, "") for place in range(max(self.places, default=-1) + 1)])
         return [("".join(text for text, _ in line).rstrip(), "dim")]
 
     def row(self, cells: Sequence[str]) -> Line:
-        """Return a row of the table. `cells` are those of all columns, also of those that are not shown."""
-        line = self._fitted(cells)
+        """Return a row of the table. `cells` contains the cells of all columns, including hidden ones."""
+        line = self._fit(cells)
         for place in self.late:
             if not cells[place] or self.room is None:
                 continue
@@ -258,12 +268,14 @@ class Layout:
             line += [(" " * GAP, ""), (value, "warning")] if line else [(value, "warning")]
         return line
 
-    def _fitted(self, cells: Sequence[str]) -> Line:
+    def _fit(self, cells: Sequence[str]) -> Line:
         line: Line = []
-        at, last = 0, len(self.columns) - 1
+        at = 0
+        last = len(self.columns) - 1
         takes_rest = not any(cells[place] for place in self.late if place < len(cells))
         for number, (column, place, width) in enumerate(zip(self.columns, self.places, self.widths, strict=True)):
-            text, used = cells[place], width
+            text = cells[place]
+            used = width
             if self.room is not None:
                 text = escaped(text)
                 most = max(self.room - at, 0) if number == last and takes_rest and not column.right else width
@@ -284,10 +296,14 @@ def layout(
 ) -> Layout:
     """Return the layout of a table on a terminal that is `room` cells wide, by default without a limit.
 
-    Columns are as wide as the first rows need, which are all of them if `whole`: columns without a value go.
+    Columns are as wide as `rows` need. These are the first rows of the table, or all rows if `whole` is True; then
+    columns without a value are dropped.
     """
-    some = [not rows or any(row[at] for row in rows) for at in range(len(columns))]
-    places = [at for at, column in enumerate(columns) if some[at] or not _goes(column, room, whole=whole)]
+    places = []
+    for at, column in enumerate(columns):
+        has_value = not rows or any(row[at] for row in rows)
+        if has_value or not _drops_empty(column, room, whole=whole):
+            places.append(at)
     wanted = {at: _wanted(columns[at], [row[at] for row in rows], room, whole=whole) for at in places}
     late = [at for at, column in enumerate(columns) if column.late and at not in places and not whole and room]
     if room is not None:
@@ -304,10 +320,7 @@ def layout(
 
 
 def _chosen(columns: Sequence[Column], places: Sequence[int], wanted: dict[int, int], room: int) -> list[int]:
-    """Return the places of the columns that fit.
-
-    Columns of a `keep` above `CORE` stay or go together where they have the same number.
-    """
+    """Return the places of the columns that fit. Columns above `CORE` with the same `keep` are dropped together."""
     core = [at for at in places if columns[at].keep <= CORE]
     needs = [_least(columns[at], wanted[at]) + columns[at].gap for at in core]
     chosen = [core[number] for number in kept([columns[at].keep for at in core], needs, room)]
@@ -322,17 +335,17 @@ def _chosen(columns: Sequence[Column], places: Sequence[int], wanted: dict[int, 
 
 
 def _least(column: Column, wanted: int) -> int:
-    """Return the width from which on a column is worth showing beside those that may go."""
+    """Return the minimum useful width of a column."""
     return wanted if column.intact else min(column.least or wanted, wanted)
 
 
-def _goes(column: Column, room: int | None, *, whole: bool) -> bool:
-    """Return whether a column goes that has no value in the first rows."""
+def _drops_empty(column: Column, room: int | None, *, whole: bool) -> bool:
+    """Return whether to drop a column that has no value in the first rows."""
     return (whole and column.late) if room is None else (whole or column.late)
 
 
 def _wanted(column: Column, cells: list[str], room: int | None, *, whole: bool) -> int:
-    """Return how wide a column is where there is room for it."""
+    """Return the width of a column if there is enough room."""
     longest = max((min(cell_width(escaped(cell)), WIDEST) for cell in cells), default=0)
     if room is None:
         return max(column.usual, longest)
@@ -344,24 +357,24 @@ def _wanted(column: Column, cells: list[str], room: int | None, *, whole: bool) 
 
 
 def kept(keeps: Sequence[int], needs: Sequence[int], room: int) -> list[int]:
-    """Return the places of the columns that fit: those with the largest `keep` go first, the last of them before the
-    others.
+    """Return the places of the columns that fit.
 
-    `needs` are the cells that each takes at least, with the gap behind it.
+    The column with the largest `keep` is dropped first, the last one if there are several. `needs` is the minimum width
+    of each column with the gap after it.
     """
-    places = [*range(len(keeps))]
+    places = list(range(len(keeps)))
     while sum(needs[at] for at in places) > room and any(keeps[at] for at in places):
         places.remove(max(reversed(places), key=lambda at: keeps[at]))
     return places
 
 
 def shrunk(wanted: Sequence[int], floors: Sequence[Sequence[int]], room: int) -> list[int]:
-    """Return widths that add up to at most `room`: the widest columns give first, down to the first of the `floors`,
-    then down to the next.
+    """Return widths whose sum is at most `room`.
 
-    If even the last floor does not fit, all columns give.
+    The widest columns shrink first, down to the first of the `floors`, then down to the next one. If even the last
+    floor does not fit, all columns shrink further.
     """
-    widths = [*wanted]
+    widths = list(wanted)
     for floor in (*floors, [1] * len(widths)):
         while sum(widths) > room:
             able = [at for at in range(len(widths)) if widths[at] > floor[at]]

@@ -1,1 +1,1 @@
-"""Explanations: how bytes become a message, step by step."""
+"""Explanations of messages, byte by byte."""

@@ -1,4 +1,9 @@
-"""Explanations as lines and as JSON."""
+"""Explanations as lines for a terminal, and as JSON objects.
+
+A line starts with the offset and the bytes of a span, followed by its path, value and type. Below it are the rules that
+decode it and its consequence. A rule or note is printed only once per explanation (`Shown`). The short form has one
+line for each span. JSON has an object for each part, step and rule.
+"""
 
 from __future__ import annotations
 
@@ -19,26 +24,23 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-# Explanations for display: each span with its bytes, the rules that read it and its consequence; in short, one line a
-# span.
-
 CELLS = 8
-"""Bytes of a span that are shown; of longer ones the last place is for an ellipsis."""
+"""Bytes of a span that are shown. A longer span ends with an ellipsis in the last place."""
 
 
 BYTES_WIDTH = 3 * CELLS + 1
 WIDTH = 110
-"""The width at which the text of rules and notes is wrapped, where no narrower terminal asks for less."""
+"""Maximum width of the text of rules and notes."""
 _NARROWEST = 20
-"""The width that such text has at least, on terminals however narrow."""
+"""Minimum width of the text of rules and notes, also on a narrower terminal."""
 _INDENT = 10
-"""Cells before the texts below a step."""
+"""Cells before the lines below a step."""
 
 
 class Shown:
-    """The rules and notes that were shown already, so that each is shown once.
+    """The rules and notes that were already shown, so that each is shown once.
 
-    `columns` is the width of the terminal that they are shown on; None if they go elsewhere.
+    `columns` is the width of the terminal, or None if the output is not a terminal.
     """
 
     def __init__(self, columns: int | None = None) -> None:
@@ -62,7 +64,7 @@ class Shown:
 def explanation_lines(
     catalog: Catalog, events: Iterable[Event], *, short: bool, shown: Shown | None = None
 ) -> Iterator[Line]:
-    """Yield the lines of an explanation without control characters. `short` leaves out rules, pieces and notes."""
+    """Yield the lines of an explanation without control characters. `short` omits rules, pieces and notes."""
     shown = shown or Shown()
     for event in events:
         indent = "  " * event.level
@@ -113,7 +115,7 @@ def cells(step: Step, start: int, end: int) -> str:
 
 
 def _value(catalog: Catalog, step: Step) -> Line:
-    """Return the text of a span: its value, or the number and the noun of a count."""
+    """Return the value of a span, or the number and the noun of a count."""
     row = step.row
     if row is None or step.type == "gap":
         return []
@@ -151,13 +153,16 @@ def _step_lines(catalog: Catalog, step: Step, shown: Shown, *, short: bool) -> I
 def _piece(step: Step, piece: Piece, shown: Shown) -> Iterator[Line]:
     rule = RULES[piece.rule]
     several = len(step.pieces) > 1
-    bytes_ = f"{cells(step, piece.start, piece.end):<{BYTES_WIDTH}}" if several else ""
+    octets = f"{cells(step, piece.start, piece.end):<{BYTES_WIDTH}}" if several else ""
     working = ("hidden; --show-secrets shows it",) if piece.secret else piece.working
     name = "" if rule.name in {piece.what, step.type} else rule.name
     label = ", ".join(text for text in (piece.what if several else "", name) if text)
     for i, text in enumerate(working or ("",) * bool(label)):
-        head: Line = [(f"{'':10}{bytes_ if not i else ' ' * len(bytes_)}", "bytes")]
-        yield [*head, (f"{label}{': ' if label and text else ''}" if not i else "  ", "text"), (text, "number")]
+        if i == 0:
+            separator = ": " if label and text else ""
+            yield [(f"{'':10}{octets}", "bytes"), (f"{label}{separator}", "text"), (text, "number")]
+        else:
+            yield [(f"{'':10}{' ' * len(octets)}", "bytes"), ("  ", "text"), (text, "number")]
     for key in used(piece.rule):
         if shown.first(shown.rules, RULES[key].text):
             name = "" if key == piece.rule else f"{RULES[key].name}: "
@@ -165,27 +170,24 @@ def _piece(step: Step, piece: Piece, shown: Shown) -> Iterator[Line]:
 
 
 def used(key: str) -> Iterator[str]:
-    """Yield a rule and all that it rests on."""
+    """Yield the key of a rule, then the keys of all rules it builds on."""
     yield key
     for other in RULES[key].uses:
         yield from used(other)
 
 
 def _below(step: Step, shown: Shown, mark: str, text: str, style: str = "dim") -> Iterator[Line]:
-    """Yield lines of a readable length below the bytes of a step."""
+    """Yield text below the bytes of a step, wrapped to a readable width."""
     before = 2 * step.level + _INDENT + len(mark)
     for i, part in enumerate(shown.wrapped(text, before, WIDTH - len(mark))):
         yield [(f"{'':{_INDENT}}{mark if not i or mark == '│ ' else ' ' * len(mark)}{part}", style)]
 
 
-# Explanations for programs: an object for each part, step and rule.
-
-
 def explanation_objects(catalog: Catalog, events: Iterable[Event], rules: set[str]) -> Iterator[dict[str, Any]]:
-    """Yield an object for each event. Its first key is part, path, skipped, remark or anomaly; `rule` comes before the
-    first use of a rule.
+    """Yield an object for each event. Its first key is part, path, skipped, remark or anomaly.
 
-    `rules` are the keys of the rules that were yielded before; new ones are added.
+    A rule is an object with the first key `rule`, yielded before its first use. `rules` contains the keys of the rules
+    that were yielded before. New keys are added to it.
     """
     for event in events:
         if isinstance(event, Step):
@@ -210,7 +212,8 @@ def explanation_objects(catalog: Catalog, events: Iterable[Event], rules: set[st
 def _step(catalog: Catalog, step: Step) -> dict[str, Any]:
     out: dict[str, Any] = {"path": step.path, "type": step.type, "start": step.start, "end": step.end}
     if step.row is not None:
-        item, part = step.row.item, step.row.part
+        item = step.row.item
+        part = step.row.part
         value = leaf_value(item, part.tree, Form(hidden=part.hidden, records="size"))
         if value is not ABSENT:
             out["value"] = value
@@ -218,13 +221,15 @@ def _step(catalog: Catalog, step: Step) -> dict[str, Any]:
             if isinstance(named, int | str) and (description := meaning(catalog, part.message, item.leaf, named)):
                 out["meaning"] = description
     out["pieces"] = [_piece_json(step, piece) for piece in step.pieces]
-    out["note"], out["then"], out["next"] = step.note or None, step.then or None, step.next or None
+    out["note"] = step.note or None
+    out["then"] = step.then or None
+    out["next"] = step.next or None
     out["anomalies"] = [anomaly._asdict() for anomaly in step.anomalies]
     return out
 
 
 def _piece_json(step: Step, piece: Piece) -> dict[str, Any]:
-    """Return a piece as JSON, without the bytes of records: the batches that follow have them."""
+    """Return a piece as JSON. The bytes of records are omitted, because the batches that follow contain them."""
     visible = not piece.secret and piece.rule != "records"
     data = bytes(step.data[piece.start : piece.end]).hex() if visible else None
     return {

@@ -1,6 +1,8 @@
-"""Messages and batches explained: the rows of the outline as headings, steps and remarks.
+"""Explanations of messages and batches: the rows of the outline become headings, steps and remarks.
 
-Batches and messages of a kind that was shown are only counted, unless every one is wanted or it has an anomaly.
+A frame is explained part by part, and a record set batch by batch: all formats byte by byte, then compressed records,
+then the keys and values of internal topics. A response can contain thousands of similar batches, so batches and
+messages of a kind that was shown before are only counted, unless `every` is set or the item has an anomaly.
 """
 
 from __future__ import annotations
@@ -43,9 +45,10 @@ INDEX = re.compile(r"\[\d+\]")
 
 @dataclass(frozen=True)
 class Look:
-    """The extent of an explanation: `every` element or each kind once, and `reading`, how records are read.
+    """The extent of an explanation.
 
-    `reading` also knows the secret parts of records. `register` has the names of header keys of the KIP-82 draft.
+    `every` shows every element, and not each kind once. `reading` decodes records and knows their secret parts.
+    `register` has the names of header keys of the KIP-82 draft.
     """
 
     every: bool
@@ -54,17 +57,18 @@ class Look:
 
     @property
     def extent(self) -> Extent:
-        """The extent of the outline that is explained."""
+        """The extent of the outline to explain."""
         return Extent(self.reading.catalog, self.reading, full=self.every, messages="behind")
 
     def steps(self, part: Part, level: int, prefix: str = "", last: str = "") -> Iterator[Step | Skipped]:
-        """Yield the steps of a part; `prefix` and `last` as in Walk."""
+        """Yield the steps of a part. `prefix` and `last` are as in Walk."""
         return Walk(part, self.every, placed_anomalies(part, level), level, prefix, self.register).steps(last)
 
 
 def placed_anomalies(part: Part, level: int = 0) -> list[tuple[int, Anomaly]]:
     """Return the anomalies of a part, each with the offset of the byte at which to show it."""
-    body, batch = part.body, part.batch
+    body = part.body
+    batch = part.batch
     if part.name == "size":
         return []
     if batch and part.name == "batch":
@@ -82,8 +86,9 @@ def placed_anomalies(part: Part, level: int = 0) -> list[tuple[int, Anomaly]]:
 
 
 def explain_frame(frame: Frame, hidden: Hidden, look: Look, *, asked: Frame | None = None) -> Iterator[Event]:
-    """Yield a frame from its first byte to its last; `hidden` has the secret spans by part, `asked` is a response's
-    request.
+    """Yield the explanation of a frame from its first byte to its last.
+
+    `hidden` contains the secret spans by part. `asked` is the request if the frame is a response.
     """
     yield from _frame(frame, frame_rows(look.extent, frame, hidden, asked=asked), look, 0)
 
@@ -112,12 +117,12 @@ def _remarks(notes: Iterable[Anomaly], level: int) -> Iterator[Remark]:
 
 
 def _payload(row: Row) -> Any:
-    """Return the message in a field that a row is about."""
+    """Return the message in a field that a row represents."""
     return row.subject.payload if isinstance(row.subject, Part) else row.subject
 
 
 def _is_shown(row: Row, look: Look, shown: set[Any]) -> bool:
-    """Return whether a message of this kind was shown and has nothing new, and note the kind."""
+    """Return whether a message of this kind was shown before and this one has no anomaly. Add the kind to `shown`."""
     message = _payload(row)
     kind = _type(message)
     is_known = kind in shown and not look.every and not message.anomalies
@@ -158,7 +163,7 @@ def explain_body(
     name: str = "body",
     last: str = "the message ends here",
 ) -> Iterator[Event]:
-    """Yield the steps of a message, and below its records their batches; `last` is the consequence of its end."""
+    """Yield the steps of a message, with the batches of its records below. `last` is the consequence of its end."""
     yield from _message(body_part(look.extent, name, body, hidden), look, 0, last)
 
 
@@ -176,7 +181,7 @@ def _message(part: Part, look: Look, level: int, last: str, prefix: str = "") ->
 
 
 def _inside(row: Row, look: Look, level: int) -> Iterator[Event]:
-    """Yield a message in a field, whose bytes were shown there as they are."""
+    """Yield the explanation of a message in a field. The field itself was shown as plain bytes."""
     part = row.subject
     if isinstance(part, ReadPart):
         schema = "" if part.schema_id is None else f", by schema {part.schema_id}"
@@ -206,12 +211,8 @@ def _prefix(part: Part, look: Look, level: int) -> Iterator[Event]:
             return
 
 
-# Record sets: batches and messages of all formats byte by byte, their compressed records, and the meaning of Kafka's
-# own records.
-
-
 def explain_items(items: Iterable[Batch | Gap], look: Look, source: Source) -> Iterator[Event]:
-    """Yield the batches and gaps of a record set that was read from a source."""
+    """Yield the explanation of the batches and gaps of a record set."""
     yield from _items((_item_row(look, item, source) for item in items), look, 0)
 
 
@@ -222,8 +223,8 @@ def _item_row(look: Look, item: Batch | Gap, source: Source) -> Row:
 
 def _items(outline: Iterable[Row], look: Look, level: int) -> Iterator[Event]:
     shown: set[Any] = set()
-    """Kinds of batches, and kinds of records of Kafka's own topics."""
-    run: list[Batch] = []  # the first and the last of those that are left out
+    """Kinds of batches, and kinds of records of internal topics."""
+    run: list[Batch] = []  # the first and the last omitted batch
     count = 0
     for row in outline:
         item = row.subject
@@ -233,7 +234,8 @@ def _items(outline: Iterable[Row], look: Look, level: int) -> Iterator[Event]:
             continue
         if run:
             yield _left_out(run, count, level)
-            run, count = [], 0
+            run = []
+            count = 0
         if isinstance(item, Batch):
             shown.add(_batch_kind(item))
             yield from _batch(item, row, look, shown, level)
@@ -249,13 +251,16 @@ def _items(outline: Iterable[Row], look: Look, level: int) -> Iterator[Event]:
 
 
 def _is_like_those(batch: Batch, shown: set[Any], look: Look) -> bool:
-    """Return whether a batch has nothing that was not shown before, and no anomaly."""
+    """Return whether a batch has no anomaly, and its kind and the kinds of its records were shown before."""
     if _batch_kind(batch) not in shown or not batch.crc_valid or batch.notes:
         return False
     if not has_payloads(batch):
         return True
-    payloads = (visible_payload(batch, record, look.extent.hide)[0] for record in batch.records())
-    return all(_type(message) in shown for payload in payloads if payload for message in payload.messages)
+    for record in batch.records():
+        payload, _ = visible_payload(batch, record, look.extent.hide)
+        if payload and any(_type(message) not in shown for message in payload.messages):
+            return False
+    return True
 
 
 def _batch_kind(batch: Batch) -> tuple[str, int, bool]:
@@ -263,16 +268,17 @@ def _batch_kind(batch: Batch) -> tuple[str, int, bool]:
 
 
 def _left_out(run: list[Batch], count: int, level: int) -> Skipped:
-    first, last = run[0], run[-1]
+    first = run[0]
+    last = run[-1]
     names = f"batch at byte {first.position}", f"batch at byte {last.position}"
     return Skipped(None, *names, count, first.position, last.end, level=level)
 
 
 def _batch(batch: Batch, row: Row, look: Look, shown: set[Any], level: int) -> Iterator[Event]:
-    part, behind = batch_parts(replace(look.extent, deep=not row.buffer.own), batch, row.buffer)
+    part, titles = batch_parts(replace(look.extent, deep=not row.buffer.own), batch, row.buffer)
     yield Heading(part, f"{RECORD_FORMATS[batch.layout.name].about}, {offsets(batch)}, {batch.size} bytes", level)
     yield from look.steps(part, level)
-    for title in behind:
+    for title in titles:
         packed = title.subject
         if packed is None:
             yield Remark(f"what {batch.compression} packed in the value; from here on offsets count in that", level + 1)

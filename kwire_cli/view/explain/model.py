@@ -1,4 +1,8 @@
-"""The events of an explanation: headings of parts, and below each the steps that cover its bytes once and in order."""
+"""The events of an explanation: headings of parts, and the steps below each heading.
+
+The steps of a part cover its bytes once, in order. Events contain no formatting, because `lines` turns them into text
+and into JSON.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The beginning of a part of an outline, such as `RequestHeader version 2`, and its depth in other parts."""
+    """The start of a part of an outline, such as `RequestHeader version 2`. `level` is its depth in other parts."""
 
     part: Part
     title: str
@@ -23,10 +27,10 @@ class Heading:
 
 
 class Piece(NamedTuple):
-    """The bytes [start, end) of a field: their part in it, the key of the rule that reads them, and the working, in
-    lines.
+    """The bytes [start, end) of a field.
 
-    Of a `secret` piece only the place is shown.
+    `what` is their role in the field, such as length or value. `rule` is the key of their rule, `working` the lines of
+    the calculation. The bytes and the working of a `secret` piece are not shown.
     """
 
     start: int
@@ -39,11 +43,11 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The bytes [start, end), which are one span: a field, a count, a tag, a gap.
+    """The bytes [start, end) of one span: a field, a count, a tag, a gap.
 
-    `part` and `row` are None if the bytes belong to no layout; offsets count in `data`. `type` is in the words of the
-    protocol guide. `then` is the consequence of these bytes, `next` the path of the step after this one, empty at
-    the end of the part.
+    `part` and `row` are None if the bytes have no layout. Offsets refer to `data`. `type` is the name in the protocol
+    guide. `then` is the consequence of these bytes. `next` is the path of the step after this one, empty at the end of
+    the part.
     """
 
     part: Part | None
@@ -62,16 +66,15 @@ class Step:
 
     @property
     def note_key(self) -> str:
-        """The name of the note, which is the same for this field in other parts of its layout."""
+        """The key of the note. The same field has the same key in all parts with its layout."""
         return f"{layout_of(self.part) if self.part else ''} {self.path}"
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Elements that are read by rules that were shown, or batches of kinds that were shown; [start, end) are their
-    bytes.
+    """Omitted elements whose rules were shown before, or omitted batches whose kind was shown before.
 
-    `items` are the first of them if they are leaves, so that their values can be shown.
+    [start, end) are their bytes. If the elements are leaves, `items` contains the first of them, to show their values.
     """
 
     part: Part | None
@@ -86,7 +89,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A remark between parts: a title, an anomaly of the whole, or with `plain` a paragraph."""
+    """A remark between parts: a title, an anomaly of a frame or message, or with `plain` a paragraph."""
 
     text: str
     level: int = 0

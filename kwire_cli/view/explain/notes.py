@@ -1,7 +1,8 @@
-"""Notes on the fields of frames, headers and record formats, which stand around messages.
+"""Notes on the fields of frames, headers and record formats.
 
-A record format also has fields that are more than numbers. `BITS`, `CHECKSUMS` and `SUMS` name them, by format and path
-without indexes; the declarations have the bits, and the fields that a checksum covers.
+Kafka's message definitions describe the fields of messages, but not the bytes around them, so this module does. Some
+fields of record formats are more than numbers: `BITS`, `CHECKSUMS` and `SUMS` list them by format and path without
+indexes. The bits, and the fields that a checksum covers, are taken from the declarations of the formats.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ CHECKSUMS: dict[tuple[str, str], tuple[str, str]] = {
     **{(name, "crc"): (form.declared.CRC, form.declared.CRC_FROM) for name, form in RECORD_FORMATS.items()},
     ("kip98-draft", "messages[].crc"): (kip98.CRC, kip98.MESSAGE_CRC_FROM),
 }
-"""The rule of a checksum, and the first field that it covers."""
+"""The rule of each checksum, and the first field that it covers."""
 SUMS = {
     ("v2", "lastOffsetDelta"): ("baseOffset", "the last offset"),
     ("v2", "records[].offsetDelta"): ("baseOffset", "its offset"),
     ("v2", "records[].timestampDelta"): ("baseTimestamp", "its timestamp"),
 }
-"""Fields that count from another one: that field, and what the two make together."""
+"""Fields that are a difference to a base field: the base field, and the name of the sum."""
 
 _LOG = {
     "crc": "Tells a damaged or cut one from a good one.",
@@ -96,7 +97,7 @@ NOTES: dict[str, dict[str, str]] = {
 
 
 def layout_of(part: Part) -> str:
-    """Return the name under which the fields of a part have notes: a header's message, or a record format."""
+    """Return the key of a part in `NOTES`: the message of a header, or a record format."""
     if part.name == "size":
         return "FrameSize"
     return part.batch.layout.name if part.batch else part.message

@@ -1,4 +1,8 @@
-"""The pieces of a field: its length, its value or a tag, the rule of each, and the consequence of the bytes."""
+"""The pieces of a field: its length, its value or a tag, each with its rule, and the consequence of the bytes.
+
+A field can consist of several numbers that are decoded with different rules. A string has a length and a value, the
+header of a tagged field a tag and a size. The kind of the leaf selects a function that splits its bytes into pieces.
+"""
 
 from __future__ import annotations
 
@@ -24,33 +28,36 @@ if TYPE_CHECKING:
     from kwire_cli.view.rows import Field
 
     Pieces = tuple[list[Piece], str]
-    """Pieces, and the consequence of their bytes."""
+    """Pieces of a field, and the consequence of their bytes."""
 
 
 def pieces_of(row: Field, register: Register | None = None) -> tuple[tuple[Piece, ...], str]:
-    """Return the pieces of a leaf, which cover its bytes, and the consequence of them.
+    """Return the pieces that cover the bytes of a leaf, and the consequence of the bytes.
 
     `register` has the names of header keys, which are numbers in the KIP-82 draft.
     """
-    item, part = row.item, row.part
-    leaf, key = item.leaf, (layout_of(part), item.leaf.path)
+    item = row.item
+    part = row.part
+    leaf = item.leaf
+    key = layout_of(part), leaf.path
     raw = bytes(part.data[item.start : item.end])
     then = ""
     if make := _MARKERS.get(leaf.kind):
         pieces, then = make(row, raw)
     elif key[0] == "FrameSize" or _is_size(row):
         rule = "size.frame" if key[0] == "FrameSize" else rules.size_rule(leaf.decl)
-        pieces, number = _whole(row, "size", rule, number_working(leaf.decl, raw)), int(leaf.decl.read(raw))
+        pieces = _single_piece(row, "size", rule, number_working(leaf.decl, raw))
+        number = int(leaf.decl.read(raw))
         then = f"the {number} bytes from {item.end} to {item.end + number - 1}" if number > 0 else ""
     elif isinstance(leaf.decl, Sized | Rest):
         pieces, then = _sized(row, raw)
     elif part.batch and key in CHECKSUMS:
-        pieces = _whole(row, "checksum", CHECKSUMS[key][0], *_checksum_working(row, raw, *CHECKSUMS[key]))
+        pieces = _single_piece(row, "checksum", CHECKSUMS[key][0], *_checksum_working(row, raw, *CHECKSUMS[key]))
     elif part.batch and key in BITS:
-        pieces = _whole(row, "bits", "bits", *bits_working(raw, BITS[key]))
+        pieces = _single_piece(row, "bits", "bits", *bits_working(raw, BITS[key]))
     else:
-        working = (number_working(leaf.decl, raw), *_together(row, raw, register))
-        pieces = _whole(row, "value", rules.number_rule(leaf.decl), *working)
+        working = (number_working(leaf.decl, raw), *_sum_working(row, raw, register))
+        pieces = _single_piece(row, "value", rules.number_rule(leaf.decl), *working)
     if row.secret is None:
         return tuple(pieces), then
     shown = row.secret - part.shift
@@ -60,21 +67,23 @@ def pieces_of(row: Field, register: Register | None = None) -> tuple[tuple[Piece
     ), ""
 
 
-def _whole(row: Field, what: str, rule: str, *working: str) -> list[Piece]:
+def _single_piece(row: Field, what: str, rule: str, *working: str) -> list[Piece]:
     return [Piece(row.item.start, row.item.end, what, rule, working)]
 
 
 def _is_size(row: Field) -> bool:
     """Return whether a field of a record format is the number of bytes that follow it."""
-    node, leaf = row.parent.node, row.item.leaf
+    node = row.parent.node
+    leaf = row.item.leaf
     if isinstance(node, Struct):
         return node.size >= 0 and node.fields[node.size] is leaf
     return isinstance(node, Series) and node.size is leaf
 
 
-def _together(row: Field, raw: bytes, register: Register | None) -> Iterator[str]:
+def _sum_working(row: Field, raw: bytes, register: Register | None) -> Iterator[str]:
     """Yield the sum of a difference and its base, `baseOffset 3 + 1: its offset is 4`, and the name of a header key."""
-    leaf, batch = row.item.leaf, row.part.batch
+    leaf = row.item.leaf
+    batch = row.part.batch
     name, what = SUMS.get((layout_of(row.part), leaf.path), ("", ""))
     if batch and name and not (name == "baseTimestamp" and batch.head.timestamp_type):
         base = batch.head.base_offset if name == "baseOffset" else batch.head.base_timestamp
@@ -85,11 +94,13 @@ def _together(row: Field, raw: bytes, register: Register | None) -> Iterator[str
 
 
 def _checksum_working(row: Field, raw: bytes, rule: str, covers_from: str) -> Iterator[str]:
-    """Yield the stated checksum, and the computed one if no byte that it covers is missing.
+    """Yield the stated checksum, and the computed one if all covered bytes are present.
 
-    These bytes begin with the field `covers_from`. They end with the struct, or at the checksum if it follows them.
+    The covered bytes start with the field `covers_from`. They end with the struct, or at the checksum if it follows
+    them.
     """
-    item, parent = row.item, row.parent
+    item = row.item
+    parent = row.parent
     stated = int.from_bytes(raw, "big")
     yield f"0x{raw.hex()} = {stated}"
     start = next((part.start for part in parent.parts if part.node.name == covers_from), None)
@@ -104,11 +115,12 @@ def _checksum_working(row: Field, raw: bytes, rule: str, covers_from: str) -> It
 
 def _sized(row: Field, raw: bytes) -> Pieces:
     item = row.item
-    decl, value = item.leaf.decl, row.part.tree.spans.value[item.span]
+    decl = item.leaf.decl
+    value = row.part.tree.spans.value[item.span]
     content = _content_rule(item.leaf)
     if isinstance(decl, Rest):
         left = f"{item.end - item.start} bytes, which is what the size leaves"
-        return _whole(row, "value", content if content == "compressed" else "length.rest", left), ""
+        return _single_piece(row, "value", content if content == "compressed" else "length.rest", left), ""
     working, number = prefix_working(decl, raw[: value - item.start], "byte", "null")
     pieces = [Piece(item.start, value, "length", rules.length_rule(decl), (working,))]
     if item.end > value:
@@ -125,28 +137,27 @@ def _content_rule(leaf: Leaf) -> str:
     return "utf8" if leaf.kind == "string" else "bytes"
 
 
-# Counts, markers and tags.
-
-
 def _count(row: Field, raw: bytes) -> Pieces:
-    decl, array = row.item.leaf.decl, row.parent.node
+    decl = row.item.leaf.decl
+    array = row.parent.node
     working, number = prefix_working(decl, raw, "element", "null, no array at all")
     then = ""
     if number == 0:
         then = "no element: what comes next is the field after the array"
     elif number > 0 and isinstance(array, Array):
         then = f"{counted(number, 'element')}, {'each ' * (number > 1)}{rules.element_text(array.element)}"
-    return _whole(row, "count", rules.count_rule(decl), working), then
+    return _single_piece(row, "count", rules.count_rule(decl), working), then
 
 
 def _presence(row: Field, raw: bytes) -> Pieces:
-    decl, node = row.item.leaf.decl, row.parent.node
+    decl = row.item.leaf.decl
+    node = row.parent.node
     null = decl.is_null(decl.presence.read(raw))
     then = "no struct: what comes next is the field after it" if null else ""
     if not null and isinstance(node, Nullable):
         then = f"a struct: {rules.fields_text(node.struct)}"
     working = f"{number_working(decl.presence, raw)}: {'null' if null else 'there is one'}"
-    return _whole(row, "presence", rules.presence_rule(decl), working), then
+    return _single_piece(row, "presence", rules.presence_rule(decl), working), then
 
 
 def _tag_count(row: Field, raw: bytes) -> Pieces:
@@ -158,21 +169,24 @@ def _tag_count(row: Field, raw: bytes) -> Pieces:
     elif owner:
         then = f"{'this element of ' * owner.endswith('[]')}{owner.removesuffix('[]')} ends here"
     working = f"{varint_working(raw)} tagged field{'s' * (number != 1)}"
-    return _whole(row, "count", "tags.count", working), then
+    return _single_piece(row, "count", "tags.count", working), then
 
 
 def _tag_header(row: Field, raw: bytes) -> Pieces:
-    item, node = row.item, row.parent.node
-    cut = next(i for i, byte in enumerate(raw) if byte < 0x80) + 1
-    size = UVARINT.read(raw[cut:])
+    item = row.item
+    node = row.parent.node
+    tag_size = next(i for i, byte in enumerate(raw) if byte < 0x80) + 1
+    size = UVARINT.read(raw[tag_size:])
     declared = node.known.get(item.leaf.id) if isinstance(node, Tags) else None
     then = f"{counted(size, 'byte')} of a field that this version does not have"
     if declared:
         then = f"{declared[0].name}, {rules.node_type(declared[0])}"
-    middle, sized = item.start + cut, f"{varint_working(raw[cut:])} byte{'s' * (size != 1)}"
+    middle = item.start + tag_size
+    tag_working = varint_working(raw[:tag_size])
+    size_working = f"{varint_working(raw[tag_size:])} byte{'s' * (size != 1)}"
     return [
-        Piece(item.start, middle, "tag", "tag.number", (varint_working(raw[:cut]),)),
-        Piece(middle, item.end, "size", "tag.size", (sized,)),
+        Piece(item.start, middle, "tag", "tag.number", (tag_working,)),
+        Piece(middle, item.end, "size", "tag.size", (size_working,)),
     ], then
 
 
@@ -181,5 +195,5 @@ _MARKERS: dict[str, Callable[[Field, bytes], Pieces]] = {
     "presence": _presence,
     "tag-count": _tag_count,
     "tag-header": _tag_header,
-    "unknown-tag": lambda row, _: (_whole(row, "value", "tag.unknown"), ""),
+    "unknown-tag": lambda row, _: (_single_piece(row, "value", "tag.unknown"), ""),
 }

@@ -1,4 +1,9 @@
-"""The rules by which bytes are read."""
+"""The rules for decoding bytes, and the names of types.
+
+An explanation prints each rule once, before its first use, and then refers to it by name. So a rule is written for a
+type and not for a field. Names in capitals are taken from the section Protocol Primitive Types of Kafka's protocol
+guide. The second half of the module maps a declaration to its rule and its name.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +19,8 @@ if TYPE_CHECKING:
     from kwire_cli.engine.program import Node
 
 
-# The rules by which bytes are read, each once: explanations of all messages consist of these and of the bytes.
-#
-# Names in capitals come from the section Protocol Primitive Types in Kafka's protocol guide.
-
-
 class Rule(NamedTuple):
-    """A rule: its name, its text, and the source of the text; `uses` are the keys of rules that it rests on."""
+    """A rule: its name, its text, and the source of the text. `uses` contains the keys of the rules it builds on."""
 
     name: str
     text: str
@@ -31,7 +31,7 @@ class Rule(NamedTuple):
 _TYPES = "protocol guide, Protocol Primitive Types"
 _BATCH = "KIP-98; Kafka documentation, Message Format"
 POLYNOMIALS = {"crc32": 0x04C11DB7, "crc32c": 0x1EDC6F41}
-"""Highest power first, x^32 left out, as they are usually written."""
+"""Polynomials in the usual notation: highest power first, without x^32."""
 
 _INTEGER = (
     "An integer of as many bits as its name says, the highest byte first (network byte order). An INT is two's "
@@ -245,13 +245,10 @@ RULES: dict[str, Rule] = {
         "org.apache.kafka.common.record.ByteBufferLogInputStream",
     ),
 }
-"""All rules by their key."""
-
-
-# What a field's declaration is called, and which rules read it.
+"""All rules by key."""
 
 NAMED = 6
-"""Fields of a struct that are named in the text of an element."""
+"""Number of fields of a struct that the text of an element lists."""
 
 
 def number_rule(decl: Any) -> str:
@@ -287,7 +284,9 @@ def count_rule(decl: ArrayOf) -> str:
 
 def size_rule(decl: Any) -> str:
     """Return the rule of the size of a part of a record format."""
-    return f"size.{'int32' if isinstance(decl, FixedInt) else 'varint' if decl.zigzag else 'uvarint'}"
+    if isinstance(decl, FixedInt):
+        return "size.int32"
+    return "size.varint" if decl.zigzag else "size.uvarint"
 
 
 def presence_rule(decl: NullableStruct) -> str:
@@ -319,7 +318,7 @@ def leaf_type(leaf: Leaf) -> str:
 
 
 def node_type(node: Node) -> str:
-    """Return the type of a field, of an array with the type of its elements."""
+    """Return the type of a field. The type of an array includes the type of its elements."""
     if isinstance(node, Leaf):
         return leaf_type(node)
     if isinstance(node, Array):
@@ -328,14 +327,13 @@ def node_type(node: Node) -> str:
         return f"{node_type(node.element)}, one after the other"
     if isinstance(node, Choice):
         return " or ".join(dict.fromkeys(node_type(form) for form in node.forms.values()))
-    return "tagged fields" if isinstance(node, Tags) else "struct" if isinstance(node, Struct) else "nullable struct"
+    if isinstance(node, Tags):
+        return "tagged fields"
+    return "struct" if isinstance(node, Struct) else "nullable struct"
 
 
 def element_text(node: Node) -> str:
-    """Return the text of an element's type.
-
-    This is `INT32`, or `a struct: name STRING, partitions ARRAY of INT32, tagged fields`.
-    """
+    """Return the type of an element: `INT32`, or `a struct: name STRING, partitions ARRAY of INT32, tagged fields`."""
     if isinstance(node, Nullable):
         node = node.struct
     if not isinstance(node, Struct):
@@ -344,7 +342,7 @@ def element_text(node: Node) -> str:
 
 
 def fields_text(struct: Struct) -> str:
-    """Return the fields of a struct, the first of them by name and type."""
+    """Return the first fields of a struct with name and type, and the number of further fields."""
     texts = [f"{field.name} {node_type(field)}" for field in struct.fields[:NAMED]]
     if len(struct.fields) > NAMED:
         texts.append(f"{len(struct.fields) - NAMED} more")

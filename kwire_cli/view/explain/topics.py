@@ -1,9 +1,15 @@
-"""Single topics explained: values, checksums, encodings."""
+"""Explanations of single topics: values, headers, apis, errors, sizes and checksums.
+
+`kwire explain` also answers questions without a capture. A value is encoded with its declaration and then explained as
+a message with one field, so the same code explains bytes of a message and examples. The other functions yield
+paragraphs.
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import MEANING
@@ -37,13 +43,11 @@ if TYPE_CHECKING:
     from kwire_cli.view.explain.messages import Look
 
 
-# Values and bytes of single types explained, as they would stand in a message.
-
-
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type that can be explained by itself: its declaration and a value for those who have none. `text` says that
-    values are text, not JSON.
+    """A type that can be explained without a message: its declaration, and a value for users who specify none.
+
+    `text` is True if values are strings and not JSON.
     """
 
     decl: Any
@@ -51,18 +55,16 @@ class Type:
     text: bool = False
 
 
-def _sized(kind: str, example: str) -> dict[str, Type]:
-    forms = [(compact, nullable) for compact in (False, True) for nullable in (False, True)]
-    return {
-        f"{'compact-' * compact}{'nullable-' * nullable}{kind}": Type(
-            Sized(kind, compact=compact, nullable=nullable), example, text=True
-        )
-        for compact, nullable in forms
-    }
+def _sized_types(kind: str, example: str) -> dict[str, Type]:
+    types = {}
+    for compact, nullable in product((False, True), repeat=2):
+        name = f"{'compact-' * compact}{'nullable-' * nullable}{kind}"
+        types[name] = Type(Sized(kind, compact=compact, nullable=nullable), example, text=True)
+    return types
 
 
-_ENCODINGS = tuple((name, bits) for name in ("packed", "upacked", "fixed") for bits in (16, 32, 64))
-"""The encodings of KAFKA-9927, each with the integer type of its width."""
+_ENCODINGS = tuple(product(("packed", "upacked", "fixed"), (16, 32, 64)))
+"""The encodings of KAFKA-9927, each with the bits of its integer type."""
 
 TYPES: dict[str, Type] = {
     **{name: Type(INTS[name], -2 if name[0] == "i" else 300) for name in INTS},
@@ -73,21 +75,21 @@ TYPES: dict[str, Type] = {
     "unsigned-varint": Type(UVARINT, 300),
     "varint": Type(ZIGZAG, 300),
     "varlong": Type(ZIGZAG_LONG, -300),
-    **_sized("string", "orders"),
-    **_sized("bytes", "AQID"),
+    **_sized_types("string", "orders"),
+    **_sized_types("bytes", "AQID"),
     "array": Type(ArrayOf(INTS["int32"], compact=False, nullable=True), [1, 2]),
     "compact-array": Type(ArrayOf(INTS["int32"], compact=True, nullable=True), [1, 2]),
 }
-"""Types by name, as the protocol guide and KAFKA-9927 call them."""
+"""Types by name. The names are based on the protocol guide and on KAFKA-9927."""
 
 _TAGGED = TaggedField(0, "known", Sized("string", compact=True, nullable=True), None)
 TAGS = MessageStruct([], TagSection((_TAGGED,)), {})
-"""A tag section that knows tag 0, a string."""
+"""A tag section in which tag 0 is a known field, a string."""
 TAG_EXAMPLE = {"known": "rack-1", UNKNOWN_KEY: [{"tag": 7, "data": "AQI="}]}
 
 
 def value_of(kind: Type, text: str | None) -> Any:
-    """A value of a type in JSON form, by what somebody typed; that of the type's example where it is None."""
+    """Return the value that the user typed, in JSON form. Return the example of the type if `text` is None."""
     if text is None:
         return kind.example
     if kind.text:
@@ -99,14 +101,14 @@ def value_of(kind: Type, text: str | None) -> Any:
 
 
 def explain_value(name: str, decl: Any, value: Any) -> Iterator[Event]:
-    """A value as it is written. EncodeError where the type can't have it."""
+    """Yield the explanation of an encoded value. Raise EncodeError if the type cannot represent it."""
     data = bytes(_wrapped(decl).build(value if isinstance(decl, MessageStruct) else {"value": value}))
     yield from explain_bytes(name, decl, data)
 
 
 def explain_unsigned(number: int) -> Iterator[Event]:
-    """Yield an unsigned varint from 0 to 4294967295. Beyond 2147483647 Kafka's readers take its 32 bits as a negative
-    int.
+    """Yield the explanation of an unsigned varint from 0 to 4294967295. Kafka decodes numbers above 2147483647 as
+    negative integers.
     """
     yield from explain_bytes("unsigned-varint", UVARINT, unsigned_varint(number))
     if number > UVARINT.high:
@@ -114,27 +116,24 @@ def explain_unsigned(number: int) -> Iterator[Event]:
 
 
 def explain_bytes(name: str, decl: Any, data: bytes) -> Iterator[Event]:
-    """Bytes read as a type."""
+    """Yield the explanation of bytes decoded as a type."""
     tree, exact = declared(lower(_wrapped(decl)), data, 0, len(data))
     part = Part(Extent(None), name, "", tree, exact, NOTHING, Buffer(name, data, 0, len(data)))
     yield Heading(part, counted(len(data), "byte"))
-    yield from Walk(part, every=True, odd=placed_anomalies(part)).steps()
+    yield from Walk(part, every=True, anomalies=placed_anomalies(part)).steps()
 
 
 def _wrapped(decl: Any) -> MessageStruct:
     return decl if isinstance(decl, MessageStruct) else MessageStruct(["value" / decl], None, {})
 
 
-# Explanations that need no message: headers, apis, codes of errors and anomalies.
-
-
 def say(text: str) -> Remark:
-    """A paragraph."""
+    """Return a paragraph."""
     return Remark(text, plain=True)
 
 
 def explain_error(row: ErrorCode, meaning: ErrorMeaning) -> Iterator[Event]:
-    """Yield the meaning of an error code, who gives it, what clients do about it, and then its bytes."""
+    """Yield the meaning of an error code, the conditions that lead to it, the reaction of clients, and its bytes."""
     yield Remark(f"error {row.code}: {row.name}")
     yield say(meaning.meaning)
     yield say(f"Given by: {meaning.given}")
@@ -155,7 +154,7 @@ _SPOKEN = {
     "redis": "Redis",
     "zookeeper": "a command for ZooKeeper",
 }
-"""What first bytes mean that are taken for a size, by `first_bytes.BEGINNINGS`."""
+"""Explanations of bytes of another protocol that were decoded as a size, by name in `first_bytes.BEGINNINGS`."""
 _TLS_RECORDS = {0x15: "an alert", 0x16: "a handshake, which begins with a ClientHello"}
 
 
@@ -197,7 +196,7 @@ def explain_finding(kind: FindingKind) -> Iterator[Event]:
 
 
 def explain_headers() -> Iterator[Event]:
-    """All headers that there are."""
+    """Yield the layouts of all versions of request and response headers."""
     yield Remark("headers of requests and responses")
     yield say(
         "Before each request and response stands a header, of a version of its own: the kind of message "
@@ -216,7 +215,7 @@ def explain_headers() -> Iterator[Event]:
 
 
 def explain_header(catalog: Catalog, api: Api, version: int, look: Look) -> Iterator[Event]:
-    """The headers of a request and its response at a version, and why they are these."""
+    """Yield the headers of a request version and of its response, and the reasons for these header versions."""
     for kind, name in (("request", api.request), ("response", api.response)):
         if not name:
             continue
@@ -239,7 +238,7 @@ def explain_header(catalog: Catalog, api: Api, version: int, look: Look) -> Iter
 
 
 def explain_api(catalog: Catalog, api: Api, version: int | None) -> Iterator[Event]:
-    """Yield the explanation of an api: its key, its versions, and what its messages begin with."""
+    """Yield the explanation of an api: its key, its versions, and the first fields of its messages."""
     yield Remark(f"{api.name}, api key {api.key}")
     if api.aliases:
         yield say(f"Once called {', '.join(api.aliases)}.")
@@ -259,19 +258,20 @@ def explain_api(catalog: Catalog, api: Api, version: int | None) -> Iterator[Eve
     yield say(f"Its fields: kwire spec show {api.name}; its headers: kwire explain header {api.name} VERSION.")
 
 
-# The checksum of a batch explained: which bytes it covers, and where one does not fit, whether a single bit
-# is to blame.
-
 MOST_TRIED = 1 << 20
-"""Bytes, from the end on, of which each bit is tried: a second's work."""
+"""Maximum number of bytes, counted from the end, whose bits are tried. This takes about a second."""
 
 
 def explain_crc(batch: Batch) -> Iterator[Event]:
-    """The checksum of a batch or message: its bytes, those that it covers, and those that it does not."""
+    """Yield the explanation of the checksum of a batch or message.
+
+    It lists the covered bytes, the fields outside them, and the flipped bit if a single one explains a wrong checksum.
+    """
     layout = batch.layout
     part, _ = batch_parts(Extent(None), batch)
     rule, covers_from = CHECKSUMS[layout.name, "crc"]
-    first, last = batch.position + layout.crc_from, batch.end - 1
+    first = batch.position + layout.crc_from
+    last = batch.end - 1
     yield Remark(f"{RECORD_FORMATS[layout.name].about}, at byte {batch.position}, {batch.size} bytes")
     covered = f"the field {covers_from} to the end: {batch.end - first} bytes, {first} to {last}"
     yield say(f"Its checksum is a {RULES[rule].name} of the bytes from {covered}.")
@@ -280,19 +280,21 @@ def explain_crc(batch: Batch) -> Iterator[Event]:
     yield say(f"Not covered are the checksum itself and what stands before: {fields}.")
     yield from (step for step in Walk(part, every=False).steps() if isinstance(step, Step) and step.path == "crc")
     if not batch.crc_valid:
-        yield say(_blame(batch, first, POLYNOMIALS[rule]))
+        yield say(_explain_mismatch(batch, first, POLYNOMIALS[rule]))
 
 
-def _blame(batch: Batch, first: int, polynomial: int) -> str:
-    layout, data = batch.layout, batch.data
+def _explain_mismatch(batch: Batch, first: int, polynomial: int) -> str:
+    layout = batch.layout
+    data = batch.data
     difference = layout.crc.unpack(data, batch.position)[0] ^ layout.checksum(data[first : batch.end])
     if not difference & (difference - 1):
         return "The two differ in one bit, which may have been flipped in the checksum itself."
     flip = flipped_bit(batch.end - first, difference, polynomial)
     if flip is None:
         return "No single bit that is the other way round would make it right: more than one is wrong, or the size is."
-    at = first + flip[0]
-    was, bit = data[at], flip[1]
+    index, bit = flip
+    at = first + index
+    was = data[at]
     return (
         f"One bit makes the difference: with bit {bit} of byte {at} the other way round, "
         f"0x{was ^ 1 << bit:02x} for 0x{was:02x}, it is right."
@@ -300,10 +302,10 @@ def _blame(batch: Batch, first: int, polynomial: int) -> str:
 
 
 def flipped_bit(size: int, difference: int, polynomial: int) -> tuple[int, int] | None:
-    """The byte, and the bit in it, of so many bytes whose flip changes their checksum by `difference`; None where no
-    single one that is tried does.
+    """Return the index of a byte in `size` bytes and its bit, whose flip changes the checksum by `difference`.
 
-    A checksum is linear: what a flip changes hangs on nothing but how many bits come after it.
+    Return None if no single bit does. A CRC is linear: the effect of a flipped bit depends only on the number of bits
+    after it, and not on the data.
     """
     reflected = int(f"{polynomial:032b}"[::-1], 2)
     state = 1

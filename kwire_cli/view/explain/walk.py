@@ -1,4 +1,9 @@
-"""Steps that cover each byte of a part, and its end: every byte once and in order, repetitions left out."""
+"""The steps of an explanation: they cover every byte of a part once, in order.
+
+An array of a thousand structs would repeat the same steps, so an element is left out if all of its fields were shown
+before with the same case: null, empty, or a value. Consecutive omitted elements are one `Skipped`. If the bytes end
+before the message does, the last step states the missing field, the bytes it needs, and the fields that would follow.
+"""
 
 from __future__ import annotations
 
@@ -34,23 +39,27 @@ if TYPE_CHECKING:
     """Anomalies, each with the offset of the byte that shows it."""
 
 SHOWN_VALUES = 20
-"""Elements left out whose values are shown if they are leaves."""
+"""Maximum number of omitted elements whose values are shown."""
 AFTER = 6
-"""Fields that are named after a missing one."""
+"""Maximum number of fields to list after a missing one."""
 
 
 @dataclass
 class Walk:
-    """One pass over the rows of a part. `prefix` stands before the paths of its fields, `odd` are its anomalies.
+    """One pass over the rows of a part.
 
-    Unless `every` element is wanted, those that are read by rules that were shown become one Skipped, if they have no
-    anomaly. `seen` are the leaves that were shown, each with its case; `cut` is the field of records in which the bytes
-    end.
+    Attributes:
+        every: Do not leave out repeated elements.
+        anomalies: The anomalies of the part.
+        prefix: The start of the paths of its fields.
+        seen: The leaves that were shown, each with its case.
+        cut: The records field in which the bytes end.
+
     """
 
     part: Part
     every: bool
-    odd: Placed = ()
+    anomalies: Placed = ()
     level: int = 0
     prefix: str = ""
     register: Register | None = None
@@ -58,37 +67,37 @@ class Walk:
     cut: Field | None = None
 
     def __post_init__(self) -> None:
-        self.odd = sorted(self.odd, key=itemgetter(0))
+        self.anomalies = sorted(self.anomalies, key=itemgetter(0))
 
     def steps(self, last: str = "") -> Iterator[Step | Skipped]:
         """Yield the steps of the part, each with the path of the next one. `last` is the consequence of its end."""
-        held: Step | Skipped | None = None
-        for step in self._all():
-            if isinstance(held, Step):
-                yield replace(held, next=step.path if isinstance(step, Step) else step.first)
-            elif held is not None:
-                yield held
-            held = step
-        if isinstance(held, Step) and held.type != "gap":
-            held = replace(held, then="; ".join(filter(None, (held.then, last))))
-        if held is not None:
-            yield held
+        previous: Step | Skipped | None = None
+        for step in self._steps_and_gap():
+            if isinstance(previous, Step):
+                yield replace(previous, next=step.path if isinstance(step, Step) else step.first)
+            elif previous is not None:
+                yield previous
+            previous = step
+        if isinstance(previous, Step) and previous.type != "gap":
+            previous = replace(previous, then="; ".join(filter(None, (previous.then, last))))
+        if previous is not None:
+            yield previous
 
-    def _all(self) -> Iterator[Step | Skipped]:
+    def _steps_and_gap(self) -> Iterator[Step | Skipped]:
         yield from self._inside(self.part.rows())
         if self.part.tree.gap:
             yield self._gap()
 
     def _between(self, start: int, end: int) -> tuple[Anomaly, ...]:
-        """Return the anomalies in these bytes."""
-        low, high = (bisect_left(self.odd, at, key=itemgetter(0)) for at in (start, end))
-        return tuple(anomaly for _, anomaly in self.odd[low:high])
+        """Return the anomalies in the bytes [start, end)."""
+        low, high = (bisect_left(self.anomalies, at, key=itemgetter(0)) for at in (start, end))
+        return tuple(anomaly for _, anomaly in self.anomalies[low:high])
 
     def _inside(self, rows: Iterable[Row]) -> Iterator[Step | Skipped]:
         run: list[Field] = []
         for row in rows:
             if isinstance(row, Title):
-                continue  # the gap, which comes last
+                continue  # `_gap` yields the gap at the end
             if not self.every and row.item.index and self._is_known(row.item):
                 run.append(row)
                 continue
@@ -105,35 +114,43 @@ class Walk:
             yield self._skipped(run)
 
     def _is_known(self, item: Item) -> bool:
-        """Return whether an element is whole, has no anomaly, and only leaves and cases that were shown before."""
+        """Return whether an element is complete and without anomaly, and all its leaves and cases were shown before."""
         if not item.whole or self._between(item.start, max(item.end, item.start + 1)):
             return False
         return all(key in self.seen for key in _keys(item, self.part.data))
 
     def _skipped(self, run: list[Field]) -> Skipped:
-        first, last = run[0], run[-1]
+        first = run[0]
+        last = run[-1]
         items = tuple(row.item for row in run[:SHOWN_VALUES]) if first.kind else ()
         names = self.prefix + first.path, self.prefix + last.path
         return Skipped(self.part, *names, len(run), first.item.start, last.item.end, items, self.level)
 
     def _step(self, row: Field) -> Step:
-        item, leaf = row.item, row.item.leaf
+        item = row.item
+        leaf = item.leaf
         self.seen |= {*_keys(item, self.part.data)}
         pieces, then = pieces_of(row, self.register)
         notes = {} if row.kind in {"tag-count", "unknown-tag"} else NOTES.get(layout_of(self.part), {})
-        odd = self._between(item.start, item.end)
-        return self._made(item, row.path, leaf_type(leaf), pieces, row, odd, then, notes.get(leaf.path, ""))
+        found = self._between(item.start, item.end)
+        return self._build_step(item, row.path, leaf_type(leaf), pieces, row, found, then, notes.get(leaf.path, ""))
 
     def _gap(self) -> Step:
-        """The bytes that could not be read, or none if they ended; a field of records that they cut is shown too."""
-        part, gap = self.part, self.part.tree.gap
+        """Return the step of the bytes that could not be decoded. They are empty if the bytes ended before a field.
+
+        If the bytes end within a records field, the step also contains the first part of the records.
+        """
+        part = self.part
+        gap = part.tree.gap
         assert gap  # noqa: S101 - for the type checker
-        odd, spans, secret = self._between(gap.start, gap.start + 1), part.tree.spans, gap.span in part.hidden
+        found = self._between(gap.start, gap.start + 1)
+        spans = part.tree.spans
+        secret = gap.span in part.hidden
         flags = spans.flags.get(gap.span, 0)
         if flags & TRAILING_BYTES:
             working: tuple[str, ...] = (counted(gap.end - gap.start, "byte"),)
             pieces = [Piece(gap.start, gap.end, "gap", "gap.rest", working, secret)]
-            return self._made(gap, "", "gap", pieces, None, odd)
+            return self._build_step(gap, "", "gap", pieces, None, found)
         unread = [path for path, item in places(part.tree.root, keep=False) if not item.whole and _is_leaf(item)]
         lost = spans.program.leaves[spans.lost] if spans.lost > 0 else None
         cut = not flags or bool(flags & (TRUNCATED | COUNT_MISMATCH))
@@ -151,21 +168,33 @@ class Walk:
         pieces = [Piece(gap.start, end, "gap", "gap.cut" if cut else "gap.unreadable", working, secret)]
         if records:
             pieces.append(Piece(end, gap.end, "value", "records"))
-        return self._made(gap, (unread or [""])[-1], "gap", pieces, self.cut, odd, then)
+        return self._build_step(gap, (unread or [""])[-1], "gap", pieces, self.cut, found, then)
 
-    def _made(
+    def _build_step(
         self,
         item: Item,
         path: str,
         kind: str,
         pieces: Sequence[Piece],
         row: Field | None,
-        odd: tuple[Anomaly, ...],
+        found: tuple[Anomaly, ...],
         then: str = "",
         note: str = "",
     ) -> Step:
-        path, part = self.prefix + path, self.part
-        return Step(part, part.data, self.level, path, item.start, item.end, kind, tuple(pieces), row, odd, then, note)
+        return Step(
+            self.part,
+            self.part.data,
+            self.level,
+            self.prefix + path,
+            item.start,
+            item.end,
+            kind,
+            tuple(pieces),
+            row,
+            found,
+            then,
+            note,
+        )
 
 
 def _is_leaf(item: Item) -> bool:
@@ -173,12 +202,13 @@ def _is_leaf(item: Item) -> bool:
 
 
 def _keys(item: Item, data: Any) -> Iterator[tuple[int, int]]:
-    """Yield the leaves of an item, each with its case: null, empty, or something."""
+    """Yield the leaves of an item, each with its case: -1 for null, 0 for empty, 1 for a value."""
     if not isinstance(item.node, Leaf):
         for part in item.each():
             yield from _keys(part, data)
         return
-    leaf, case = item.leaf, 0
+    leaf = item.leaf
+    case = 0
     if leaf.kind in {"count", "tag-count"}:
         number = read_count(item, data)
         case = (number > 0) - (number < 0)
@@ -187,14 +217,12 @@ def _keys(item: Item, data: Any) -> Iterator[tuple[int, int]]:
     yield leaf.id, case
 
 
-# The end of a message that ends too early: how many bytes the missing field needs, and what would come after it.
-
-
 def needs(leaf: Leaf, raw: bytes, *, hidden: bool = False) -> str:
-    """Return how many bytes a leaf needs; `raw` are the fewer bytes that are there. With `hidden` the text does not
-    depend on their values.
+    """Return the number of bytes that a truncated leaf needs, as text. `raw` contains the bytes up to the end of the
+    message. With `hidden` the text does not depend on their values.
     """
-    decl, have = leaf.decl, len(raw)
+    decl = leaf.decl
+    have = len(raw)
     here = f"{counted(have, 'byte')} here" if raw else "none is here"
     if leaf.kind == "tag-header":
         return f"a tag and a size, at least 2 bytes; {here}"
@@ -213,27 +241,31 @@ def needs(leaf: Leaf, raw: bytes, *, hidden: bool = False) -> str:
         return f"{counted(length, 'byte')}; {here}"
     if hidden:
         return f"more than the {counted(have, 'byte')} here"
-    wanted, left = int(decl.prefix.read(raw[:length])) - decl.compact, have - length
+    wanted = int(decl.prefix.read(raw[:length])) - decl.compact
+    left = have - length
     return f"its length says {counted(wanted, 'byte')}; {counted(left, 'byte')} here: {wanted - left} more"
 
 
 def _first_number(leaf: Leaf) -> Any:
-    """Return the declaration of the number or length with which a leaf's bytes begin, or None if there is none."""
+    """Return the declaration of the number or length at the start of a leaf. Return None if it has neither."""
     decl = leaf.decl
     if leaf.kind == "tag-count":
         return UVARINT
     if leaf.kind == "presence":
         return decl.presence
-    return decl.prefix if isinstance(decl, Prefixed) else None if isinstance(decl, Rest) else decl
+    if isinstance(decl, Prefixed):
+        return decl.prefix
+    return None if isinstance(decl, Rest) else decl
 
 
 def remaining(root: Item, data: Any) -> Iterator[str]:
-    """Yield what would come after the field in which the bytes ended, the innermost first."""
+    """Yield the fields that would follow the field in which the bytes ended, the innermost first."""
     chain = [root]
     while chain[-1].parts and not chain[-1].parts[-1].whole:
         chain.append(chain[-1].parts[-1])
     for item in reversed(chain):
-        node, parts = item.node, item.parts
+        node = item.node
+        parts = item.parts
         if isinstance(node, Struct):
             names = {part.node.name for part in parts}
             yield from (f"{field.name} {node_type(field)}" for field in node.fields if field.name not in names)

@@ -1,4 +1,8 @@
-"""How bytes become a value, as text: what a reader would do with pencil and paper."""
+"""Calculations from bytes to a value, as text.
+
+A working shows each step that a reader would do with pencil and paper, such as the groups of a varint or the sign bit
+of an integer. The functions take only bytes and a declaration, so they are independent of messages and of the outline.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def fixed_working(raw: bytes, *, signed: bool) -> str:
-    """`0xffff = 65535; less 65536, as the highest bit is set: -1`."""
+    """Return the working of a fixed-width integer: `0xffff = 65535; less 65536, as the highest bit is set: -1`."""
     number = int.from_bytes(raw, "big")
     equation = f"0x{raw.hex()} = {number}"
     if not signed or not raw or raw[0] < 0x80:
@@ -25,13 +29,14 @@ def fixed_working(raw: bytes, *, signed: bool) -> str:
 
 
 def unsigned(raw: bytes, bits: int) -> int:
-    """Return the number in the groups of 7 bits, lowest first. Bits from `bits` on are dropped, as Kafka drops them."""
+    """Return the number in groups of 7 bits, lowest group first. Bits from `bits` on are dropped, as in Kafka."""
     return sum((byte & 0x7F) << (7 * i) for i, byte in enumerate(raw)) & ((1 << bits) - 1)
 
 
 def varint_working(raw: bytes, bits: int = 32) -> str:
-    """`1|0101100 0|0000010: last group first, 0000010 0101100 = 300`."""
-    groups, number = " ".join(f"{byte >> 7}|{byte & 0x7F:07b}" for byte in raw), unsigned(raw, bits)
+    """Return the working of an unsigned varint: `1|0101100 0|0000010: last group first, 0000010 0101100 = 300`."""
+    groups = " ".join(f"{byte >> 7}|{byte & 0x7F:07b}" for byte in raw)
+    number = unsigned(raw, bits)
     if len(raw) == 1:
         return f"{groups} = {number}"
     dropped = "" if unsigned(raw, 7 * len(raw)) == number else f", of which {bits} bits are kept"
@@ -40,23 +45,27 @@ def varint_working(raw: bytes, bits: int = 32) -> str:
 
 
 def zigzag_working(raw: bytes, bits: int) -> str:
-    """Return the working of the unsigned varint, and how zig-zag is undone: `…; even: 300 / 2 = 150`."""
+    """Return the working of the unsigned varint, then of the zig-zag decoding: `…; even: 300 / 2 = 150`."""
     number = unsigned(raw, bits)
     undone = f"odd: -({number} + 1) / 2 = {-(number + 1 >> 1)}" if number & 1 else f"even: {number} / 2 = {number >> 1}"
     return f"{varint_working(raw, bits)}; {undone}"
 
 
 def upacked_working(raw: bytes, bits: int) -> str:
-    """Return the working of the unsigned varint, and the sign of its highest bit."""
+    """Return the working of the unsigned varint, then of the sign in its highest bit."""
     number = unsigned(raw, bits)
     signed = f"; less {1 << bits}, as bit {bits - 1} is set: {number - (1 << bits)}" if number >> (bits - 1) else ""
     return varint_working(raw, bits) + signed
 
 
 def float_working(raw: bytes) -> str:
-    """`sign 0, exponent 10000000000 = 1024, fraction 0x8000000000000: 1.5 * 2^(1024 - 1023)`."""
+    """Return the working of a float64, such as
+    `sign 0, exponent 10000000000 = 1024, fraction 0x8000000000000: 1.5 * 2^(1024 - 1023)`.
+    """
     number = int.from_bytes(raw, "big")
-    sign, exponent, fraction = number >> 63, number >> 52 & 0x7FF, number & ((1 << 52) - 1)
+    sign = number >> 63
+    exponent = number >> 52 & 0x7FF
+    fraction = number & ((1 << 52) - 1)
     components = f"sign {sign}, exponent {exponent:011b} = {exponent}, fraction 0x{fraction:013x}"
     if exponent == 0x7FF:
         return f"{components}: {'not a number' if fraction else 'infinity'}"
@@ -67,15 +76,15 @@ def float_working(raw: bytes) -> str:
 
 
 def uuid_working(raw: bytes) -> str:
-    """Return the 16 bytes as other tools print uuids, and as Kafka does."""
+    """Return the 16 bytes in the usual form of uuids, and in Kafka's form."""
     text = raw.hex()
     usual = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
     return f"{usual}, in Kafka's text {uuid_text(raw)}"
 
 
 def bits_working(raw: bytes, parts: Sequence[Bits]) -> Iterator[str]:
-    """Yield a line for all bits, and one for each part: `bits 0-2 = 100: compression zstd`. Set bits that no part knows
-    come last.
+    """Yield a line for all bits, then one for each part: `bits 0-2 = 100: compression zstd`. The last line has the set
+    bits that belong to no part.
     """
     number = int.from_bytes(raw, "big")
     octets = " ".join(f"{byte:08b}" for byte in raw)
@@ -89,9 +98,9 @@ def bits_working(raw: bytes, parts: Sequence[Bits]) -> Iterator[str]:
 
 
 def number_working(decl: Any, raw: bytes) -> str:
-    """Return how the bytes of a number, boolean or uuid become its value."""
+    """Return the working of a number, boolean or uuid."""
     rule = number_rule(decl)
-    if isinstance(decl, Varint):  # Kafka reads both of the unsigned ones into a signed int
+    if isinstance(decl, Varint):  # Kafka decodes both unsigned encodings into a signed int
         return (upacked_working if rule in {"uvarint", "upacked"} else zigzag_working)(raw, decl.bits)
     if rule == "float64":
         return float_working(raw)
@@ -103,9 +112,9 @@ def number_working(decl: Any, raw: bytes) -> str:
 
 
 def prefix_working(decl: Any, raw: bytes, one: str, null: str) -> tuple[str, int]:
-    """Return how a length or count is read, and the number.
+    """Return the working of a length or count, and the number.
 
-    The text ends in `17 bytes` if `one` is byte, and in `null` for a number below 0.
+    The text ends with `17 bytes` if `one` is byte, and with `null` for a number below 0.
     """
     number = int(decl.prefix.read(raw)) - decl.compact
     working = number_working(decl.prefix, raw)

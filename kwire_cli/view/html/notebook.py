@@ -1,9 +1,14 @@
-"""Answers, frames, messages and batches as pieces of HTML for notebooks: without scripts, and with secrets redacted."""
+"""Answers, frames, messages and batches as pieces of HTML for notebooks.
+
+A notebook stores its output and is often shared, so the HTML contains no scripts and secrets are always redacted.
+Styles are attributes of elements, so that they do not apply to the rest of the notebook. The panes contain the lines of
+the tree and hex views.
+"""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from kwire_cli.answer import MOST_ROWS, Chart, Facts, Note, Outline, Table
@@ -20,7 +25,7 @@ from kwire_cli.view.terminal import column_texts, fact_text, heading_text, lines
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kwire_cli.answer import Answer, Block
+    from kwire_cli.answer import Answer, Block, Item
     from kwire_cli.facts.costs.ledger import Row as Cost
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
@@ -28,9 +33,9 @@ if TYPE_CHECKING:
     from kwire_cli.view.lines import Line
 
 _RAW_RECORDS = False
-"""True if records are shown as bytes alone."""
+"""Whether to show records only as bytes."""
 MOST_LINES = 400
-"""Lines of a pane, and rows of costs."""
+"""Maximum number of lines of a pane, and of rows of costs."""
 _STYLES = {
     "name": "font-weight:bold",
     "title": "font-weight:bold",
@@ -43,33 +48,33 @@ _STYLES = {
     "warning": "color:#d6336c;font-weight:bold",
     "secret": "background:#ffe066;color:#000",
 }
-"""Styles of lines; the colours have contrast on light and on dark pages."""
+"""Styles of lines. The colours have enough contrast on light and on dark pages."""
 _LEVELS = {"": "", "good": "text", "info": "meaning", "warning": "bytes", "error": "warning"}
 _PANE = "flex:1 1 20em;max-height:30em;overflow:auto;margin:0;padding:.3em"
 _ROW = "display:flex;flex-wrap:wrap;gap:.6em;font-size:.85em"
 
 
 def answer_html(answer: Answer) -> str:
-    """Return an answer: its title, facts, tables, outlines and notes. Tables show the rows that a person is shown."""
-    parts = [part for block in answer.blocks for part in _parts(block)]
+    """Return an answer: its title, facts, tables, outlines and notes. Tables have the same rows as on a terminal."""
+    parts = chain.from_iterable(map(_parts, answer.blocks))
     return f"<div><h4>{markup_text(answer.title)}</h4>{''.join(parts)}</div>"
 
 
 def table_html(table: Table) -> str:
-    """Return a table, its first rows and the number of further ones."""
-    rows = [*table.rows]
+    """Return the first rows of a table, and the number of further rows."""
+    rows = list(table.rows)
     return "".join(_table(table._replace(rows=rows, shown=MOST_ROWS if table.shown is None else table.shown)))
 
 
 def frame_html(frame: Frame) -> str:
-    """Return a frame in three panes: fields, bytes and costs. Secrets are those that `to_json` redacts."""
+    """Return a frame in three panes: fields, bytes and costs. The secrets of `to_json` are redacted."""
     hidden = frame.hides(_RAW_RECORDS) if frame.hides else {}
     reading = frame.body.reading if frame.body else None
-    costs = [
-        (f"{name}.{row.path}".rstrip(".") if name != "body" else row.path, row)
-        for name, part in frame.parts
-        for row in ledger(part)
-    ]
+    costs = []
+    for name, part in frame.parts:
+        for row in ledger(part):
+            path = row.path if name == "body" else f"{name}.{row.path}".rstrip(".")
+            costs.append((path, row))
     return _panes(
         tree.frame_lines(frame.catalog, frame, hidden, reading=reading),
         hex_view.frame_lines(frame.catalog, frame, hidden, form=hex_view.HexForm(4), reading=reading),
@@ -78,7 +83,7 @@ def frame_html(frame: Frame) -> str:
 
 
 def message_html(body: Decoded) -> str:
-    """Return a message in three panes: fields, bytes and costs. Secrets are those that `to_json` redacts."""
+    """Return a message in three panes: fields, bytes and costs. The secrets of `to_json` are redacted."""
     hidden = body.hides(_RAW_RECORDS) if body.hides else frozenset()
     names = (body.reading and body.reading.catalog) or catalog()
     return _panes(
@@ -89,9 +94,10 @@ def message_html(body: Decoded) -> str:
 
 
 def batch_html(batch: Batch) -> str:
-    """Return a batch in three panes: records, bytes and costs. Secrets are those that `to_json` redacts."""
-    names, hide = batch.source.catalog or catalog(), batch.source.hide
-    records = [*enumerate(islice(batch.records(), MOST_LINES))]
+    """Return a batch in three panes: records, bytes and costs. The secrets of `to_json` are redacted."""
+    names = batch.source.catalog or catalog()
+    hide = batch.source.hide
+    records = list(enumerate(islice(batch.records(), MOST_LINES)))
     notes = deep_anomalies(batch, hide)[len(batch.notes) :]
     return _panes(
         tree.tree_lines(batch, records, notes, tree.RecordLook(hide)),
@@ -101,23 +107,25 @@ def batch_html(batch: Batch) -> str:
 
 
 def picture_html(svg: str) -> str:
-    """Return a picture as an image, so that its styles do not apply to the rest of the page."""
+    """Return a picture as an image element, so that its styles do not apply to the rest of the page."""
     return f'<p><img alt="" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"></p>'
 
 
 def _panes(fields: Iterable[Line], octets: Iterable[Line], costs: Sequence[tuple[str, Cost]]) -> str:
-    rows = [
-        f"<tr><td>{markup_text(path)}</td>{_number(row.prefix_bytes)}{_number(row.value_bytes)}{_number(row.count)}</tr>"
-        for path, row in costs[:MOST_LINES]
-    ]
+    rows = [_cost_row(path, cost) for path, cost in costs[:MOST_LINES]]
     more = f"<p>… and {len(costs) - len(rows)} more</p>" if len(costs) > len(rows) else ""
     head = "<tr><th>field</th><th>prefix B</th><th>value B</th><th>count</th></tr>"
     table = f'<div style="{_PANE}"><table>{head}{"".join(rows)}</table>{more}</div>'
     return f'<div style="{_ROW}">{_lines(fields)}{_lines(octets)}{table}</div>'
 
 
+def _cost_row(path: str, cost: Cost) -> str:
+    numbers = map(_number, (cost.prefix_bytes, cost.value_bytes, cost.count))
+    return f"<tr><td>{markup_text(path)}</td>{''.join(numbers)}</tr>"
+
+
 def _lines(lines: Iterable[Line]) -> str:
-    """Return a pane of lines, of which the first ones are shown."""
+    """Return a pane with the first lines."""
     source = iter(lines)
     texts = [_line(line) for line in islice(source, MOST_LINES)]
     if next(source, None) is not None:
@@ -149,14 +157,7 @@ def _parts(block: Block) -> Iterator[str]:
         case Note():
             yield f"<p>{_line([(text_of(block.text), _LEVELS[block.level])])}</p>"
         case Outline():
-            lines: list[Line] = [
-                [
-                    ("  " * item.depth + item.text, _LEVELS[item.level]),
-                    (f"  {item.detail}" if item.detail else "", "dim"),
-                ]
-                for item in block.items
-            ]
-            yield f"{_heading(block.title)}{_lines(lines)}"
+            yield f"{_heading(block.title)}{_lines(map(_item_line, block.items))}"
         case Chart(kind="ladder"):
             yield f"{_heading(block.title)}{_lines(ladder_lines(block, None))}"
         case Chart():
@@ -164,11 +165,17 @@ def _parts(block: Block) -> Iterator[str]:
                 yield picture_html("\n".join(charts_svg(charts)))
 
 
+def _item_line(item: Item) -> Line:
+    detail = f"  {item.detail}" if item.detail else ""
+    return [("  " * item.depth + item.text, _LEVELS[item.level]), (detail, "dim")]
+
+
 def _table(table: Table) -> Iterator[str]:
     if (shown := shown_table(table)) is None:
         return
     columns = [(at, column) for at, column in shown.columns if not column.wide and column.kind != "bar"]
-    heads, cells = [], []
+    heads = []
+    cells = []
     for at, column in columns:
         values = [row[at] for row in shown.everything]
         side = "right" if lines_up(values[: len(shown.rows)], column) else "left"

@@ -1,1 +1,1 @@
-"""The page: one file of HTML that needs nothing else, with a time axis, and tabs for findings, groups and frames."""
+"""The page: a single HTML file with a time axis, and tabs for findings, groups and frames."""

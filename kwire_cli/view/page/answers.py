@@ -1,12 +1,14 @@
-"""Answers in a page: facts, tables that sort, charts, outlines and notes as JSON; the page draws them.
+"""Answers as JSON for the page, whose scripts draw them: facts, sortable tables, charts, outlines and notes.
 
-Findings, groups and transactions have views of their own in the page, which take the rows of tables as programs get
-them.
+Cells are formatted here by the functions of `terminal`, so that the page shows the same texts as the other formats.
+Numbers have their value in addition to their text, for sorting. The separate views of findings, groups and transactions
+get the unformatted rows of tables.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.answer import NUMBERS, Answer, Chart, Column, Facts, Note, Outline, Table
@@ -27,22 +29,22 @@ VIEWS = {
     "groups": ("groups", frozenset({"groups", "members", "assignments", "events"})),
     "transactions": ("transactions", frozenset({"transactions"})),
 }
-"""Answers with a view of their own by title: the name of the view, and the tables that it takes."""
+"""Answers with a separate view, by title: the name of the view, and the tables that it needs."""
 MOST_POINTS = 120
-"""Columns of a line of columns in a cell."""
+"""Maximum number of columns of a sparkline in a cell."""
 MOST_COLUMNS = 12
-"""Columns that have room beside each other; of more, wide ones are left out."""
+"""Maximum number of columns of a table. Wide columns are left out of a table with more columns."""
 
 
 def view_of(answer: Answer) -> str:
-    """Return the name of the view that shows an answer: its own, or its title with `-` for spaces."""
+    """Return the name of the view of an answer: a separate view, or its title with `-` for spaces."""
     return VIEWS.get(answer.title, (answer.title.replace(" ", "-"), frozenset()))[0]
 
 
 def answer_page(answer: Answer, title: str = "", arguments: str = "") -> Iterator[str]:
-    """Yield the text of the page of an answer. `title` are its inputs, `arguments` the same as they are typed."""
+    """Yield the text of the page of an answer. `title` contains its inputs, `arguments` the inputs as typed."""
     answer = answer.read()
-    start, end = _ends(answer)
+    start, end = _time_range(answer)
     name = f"{title}: {answer.title}" if title else answer.title
     data = empty(escaped(title or answer.title)) | {
         "arguments": escaped(arguments),
@@ -53,16 +55,13 @@ def answer_page(answer: Answer, title: str = "", arguments: str = "") -> Iterato
     return page(name, data, ())
 
 
-def _ends(answer: Answer) -> tuple[int | None, int | None]:
+def _time_range(answer: Answer) -> tuple[int | None, int | None]:
     """Return the first and the last time in the tables of an answer, in microseconds since 1970."""
-    texts = [
-        row[at]
-        for table in answer.tables
-        for at, column in enumerate(table.columns)
-        if column.kind == "instant"
-        for row in table.rows
-        if row[at]
-    ]
+    texts: list[str] = []
+    for table in answer.tables:
+        for at, column in enumerate(table.columns):
+            if column.kind == "instant":
+                texts += (row[at] for row in table.rows if row[at])
     if not texts:
         return None, None
     return _microseconds(min(texts)), _microseconds(max(texts))
@@ -74,11 +73,11 @@ def _microseconds(text: str) -> int:
 
 
 def document_of(answer: Answer) -> dict[str, Any]:
-    """Return an answer as JSON: its blocks as people see them, and the rows that its own view takes."""
+    """Return an answer as JSON: its formatted blocks, and the rows that its separate view needs."""
     _, tables = VIEWS.get(answer.title, ("", frozenset()))
     answer = answer.read()
-    rows = {table.name: [*table_documents(table)] for table in answer.tables if table.name in tables}
-    blocks = [document for block in answer.blocks for document in _documents(block)]
+    rows = {table.name: list(table_documents(table)) for table in answer.tables if table.name in tables}
+    blocks = list(chain.from_iterable(map(_documents, answer.blocks)))
     return {"title": escaped(answer.title), "rows": _escaped(rows), "blocks": blocks}
 
 
@@ -106,7 +105,7 @@ def _documents(block: Block) -> Iterator[dict[str, Any]]:
         case Chart(kind="ladder"):
             yield {"type": "picture", "title": escaped(block.title), "svg": "\n".join(ladder_svg(block))}
         case Chart(kind="icicle"):
-            sizes = [([escaped(str(part)) for part in path], int(size)) for path, size in block.series]
+            sizes = [(_escaped_path(path), int(size)) for path, size in block.series]
             yield {"type": "icicle", "title": escaped(block.title), "sizes": sizes}
         case Chart():
             yield {
@@ -119,22 +118,28 @@ def _documents(block: Block) -> Iterator[dict[str, Any]]:
             }
 
 
+def _escaped_path(path: Sequence[Any]) -> list[str]:
+    return [escaped(str(part)) for part in path]
+
+
 def _table(table: Table) -> Iterator[dict[str, Any]]:
     if (shown := shown_table(table)) is None:
         return
     rows, everything, columns, hidden = shown
     if len(columns) > MOST_COLUMNS:
         columns = [(at, column) for at, column in columns if not column.wide]
-    most = {at: max((row[at] for row in rows if isinstance(row[at], int | float)), default=0) for at, _ in columns}
-    cells = [_cells(column, [row[at] for row in everything], most[at]) for at, column in columns]
+    cells = []
+    headings = []
+    for at, column in columns:
+        values = [row[at] for row in everything]
+        most = max((row[at] for row in rows if isinstance(row[at], int | float)), default=0)
+        cells.append(_cells(column, values, most))
+        headings.append({"title": escaped(heading_text(column, values)), "kind": column.kind})
     yield {
         "type": "table",
         "name": table.name,
         "title": escaped(table.title),
-        "columns": [
-            {"title": escaped(heading_text(column, [row[at] for row in everything])), "kind": column.kind}
-            for at, column in columns
-        ],
+        "columns": headings,
         "rows": [*map(list, zip(*cells, strict=True))],
         "total": table.total is not None,
         "note": " ".join(filter(None, [f"… and {hidden} more" if hidden else "", escaped(table.note)])),
@@ -142,8 +147,10 @@ def _table(table: Table) -> Iterator[dict[str, Any]]:
 
 
 def _cells(column: Column, values: Sequence[Any], most: float) -> list[Any]:
-    """Return the cells of a column: numbers with their texts, so that they sort, bars as shares of the longest one,
-    the numbers of lines of columns, or texts.
+    """Return the cells of a column.
+
+    Numbers have a text and a value for sorting. Bars are shares of the longest bar, sparklines are numbers, and other
+    cells are texts.
     """
     if column.kind == "bar":
         return [{"bar": round((value or 0) / most, 4) if most else 0} for value in values]

@@ -1,13 +1,15 @@
-"""Fields and bytes of frames and batches in a page: an entry each, packed in chunks that the page unpacks one by one.
+"""Fields and bytes of frames and batches in a page: one entry each, compressed in chunks.
 
-An entry has the rows of a bounded outline and the bytes that they point into. Entries are what makes a page large, so
-`Details` takes them until the packed chunks reach a number of bytes.
+An entry contains the rows of a bounded outline and the bytes that they point into. Entries are the largest part of a
+page, so they are compressed, the page decompresses a chunk when one of its entries is opened, and `Details` accepts
+entries only up to a total size of the chunks.
 """
 
 from __future__ import annotations
 
 import base64
 import zlib
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.view.json import dumps
@@ -16,17 +18,17 @@ if TYPE_CHECKING:
     from kwire_cli.view.bounded_outline import BoundedOutline
 
 CHUNK = 64
-"""Entries that are packed together."""
+"""Entries of one chunk."""
 MOST_BYTES = 12 << 20
-"""Bytes of packed entries in one page."""
+"""Maximum size of the chunks in one page. Further entries are dropped."""
 
 
 class Details:
-    """The entries of a page, up to `most` bytes. Keys say whose they are."""
+    """The entries of a page, up to `most` bytes. An entry is identified by the key of its frame or batch."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self.chunks: list[str] = []
-        """Chunks of entries: JSON, compressed by zlib, as base64."""
+        """Chunks of entries: JSON, compressed with zlib, in base64."""
         self.at: dict[Any, int] = {}
         """The numbers of entries by key."""
         self._most = most
@@ -35,11 +37,11 @@ class Details:
 
     @property
     def is_full(self) -> bool:
-        """Return whether no more entries are taken."""
+        """Return whether further entries are dropped."""
         return self._size >= self._most
 
     def add(self, key: Any, outline: BoundedOutline) -> None:
-        """Take an entry, unless the page is full."""
+        """Add an entry, unless the page is full."""
         if not self.is_full:
             self.at[key] = len(self.at)
             self._waiting.append(entry(outline))
@@ -47,7 +49,7 @@ class Details:
                 self.finish()
 
     def finish(self) -> None:
-        """Pack the entries that wait for more."""
+        """Compress the remaining entries of an incomplete chunk."""
         if self._waiting:
             packed = zlib.compress(dumps(self._waiting, indent=False).encode("utf-8", "backslashreplace"), 6)
             self.chunks.append(base64.b64encode(packed).decode("ascii"))
@@ -56,22 +58,16 @@ class Details:
 
 
 def entry(outline: BoundedOutline) -> dict[str, Any]:
-    """Return the rows and the bytes of an outline as JSON: `{"nodes","buffers","anomalies"}`, and "leftOut" if not all.
+    """Return the rows and the bytes of an outline as JSON.
 
-    A node is a list: depth, name, kind, number of the buffer, start, value, end, then text and style of each piece of
-    its line. The bytes of a buffer are base64 text, masked ones zero.
+    The keys are nodes, buffers and anomalies, and leftOut if the outline is not complete. A node is a list: depth,
+    name, kind, number of the buffer, start, value, end, then text and style of each piece of its line. The bytes of a
+    buffer are base64. Masked bytes are zero.
     """
-    nodes = [
-        [
-            row.depth,
-            row.name,
-            row.kind,
-            outline.number(row),
-            *row.place,
-            *(part for piece in row.line for part in piece),
-        ]
-        for row in outline.rows
-    ]
+    nodes = []
+    for row in outline.rows:
+        pieces = chain.from_iterable(row.line)
+        nodes.append([row.depth, row.name, row.kind, outline.number(row), *row.place, *pieces])
     buffers = [
         {
             "name": buffer.name,

@@ -1,6 +1,8 @@
-"""The page of `kwire report`: what the fold `analysis.report.Report` found, as the data of one page.
+"""The page of `kwire report`: the results of `analysis.report.Report` as the data of one page.
 
-The page is bounded by bytes. What it has no room for is said in its title, with the command that shows the rest.
+A page is one file that a browser loads completely, so its size is limited: calls up to `MOST_ROW_BYTES`, and fields and
+bytes of frames up to the limit of `Details`. If calls are left out, the title contains their number and a command for
+the rest.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Captured
 
 MOST_ROW_BYTES = 16 << 20
-"""Bytes of the calls of one page."""
+"""Maximum size of the calls of one page in bytes."""
 _COUNTS = ("requests", "errors", "bytes", "p50_us", "p99_us")
 """The counts of an interval of the time axis, in this order."""
 _SEVERITIES = {"error": "error", "warning": "warning"}
@@ -40,8 +42,9 @@ class LineDetails(Details):
         self._redaction = redaction
 
     def add_line(self, line: Captured) -> bool:
-        """Take a line, and return whether there is room for more."""
-        hidden, hide = self._redaction.line(line), self._redaction.record
+        """Add a line. Return whether there is room for another one."""
+        hidden = self._redaction.line(line)
+        hide = self._redaction.record
         self.add((line.origin.capture, line.number), of_line(self._redaction.catalog, line, hidden, hide, full=False))
         return not self.is_full
 
@@ -51,12 +54,13 @@ def report_page(
 ) -> Iterator[str]:
     """Yield the text of the page of a report.
 
-    `sources` are the inputs, `arguments` the same as they are typed, for the commands that the page proposes. `tab` is
-    the one that the page shows first, if it has this one.
+    `sources` contains the inputs. `arguments` contains the inputs as typed, for the commands that the page proposes.
+    The page opens with the tab `tab`, if it has this tab.
     """
     details.finish()
     [ends] = report.asked("ends") or [{"first_us": None, "last_us": None}]
-    start, end = ends["first_us"], ends["last_us"]
+    start = ends["first_us"]
+    end = ends["last_us"]
     rows, left = _calls(report, details, start, arguments)
     findings = report.findings()
     level, text = _verdict(report)
@@ -94,8 +98,9 @@ def _verdict(report: Report) -> tuple[str, str]:
 
 
 def _calls(report: Report, details: Details, start: int | None, arguments: str) -> tuple[Rows, dict[str, str] | None]:
-    """Return the calls that the page has room for, and what is said of the others."""
-    rows, lines = Rows(CALLS, start), report.asked("calls")
+    """Return the calls that the page has room for, and a note with a command for the others."""
+    rows = Rows(CALLS, start)
+    lines = report.asked("calls")
     for line in lines:
         if rows.size >= MOST_ROW_BYTES:
             break
@@ -110,15 +115,15 @@ def _calls(report: Report, details: Details, start: int | None, arguments: str) 
 
 
 def _row(line: Mapping[str, Any], at: Mapping[Any, int]) -> dict[str, Any]:
-    asked = request_text(line["groups"], line["transactional_id"], line["asked_words"] or (), line["topics"])
-    answered = answer_text(line["answered_words"] or (), line["throttle_ms"])
+    request = request_text(line["groups"], line["transactional_id"], line["asked_words"] or (), line["topics"])
+    response = answer_text(line["answered_words"] or (), line["throttle_ms"])
     capture = line["capture"]
     return {
         **line,
         "frame": line["request"] or line["response"],
         "time": line["time_us"],
         "client_id": line["client"],
-        "what": f"{asked} → {answered}".strip() if answered else asked,
+        "what": f"{request} → {response}".strip() if response else request,
         "throttle_ms": line["throttle_ms"] or None,
         "capture_point": capture,
         "is_wait": line["delayed"],
@@ -128,7 +133,7 @@ def _row(line: Mapping[str, Any], at: Mapping[Any, int]) -> dict[str, Any]:
 
 
 def _axis(report: Report, start: int | None) -> dict[str, Any] | None:
-    """Return the intervals of the time axis: of each api the requests, of all the errors and percentiles."""
+    """Return the intervals of the time axis: the requests of each api, and the errors and percentiles of all apis."""
     rows = report.asked("intervals")
     totals = [row for row in rows if row["number"] is None]
     if start is None or not totals:
@@ -136,7 +141,8 @@ def _axis(report: Report, start: int | None) -> dict[str, Any] | None:
     [total] = totals
     if not total["requests"]:
         return None
-    width, first = total["width_us"], min(row["number"] for row in rows if row["number"] is not None)
+    width = total["width_us"]
+    first = min(row["number"] for row in rows if row["number"] is not None)
     whole = [row for row in rows if row["number"] is not None and row["api"] is None]
     apis: dict[str, dict[int, int]] = {}
     for row in rows:
@@ -146,9 +152,13 @@ def _axis(report: Report, start: int | None) -> dict[str, Any] | None:
         "width": width,
         "first": first * width - start,
         "apis": [[escaped(api), counts] for api, counts in apis.items()],
-        "intervals": [[row["number"] - first, *(row[name] for name in _COUNTS)] for row in whole],
-        "total": [total[name] for name in _COUNTS],
+        "intervals": [[row["number"] - first, *_counts(row)] for row in whole],
+        "total": _counts(total),
     }
+
+
+def _counts(row: Mapping[str, Any]) -> list[Any]:
+    return [row[name] for name in _COUNTS]
 
 
 def _span(row: Mapping[str, Any], start: int) -> dict[str, Any]:

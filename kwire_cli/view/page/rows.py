@@ -1,7 +1,8 @@
-"""Rows of a page in columns: calls of traffic.
+"""The calls of a page, stored by column.
 
-A column of words has numbers into a list of its different words, which may be lists themselves; so a page of 100,000
-calls has a few bytes for each. Times are microseconds after the first one.
+Columns of words are dictionary-encoded: a column contains indexes into a list of its distinct words, and a word can be
+a list of words. Times are microseconds after the first one. So a page with 100,000 calls needs only a few bytes for
+each.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RowColumn(NamedTuple):
-    """A column of rows. A page shows it from the beginning if `is_shown`; else a person can choose it."""
+    """A column of rows. It is visible by default if `is_shown`; otherwise the user can select it."""
 
     name: str
     title: str
@@ -56,15 +57,15 @@ CALLS = (
 )
 """Columns of calls. The filter language has the same names."""
 ROW_BYTES = 80
-"""About how many bytes the numbers of a row take."""
+"""Approximate size of the numbers of a row in bytes."""
 NUMBERS = ("request", "response", "asked_at", "answered_at", "is_wait", "expects_answer")
-"""Numbers that calls have beside their columns: of frames, and of entries of details."""
+"""Values of calls in addition to the columns: numbers of frames, indexes of entries of details, and flags."""
 
 
 class Rows:
-    """Rows that were added, in columns. Columns without any value are left out.
+    """Rows stored by column. Columns without any value are left out.
 
-    `start` is the time that times are counted from. `size` is about how many bytes the rows take.
+    Times are relative to `start`. `size` is the approximate size of the rows in bytes.
     """
 
     def __init__(self, columns: Sequence[RowColumn], start: int | None) -> None:
@@ -72,13 +73,15 @@ class Rows:
         self.size = 0
         self._columns = columns
         self._start = start
-        self._values: dict[str, list[Any]] = {name: [] for name in (*(column.name for column in columns), *NUMBERS)}
-        self._words: dict[str, dict[Any, int]] = {
-            column.name: {} for column in columns if column.type in {"word", "words"}
-        }
+        self._values: dict[str, list[Any]] = {name: [] for name in NUMBERS}
+        self._words: dict[str, dict[Any, int]] = {}
+        for column in columns:
+            self._values[column.name] = []
+            if column.type in {"word", "words"}:
+                self._words[column.name] = {}
 
     def add(self, row: dict[str, Any]) -> None:
-        """Add a row; values that it does not name are null."""
+        """Add a row. Missing values are null."""
         self.count += 1
         self.size += ROW_BYTES
         for column in self._columns:

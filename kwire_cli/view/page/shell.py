@@ -1,7 +1,8 @@
-"""The frame of every page: one file with its style and scripts, which loads nothing and runs nothing else.
+"""The HTML file of every page, with its style, scripts and data.
 
-What comes from bytes is in the page as JSON, which the browser never reads as markup: `<` is escaped. The scripts put
-it on the page as text. The policy allows the style and the scripts by their hashes, and refuses every request.
+Pages show names from captures, which can contain markup. So data is embedded as JSON in which `<` is escaped, and the
+scripts insert it as text. In addition, the content security policy allows only this style and these scripts, by their
+hashes, and blocks all requests. A page is one file, so that it can be sent and opened without a server.
 """
 
 from __future__ import annotations
@@ -36,20 +37,20 @@ SCRIPTS = (
     "costs.js",
     "main.js",
 )
-"""The scripts of a page in their order."""
+"""The scripts of a page, in order."""
 BY = f"kwire {VERSION}"
 LIBRARY = "uPlot.iife.min.js"
-"""The library that draws charts."""
+"""The chart library."""
 
 
 def empty(title: str) -> dict[str, Any]:
-    """Return the data of a page without anything in it."""
+    """Return the data of an empty page."""
     nothing = dict.fromkeys(("verdict", "start", "length", "left", "axis", "rows"))
     return {"title": title, "by": BY, "arguments": "", "isLocal": False, "spans": [], "answers": {}, **nothing}
 
 
 def page(title: str, data: dict[str, Any], chunks: Sequence[str]) -> Iterator[str]:
-    """Yield the text of a page: its data, and chunks of packed details."""
+    """Yield the text of a page with its data, and with compressed chunks of details."""
     name = markup_text(title)
     policy = (
         f"default-src 'none'; script-src '{_hash(library())}' '{_hash(script())}'; style-src '{_hash(style())}'; "
@@ -57,14 +58,14 @@ def page(title: str, data: dict[str, Any], chunks: Sequence[str]) -> Iterator[st
     )
     values = {"policy": policy, "title": name, "style": style()}
     head, body = _file("page.html").split("{{data}}")
-    yield _filled(head, values)
+    yield _fill(head, values)
     yield _block("data", data)
     for number, chunk in enumerate(chunks):
         yield _block(f"chunk{number}", chunk)
-    yield _filled(body, {"library": library(), "script": script()})
+    yield _fill(body, {"library": library(), "script": script()})
 
 
-def _filled(text: str, values: dict[str, str]) -> str:
+def _fill(text: str, values: dict[str, str]) -> str:
     for name, value in values.items():
         text = text.replace("{{" + name + "}}", value)
     return text
@@ -89,7 +90,7 @@ def script() -> str:
 
 @cache
 def library() -> str:
-    """Return the library that draws charts."""
+    """Return the script of the chart library."""
     return resources.files("kwire_cli.view").joinpath("vendor", LIBRARY).read_text("utf-8")
 
 

@@ -1,10 +1,16 @@
-"""The dissector as one Lua file: the tables of all messages, then the chapters that read bytes by them."""
+"""The Wireshark dissector as one Lua file.
+
+The file starts with tables generated from the definitions: the layouts of all versions of all messages, the names of
+apis, errors and values, and the secret fields. The Lua files of this folder follow and decode bytes with these tables.
+Wireshark loads a plugin from a single file without modules, so all parts are joined.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import partial
 from importlib import resources
+from itertools import product
 from typing import TYPE_CHECKING
 
 from kwire_cli.engine.codes import MEANING
@@ -50,20 +56,26 @@ CHAPTERS = (
     "frames",
     "register",
 )
-"""The Lua files of this folder in the order in which they stand in the dissector."""
+"""The Lua files of this folder, in the order of the dissector."""
 ROLES = {"topic": "t", "topic-id": "u", "error": "e"}
 """The flags of fields with a role (`message.roles`)."""
-SECRET, CONFIG, CARRIES, KEPT = "x", "c", "f", "k"
-"""The flags of fields that are secret, that hold a config's value, a forwarded request, or what the dissector has to
-know of a message."""
-_KEPT = {"ProduceRequest": {"acks"}, "ApiVersionsResponse": {"errorCode"}}
+SECRET = "x"  # noqa: S105 - a letter, not a password
+"""The flag of secret fields."""
+CONFIG = "c"
+"""The flag of values of configs."""
+CARRIES = "f"
+"""The flag of fields with a forwarded request."""
+KEPT = "k"
+"""The flag of fields whose values the dissector needs for later fields or messages."""
+_KEPT_FIELDS = {"ProduceRequest": {"acks"}, "ApiVersionsResponse": {"errorCode"}}
 _PRINCIPAL = "p"
-_HELD = {"metadata": "m", "assignment": "g"}
-"""The flags of fields that hold a principal, or what a member of a group says."""
+"""The flag of fields with a principal."""
+_MEMBER_FLAGS = {"metadata": "m", "assignment": "g"}
+"""The flags of fields with the metadata or the assignment of a member of a group."""
 _ON_THE_WIRE = frozenset({"request", "response", "header"})
-"""The types of messages that are not held in fields of others."""
-_BESIDE = {"name", "key", "isSensitive"}
-"""Fields beside the value of a config that say whether it is secret."""
+"""The types of messages that are sent on a connection. Messages of other types are values of fields."""
+_CONFIG_FIELDS = {"name", "key", "isSensitive"}
+"""Fields of a config that determine whether its value is secret."""
 RECORD_PARTS = (
     ("batch", 0, v0.MESSAGE),
     ("batch", 1, v1.MESSAGE),
@@ -73,7 +85,7 @@ RECORD_PARTS = (
 """The layouts of records: a message of the formats 0 and 1, the header of a batch of format 2, and its records."""
 ATTRIBUTES = {0: v0.ATTRIBUTES, 1: v1.ATTRIBUTES, 2: v2.ATTRIBUTES}
 _MARKS = re.compile(r'["\\\x00-\x1f\x7f]')
-"""Characters that a literal of Lua has by their numbers only."""
+"""Characters that a Lua literal contains as decimal escapes."""
 
 _HEAD = f"""\
 -- Kafka's wire protocol for Wireshark, written by kwire {VERSION}. Put this file into the folder of personal Lua
@@ -91,8 +103,9 @@ def dissector(catalog: Catalog) -> str:
 
 
 def _tables(catalog: Catalog) -> Iterator[str]:
-    held = {_HELD[role]: name for role, name in FAMILIES["consumer"].items()} | {_PRINCIPAL: PRINCIPAL}
-    wanted = [entry for entry in catalog if entry.type in _ON_THE_WIRE or entry.name in held.values()]
+    embedded = {_MEMBER_FLAGS[role]: name for role, name in FAMILIES["consumer"].items()}
+    embedded[_PRINCIPAL] = PRINCIPAL
+    wanted = [entry for entry in catalog if entry.type in _ON_THE_WIRE or entry.name in embedded.values()]
     yield _table("K.messages", (_message(catalog, entry) for entry in wanted if entry.valid_versions))
     yield _table("K.records", _record_messages())
     yield _table("K.apis", (_api(catalog, api) for api in catalog.apis))
@@ -100,7 +113,7 @@ def _tables(catalog: Catalog) -> Iterator[str]:
     yield _table("K.meaning", (f"[{lua_text(code)}] = {lua_text(meaning)}" for code, meaning in MEANING.items()))
     yield _table("K.attributes", (f"[{magic}] = {{{_bits(parts)}}}" for magic, parts in ATTRIBUTES.items()))
     yield _table("K.sensitive", map(lua_text, _sensitive_words()))
-    yield _table("K.held", (f"[{lua_text(flag)}] = {lua_text(name)}" for flag, name in held.items()))
+    yield _table("K.held", (f"[{lua_text(flag)}] = {lua_text(name)}" for flag, name in embedded.items()))
     yield f"K.metadata_topic, K.metadata_id = {lua_text(CLUSTER_METADATA)}, {lua_text(CLUSTER_METADATA_ID)}"
 
 
@@ -109,17 +122,15 @@ def _table(name: str, rows: Iterable[str]) -> str:
 
 
 def lua_text(text: str) -> str:
-    """Return a string as a Lua literal. Every name in the dissector is one, also as the key of a table."""
+    """Return a string as a Lua literal. All names in the dissector are literals, including keys of tables."""
     return '"' + _MARKS.sub(lambda match: f"\\{ord(match[0]):03d}", text) + '"'
-
-
-# Messages
 
 
 def _message(catalog: Catalog, entry: Definition) -> str:
     spec = catalog.message(entry.name)
     fields = FieldTable(partial(_flags, spec))
-    low, high = spec.valid_versions.low, spec.valid_versions.high
+    low = spec.valid_versions.low
+    high = spec.valid_versions.high
     versions = range(low, high + 1)
     layouts = [(version, fields.layout(entry_for(spec, version))) for version in versions]
     row = [f"low = {low}", f"high = {high}"]
@@ -139,7 +150,7 @@ _NAMED = frozenset("bhil")
 
 
 def _flags(spec: MessageSpec, entry: Entry, node: Leaf | Struct) -> str:
-    """Return what is special about a field or a struct of a message, a letter each."""
+    """Return the flags of a field or a struct of a message."""
     configs = CONFIG_VALUES.get(spec.name, frozenset())
     if isinstance(node, Struct):
         leaves = [field for field in node.fields if isinstance(field, Leaf)]
@@ -150,14 +161,16 @@ def _flags(spec: MessageSpec, entry: Entry, node: Leaf | Struct) -> str:
     flags += CONFIG * (node.path in configs)
     flags += CARRIES * (node.path == CARRIED.get(spec.name) and not flags)
     members = [row for row in MEMBERS if row.message == spec.name]
-    flags += "".join(_HELD[row.role] for row in members if row.path == node.path)
+    flags += "".join(_MEMBER_FLAGS[row.role] for row in members if row.path == node.path)
     flags += _PRINCIPAL * any((row.message, row.path, row.kind) == (spec.name, node.path, PRINCIPAL) for row in OTHERS)
-    kept = _KEPT.get(spec.name, set()) | {row.protocol_type for row in members} | (_BESIDE if configs else set())
-    return flags + KEPT * (node.name in kept)
+    needed = _KEPT_FIELDS.get(spec.name, set()) | {row.protocol_type for row in members}
+    if configs:
+        needed |= _CONFIG_FIELDS
+    return flags + KEPT * (node.name in needed)
 
 
 def _field(path: str, kind: str, flags: str, names: Mapping[int, str]) -> str:
-    """Return a field as Lua; names of values make it a table. Names of errors are those that all such fields have."""
+    """Return a field as Lua: a string, or a table if its values have names. Names of errors have a separate table."""
     text = lua_text(f"{path} {kind}{flags}")
     if not names or "e" in flags:
         return text
@@ -182,9 +195,6 @@ def _api(catalog: Catalog, api: Api) -> str:
     return f"[{api.key}] = {{{', '.join([lua_text(api.name), *names])}}}"
 
 
-# Records
-
-
 def _record_messages() -> Iterator[str]:
     tables = {name: FieldTable(lambda _entry, _node: "") for name, *_ in RECORD_PARTS}
     layouts: dict[str, list[tuple[int, str]]] = {name: [] for name in tables}
@@ -204,7 +214,7 @@ def _bits(parts: Iterable[Bits]) -> str:
 
 
 def _sensitive_words() -> Iterator[str]:
-    """Yield the texts of which one is in the name of a sensitive config, in lower case."""
+    """Yield the lower-case words that identify a sensitive config by its name."""
     yield from SENSITIVE_WORDS
     for first, second in SENSITIVE_PAIRS:
-        yield from (f"{a}{mark}{b}" for a in first for mark in ("", *SEPARATORS) for b in second)
+        yield from map("".join, product(first, ("", *SEPARATORS), second))

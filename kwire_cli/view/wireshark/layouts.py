@@ -1,19 +1,20 @@
 """Lowered layouts as text for the dissector: a token for each node, in the order of the bytes.
 
-The dissector reads a layout when the first message of its version comes. Fields are numbers into the list of the
-message's fields. `layouts.lua` is the other side of this file:
+Lua tables for all versions would be large and slow to load, so a layout is a string, which the dissector parses when it
+first decodes a message of that version. Tokens refer to fields by their index in the list of the message's fields.
+`layouts.lua` parses this format:
 
     b5 h5 H5 i5 I5 l5     an int8, int16, uint16, int32, uint32, int64
     o5 d5 u5              a bool, a float64, a uuid
-    z32:5 v32:5           a varint of so many bits: zig-zag, or the unsigned bits of the number
-    s5 S5 q5              a string behind an int16, a compact length, a zig-zag length; s?5 is nullable
-    y5 Y5 p5              bytes, in the same way; int32 in place of int16
+    z32:5 v32:5           a varint of 32 bits: zig-zag, or the unsigned bits of the number
+    s5 S5 q5              a string after an int16, a compact length, a zig-zag length; s?5 is nullable
+    y5 Y5 p5              bytes after an int32, a compact length, a zig-zag length
     r5 R5                 records
     a5 A5 w5 NODE         an array: an int32 count, a compact one, a zig-zag one; a?5 is nullable
     .5 { NODE ... }       a struct; {n has the name and the id of a topic, {c the value of a config
-    n5 N5 { ... }         a nullable struct behind an int8, or a varint in tagged fields
+    n5 N5 { ... }         a nullable struct after an int8, or after a varint in tagged fields
     [ t3 NODE ~4 ]        the tag section of a struct: tag 3 is known, tag 4 is known to other versions only
-    (2 NODE ... )         a struct whose field 2 is the number of bytes behind it
+    (2 NODE ... )         a struct whose field 2 is the number of bytes after that field
 """
 
 from __future__ import annotations
@@ -32,15 +33,17 @@ if TYPE_CHECKING:
 _INTS = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "l"}
 _TYPES = _INTS | {"bool": "o", "float64": "d", "uuid": "u", "string": "s", "bytes": "y", "records": "r"}
 _WIDTH = "bohHiIlduysrna"
-"""Types by the room that their values need: of a field that versions give several types, the last one is shown."""
-COUNT, STRUCT = "a", "n"
-"""The types of fields that hold others: a number of elements, and nothing."""
+"""Types in the order of the size of their values. If versions give a field several types, it has the last of them."""
+COUNT = "a"
+"""The type of arrays of structs. The value is the number of elements."""
+STRUCT = "n"
+"""The type of structs, which have no value."""
 
 
 class FieldTable:
-    """The fields of one message, over all its versions, numbered by their paths without indexes.
+    """The fields of all versions of one message, numbered by their paths without indexes.
 
-    `flags_of` gives what is special about a leaf or a struct, a letter each.
+    `flags_of` returns the flags of a leaf or a struct, one letter each.
     """
 
     def __init__(self, flags_of: Callable[[Entry, Leaf | Struct], str]) -> None:
@@ -61,7 +64,7 @@ class FieldTable:
         path = path.replace("[]", "")
         known = self.types.get(path, kind)
         self.types[path] = max(known, kind, key=_WIDTH.index)
-        return [*self.types].index(path)
+        return list(self.types).index(path)
 
     def _node(self, node: Node) -> Iterator[str]:
         if isinstance(node, Leaf):
@@ -114,8 +117,10 @@ class FieldTable:
 
     def _array(self, node: Array) -> Iterator[str]:
         decl: ArrayOf = node.count.decl
-        letter = "w" if isinstance(decl, VarintArray) else "A" if decl.compact else "a"
-        # The elements of an array of numbers or texts have its path.
+        letter = "A" if decl.compact else "a"
+        if isinstance(decl, VarintArray):
+            letter = "w"
+        # The elements of an array of numbers or strings have the path of the array.
         kind = _TYPES[node.element.kind] if isinstance(node.element, Leaf) else COUNT
         number = self._number(node.path, kind)
         yield f"{letter}{'?' * decl.nullable}{number}"
@@ -123,7 +128,7 @@ class FieldTable:
 
 
 def _form(decl: Any) -> str:
-    """Return the letter for how a value is written."""
+    """Return the letter of the encoding of a value."""
     if isinstance(decl, FixedInt):
         return _INTS[decl.wire]
     if isinstance(decl, Bool | Float64 | Uuid):
