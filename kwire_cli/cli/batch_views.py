@@ -1,4 +1,8 @@
-"""Formats of record batches and of the files beside them in a log directory. `VIEWS` has a view for each format."""
+"""Formats of record batches, and of the other files in a log directory.
+
+`VIEWS` maps the name of a format to its view. A run creates one view and passes it the batches of every file, one by
+one, so that a file of any size needs little memory. Views import their writers when they are created: start-up counts.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +38,8 @@ if TYPE_CHECKING:
     Entries = Iterable[dict[str, Any]]
 
 
-def _logs() -> Any:
-    """Return the module that shows files of log directories: most runs show batches."""
+def _import_logs() -> Any:
+    """Return the module that formats files without batches. Most runs do not need it."""
     from kwire_cli.view import logs
 
     return logs
@@ -43,11 +47,15 @@ def _logs() -> Any:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BatchSettings:
-    """Settings of a run: which record batches are shown, and how.
+    """Settings of a run: the record batches to show, and their format.
 
-    `deep` shows their records. `several` says that there may be more than one file, so that each has to be named.
-    `topics` are the topics of the wanted partitions, none for all. `limit` is the number of batches, or of records with
-    `deep`, that are shown at most. `wide` says that a table has all columns, whatever the terminal's width.
+    Attributes:
+        deep: Show the records of batches.
+        several: There may be more than one file, so each file is named.
+        topics: Topics of the wanted partitions. Empty for all topics.
+        limit: Maximum number of batches, or of records with `deep`.
+        wide: Tables have all columns, even if they are wider than the terminal.
+
     """
 
     view: type[View]
@@ -61,13 +69,13 @@ class BatchSettings:
     topics: tuple[str, ...] = ()
     limit: int | None = None
     order: Order | None = None
-    """The order of batches, or of records with `deep`; None for that of the files."""
+    """The order of batches, or of records with `deep`. None keeps the order of the files."""
     wide: bool = False
     strict: bool = False
 
     @property
     def shows_all(self) -> bool:
-        """Return whether all of a file is shown as it comes."""
+        """Return whether all batches are shown, in the order of the file."""
         return self.selection.everything and self.limit is None and self.order is None
 
 
@@ -80,7 +88,8 @@ class View:
     """True if records are shown while they are read, so that a batch of any size needs little memory."""
 
     def __init__(self, environment: Environment, settings: BatchSettings) -> None:
-        self.environment, self.settings = environment, settings
+        self.environment = environment
+        self.settings = settings
         self.deep = settings.deep
         self.hide: Hide | None = settings.redaction.record
         self.file = ""
@@ -88,24 +97,24 @@ class View:
 
     @property
     def label(self) -> dict[str, str]:
-        """The keys before those of a line: the file, if there may be several files."""
+        """The first keys of a line: the file, if there may be several files."""
         return {"file": self.file} if self.settings.several else {}
 
     def begin(self, file: LogFile, source: Source | None = None) -> None:
-        """Turn to the next file, which is read from `source` if it holds batches."""
+        """Begin the next file. `source` has its bytes if it contains batches."""
         self.file = file.label
         self._heading = f"{file.label}:" if self.settings.several and self.HEADS_FILES else ""
 
     def name_file(self) -> None:
-        """Write the name of the file above the first that is shown of it."""
+        """Write the name of the file, before its first batch or entry."""
         if self._heading:
             self.environment.write_lines([[(self._heading, "dim")]])
             self._heading = ""
 
-    def show_first(self, source: Source, reader: Reader, tell: Callable[[], None]) -> tuple[int, bool]:
-        """Show the first batches of a file, as far as there is a fast way to it.
+    def show_first(self, source: Source, reader: Reader, on_progress: Callable[[], None]) -> tuple[int, bool]:
+        """Show the first batches of a file, if this format has a fast path for them.
 
-        Return how many batches were shown, and whether any is anomalous. `tell` is called now and then.
+        Return the number of batches shown, and whether any is anomalous. `on_progress` is called from time to time.
         """
         return 0, False
 
@@ -116,8 +125,8 @@ class View:
     def show_file(self, file: LogFile, left: int | None) -> tuple[int, bool]:
         """Show at most `left` entries of a file without batches: an index, a producer snapshot, a checkpoint.
 
-        Return how many entries were shown, and whether the file is anomalous. Raises InputError if the file cannot be
-        read, or if it is not of Kafka.
+        Return the number of entries shown, and whether the file is anomalous. Raises InputError if the file cannot be
+        read, or is not a file of Kafka.
         """
         if file.path is None or file.name.kind not in READABLE:
             raise InputError("this file of a log directory has nothing to show", file=file.label)
@@ -129,17 +138,17 @@ class View:
         return self.show_contents(contents, data, left), bool(contents.anomalies)
 
     def show_contents(self, contents: Contents[Any], data: bytes, left: int | None) -> int:
-        """Show at most `left` entries. Return how many entries were shown, where `left` is a number."""
-        entries = contents.lines() if left is None else [*islice(contents.lines(), left)]
+        """Show at most `left` entries. Return the number of entries shown if there is a limit, otherwise 0."""
+        entries = contents.lines() if left is None else list(islice(contents.lines(), left))
         self.show_entries(contents, data, entries)
         return len(entries) if isinstance(entries, list) else 0
 
     def show_entries(self, contents: Contents[Any], data: bytes, entries: Entries) -> None:
-        """Show these entries of a file. By default they are a tree."""
-        self.environment.write_lines(_logs().file_tree_lines(contents, entries))
+        """Show these entries of a file, by default as a tree."""
+        self.environment.write_lines(_import_logs().file_tree_lines(contents, entries))
 
     def end(self) -> None:
-        """Say what there is to say after the last file."""
+        """Write the rows and notes that follow the last file."""
 
 
 class Tree(View):
@@ -159,7 +168,7 @@ class Tree(View):
 
 
 class Hex(View):
-    """All bytes, with their meaning beside them."""
+    """All bytes, with their meaning next to them."""
 
     HEADS_FILES = True
 
@@ -177,7 +186,7 @@ class Hex(View):
 
     def show_contents(self, contents: Contents[Any], data: bytes, left: int | None) -> int:
         """Show the whole file."""
-        self.environment.write_lines(_logs().hex_lines(contents, data, form=self._form))
+        self.environment.write_lines(_import_logs().hex_lines(contents, data, form=self._form))
         return 0
 
 
@@ -197,14 +206,15 @@ class TableView(View):
         self._counts = AnomalyCounts("batch", "batches")
 
     def begin(self, file: LogFile, source: Source | None = None) -> None:
-        """Turn to the next file. Its table has a heading of its own if the file is named above it."""
+        """Begin the next file. Its table has a separate heading if the file is named above it."""
         if self.settings.several:
             self._table.end()
         super().begin(file, source)
 
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
-        item, batch = shown.item, shown.batch
+        item = shown.item
+        batch = shown.batch
         rows = []
         if not self.deep:
             rows.append(self._rows.batch_row(item))
@@ -218,20 +228,20 @@ class TableView(View):
         self._table.add(*rows)
 
     def show_entries(self, contents: Contents[Any], data: bytes, entries: Entries) -> None:
-        """Show entries of a file as a table of their own."""
+        """Show entries of a file as a separate table."""
         self._table.end()
-        self.environment.write_lines(_logs().table_lines(contents, entries, self._table.room), folded=False)
+        self.environment.write_lines(_import_logs().table_lines(contents, entries, self._table.room), folded=False)
         self.environment.write_lines(anomaly_lines(contents.anomalies))
 
     def end(self) -> None:
-        """Write the rows that wait, and note how many batches have anomalies."""
+        """Write the buffered rows, and note the number of batches with anomalies."""
         self._table.end()
         if self._counts.rows:
             self.environment.note(self._counts.text())
 
 
 class ForPrograms(View):
-    """Lines for programs, in which anomalies of files have no place: notes on standard error say them."""
+    """Lines for programs. They do not contain anomalies of files, which are notes on standard error instead."""
 
     def show_entries(self, contents: Contents[Any], data: bytes, entries: Entries) -> None:
         """Show these entries of a file, then its anomalies as notes."""
@@ -248,7 +258,7 @@ class ForPrograms(View):
 
 
 class CsvView(ForPrograms):
-    """Cells, under a line of their columns whenever these change."""
+    """Rows of CSV. A heading precedes the first row, and the first row after a change of columns."""
 
     def __init__(self, environment: Environment, settings: BatchSettings) -> None:
         super().__init__(environment, settings)
@@ -259,27 +269,28 @@ class CsvView(ForPrograms):
 
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
-        item, batch, cells = shown.item, shown.batch, self._cells
-        self._head_of_batches()
+        item = shown.item
+        batch = shown.batch
+        cells = self._cells
+        self._write_heading(cells.CSV_RECORD if self.deep else cells.CSV_BATCH)
+        rows = []
         if not self.deep:
-            rows = [cells.batch_cells(item)]
-        else:
-            rows = [cells.gap_cells(item)] if isinstance(item, Gap) else []
-            rows += [cells.record_cells(batch, record, self.hide) for _, record in shown.records or ()] if batch else []
+            rows.append(cells.batch_cells(item))
+        elif isinstance(item, Gap):
+            rows.append(cells.gap_cells(item))
+        if self.deep and batch:
+            rows += [cells.record_cells(batch, record, self.hide) for _, record in shown.records or ()]
         for row in rows:
             self.environment.write_csv([*self.label.values(), *row])
 
     def write_entries(self, contents: Contents[Any], entries: Entries) -> None:
         """Write these entries of a file."""
-        logs = _logs()
-        self._head(logs.csv_columns(contents))
+        logs = _import_logs()
+        self._write_heading(logs.csv_columns(contents))
         for entry in entries:
             self.environment.write_csv([*self.label.values(), *logs.csv_cells(contents, entry)])
 
-    def _head_of_batches(self) -> None:
-        self._head(self._cells.CSV_RECORD if self.deep else self._cells.CSV_BATCH)
-
-    def _head(self, columns: tuple[str, ...]) -> None:
+    def _write_heading(self, columns: tuple[str, ...]) -> None:
         columns = (*self.label, *columns)
         if columns != self._columns:
             self.environment.write_csv(columns)
@@ -305,7 +316,7 @@ class Json(View):
         self.environment.write(dumps(self.label | document, indent=True))
 
     def show_contents(self, contents: Contents[Any], data: bytes, left: int | None) -> int:
-        """Show at most `left` entries. Return how many entries were shown."""
+        """Show at most `left` entries. Return the number of entries shown."""
         document = contents.to_json()
         document["entries"] = document["entries"][:left]
         self.environment.write(dumps(self.label | document, indent=True))
@@ -323,14 +334,14 @@ class JsonLines(ForPrograms):
 
         self._texts = batch_json
 
-    def show_first(self, source: Source, reader: Reader, tell: Callable[[], None]) -> tuple[int, bool]:
-        """Show the first batches of a file, up to one that is not as nearly all are."""
+    def show_first(self, source: Source, reader: Reader, on_progress: Callable[[], None]) -> tuple[int, bool]:
+        """Show the first batches of a file, up to the first batch that the fast path does not support."""
         if not self.settings.shows_all:
             return 0, False
         lines = self._texts.Lines(self.label, self.hide if self.deep else None, deep=self.deep)
         for text in self._texts.quick_lines(source, reader, lines):
             self.environment.write_text(text)
-            tell()
+            on_progress()
         return lines.batches, lines.odd
 
     def show(self, shown: Shown) -> None:

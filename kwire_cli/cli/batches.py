@@ -1,4 +1,9 @@
-"""Record batches as `kwire dump` and `kwire decode` show them: one run over files of logs."""
+"""Record batches in `kwire dump` and `kwire decode`: one run over files of logs.
+
+`BatchRun` reads files one by one, selects batches and records, and passes them to the view of the format. Batches are
+shown as they are read, so that a file of any size needs little memory. Only --sort collects them first. The run also
+records the facts that determine the exit code and the closing notes.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +28,8 @@ if TYPE_CHECKING:
     from kwire_cli.source.log_inputs import LogFile, LogInput
 
 
-class _Kept(NamedTuple):
-    """A batch, or a record of one, and the file that it is of."""
+class _SortedItem(NamedTuple):
+    """A batch, or a record of a batch, with its file."""
 
     file: LogFile
     source: Source
@@ -32,22 +37,30 @@ class _Kept(NamedTuple):
 
 
 class BatchRun:
-    """One run over files of logs: shows the batches and files that the settings choose, and counts what there was."""
+    """One run over files of logs, which shows the selected batches and files."""
 
     def __init__(self, environment: Environment, settings: BatchSettings) -> None:
-        self.environment, self.settings = environment, settings
+        self.environment = environment
+        self.settings = settings
         self.view = settings.view(environment, settings)
         self.progress = environment.progress
         self.left = None if settings.order else settings.limit
-        self._ordering: Ordering[_Kept] | None = None
+        self._ordering: Ordering[_SortedItem] | None = None
         if settings.order:
-            self._ordering = Ordering(self._known(settings.order), settings.limit)
+            self._ordering = Ordering(self._check_order(settings.order), settings.limit)
         self.topics: set[str] = set()
-        """The topics that the folders name."""
-        self.files = self.seen = self.chosen = 0
-        """Files that were read for their batches; batches that were read; batches and other files that were shown."""
-        self.found = self.anomalous = self.no_batches = False
-        """Flags: there was something to show; there were anomalies; a file had bytes and no batch."""
+        """Topics in the names of the folders."""
+        self.files = 0
+        """Number of files with batches that were read."""
+        self.seen = 0
+        """Number of batches that were read."""
+        self.chosen = 0
+        """Number of batches and other files that were shown."""
+        self.found = False
+        """True if there was a batch or a file to show."""
+        self.anomalous = False
+        self.no_batches = False
+        """True if a file contained bytes but no batch."""
 
     @property
     def is_full(self) -> bool:
@@ -56,12 +69,12 @@ class BatchRun:
 
     @property
     def is_decodable(self) -> bool:
-        """Return whether there was something to show, or a choice that may have left out all of it."""
+        """Return whether there was a batch or a file to show, or a selection that may have excluded all of them."""
         return self.found or not self.settings.selection.everything
 
     @property
     def is_empty(self) -> bool:
-        """Return whether something was chosen and there was none of it."""
+        """Return whether there was a selection that matched no batch."""
         settings = self.settings
         chooses = not settings.selection.everything or bool(settings.topics)
         return settings.limit != 0 and not self.chosen and chooses
@@ -81,7 +94,8 @@ class BatchRun:
         if not file.has_batches:
             self._show_other(file)
             return
-        settings, view = self.settings, self.view
+        settings = self.settings
+        view = self.view
         source = file.source(settings.how)
         if source.topic != (settings.how.topic or file.topic):
             named = f"its records are those of {source.topic}; --as-topic NAME reads them as another's"
@@ -94,9 +108,10 @@ class BatchRun:
             source, reader, lambda: self.progress.tell(file.label, reader.at, source.size)
         )
         self.chosen += batches
-        self.found, self.anomalous = self.found or batches > 0, self.anomalous or anomalous
+        self.found = self.found or batches > 0
+        self.anomalous = self.anomalous or anomalous
         gaps = 0
-        for chosen in self._chosen(file, source, reader):
+        for chosen in self._select(file, source, reader):
             item = chosen.item
             if isinstance(item, Gap):
                 gaps += item.batch is None
@@ -106,7 +121,7 @@ class BatchRun:
                 batches += 1
                 self.found = True
             if self._ordering:
-                self._keep(self._ordering, file, source, chosen)
+                self._add_to_ordering(self._ordering, file, source, chosen)
             else:
                 view.name_file()
                 view.show(chosen)
@@ -115,8 +130,9 @@ class BatchRun:
         self.no_batches = self.no_batches or bool(gaps and not batches and settings.selection.everything)
 
     def _is_anomalous(self, batch: Batch, notes: list[Anomaly]) -> bool:
-        """Return whether a batch has an anomaly, or one of its records, of which `notes` tell; with --strict and --deep
-        also the payload of a record.
+        """Return whether a batch has an anomaly. `notes` are the anomalies of its records.
+
+        With --strict and --deep, anomalies in the payloads of records count too.
         """
         settings = self.settings
         if settings.strict and settings.deep and has_payloads(batch):
@@ -124,12 +140,13 @@ class BatchRun:
         return bool(batch.notes or notes)
 
     def _show_other(self, file: LogFile) -> None:
-        """Show a file without batches, unless there is a choice among batches."""
+        """Show a file without batches, unless batches are selected or sorted."""
         if self._ordering or not self.settings.selection.everything:
             if self._ordering or not self.settings.how.every:
                 self.environment.note(f"kwire: {file.label}: left out, as it has no batches to choose from")
             return
-        self.found, self.chosen = True, self.chosen + 1
+        self.found = True
+        self.chosen += 1
         self.view.begin(file)
         self.view.name_file()
         entries, anomalous = self.view.show_file(file, self.left)
@@ -137,9 +154,10 @@ class BatchRun:
         if self.left is not None:
             self.left -= entries
 
-    def _chosen(self, file: LogFile, source: Source, reader: Reader) -> Iterator[Shown]:
-        """Yield the wanted batches and gaps, with their wanted records unless the view reads all of them itself."""
-        selection, deep = self.settings.selection, self.settings.deep
+    def _select(self, file: LogFile, source: Source, reader: Reader) -> Iterator[Shown]:
+        """Yield the selected batches and gaps, with their selected records unless the view itself reads all records."""
+        selection = self.settings.selection
+        deep = self.settings.deep
         stream = deep and self.view.STREAMS and self.settings.shows_all
         for number, item in enumerate(reader.items()):
             if not number & 63:
@@ -150,7 +168,8 @@ class BatchRun:
             if isinstance(item, Gap):
                 if selection.everything or (selection.filter and selection.filter.matches(BatchRow(item, deep=False))):
                     self.chosen += 1
-                    yield Shown(item, [*enumerate(item.batch.records(notes))] if item.batch and deep else None, notes)
+                    records = list(enumerate(item.batch.records(notes))) if item.batch and deep else None
+                    yield Shown(item, records, notes)
                 else:
                     self.anomalous = self.anomalous or item.code != PADDING
                     what = f"{item.size} bytes at {item.position} are no batch ({item.code})"
@@ -164,7 +183,7 @@ class BatchRun:
                 continue
             records = None
             if (deep and not stream) or (row_filter and row_filter.deep):
-                records = self._wanted(item, notes)
+                records = self._select_records(item, notes)
                 if not records and not selection.everything:
                     continue
                 if deep and self.left is not None:
@@ -174,39 +193,39 @@ class BatchRun:
             self.chosen += 1
             yield Shown(item, records, notes)
 
-    def _wanted(self, batch: Batch, notes: list[Anomaly]) -> list[tuple[int, Record]]:
-        """Return the wanted records of a batch with their numbers."""
-        selection, hide = self.settings.selection, self.settings.redaction.record
+    def _select_records(self, batch: Batch, notes: list[Anomaly]) -> list[tuple[int, Record]]:
+        """Return the selected records of a batch with their numbers."""
+        selection = self.settings.selection
+        hide = self.settings.redaction.record
         records = [(number, record) for number, record in enumerate(batch.records(notes)) if selection.wants(record)]
         if selection.filter and selection.filter.deep:
             wanted = [selection.filter.matches(row) for row in record_rows(batch, hide)]
             records = [(number, record) for number, record in records if wanted[number]]
         return records
 
-    def _known(self, order: Order) -> Order:
-        """Return an order. Raises UsageError if its column is none of csv."""
+    def _check_order(self, order: Order) -> Order:
+        """Return the order. Raise UsageError if its column is not a column of the CSV format."""
         columns = CSV_RECORD if self.settings.deep else CSV_BATCH
         if order.column not in columns:
-            raise unknown_column(order.column, [*columns])
+            raise unknown_column(order.column, list(columns))
         return order
 
-    def _keep(self, ordering: Ordering[_Kept], file: LogFile, source: Source, chosen: Shown) -> None:
-        """Keep a batch, or each of its records, to be shown in order."""
+    def _add_to_ordering(self, ordering: Ordering[_SortedItem], file: LogFile, source: Source, chosen: Shown) -> None:
+        """Add a batch, or each of its records, to the collection that `end` shows in order."""
         if not self.settings.deep:
             cells = dict(zip(CSV_BATCH, batch_cells(chosen.item), strict=True))
-            ordering.add(_Kept(file, source, chosen), cells[ordering.column])
+            ordering.add(_SortedItem(file, source, chosen), cells[ordering.column])
             return
         if not (batch := chosen.batch):
             return
         hide = self.settings.redaction.record
         for number, record in chosen.records or ():
             cells = dict(zip(CSV_RECORD, record_cells(batch, record, hide), strict=True))
-            ordering.add(
-                _Kept(file, source, Shown(chosen.item, [(number, record)], chosen.notes)), cells[ordering.column]
-            )
+            shown = Shown(chosen.item, [(number, record)], chosen.notes)
+            ordering.add(_SortedItem(file, source, shown), cells[ordering.column])
 
     def end(self) -> None:
-        """Show what is kept in order. Say that nothing is what was chosen, and of what."""
+        """Show the sorted batches or records. Note if the selection matched none."""
         before: LogFile | None = None
         for file, source, chosen in self._ordering.rows() if self._ordering else ():
             if file is not before:
@@ -214,10 +233,9 @@ class BatchRun:
             before = file
             self.view.show(chosen)
         self.view.end()
-        self._note_nothing()
+        self._note_empty_selection()
 
-    def _note_nothing(self) -> None:
-        """Say that nothing is what was chosen, and of what."""
+    def _note_empty_selection(self) -> None:
         wanted = self.settings.topics
         if self.settings.limit == 0:
             return

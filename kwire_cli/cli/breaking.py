@@ -1,4 +1,8 @@
-"""`kwire breaking`: whether two releases of definitions understand each other."""
+"""`kwire breaking`: check whether two releases of definitions are compatible.
+
+All breaking changes are determined first. --except and --level then select those to report, and the summary counts the
+others.
+"""
 
 from __future__ import annotations
 
@@ -86,36 +90,34 @@ def command(environment: Environment, options: Options) -> Exit:
     OLD and NEW are files, folders, Kafka's jars, or git revisions as REV:PATH. With --against, all arguments are
     NEW. Exits with 1 if something breaks. The rules are in docs/changes.md.
     """
-    paths, against = options.paths, options.against
+    paths = options.paths
+    against = options.against
     if not against and len(paths) != 2:
         raise click.UsageError("give OLD and NEW, or NEW and --against OLD")
-    allowed = [_exception(text) for text in options.exceptions]
+    allowed = [_parse_exception(text) for text in options.exceptions]
     before, after = (against, paths) if against else (paths[:1], paths[1:])
-    old, new = read_definitions(before), read_definitions(after)
+    old = read_definitions(before)
+    new = read_definitions(after)
     part = are_files(after, new)
     for parsed in new.values():
         _note_faults(environment, parsed)
-    breakages = [
-        breakage
-        for breakage in breaking(old, new, part=part)
-        if not any(_excepted(breakage, *exception) for exception in allowed)
-    ]
+    breakages = [breakage for breakage in breaking(old, new, part=part) if not _is_excepted(breakage, allowed)]
     wanted = LEVELS[: LEVELS.index(options.level) + 1]
     reported = [breakage for breakage in breakages if breakage.severity in wanted]
-    answer = Answer("What breaks", [Table("breaks", COLUMNS, [_row(breakage) for breakage in reported])])
+    answer = Answer("What breaks", [Table("breaks", COLUMNS, [_break_row(breakage) for breakage in reported])])
     write_findings(environment, options, [*break_marks(reported)], answer)
-    environment.note(_summary(breakages, reported, wanted))
+    environment.note(_summarize(breakages, reported, wanted))
     return Exit.FOUND if reported else Exit.DONE
 
 
-def _row(breakage: Break) -> tuple[object, ...]:
-    what = breakage.message, breakage.path, [str(versions) for versions in breakage.versions], breakage.what
-    readers = breakage.old_reads_new, breakage.new_reads_old
+def _break_row(breakage: Break) -> tuple[object, ...]:
+    what = (breakage.message, breakage.path, [str(versions) for versions in breakage.versions], breakage.what)
+    readers = (breakage.old_reads_new, breakage.new_reads_old)
     return (breakage.rule, breakage.severity, *what, *readers, breakage.file, breakage.line, breakage.column)
 
 
 def _note_faults(environment: Environment, given: Given) -> None:
-    """Print a note on the errors in a new definition itself. Its breaking changes are uncertain then."""
+    """Note the errors in a new definition, which make its breaking changes uncertain."""
     errors = [fault for fault in given.faults if fault.severity == "error"]
     if errors:
         first = errors[0]
@@ -124,7 +126,7 @@ def _note_faults(environment: Environment, given: Given) -> None:
         environment.note(f"kwire: {given.spec.file}: {first.rule} {where}: {first.message}{more}; kwire lint says all")
 
 
-def _exception(text: str) -> tuple[str, str]:
+def _parse_exception(text: str) -> tuple[str, str]:
     rule, _, path = text.partition(":")
     if rule not in RULES:
         hint = did_you_mean(get_close_matches(rule.upper(), RULES, n=3))
@@ -132,14 +134,17 @@ def _exception(text: str) -> tuple[str, str]:
     return rule, path
 
 
-def _excepted(each: Break, rule: str, path: str) -> bool:
+def _is_excepted(each: Break, exceptions: list[tuple[str, str]]) -> bool:
     where = f"{each.message}.{each.path}" if each.path else each.message
-    return each.rule == rule and (not path or where == path or where.startswith((f"{path}.", f"{path}[]")))
+    for rule, path in exceptions:
+        if each.rule == rule and (not path or where == path or where.startswith((f"{path}.", f"{path}[]"))):
+            return True
+    return False
 
 
-def _summary(found: list[Break], shown: list[Break], wanted: tuple[str, ...]) -> str:
-    def counts(some: list[Break]) -> str:
-        by_severity: Counter[str] = Counter(breakage.severity for breakage in some)
+def _summarize(found: list[Break], shown: list[Break], wanted: tuple[str, ...]) -> str:
+    def counts(breakages: list[Break]) -> str:
+        by_severity: Counter[str] = Counter(breakage.severity for breakage in breakages)
         return ", ".join(f"{by_severity[level]} {level}" for level in LEVELS if by_severity[level])
 
     rest = [breakage for breakage in found if breakage.severity not in wanted]

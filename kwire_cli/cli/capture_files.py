@@ -1,4 +1,7 @@
-"""`kwire decode -o FILE.pcap` and `.pcapng`: the packets that carry the chosen frames, copied from their captures."""
+"""`kwire decode -o FILE.pcap` and `.pcapng`: copy the packets of the selected frames.
+
+The views collect the numbers of the packets while frames are decoded, and copy them in a second pass over the captures.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +32,13 @@ class Pcap(View):
             raise InputError(f"--format {self.FORM} reads a capture twice; save the pipe to a file first")
 
     def line(self, line: Captured) -> None:
-        """Choose the packets of a line."""
+        """Select the packets of a line."""
         for file, packet in line.packets:
             if file is not None and packet is not None:
                 self._chosen.setdefault(file, set()).add(packet)
 
     def end(self) -> None:
-        """Copy the packets."""
+        """Copy the selected packets."""
         copy_packets(self._chosen, self.FORM, self.environment.write_bytes)
         count = sum(map(len, self._chosen.values()))
         if count:

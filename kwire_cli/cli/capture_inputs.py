@@ -1,4 +1,8 @@
-"""The choice of lines of captures among the inputs of a command."""
+"""Select lines of captures by --filter, --frames and --packets.
+
+`Choice` is a filter over the stream of lines. It stops as soon as no later line can match, because the next line of a
+growing capture may never arrive. With pairs, it selects a pair if the request or the response matches.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def tell_of_logs(environment: Environment, logs: Sequence[str], what: str) -> None:
-    """Say what becomes of request logs that are given with captures, which may show the same exchanges."""
+    """Note how request logs are treated next to captures, which may contain the same exchanges."""
     environment.note(f"kwire: {beside_captures(logs, what)}")
 
 
@@ -35,19 +39,19 @@ class Pair:
 
     @property
     def halves(self) -> tuple[Captured, ...]:
-        """The request and the response, as far as the capture has them."""
+        """The request and the response, without the one that the capture lacks."""
         return tuple(line for line in (self.request, self.response) if line is not None)
 
     @property
     def remark(self) -> str:
-        """The remark on a half that is missing, such as that the client wants no response; empty if both are there."""
+        """The remark on a missing request or response, such as `no response (acks=0)`. Empty for complete pairs."""
         if self.request is None or self.response is not None:
             return self.note.get("remark", "")
         return self.note.get("remark") or ("no response" if self.request.wants_response else "no response (acks=0)")
 
     @property
     def note(self) -> dict[str, str]:
-        """The remark that kwire gave up the request before its response came, as JSON has it; empty if it did not."""
+        """The JSON member for a request that kwire dropped before its response arrived. Empty for other pairs."""
         if self.request is None and self.response is not None and self.response.seen.given_up == LIMIT:
             return {"remark": "request given up: too many pending"}
         if self.response is None and self.request is not None and self.request.seen.given_up == LIMIT:
@@ -56,9 +60,9 @@ class Pair:
 
 
 class Choice:
-    """Choice of lines of captures: those that --frames, --packets and --filter choose, and so many of them.
+    """Selection of lines of captures by --frames, --packets and --filter, limited to `limit` lines.
 
-    `seen` counts the lines among which was chosen. Raises FilterError or UsageError for an option that makes no sense.
+    `seen` counts all lines, selected or not. Raises FilterError or UsageError for an invalid option.
     """
 
     def __init__(
@@ -69,15 +73,17 @@ class Choice:
         *,
         show_secrets: bool = False,
     ) -> None:
-        self.first, self.last = _range("--frames", options.frames)
-        self._packets = _range("--packets", options.packets) if options.packets else None
-        self.limit, self.seen = limit, 0
+        self.first, self.last = _parse_range("--frames", options.frames)
+        self._packets = _parse_range("--packets", options.packets) if options.packets else None
+        self.limit = limit
+        self.seen = 0
         self.chooses = chooses(options)
         self._matches = line_filter(catalog, options.filter, show_secrets=show_secrets)
 
     def among(self, lines: Iterable[Captured]) -> Iterator[Captured]:
-        """Yield the lines that are wanted, up to the last one that can be: the next one may never come."""
-        left, last = self.limit, self.last
+        """Yield the selected lines. Stop after the last line that can be selected, since the next may never arrive."""
+        left = self.limit
+        last = self.last
         if left == 0:
             return
         if not self.chooses and left is None:
@@ -92,22 +98,24 @@ class Choice:
                 return
 
     def pairs_among(self, lines: Iterable[Captured]) -> Iterator[Pair]:
-        """Yield the pairs of which one half is wanted, each when its response comes.
+        """Yield the pairs whose request or response is selected, each when its response arrives.
 
-        Requests without a response come at the end, in their own order. A Produce request with acks=0 comes at once.
-        Behind the last number that is wanted, reading ends when no wanted request waits for its response.
+        Requests without a response follow at the end, in their order. A Produce request with acks=0 is yielded at once.
+        After the last number of --frames, reading ends when no selected request waits for its response.
         """
         left = self.limit
         if left == 0:
             return
-        for pair in self._pairs_among(lines):
+        for pair in self._find_pairs(lines):
             yield pair
             left = left if left is None else left - 1
             if left == 0:
                 return
 
-    def _pairs_among(self, lines: Iterable[Captured]) -> Iterator[Pair]:
-        pairs, wanted, last = Pairs(), set[int](), self.last  # the numbers of requests
+    def _find_pairs(self, lines: Iterable[Captured]) -> Iterator[Pair]:
+        pairs = Pairs()
+        wanted = set[int]()  # numbers of requests
+        last = self.last
         for line in lines:
             self.seen += 1
             takes = self.takes(line)
@@ -126,7 +134,7 @@ class Choice:
                 yield Pair(request, None)
 
     def takes(self, line: Captured) -> bool:
-        """Return whether a line is chosen."""
+        """Return whether a line is selected."""
         number = line.number
         if number < self.first or (self.last is not None and number > self.last):
             return False
@@ -138,17 +146,19 @@ def _is_within(number: int | None, first: int, last: int | None) -> bool:
 
 
 def chooses(options: Choosing) -> bool:
-    """Return whether an option chooses among lines."""
+    """Return whether an option selects lines."""
     return bool(options.filter or options.frames or options.packets)
 
 
-def _range(option: str, text: str | None) -> tuple[int, int | None]:
+def _parse_range(option: str, text: str | None) -> tuple[int, int | None]:
     if not text:
         return 1, None
     low, dash, high = text.partition("-")
     try:
         first = int(low) if low else 1
-        last = int(high) if high else None if dash else first
+        last: int | None = first
+        if dash:
+            last = int(high) if high else None
     except ValueError:
         raise click.UsageError(f"{option} takes A-B, A-, -B or A, not {text!r}") from None
     if last == 0:
@@ -159,11 +169,12 @@ def _range(option: str, text: str | None) -> tuple[int, int | None]:
 
 
 def line_filter(catalog: Catalog, text: str | None, *, show_secrets: bool) -> Callable[[Captured], bool]:
-    """The test of lines that --filter says. It sees secrets as they are shown, so that nobody can guess them by it."""
+    """Return the predicate of --filter. It reads secrets in redacted form, so that filters cannot reveal them."""
     if not text:
         return lambda _: True
 
     from kwire_cli.filter.rows import FrameRow, filter_of  # start-up counts
 
-    line_filter, redaction = filter_of(catalog, text), Redaction(catalog, show_secrets=show_secrets)
-    return lambda line: line_filter.matches(FrameRow(line, redaction))
+    frame_filter = filter_of(catalog, text)
+    redaction = Redaction(catalog, show_secrets=show_secrets)
+    return lambda line: frame_filter.matches(FrameRow(line, redaction))

@@ -1,4 +1,8 @@
-"""Captures under `kwire decode`: the lines that are wanted."""
+"""Select lines of captures for `kwire decode`, and check the names in --fields and --sort.
+
+`ChosenLines` passes on the selected lines, and records in the same pass whether there was any line and any anomaly.
+These facts determine the exit code, and a second pass would not be possible over a pipe.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ Item = TypeVar("Item", "Captured", "Pair")
 
 
 def refuse_unknown(catalog: Catalog, fields: str | None, order: Order | None = None) -> None:
-    """Raise UsageError for a name in --fields or --sort that is no column and that no field has."""
+    """Raise UsageError for a name in --fields or --sort that is neither a column nor a field."""
     if order:
         refuse_unknown_name(catalog, order.column, "--sort")
     for name in () if fields is None else map(str.strip, fields.split(",")):
@@ -39,7 +43,7 @@ def refuse_unknown(catalog: Catalog, fields: str | None, order: Order | None = N
 
 
 def order_of_lines(order: Order) -> Order:
-    """Return an order with its direction: lines with the largest values first if the column measures something."""
+    """Return an order with its direction. By default, quantities and flags are sorted with the largest values first."""
     column = BY_NAME.get(order.column)
     if column is None or order.descending is not None:
         return order
@@ -47,7 +51,7 @@ def order_of_lines(order: Order) -> Order:
 
 
 def refuse_unknown_name(catalog: Catalog, name: str, option: str) -> None:
-    """Raise UsageError for a name that is no column and that no field has."""
+    """Raise UsageError for a name that is neither a column nor a field."""
     if "[" in name:
         raise click.UsageError(f"{option}: a path has no indexes: topics.partitions, not {name}")
     if (named := name_of(name)) is None:
@@ -57,9 +61,9 @@ def refuse_unknown_name(catalog: Catalog, name: str, option: str) -> None:
 
 
 class ChosenLines:
-    """The lines of a capture that the options choose, at most `limit`; iterate once.
+    """The selected lines of a capture, at most `limit`. They can be iterated only once.
 
-    InputError if the capture cannot be read. A filter sees secrets only if the options show them.
+    Raises InputError if the capture cannot be read. A filter reads secrets only if the options show them.
     """
 
     def __init__(
@@ -74,39 +78,42 @@ class ChosenLines:
         assert isinstance(opened, CaptureInput)  # noqa: S101 - for the type checker
         show_secrets = isinstance(options, Secrets) and options.show_secrets
         self.choice = Choice(options, opened.how.catalog, limit, show_secrets=show_secrets)
-        self._opened, self._interrupt = opened, interrupt
-        self._any, self._is_anomalous, self._strict = False, False, strict
+        self._opened = opened
+        self._interrupt = interrupt
+        self._has_lines = False
+        self._is_anomalous = False
+        self._strict = strict
 
     @property
     def is_whole(self) -> bool:
-        """Return whether all of the capture is there, so that it can be read again."""
+        """Return whether the capture is complete, so that it can be read again."""
         return self._opened.is_whole
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Let Ctrl-C end a capture that is followed as its own end would, so that its lines are shown first."""
-        _ = self._opened.capture  # opening a pipe waits for its writer, and Ctrl-C ends that at once
+        """Return a context in which Ctrl-C ends a growing capture like its regular end, so that its lines are shown."""
+        _ = self._opened.capture  # before the context: opening a pipe waits for its writer, and Ctrl-C must end this
         with self._interrupt.watched() if self._opened.how.follow else nullcontext():
             yield
 
     def __iter__(self) -> Iterator[Captured]:
-        return self._noticed(self.choice.among(self._opened.subjects()))
+        return self._record_facts(self.choice.among(self._opened.subjects()))
 
     def pairs(self) -> Iterator[Pair]:
-        """Yield requests with their responses in place of lines."""
-        return self._noticed(self.choice.pairs_among(self._with_gaps_noticed(self._opened.subjects())))
+        """Yield requests with their responses instead of single lines."""
+        return self._record_facts(self.choice.pairs_among(self._record_gaps(self._opened.subjects())))
 
-    def _with_gaps_noticed(self, lines: Iterable[Captured]) -> Iterator[Captured]:
-        """Yield all lines, and note whether one that is chosen and belongs to no pair is anomalous, such as a gap."""
+    def _record_gaps(self, lines: Iterable[Captured]) -> Iterator[Captured]:
+        """Yield all lines. Record whether a selected line outside of pairs, such as a gap, is anomalous."""
         for line in lines:
             if self._strict and not self._is_anomalous and not line.is_frame and self.choice.takes(line):
                 self._is_anomalous = is_anomalous(line)
             yield line
 
-    def _noticed(self, lines: Iterator[Item]) -> Iterator[Item]:
-        """Yield all lines, and note whether there is one."""
+    def _record_facts(self, lines: Iterator[Item]) -> Iterator[Item]:
+        """Yield all lines. Record whether there is any, and whether one is anomalous."""
         for line in lines:
-            self._any = True
+            self._has_lines = True
             if self._strict and not self._is_anomalous:
                 self._is_anomalous = any(map(is_anomalous, line.halves))
             yield line
@@ -114,24 +121,22 @@ class ChosenLines:
                 yield from lines
 
     def note(self) -> None:
-        """Tell what ended the reading of the capture early, and that nothing was chosen."""
+        """Note faults that ended the reading of the capture early, and an empty selection."""
         if self.are_empty:
             self._opened.caller.note(f"{self._opened.label}: no frame matches ({self.choice.seen} read)")
         self._opened.note_faults()
 
     @property
     def decodable(self) -> bool:
-        """Return whether there was a line, or a choice that may leave out all of them."""
-        return self._any or self.choice.chooses or self.choice.limit == 0
+        """Return whether there was a line, or a selection that may have excluded all lines."""
+        return self._has_lines or self.choice.chooses or self.choice.limit == 0
 
     @property
     def are_empty(self) -> bool:
-        """Return whether there was a choice, and no line that was chosen."""
-        return self.choice.chooses and not self._any and self.choice.limit != 0
+        """Return whether there was a selection that matched no line."""
+        return self.choice.chooses and not self._has_lines and self.choice.limit != 0
 
     @property
     def have_faults(self) -> bool:
-        """Return whether the reading of a file ended early, or if this is `strict` whether a line was anomalous so
-        far.
-        """
+        """Return whether the reading of a file ended early, or with `strict` whether a line so far was anomalous."""
         return self._is_anomalous or bool(self._opened.capture.notices)

@@ -1,4 +1,8 @@
-"""`kwire clients`: who speaks to the brokers, in which versions, and whom a newer release would refuse."""
+"""`kwire clients`: the clients in captures and request logs, their versions, and those that a newer release rejects.
+
+All inputs are added to one `Clients` analysis. Unlike in other analyses, captures and request logs can be combined: for
+a client in both, the larger numbers count.
+"""
 
 from __future__ import annotations
 
@@ -75,11 +79,11 @@ def command(environment: Environment, options: Options) -> Exit:
         if release:
             accepted_by(release)  # before anything is read
     with environment.answering():
-        return emit(environment, _clients(environment, options), options)
+        return emit(environment, _find_clients(environment, options), options)
 
 
-def _clients(environment: Environment, options: Options) -> Answer:
-    """Return the clients of captures and, beside these, of request logs. InputError if there are none."""
+def _find_clients(environment: Environment, options: Options) -> Answer:
+    """Return the clients of captures and request logs. Raise InputError if there are no clients."""
     if not options.source and environment.stdin.isatty():
         raise InputError("no input: give packet captures and brokers' request logs, or - for standard input")
     clients = Clients(Redaction(options.catalog))

@@ -14,6 +14,7 @@ each of them a `Setting`:
 from __future__ import annotations
 
 from functools import cache
+from itertools import chain
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 
 SECTIONS = ("Choose", "Input", "Output", "Upkeep", "Advanced")
 """Headings of the options in help, in order."""
-MOST_CHOICES = 24
-"""Characters of choices that stand beside an option in help. More choices are in its text, or under --help-all."""
-WIDEST = 34
-"""Columns of help that names of options take."""
+MAX_CHOICES = 24
+"""Maximum length of the choices next to the name of an option in help. Longer choices appear only under --help-all."""
+MAX_WIDTH = 34
+"""Maximum width of the column with the names of options in help."""
 SHOW_ALL = "kwire.help-all"
-"""Key of a context's `meta` that is set while help shows rare options too."""
+"""Key in the `meta` of a context that is set if help includes rare options."""
 MEANT = {
     "--topic": 'topic == "{}"',
     "--topics": 'topic == "{}"',
@@ -52,11 +53,11 @@ MEANT = {
     "--correlation-id": "correlation_id == {}",
     "--partition": "partition == {}",
 }
-"""Options that people write instead of --filter, and the filters that say the same."""
+"""Options that users try instead of --filter, with the equivalent filter."""
 
 
 class Example(NamedTuple):
-    """A command line that shows what a command is for, and what it answers in a few words."""
+    """A command line that shows a use of a command, with a short description."""
 
     line: str
     meaning: str
@@ -65,7 +66,7 @@ class Example(NamedTuple):
 class Setting(click.Option):
     """An option of a command.
 
-    `section` is its heading in help. A `rare` one is listed under --help-all alone. A `shared` one belongs to many
+    `section` is its heading in help. A `rare` option is listed only under --help-all. A `shared` option belongs to many
     commands and is explained in a topic of `kwire help`.
     """
 
@@ -88,15 +89,15 @@ class Setting(click.Option):
         return "output" if self.section == "Output" else "input"
 
     @property
-    def _many_choices(self) -> bool:
+    def _has_many_choices(self) -> bool:
         return (
             self.metavar is None
             and isinstance(self.type, click.Choice)
-            and len("|".join(map(str, self.type.choices))) > MOST_CHOICES
+            and len("|".join(map(str, self.type.choices))) > MAX_CHOICES
         )
 
     def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
-        """Convert the value that was typed. The error for one that does not fit names the choices close to it."""
+        """Convert a typed value. The error for an invalid value suggests similar choices."""
         try:
             return super().type_cast_value(ctx, value)
         except click.BadParameter as error:
@@ -109,18 +110,18 @@ class Setting(click.Option):
             raise
 
     def make_metavar(self, ctx: click.Context) -> str:
-        """Return what stands for the value: the choices, unless they are many."""
-        return _long(self.opts).lstrip("-").upper() if self._many_choices else super().make_metavar(ctx)
+        """Return the placeholder of the value: the choices, or the name of the option if there are many choices."""
+        return _long_name(self.opts).lstrip("-").upper() if self._has_many_choices else super().make_metavar(ctx)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the names and the text of the option. Many choices stand behind the text under --help-all."""
+        """Return the names and the text of the option. Under --help-all, many choices follow the text."""
         record = super().get_help_record(ctx)
-        if record and self._many_choices and isinstance(self.type, click.Choice) and ctx.meta.get(SHOW_ALL):
+        if record and self._has_many_choices and isinstance(self.type, click.Choice) and ctx.meta.get(SHOW_ALL):
             return record[0], f"{record[1]}  Values: {', '.join(map(str, self.type.choices))}."
         return record
 
     def get_help_extra(self, ctx: click.Context) -> Any:
-        """Return what stands in brackets behind the text; a range of numbers says nothing to a person."""
+        """Return the part in brackets after the text, without the range of numbers, which does not help users."""
         extra = super().get_help_extra(ctx)
         extra.pop("range", None)
         return extra
@@ -139,10 +140,10 @@ class Command(click.Command):
         return [parameter for parameter in self.params if isinstance(parameter, Setting)]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters of the command, with --help-all if help leaves out some of them."""
+        """Return the parameters of the command, with --help-all if help omits some of them."""
         parameters = super().get_params(ctx)
         if any((one.rare or one.shared) and not one.hidden for one in self.settings):
-            return [*parameters[:-1], _help_all(), parameters[-1]]
+            return [*parameters[:-1], _help_all_option(), parameters[-1]]
         return parameters
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -161,7 +162,8 @@ class Command(click.Command):
     def _write_shared(self, formatter: click.HelpFormatter) -> None:
         """Write the names of shared options by the topic of `kwire help` that explains them."""
         for topic in ("input", "output"):
-            names = [_long(one.opts) for one in self.settings if one.shared and one.topic == topic and not one.hidden]
+            settings = [one for one in self.settings if one.shared and one.topic == topic and not one.hidden]
+            names = [_long_name(one.opts) for one in settings]
             if names:
                 with formatter.section(f"Also, explained by kwire help {topic}"):
                     indent = " " * formatter.current_indent
@@ -175,22 +177,22 @@ class Command(click.Command):
                     formatter.write(f"{text}\n")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse arguments. The error for an unknown option names the filter that does what the option says."""
+        """Parse arguments. The error for an unknown option suggests an equivalent filter."""
         try:
-            return super().parse_args(ctx, list(args))  # which click empties
+            return super().parse_args(ctx, list(args))  # click empties the list
         except NoSuchOption as error:
-            if hint := self._meant(error, args):
+            if hint := self._suggest_filter(error, args):
                 raise click.UsageError(hint, ctx) from None
             raise
 
-    def _meant(self, error: NoSuchOption, args: list[str]) -> str:
-        """Return a hint for an option that is really a filter; empty if it is none."""
+    def _suggest_filter(self, error: NoSuchOption, args: list[str]) -> str:
+        """Return a hint with the filter for an unknown option, or an empty string if there is no such filter."""
         name = error.option_name
         form = MEANT.get(name)
-        names = [text for one in self.settings for text in one.opts]
-        if form is None or "--filter" not in names:
+        has_filter = any("--filter" in one.opts for one in self.settings)
+        if form is None or not has_filter:
             return ""
-        at = next((at for at, text in enumerate(args) if text == name or text.startswith(f"{name}=")), 0)
+        at = _find_option(name, args)
         _, equals, value = args[at].partition("=")
         if not equals:
             value = args[at + 1] if at + 1 < len(args) and not args[at + 1].startswith("-") else "x"
@@ -198,14 +200,14 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of commands with examples of its own. Its commands are of class `Command`."""
+    """A group of commands, with examples. Its commands have the class `Command`."""
 
     command_class = Command
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters of the group, with --help-all where it is a command itself."""
+        """Return the parameters of the group, with --help-all if the group is a subcommand."""
         parameters = super().get_params(ctx)
-        return [*parameters[:-1], _help_all(), parameters[-1]] if ctx.parent else parameters
+        return [*parameters[:-1], _help_all_option(), parameters[-1]] if ctx.parent else parameters
 
     def __init__(self, *arguments: Any, examples: Sequence[tuple[str, str]] = (), **settings: Any) -> None:
         super().__init__(*arguments, **settings)
@@ -230,20 +232,30 @@ def option_rows(ctx: click.Context, settings: Sequence[Setting]) -> dict[str, li
 
 
 def write_rows(formatter: click.HelpFormatter, rows: Mapping[str, list[tuple[str, str]]]) -> None:
-    """Write names and texts by section. The first column has the same width in all sections."""
-    longest = max(len(name) for entries in rows.values() for name, _ in entries)
+    """Write names and descriptions by section. The first column has the same width in all sections."""
+    longest = max(len(name) for name, _ in chain.from_iterable(rows.values()))
     for section, entries in rows.items():
         if entries:
             with formatter.section(section) if section else formatter.indentation():
-                formatter.write_dl([(f"{name:<{min(longest, WIDEST)}}", text) for name, text in entries], WIDEST)
+                formatter.write_dl([(f"{name:<{min(longest, MAX_WIDTH)}}", text) for name, text in entries], MAX_WIDTH)
 
 
-def _long(names: Sequence[str]) -> str:
-    return next((name for name in names if name.startswith("--")), names[0])
+def _long_name(names: Sequence[str]) -> str:
+    for name in names:
+        if name.startswith("--"):
+            return name
+    return names[0]
+
+
+def _find_option(name: str, args: list[str]) -> int:
+    for at, text in enumerate(args):
+        if text == name or text.startswith(f"{name}="):
+            return at
+    return 0
 
 
 def write_examples(examples: Sequence[Example], formatter: click.HelpFormatter, title: str = "Examples") -> None:
-    """Write examples with their meanings, on the same line if all fit, or else below."""
+    """Write examples with their meanings, on the same line if all fit, otherwise below."""
     if not examples:
         return
     with formatter.section(title):
@@ -258,7 +270,7 @@ def write_examples(examples: Sequence[Example], formatter: click.HelpFormatter, 
 
 
 @cache
-def _help_all() -> click.Option:
+def _help_all_option() -> click.Option:
     return click.Option(
         ["--help-all"],
         is_flag=True,

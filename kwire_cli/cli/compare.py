@@ -1,7 +1,7 @@
-"""The command `kwire compare`: what the same messages or records cost in other forms.
+"""The command `kwire compare`: compare the size of messages or records in other forms.
 
-The kind of the first input decides which of the two: record batches are compared as records, frames and bodies as
-messages. Captures and messages hold both, so an option for records there compares the records. `--advise` proposes
+The kind of the first input selects the comparison: record batches are compared as records, frames and bodies as
+messages. Captures and messages contain both, so an option for records selects the records in them. `--advise` proposes
 encodings and tags instead.
 """
 
@@ -70,7 +70,7 @@ class Options(MessageForms, RecordOptions, AdviceOptions, ProposalOptions, Repor
 
     @property
     def cuts_tables(self) -> bool:
-        """Return whether the tables of the answer have at most --top rows, which is so for advice."""
+        """Return whether the tables of the answer have at most --top rows, which is the case for advice."""
         return self.advise
 
 
@@ -101,34 +101,37 @@ def command(environment: Environment, options: Options) -> int:
             advice = advice_on(environment, options, options.source)
             return emit(environment, advice_answer(advice, options.top, options.histograms), options)
         refuse(options, ADVICE_OPTIONS, "needs --advise")
-        return emit(environment, _compared(environment, options, options.source), options)
+        return emit(environment, _compare(environment, options, options.source), options)
 
 
-def _compared(environment: Environment, options: Options, sources: tuple[str, ...]) -> Answer:
-    of_records = given(options, *RECORD_OPTIONS)
-    of_messages = given(options, *MESSAGE_OPTIONS)
-    if of_records and of_messages:
-        raise click.UsageError(f"{of_messages[0]} is for messages, and {of_records[0]} is for records; use one of them")
+def _compare(environment: Environment, options: Options, sources: tuple[str, ...]) -> Answer:
+    record_flags = given(options, *RECORD_OPTIONS)
+    message_flags = given(options, *MESSAGE_OPTIONS)
+    if record_flags and message_flags:
+        raise click.UsageError(
+            f"{message_flags[0]} is for messages, and {record_flags[0]} is for records; use one of them"
+        )
     if options.record_count is not None:
         if sources:
             raise click.UsageError("--record-count generates records: omit the input, or --record-count")
         return records_compared(environment, options, ())
-    answer = None if of_records else values_compared(environment, options, sources)
+    answer = None if record_flags else values_compared(environment, options, sources)
     if answer:
         return answer
     inputs = iter(open_inputs(sources, reading_of(options), Terminal(environment), takes=_TAKES))
     first = next(inputs, None)
     if first is None:
         raise InputError("the input was not read")
-    read = _fitting(options, chain([first], inputs), takes_records=bool(of_records) or first.kind in _RECORDS)
-    if of_records or first.kind in _RECORDS:
-        return records_compared(environment, options, read)
-    return messages_compared(environment, options, sources, read)
+    takes_records = bool(record_flags) or first.kind in _RECORDS
+    checked = _check_inputs(options, chain([first], inputs), takes_records=takes_records)
+    if takes_records:
+        return records_compared(environment, options, checked)
+    return messages_compared(environment, options, sources, checked)
 
 
-def _fitting(options: Options, inputs: Iterator[Opened], *, takes_records: bool) -> Iterator[Opened]:
-    """Yield the inputs. Raise UsageError for an option that does not fit an input, and InputError for batches among
-    messages.
+def _check_inputs(options: Options, inputs: Iterator[Opened], *, takes_records: bool) -> Iterator[Opened]:
+    """Yield the inputs. Raise UsageError for an option that an input does not support, and InputError for batches
+    among messages.
     """
     for opened in inputs:
         if not takes_records and opened.kind in _RECORDS:

@@ -1,4 +1,8 @@
-"""`kwire compare --advise`: the encodings and tags that would save bytes, from the values in captures and logs."""
+"""`kwire compare --advise`: the encodings and tags that would save bytes, from the values in captures and logs.
+
+The values of all messages are counted by field. Guessed messages are skipped, because wrong values would spoil the
+advice.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
 
 
 ADVICE_OPTIONS = ("min_saving", "histograms", "write_overlay", "as_topic")
-"""Fields of AdviceOptions that only advice has a use for."""
+"""Fields of AdviceOptions that only advice supports."""
 _TAKES = READABLE - {Kind.LOG_FILE, Kind.REQUEST_LOG}
 
 
@@ -86,7 +90,7 @@ def advice_on(environment: Environment, options: AdviceOptions, sources: tuple[s
         )
     read = Read()
     with closing(Advising(options.catalog)) as advising:
-        for message in _messages(environment, options, sources or ("-",), read):
+        for message in _read_messages(environment, options, sources or ("-",), read):
             advising.add(message)
         if not advising.messages:
             raise empty_inputs(read) or InputError(
@@ -95,11 +99,11 @@ def advice_on(environment: Environment, options: AdviceOptions, sources: tuple[s
             )
         advice = advising.advice(options.min_saving)
     if options.write_overlay:
-        _write(environment, Path(options.write_overlay), advice)
+        _write_overlay(environment, Path(options.write_overlay), advice)
     return advice
 
 
-def _write(environment: Environment, file: Path, advice: Advice) -> None:
+def _write_overlay(environment: Environment, file: Path, advice: Advice) -> None:
     try:
         file.write_text(advice.overlay, encoding="utf-8")
     except OSError as error:
@@ -109,14 +113,16 @@ def _write(environment: Environment, file: Path, advice: Advice) -> None:
     )
 
 
-def _messages(environment: Environment, options: AdviceOptions, sources: tuple[str, ...], read: Read) -> Iterator[Body]:
+def _read_messages(
+    environment: Environment, options: AdviceOptions, sources: tuple[str, ...], read: Read
+) -> Iterator[Body]:
     """Yield the bodies of frames that are certain, and Kafka's messages in records."""
     choice = Choice(options, options.catalog)
     for opened in open_inputs(sources, reading_of(options), Terminal(environment), takes=_TAKES):
         refuse_unfit(options, opened)
         if isinstance(opened, LogInput):
             for file in opened.files():
-                yield from _in_records(file.items(file.source(opened.how), opened.caller))
+                yield from _read_payloads(file.items(file.source(opened.how), opened.caller))
             opened.caller.done()
         else:
             for body in bodies(opened, choice):
@@ -125,8 +131,8 @@ def _messages(environment: Environment, options: AdviceOptions, sources: tuple[s
         read.append((opened.label, opened.emptiness))
 
 
-def _in_records(found: Iterable[Batch | Gap]) -> Iterator[Body]:
-    """Yield the keys and values of the records of Kafka's topics, where definitions describe them."""
+def _read_payloads(found: Iterable[Batch | Gap]) -> Iterator[Body]:
+    """Yield the keys and values of records in internal topics, if there are definitions for them."""
     for item in found:
         if not isinstance(item, Batch) or not has_payloads(item):
             continue

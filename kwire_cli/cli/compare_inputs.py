@@ -1,4 +1,8 @@
-"""The messages of inputs that `kwire compare` writes in other forms: bodies of frames, and bodies alone."""
+"""The messages of the inputs of `kwire compare`: bodies of frames, and bodies without frames.
+
+Only completely decoded messages can be encoded in other forms. The other messages are counted by the reason why they
+cannot.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +23,13 @@ if TYPE_CHECKING:
 def whole_messages(
     choice: Choice, inputs: Iterable[Opened], skipped: Counter[str], read: Read
 ) -> Iterator[tuple[str, Decoded]]:
-    """Yield the bodies that were decoded whole by their own version, with the names of their inputs.
+    """Yield the bodies that were decoded completely with their version, and the names of their inputs.
 
-    Other messages count in `skipped`. Inputs are added to `read` at their ends.
+    Other messages are counted in `skipped`. An input is added to `read` after its last message.
     """
     for opened in inputs:
         for decoded in bodies(opened, choice):
-            if (reason := _unpriced(decoded)) or not decoded:
+            if (reason := _skip_reason(decoded)) or not decoded:
                 skipped[reason] += 1
             else:
                 yield opened.label, decoded
@@ -33,18 +37,18 @@ def whole_messages(
 
 
 def bodies(opened: Opened, choice: Choice) -> Iterator[Decoded | None]:
-    """Yield the bodies of an input; None for a line or frame that is not known as a request or response."""
+    """Yield the bodies of an input, or None for a line or frame that is not a known request or response."""
     if opened.kind is Kind.CAPTURE:
-        return (_body(line.frame) if line.frame else None for line in choice.among(opened.subjects()))
-    return opened.subjects() if opened.kind is Kind.BODY else map(_body, opened.subjects())
+        return (_certain_body(line.frame) if line.frame else None for line in choice.among(opened.subjects()))
+    return opened.subjects() if opened.kind is Kind.BODY else map(_certain_body, opened.subjects())
 
 
-def _body(frame: Frame) -> Decoded | None:
+def _certain_body(frame: Frame) -> Decoded | None:
     return None if frame.guess else frame.body
 
 
-def _unpriced(decoded: Decoded | None) -> str:
-    """Return why a message has no price, or an empty text."""
+def _skip_reason(decoded: Decoded | None) -> str:
+    """Return the reason why a message cannot be compared, or an empty string."""
     if not decoded:
         return "not known as a request or response"
     if not decoded.exact:

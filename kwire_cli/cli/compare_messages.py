@@ -1,4 +1,9 @@
-"""Messages compared in other forms."""
+"""Compare the size of messages in other versions and encodings, for `kwire compare`.
+
+Messages are read from inputs or from JSON, or they are generated. `_select_forms` converts the options to the forms to
+compare, and `Prices` adds up the size of each message in each form. Without an option for forms, the most informative
+ones are compared.
+"""
 
 from __future__ import annotations
 
@@ -70,15 +75,15 @@ if TYPE_CHECKING:
 
 EDGES = (LOWEST, HIGHEST)
 TELLING = (INFLEXIBLE, FLEXIBLE, ALL_TAGGED, "packed", "upacked")
-"""The forms that are compared without an option."""
+"""The forms that are compared by default."""
 MESSAGE_OPTIONS = (
     *("versions", "flexible", "forms", "encodings", "field_paths", "overlays", "cases", "by_field", "times"),
     *("values", "brokers", "topics", "partitions", "replicas", "counts"),
 )
-"""Fields of MessageForms that only messages have a use for."""
+"""Fields of MessageForms that only messages support."""
 
 
-def _number_of(name: str, what: str, *, rare: bool = False) -> Any:
+def _number_option(name: str, what: str, *, rare: bool = False) -> Any:
     return option(
         f"--{name}",
         section="Input",
@@ -136,10 +141,10 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Verbose):
         shell_complete=complete_file,
         help="Read the message's values from JSON, as decode prints a body.",
     )
-    brokers: tuple[int, ...] | None = _number_of("brokers", "brokers", rare=True)
-    topics: tuple[int, ...] | None = _number_of("topics", "topics")
-    partitions: tuple[int, ...] | None = _number_of("partitions", "partitions per topic")
-    replicas: tuple[int, ...] | None = _number_of("replicas", "replicas per partition", rare=True)
+    brokers: tuple[int, ...] | None = _number_option("brokers", "brokers", rare=True)
+    topics: tuple[int, ...] | None = _number_option("topics", "topics")
+    partitions: tuple[int, ...] | None = _number_option("partitions", "partitions per topic")
+    replicas: tuple[int, ...] | None = _number_option("replicas", "replicas per partition", rare=True)
     counts: Mapping[str, tuple[int, ...]] | None = option(
         "--count",
         default=None,
@@ -152,12 +157,12 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Verbose):
 
     @property
     def chooses(self) -> bool:
-        """Return whether an option chooses forms; without any of them they are those that tell most."""
+        """Return whether an option selects forms."""
         return bool(self.versions or self.names or self.overlays)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of FORMS that are chosen, in the order of the registry."""
+        """The selected names of FORMS, in the order of the registry."""
         chosen = {*self.forms, *self.encodings, *((INFLEXIBLE, FLEXIBLE) if self.flexible else ())}
         return tuple(name for name in FORMS if name in chosen)
 
@@ -168,19 +173,19 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Verbose):
 
 
 def values_compared(environment: Environment, options: MessageForms, sources: tuple[str, ...]) -> Answer | None:
-    """Return what --values or generated values cost in each form. Return None if the values are in the inputs."""
-    result = _values(environment, options, sources)
-    return _answer(environment, options, result) if result else None
+    """Return the size of --values or of generated values in each form. Return None if the values are in the inputs."""
+    result = _compare_values(environment, options, sources)
+    return _build_answer(environment, options, result) if result else None
 
 
 def messages_compared(
     environment: Environment, options: MessageForms, sources: tuple[str, ...], inputs: Iterable[Opened]
 ) -> Answer:
-    """Return what the messages of the inputs cost in each form. Raises InputError if no message has a price."""
-    return _answer(environment, options, _of_inputs(environment, options, sources, inputs))
+    """Return the size of the messages of the inputs in each form. Raises InputError if no message can be compared."""
+    return _build_answer(environment, options, _compare_inputs(environment, options, sources, inputs))
 
 
-def _answer(environment: Environment, options: MessageForms, result: Compared) -> Answer:
+def _build_answer(environment: Environment, options: MessageForms, result: Compared) -> Answer:
     for reason, number in result.skipped.items():
         environment.note(f"kwire: skipped: {number} {reason}")
     if FLEXIBLE in result.comparisons[0].totals:
@@ -193,21 +198,19 @@ def _answer(environment: Environment, options: MessageForms, result: Compared) -
     return result.answer(by_field=options.by_field)
 
 
-# The forms that the options choose.
-
-
-def _note_held(environment: Environment, options: MessageForms, spec: MessageSpec) -> None:
-    """Note that a message has fewer versions than --versions names; `9+` and all mean those that it has."""
+def _note_missing_versions(environment: Environment, options: MessageForms, spec: MessageSpec) -> None:
+    """Note that a message lacks versions in --versions. Open ranges such as `9+` and all need no note."""
     text = options.versions
     if not text or text == "all" or text.endswith("+"):
         return
-    meant, valid = Versions.parse(text), spec.valid_versions
-    if meant.low < valid.low or meant.high > valid.high:
+    requested = Versions.parse(text)
+    valid = spec.valid_versions
+    if requested.low < valid.low or requested.high > valid.high:
         environment.note(f"kwire: {spec.name} has versions {valid}: --versions {text} is held to these")
 
 
-def _choice(options: MessageForms, specs: list[MessageSpec], version: int, *, several: bool) -> Choice:
-    """Return the forms that the options choose, by default those that tell most."""
+def _select_forms(options: MessageForms, specs: list[MessageSpec], version: int, *, several: bool) -> Choice:
+    """Return the forms that the options select, by default the most informative ones."""
     if options.paths and not options.encodings:
         raise click.UsageError("--paths needs an --encoding")
     if options.cases and options.chooses and not (options.encodings or options.overlays):
@@ -221,43 +224,40 @@ def _choice(options: MessageForms, specs: list[MessageSpec], version: int, *, se
     for name, overlay in overlays:
         if not several and not concerns(overlay, specs[0]):
             raise InputError(f"the overlay {name} does not change {specs[0].name}, but {', '.join(overlay.messages)}")
-    versions = _versions(options.versions, None if several else specs[0])
+    versions = _parse_versions(options.versions, None if several else specs[0])
     return Choice(versions, options.names, options.paths, overlays, options.cases)
 
 
-def _prices(choice: Choice) -> Prices:
-    """Return the prices of messages as given and in chosen forms."""
+def _new_prices(choice: Choice) -> Prices:
+    """Return a new sum of message sizes, for the original form and the selected forms."""
     return Prices(lambda spec, version: [Form(GIVEN, spec, version), *forms_of(spec, version, choice)])
 
 
-def _versions(text: str | None, spec: MessageSpec | None) -> tuple[int, ...]:
-    """Return the versions that are meant: those that a message has, or every number if there are several messages."""
+def _parse_versions(text: str | None, spec: MessageSpec | None) -> tuple[int, ...]:
+    """Return the versions in --versions that a message has, or all numbers if there are several messages."""
     if not text:
         return ()
     valid = spec.valid_versions if spec else Versions(0, 255)
     try:
-        meant = valid if text == "all" else Versions.parse(text)
+        requested = valid if text == "all" else Versions.parse(text)
     except ValueError as error:
         raise click.UsageError(f"--versions: {error}, or all") from None
-    if meant.low > meant.high and meant != NONE:
+    if requested.low > requested.high and requested != NONE:
         raise click.UsageError(f"--versions takes the lower number first, not {text!r}")
-    if not meant & valid:
+    if not requested & valid:
         raise InputError(f"{spec.name} has versions {valid}, not {text}" if spec else f"no message has versions {text}")
-    return tuple((meant & valid).each())
+    return tuple((requested & valid).each())
 
 
-# Values that were given or are generated.
-
-
-def _values(environment: Environment, options: MessageForms, sources: tuple[str, ...]) -> Compared | None:
-    """Return the comparison of values that were given or are generated; None if the values are in bytes."""
+def _compare_values(environment: Environment, options: MessageForms, sources: tuple[str, ...]) -> Compared | None:
+    """Return the comparison of --values or of generated values, or None if the values are in the inputs."""
     ranges: dict[str, tuple[int, ...]] = {name: chosen for name in USUAL if (chosen := getattr(options, name))}
     generated = bool(ranges or options.counts)
     if options.values is not None:
         if sources or generated:
             raise click.UsageError("--values is the input: omit INPUT, --count and the options for generated values")
         refuse(options, OF_BYTES, "is for an INPUT of bytes; --values is JSON")
-        return _of_values(environment, options, options.values)
+        return _compare_json_values(environment, options, options.values)
     if sources and generated:
         raise click.UsageError(
             "--count, --partitions and the other options for generated values do not go with an INPUT"
@@ -267,11 +267,11 @@ def _values(environment: Environment, options: MessageForms, sources: tuple[str,
     if not options.message:
         raise click.UsageError("--message is needed to generate values")
     refuse(options, OF_BYTES, "is for an INPUT of bytes; without one values are generated")
-    return _of_generated(environment, options, ranges, dict(options.counts or {}))
+    return _compare_generated(environment, options, ranges, dict(options.counts or {}))
 
 
 def _is_piped(environment: Environment) -> bool:
-    """Return whether there are bytes on standard input. The bytes are read and kept for later readers."""
+    """Return whether standard input has bytes. The bytes are read and stored for later readers."""
     if environment.stdin.isatty():
         return False
     data = environment.stdin.read()
@@ -279,73 +279,76 @@ def _is_piped(environment: Environment) -> bool:
     return bool(data.strip())
 
 
-def _of_values(environment: Environment, options: MessageForms, argument: str) -> Compared:
+def _compare_json_values(environment: Environment, options: MessageForms, argument: str) -> Compared:
     values = read_values(environment, options.catalog, argument)
     version = values.version if options.version is None else options.version
-    spec, version = _message(options.catalog, options.message or values.message, version)
-    prices = _prices(_choice(options, [spec], version, several=False))
-    _note_held(environment, options, spec)
+    spec, version = _find_message(options.catalog, options.message or values.message, version)
+    prices = _new_prices(_select_forms(options, [spec], version, several=False))
+    _note_missing_versions(environment, options, spec)
     try:
         prices.add_values(spec, version, values.written(spec))
     except EncodeError as error:
         raise InputError(f"{spec.name} {version}: {error}", file=values.name) from None
     comparisons = prices.comparisons
-    times = _times(options, comparisons[0], values.written(spec))
+    times = _measure_times(options, comparisons[0], values.written(spec))
     return Compared(f"values of {values.name or 'the argument'}", comparisons, times=times)
 
 
-def _times(options: MessageForms, comparison: Comparison, value: Any) -> list[Times]:
-    """Return the times of the forms that hold the only message, if they are wanted."""
+def _measure_times(options: MessageForms, comparison: Comparison, value: Any) -> list[Times]:
+    """Return the times of all forms that can represent the only message, or an empty list without --times."""
     if not options.times:
         return []
     return measure_times([total.form for total in comparison.totals.values() if total.form and total.messages], value)
 
 
-def _of_generated(
+def _compare_generated(
     environment: Environment,
     options: MessageForms,
     ranges: dict[str, tuple[int, ...]],
     paths: dict[str, tuple[int, ...]],
 ) -> Compared:
-    spec, version = _message(options.catalog, options.message, options.version)
-    choice = _choice(options, [spec], version, several=False)
-    _note_held(environment, options, spec)
+    spec, version = _find_message(options.catalog, options.message, options.version)
+    choice = _select_forms(options, [spec], version, several=False)
+    _note_missing_versions(environment, options, spec)
     caller = Terminal(environment)
-    messages = [  # first of all, so that what is too large is said at once
-        (
-            chosen,
-            counts_for(spec, version, {name: chosen[name] for name in ranges}, {name: chosen[name] for name in paths}),
-        )
-        for chosen in combinations(ranges | paths)
-    ]
+    messages = []
+    for chosen in combinations(ranges | paths):  # before any message is generated: this rejects excessive sizes
+        usual_counts = {name: chosen[name] for name in ranges}
+        path_counts = {name: chosen[name] for name in paths}
+        messages.append((chosen, counts_for(spec, version, usual_counts, path_counts)))
     if len(messages) > 1 and (options.by_field or options.times):
         name = "--by-field" if options.by_field else "--times"
         raise click.UsageError(f"{name} needs a single message, and these ranges make several")
-    comparisons, values = list[Comparison](), None
+    comparisons = list[Comparison]()
+    values = None
     for number, (_, message_counts) in enumerate(messages):
         caller.progress(spec.name, number, len(messages), "messages")
         if comparisons and caller.stopped:
             break
-        prices = _prices(choice)
+        prices = _new_prices(choice)
         values = generate(spec, version, message_counts)
         prices.add_values(spec, version, values)
         comparisons += prices.comparisons
     caller.done()
     if len(messages) == 1:
-        times = _times(options, comparisons[0], values)
-        return Compared(_generated(messages[0][1]), comparisons, values=values, times=times)
-    several = {name for name, chosen in (ranges | paths).items() if len(chosen) > 1}
-    varied = [{name: number for name, number in chosen.items() if name in several} for chosen, _ in messages]
+        times = _measure_times(options, comparisons[0], values)
+        return Compared(_generated_label(messages[0][1]), comparisons, values=values, times=times)
+    several = {name for name, choices in (ranges | paths).items() if len(choices) > 1}
+    varied = [_restrict(chosen, several) for chosen, _ in messages]
     fixed = {name: number for name, number in messages[0][0].items() if name not in several}
-    return Compared(_generated(fixed), comparisons, varied)
+    return Compared(_generated_label(fixed), comparisons, varied)
 
 
-def _generated(message_counts: dict[str, int]) -> str:
+def _restrict(numbers_by_name: dict[str, int], names: set[str]) -> dict[str, int]:
+    return {name: number for name, number in numbers_by_name.items() if name in names}
+
+
+def _generated_label(message_counts: dict[str, int]) -> str:
     text = ", ".join(f"{name} {number}" for name, number in message_counts.items())
     return f"generated values{': ' if text else ''}{text}"
 
 
-def _message(catalog: Catalog, name: str | None, version: int | None) -> tuple[MessageSpec, int]:
+def _find_message(catalog: Catalog, name: str | None, version: int | None) -> tuple[MessageSpec, int]:
     if not name:
         raise click.UsageError("--message is needed to read --values")
     spec = catalog.message(name)
@@ -353,16 +356,13 @@ def _message(catalog: Catalog, name: str | None, version: int | None) -> tuple[M
     return spec, highest(spec) if version is None else version
 
 
-# Messages in bytes: bodies, frames, and those of captures.
-
-
-def _of_inputs(
+def _compare_inputs(
     environment: Environment, options: MessageForms, sources: tuple[str, ...], inputs: Iterable[Opened]
 ) -> Compared:
     skipped: Counter[str] = Counter()
     read: Read = []
     remaining = whole_messages(LineChoice(options, options.catalog), inputs, skipped, read)
-    ahead = [*islice(remaining, 2)]
+    ahead = list(islice(remaining, 2))
     if not ahead:
         unpriced = ", ".join(f"{number} {reason}" for reason, number in skipped.items())
         raise empty_inputs(read) or InputError(
@@ -372,16 +372,17 @@ def _of_inputs(
     if options.times and len(ahead) > 1:
         raise click.UsageError("--times needs a single message; --frames or --filter choose one of a capture")
     label, first = ahead[0]
-    choice = _choice(options, [first.spec], first.version, several=len(ahead) > 1)
-    prices = _prices(choice)
+    choice = _select_forms(options, [first.spec], first.version, several=len(ahead) > 1)
+    prices = _new_prices(choice)
     if len(ahead) == 1:
-        _note_held(environment, options, first.spec)
+        _note_missing_versions(environment, options, first.spec)
     for _, decoded in chain(ahead, remaining):
         prices.add(decoded)
     if options.paths:
-        check_fields([*prices.specs.values()], options.paths)
+        check_fields(list(prices.specs.values()), options.paths)
     if len(ahead) > 1:
         number = sum(comparison.given.messages for comparison in prices.comparisons)
         label = f"{number} messages of {', '.join(sources) or 'the input'}"
     comparisons = prices.comparisons
-    return Compared(label, comparisons, skipped=skipped, times=_times(options, comparisons[0], first.value))
+    times = _measure_times(options, comparisons[0], first.value)
+    return Compared(label, comparisons, skipped=skipped, times=times)

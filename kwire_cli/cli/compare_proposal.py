@@ -1,4 +1,8 @@
-"""`kwire compare --proposal`: what a proposed definition costs on captured messages."""
+"""`kwire compare --proposal`: the cost of a proposed definition for captured messages.
+
+Each frame of the inputs is encoded with the current and with the proposed definition. --assume gives the values of new
+fields, which captured messages lack.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
 KIP = "kip"
 """The format of a paragraph and a table for a KIP."""
 PROPOSAL_OPTIONS = ("proposals", "assumed")
-"""Fields of ProposalOptions that only proposals have a use for."""
+"""Fields of ProposalOptions that only proposals support."""
 _TAKES = frozenset({Kind.CAPTURE, Kind.FRAMES})
 
 

@@ -1,4 +1,9 @@
-"""Records compared in other formats, batches and codecs."""
+"""Compare the size of records in other formats, batch sizes and codecs, for `kwire compare`.
+
+Batches come from segments, messages, captures or JSON, or they are generated. `_build_plan` converts the options to a
+`Plan`. `records_compared` writes each batch in all forms of the plan, one by one, so that an input of any size needs
+little memory.
+"""
 
 from __future__ import annotations
 
@@ -47,18 +52,18 @@ if TYPE_CHECKING:
     from kwire_cli.source.reading import Caller, Opened
     from kwire_cli.stores import FileBytes
 
-# The options of records.
-
-BATCH_SIZES, GENERATED_BATCHES = "as-is,1,10,100", "1,3,10,50,100,all"
-NONE, EVERY = "none", "all"
+BATCH_SIZES = "as-is,1,10,100"
+GENERATED_BATCHES = "1,3,10,50,100,all"
+NONE = "none"
+EVERY = "all"
 MOST_BYTES = 100 << 20
-"""The most bytes of a key, a value or a header that is generated."""
+"""Maximum size of a generated key, value or header."""
 GENERATED = ("key_size", "value_size", "headers", "header_name", "header_size")
 RECORD_OPTIONS = (
     *("batch", "record_forms", "codec", "headers_as", "register", "record_format", "record_count"),
     *GENERATED,
 )
-"""Fields of RecordOptions that only records have a use for."""
+"""Fields of RecordOptions that only records support."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -136,15 +141,15 @@ class RecordOptions(Captures, Choosing, Messages, RecordSets, HeaderKeys, Defini
 
 
 def records_compared(environment: Environment, options: RecordOptions, inputs: Iterable[Opened]) -> Answer:
-    """Return what the records of the inputs cost in each form; with --record-count, what generated records cost.
+    """Return the size of the records of the inputs in each form. With --record-count, the records are generated.
 
     Raises InputError if there are no records.
     """
-    wanted = _wanted(options)
-    plan = _plan(options, wanted)
+    wanted = _records_to_generate(options)
+    plan = _build_plan(options, wanted)
     forms = Forms(plan, generated=wanted is not None)
     caller = Terminal(environment)
-    batches = _generated(wanted, caller) if wanted else _batches(options, inputs)
+    batches = _generate_batches(wanted, caller) if wanted else _read_batches(options, inputs)
     for partition, batch in batches:
         forms.add(partition, batch)
     forms.end()
@@ -158,76 +163,75 @@ def records_compared(environment: Environment, options: RecordOptions, inputs: I
     return records_answer(forms, wanted.says if wanted else None)
 
 
-# Where records come from: they are generated, or read from segments and record sets, from messages and captures with
-# records in them, and from batches as JSON.
-
-
-class Found(NamedTuple):
-    """A batch and the partition that it is of, as text."""
+class PartitionBatch(NamedTuple):
+    """A batch and the name of its partition."""
 
     partition: str
     batch: Batch
 
 
-def _generated(wanted: Wanted, caller: Caller) -> Iterator[Found]:
+def _generate_batches(wanted: Wanted, caller: Caller) -> Iterator[PartitionBatch]:
     for batch in generated(wanted):
         caller.progress("generated records", batch.head.last_offset, wanted.records, "records")
         if caller.stopped:
             return
-        yield Found("", batch)
+        yield PartitionBatch("", batch)
 
 
-def _batches(options: RecordOptions, inputs: Iterable[Opened]) -> Iterator[Found]:
+def _read_batches(options: RecordOptions, inputs: Iterable[Opened]) -> Iterator[PartitionBatch]:
     """Yield the batches of all inputs, and note the bytes between them. Raises InputError if there are no batches."""
     choice = Choice(options, options.catalog)
-    some = False
+    has_batches = False
     read = Read()
     for opened in inputs:
-        for batch in _in_input(opened, choice):
-            some = True
+        for batch in _read_input(opened, choice):
+            has_batches = True
             yield batch
-        if not some:
+        if not has_batches:
             read.append((opened.label, opened.emptiness))
-    if not some:
+    if not has_batches:
         file = read[0][0] if len(read) == 1 else None
         raise empty_inputs(read) or InputError("there are no record batches in this", file=file)
 
 
-def _in_input(opened: Opened, choice: Choice) -> Iterator[Found]:
+def _read_input(opened: Opened, choice: Choice) -> Iterator[PartitionBatch]:
     if isinstance(opened, CaptureInput):
         for line in choice.among(opened.subjects()):
             if line.seen.size and (read := line.read):
-                yield from _of_body(line.api, *read, line.reading())
+                yield from _read_body(line.api, *read, line.reading())
     elif opened.kind is Kind.JSON:
         label = opened.label
-        yield from _items(opened, label, label, _from_json(bytes(opened.recognised.views[0]), label), AUTO)
+        content = _write_json_batches(bytes(opened.recognised.views[0]), label)
+        yield from _read_content(opened, label, label, content, AUTO)
     elif isinstance(opened, LogInput):
         form = opened.how.record_format or AUTO
         for file in opened.files():
             partition = file.path.resolve().parent.name if file.path else file.label
-            yield from _items(opened, file.label, partition, file.content, form)
+            yield from _read_content(opened, file.label, partition, file.content, form)
     else:
         reading = RecordsAs(opened.how.catalog)
         for subject in opened.subjects():
             if isinstance(subject, Decoded):
-                yield from _of_body(subject.spec.name, roles(subject.spec, subject.entry), subject.raw, reading)
+                yield from _read_body(subject.spec.name, roles(subject.spec, subject.entry), subject.raw, reading)
             elif isinstance(subject, Frame) and (body := subject.body) and not subject.guess:
-                yield from _of_body(subject.api, roles(body.spec, body.entry), body.raw, reading)
+                yield from _read_body(subject.api, roles(body.spec, body.entry), body.raw, reading)
 
 
-def _items(opened: Opened, label: str, partition: str, content: memoryview | FileBytes, form: str) -> Iterator[Found]:
+def _read_content(
+    opened: Opened, label: str, partition: str, content: memoryview | FileBytes, form: str
+) -> Iterator[PartitionBatch]:
     for item in items(source_of(content, form=form)):
         opened.caller.progress(label, item.position, len(content))
         if opened.caller.stopped:
             return
         if not isinstance(item, Gap):
-            yield Found(partition, item)
+            yield PartitionBatch(partition, item)
         elif item.code != PADDING:
             opened.caller.note(f"{label}: {item.size} bytes at {item.position} are no batch ({item.code})")
 
 
-def _from_json(data: bytes, label: str) -> memoryview:
-    """Return batches as `kwire encode --as-records` takes them, written."""
+def _write_json_batches(data: bytes, label: str) -> memoryview:
+    """Encode batches in the JSON form of `kwire encode --as-records`."""
     rows: list[Any] = []
     for value in documents(data, label):
         rows += value if isinstance(value, list) else [value]
@@ -237,32 +241,27 @@ def _from_json(data: bytes, label: str) -> memoryview:
         raise InputError(f"{label}: {error}") from None
 
 
-def _of_body(api: str | None, where: Any, raw: Any, reading: RecordsAs) -> Iterator[Found]:
-    """Yield the batches in a body; each api's by themselves, since produced records may be fetched in one capture."""
+def _read_body(api: str | None, where: Any, raw: Any, reading: RecordsAs) -> Iterator[PartitionBatch]:
+    """Yield the batches in a body. The api is part of the partition name: one capture may produce and fetch a batch."""
     for record_set in record_sets(where, raw):
         partition = f"{api} {reading.topic(record_set.topic)}-{record_set.partition}"
         yield from (
-            Found(partition, item)
+            PartitionBatch(partition, item)
             for item in reading.items(raw.data, record_set.topic, record_set.start, record_set.stop)
             if isinstance(item, Batch)
         )
 
 
-# What the options say.
-
-
-def _wanted(options: RecordOptions) -> Wanted | None:
-    """Return the records to generate; None if records are read."""
+def _records_to_generate(options: RecordOptions) -> Wanted | None:
+    """Return the properties of the records to generate, or None if records are read."""
     if options.record_count is None:
         for text in given(options, *GENERATED):
             raise click.UsageError(f"{text} is for generated records: it needs --record-count")
         return None
     for text in given(options, "record_format", "message", "version", *OF_BYTES):
         raise click.UsageError(f"{text} is for records that are read, and --record-count generates them")
-    key, value = (
-        default if size is None else None if size < 0 else size
-        for size, default in ((options.key_size, 16), (options.value_size, 100))
-    )
+    key = _generated_size(options.key_size, 16)
+    value = _generated_size(options.value_size, 100)
     names = options.header_name
     count = len(names) if options.headers is None else options.headers
     if len(names) > count:
@@ -271,22 +270,29 @@ def _wanted(options: RecordOptions) -> Wanted | None:
     return Wanted(options.record_count, key, value, names, 16 if options.header_size is None else options.header_size)
 
 
-def _plan(options: RecordOptions, wanted: Wanted | None) -> Plan:
-    forms = _names("--record-forms", options.record_forms or EVERY, FORMS)
+def _generated_size(size: int | None, default: int) -> int | None:
+    """Return the size of generated keys or values, or None if they are null. An option is negative for null."""
+    if size is None:
+        return default
+    return None if size < 0 else size
+
+
+def _build_plan(options: RecordOptions, wanted: Wanted | None) -> Plan:
+    forms = _parse_names("--record-forms", options.record_forms or EVERY, FORMS)
     if not forms:
         raise click.UsageError(f"--record-forms takes {', '.join(FORMS)}")
-    codecs = tuple(map(_codec, (options.codec or ("none" if wanted else AS_IS)).split(",")))
+    codecs = tuple(map(_parse_codec, (options.codec or ("none" if wanted else AS_IS)).split(",")))
     sizes = (options.batch or (GENERATED_BATCHES if wanted else BATCH_SIZES)).split(",")
-    batches = tuple(dict.fromkeys(_batch(text, wanted) for text in sizes))
+    batches = tuple(dict.fromkeys(_parse_batch_size(text, wanted) for text in sizes))
     if wanted and not options.batch:
         batches = tuple(batch for batch in batches if isinstance(batch, str) or batch < wanted.records)
-    headers = _names("--headers-as", options.headers_as or EVERY, (*HEADER_FORMS,))
+    headers = _parse_names("--headers-as", options.headers_as or EVERY, tuple(HEADER_FORMS))
     register = read_register(options.register)
     return Plan(forms, batches, tuple(dict.fromkeys(codecs)), register, headers, bare=bool(options.headers_as))
 
 
-def _names(option: str, text: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the known names that a list names: every known name for `all`, an empty tuple for `none`.
+def _parse_names(option: str, text: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Parse a list of known names. Return all known names for `all`, and an empty tuple for `none`.
 
     Raises UsageError if a name is unknown.
     """
@@ -299,7 +305,7 @@ def _names(option: str, text: str, known: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _batch(text: str, wanted: Wanted | None) -> int | str:
+def _parse_batch_size(text: str, wanted: Wanted | None) -> int | str:
     text = text.strip()
     if text == ALL or (text == AS_IS and not wanted):
         return text
@@ -310,9 +316,10 @@ def _batch(text: str, wanted: Wanted | None) -> int | str:
     return int(text)
 
 
-def _codec(text: str) -> Codec:
+def _parse_codec(text: str) -> Codec:
     name, colon, level = text.strip().partition(":")
-    number = next((number for number, codec_name in CODECS.items() if codec_name == name), None)
+    numbers = {codec_name: number for number, codec_name in CODECS.items()}
+    number = numbers.get(name)
     if number is None and name != AS_IS:
         raise click.UsageError(f"--codec takes {', '.join(CODECS.values())} and {AS_IS}, not {text!r}")
     if not colon:

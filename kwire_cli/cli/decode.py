@@ -1,4 +1,9 @@
-"""`kwire decode`: bytes in, meaning out."""
+"""`kwire decode`: decode requests, responses, messages and record batches.
+
+Each input is recognised and shown by the view for its kind and format; a view serves all inputs of that format. Record
+batches are passed to the code of `kwire dump`. Lines are shown as they are read, except under --sort, which collects
+them first. Modules that not every run needs are imported late: start-up counts.
+"""
 
 from __future__ import annotations
 
@@ -73,10 +78,10 @@ _FITS = FITS | {
 
 
 CAPTURE_FORMS = ("pcap", "pcapng")
-"""The formats that copy packets, whose views need what most results do not."""
+"""The formats that copy packets. Their views are imported only for these formats."""
 
 PAGE = "html"
-_NOT_ON_PAGES = (
+_NO_PAGE_OPTIONS = (
     "pairs",
     "fields",
     "records",
@@ -155,7 +160,7 @@ class Options(Checks, Report, Captures, Choosing, Messages, Headers, Payloads, O
 
     @property
     def is_live(self) -> bool:
-        """Return whether frames are shown as they come."""
+        """Return whether frames are shown as they arrive."""
         return self.follow
 
     @property
@@ -184,15 +189,15 @@ def command(environment: Environment, options: Options) -> int:
     """
     if options.as_topic is not None:
         return _show_record(environment, options, options.as_topic)
-    views = _views(options) if options.fields is None else FIELD_VIEWS
+    views = _select_views(options) if options.fields is None else FIELD_VIEWS
     if options.fmt and options.fmt not in views:
         refuse(options, ("fields",), f"shows {', '.join(views)}, not {options.fmt}")
     fmt = options.format_for(environment, (*views, PAGE))
     if fmt == PAGE:
         from kwire_cli.cli.report import write_page  # start-up counts
 
-        refuse(options, _NOT_ON_PAGES, "is not for a page")
-        return write_page(environment, cast("Page", options), "frames")  # all that a page asks for
+        refuse(options, _NO_PAGE_OPTIONS, "is not for a page")
+        return write_page(environment, cast("Page", options), "frames")  # it has all options of a page
     refuse_terminal(environment, fmt)
     interrupt = environment.interrupt
     follow = Follow(stop=lambda: bool(interrupt)) if options.follow else None
@@ -213,17 +218,17 @@ def command(environment: Environment, options: Options) -> int:
     return run.exit_code
 
 
-def _views(options: Options) -> Mapping[str, type[View]]:
-    """Return the views of all formats, those that copy packets only if one of these is requested."""
+def _select_views(options: Options) -> Mapping[str, type[View]]:
+    """Return the views by format. Formats that copy packets are included only if one of them is requested."""
     if not options.is_capture:
         return VIEWS
-    from kwire_cli.cli.capture_files import VIEWS as OF_PACKETS  # start-up counts
+    from kwire_cli.cli.capture_files import VIEWS as PACKET_VIEWS  # start-up counts
 
-    return {**VIEWS, **OF_PACKETS}
+    return {**VIEWS, **PACKET_VIEWS}
 
 
 class _Run:
-    """One run of the command over its inputs: shows what is chosen, and counts what there was."""
+    """One run of the command over its inputs, with the facts that determine the exit code."""
 
     def __init__(
         self,
@@ -233,8 +238,11 @@ class _Run:
         views: Mapping[str, type[View]],
         interrupt: Interrupt,
     ) -> None:
-        self.environment, self.options, self.settings = environment, options, settings
-        self.views, self.interrupt = views, interrupt
+        self.environment = environment
+        self.options = options
+        self.settings = settings
+        self.views = views
+        self.interrupt = interrupt
         self._by_format: dict[str, View] = {}
         self.decodable = self.anomalies = False
         self.empty: bool | None = None
@@ -252,7 +260,7 @@ class _Run:
         return Exit.FOUND if found else Exit.DONE
 
     def _use_view(self, opened: Opened) -> None:
-        """Set the view for an input: on a terminal a table of a capture or a log, a tree of messages and of text."""
+        """Set the view for an input. On a terminal, captures and logs are a table, and other messages are a tree."""
         is_table = opened.kind is Kind.CAPTURE or (opened.kind in BATCHES.kinds and opened.recognised.text is None)
         for_eyes = "tree" if self.views is not FIELD_VIEWS and (self.options.full or not is_table) else "table"
         self.fmt = self.options.format_for(self.environment, self.views, for_eyes)
@@ -272,7 +280,7 @@ class _Run:
             elif opened.kind is Kind.REQUEST_LOG:
                 self.logs.append(opened)
                 self.decodable = True
-                self._found_nothing(empty=False)
+                self._add_selection(empty=False)
             else:
                 if self.view.HEADS and inputs.several and opened.name and not self.options.order:
                     self.environment.write_lines([[(f"{opened.name}:", "dim")]])
@@ -286,31 +294,32 @@ class _Run:
             self._show_logs()
         if self.batches:
             self.batches.end()
-            self._found_nothing(self.batches.is_empty)
+            self._add_selection(empty=self.batches.is_empty)
         for view in self._by_format.values():
             view.end()
 
     def _show_logs(self) -> None:
         """Show the requests of request logs as a table."""
-        from kwire_cli.analysis.logged import logged_requests  # only for request logs, as start-up counts
+        from kwire_cli.analysis.logged import logged_requests  # start-up counts
 
-        options, several = self.options, len(self.logs) > 1
+        several = len(self.logs) > 1
         logs = ((opened.label if several else None, opened.subjects()) for opened in self.logs)
-        emit(self.environment, logged_requests(logs), options)
+        emit(self.environment, logged_requests(logs), self.options)
 
-    def _found_nothing(self, empty: bool) -> None:  # noqa: FBT001 - of one input
+    def _add_selection(self, *, empty: bool) -> None:
+        """Record whether nothing of an input was selected. The run is empty only if all inputs are."""
         self.empty = empty and self.empty is not False
 
     def _show_batches(self, opened: Opened, *, several: bool) -> None:
         if self.batches is None:
-            self.batches = self._batch_run(opened.how, several=several)
-        self.batches.show_input(cast("LogInput", opened))  # as its kind says
+            self.batches = self._new_batch_run(opened.how, several=several)
+        self.batches.show_input(cast("LogInput", opened))  # the kind implies the class
         self.read.append((opened.label, opened.emptiness))
         self.decodable = self.decodable or self.batches.is_decodable
         self.anomalies = self.anomalies or self.batches.anomalous
 
-    def _batch_run(self, how: Reading, *, several: bool) -> BatchRun:
-        """Return what shows record batches and log files among the inputs, as `kwire dump` does."""
+    def _new_batch_run(self, how: Reading, *, several: bool) -> BatchRun:
+        """Return a run of `kwire dump`, which shows the record batches and log files among the inputs."""
         from kwire_cli.cli import batch_views, batches  # start-up counts
         from kwire_cli.filter.rows import filter_of
         from kwire_cli.records.selection import Selection
@@ -344,30 +353,30 @@ class _Run:
         limit = None if self.ordering else options.top
         lines = ChosenLines(opened, options, self.interrupt, limit, strict=options.strict)
         with lines.watched(), nullcontext() if self.ordering else self._capture(whole=lines.is_whole):
-            show = self._keep if self.ordering else self._shower()
+            show = self._add_to_ordering if self.ordering else self._show_function()
             for line in lines.pairs() if options.pairs else lines:
                 show(line)
         lines.note()
         self.read.append((opened.label, opened.emptiness))
         self.decodable = self.decodable or lines.decodable
         self.anomalies = self.anomalies or (options.strict and lines.have_faults)
-        self._found_nothing(lines.are_empty)
+        self._add_selection(empty=lines.are_empty)
 
     @contextmanager
     def _capture(self, *, whole: bool) -> Iterator[None]:
-        """Begin a capture, and end it whatever comes."""
+        """Begin a capture, and end it even after an exception."""
         self.view.begin_capture(whole=whole)
         try:
             yield
         finally:
             self.view.end_capture()
 
-    def _shower(self) -> Callable[[Captured | Pair], None]:
+    def _show_function(self) -> Callable[[Captured | Pair], None]:
         """Return the function that shows a line, or with --pairs a request and its response."""
         return cast("Callable[[Captured | Pair], None]", self.view.pair if self.options.pairs else self.view.line)
 
-    def _keep(self, line: Captured | Pair) -> None:
-        """Keep a line or a pair to be shown in order, by its response if it has one, without what was decoded."""
+    def _add_to_ordering(self, line: Captured | Pair) -> None:
+        """Add a line, or a pair sorted by its response if present, and release its decoded values to save memory."""
         from kwire_cli.filter.rows import FrameRow  # start-up counts
 
         assert self.ordering is not None  # noqa: S101 - for the type checker
@@ -377,12 +386,12 @@ class _Run:
 
     def _show_ordered(self, lines: list[Captured | Pair]) -> None:
         with self._capture(whole=True):
-            show = self._shower()
+            show = self._show_function()
             for line in lines:
                 show(line)
 
     def _show_messages(self, opened: Opened) -> None:
-        """Show frames or bodies without a capture around them."""
+        """Show frames or bodies outside of captures."""
         view = self.view
         if not view.FRAMES:
             text = (
@@ -390,17 +399,17 @@ class _Run:
                 "try --format tree or jsonl"
             )
             raise click.UsageError(text)
-        self._found_nothing(empty=False)
+        self._add_selection(empty=False)
         for subject in opened.subjects():
             assert isinstance(subject, Frame | Decoded)  # noqa: S101 - for the type checker
-            subject = self._as_record(subject, opened.how)  # noqa: PLW2901 - the same bytes
+            subject = self._guess_record(subject, opened.how)  # noqa: PLW2901 - the same bytes
             view.show(subject)
             self.decodable = self._is_decodable(subject, opened.how) or self.decodable
             self.anomalies = self.anomalies or (self.options.strict and self._is_anomalous(subject))
             self.environment.flush()
 
-    def _as_record(self, subject: Frame | Decoded, how: Reading) -> Frame | Decoded:
-        """Return a frame that is an unlikely guess as a key or value of a coordinator's topic, if it fits as one."""
+    def _guess_record(self, subject: Frame | Decoded, how: Reading) -> Frame | Decoded:
+        """Replace a frame that is an unlikely guess by a key or value of an internal topic, if the bytes fit."""
         if not isinstance(subject, Frame) or not subject.guess or subject.counted or subject.likely:
             return subject
         if how.hints.api or how.hints.kind:
@@ -421,12 +430,12 @@ class _Run:
         return is_anomalous_message(subject, self.view.redaction.reading())
 
     def _is_decodable(self, subject: Frame | Decoded, how: Reading) -> bool:
-        """Return whether anything of a message could be decoded, and note what is wrong with what was said of it."""
+        """Return whether any part of a message could be decoded. Note options that contradict the message."""
         if isinstance(subject, Frame):
             if subject.kind == "request" and subject.contradicts(how.hints):
                 note = "is a request, and its header says so; --api and --message-version are for responses"
                 self.environment.note(f"kwire: frame {subject.number} {note} (--response reads it as one)")
-            # Nothing vouches for the layout of a version that is unknown.
+            # The layout of an unknown version is uncertain, so an empty body does not count as decoded.
             is_empty = subject.body is None or not subject.body.value
             return subject.kind != "unknown" and not (is_empty and how.unknown_version)
         try:
@@ -437,14 +446,28 @@ class _Run:
         return True
 
 
-_OF_FRAMES = ("filter", "pairs", "top", "follow", "fields", "lossless", "api", "message", "version", "kind", "header")
+_FRAME_OPTIONS = (
+    "filter",
+    "pairs",
+    "top",
+    "follow",
+    "fields",
+    "lossless",
+    "api",
+    "message",
+    "version",
+    "kind",
+    "header",
+)
 
 
 def _show_record(environment: Environment, options: Options, topic: str) -> Exit:
     from kwire_cli.cli.decode_record import FORMATS, show_record  # start-up counts
 
-    refuse(options, _OF_FRAMES, "does not go with --as-topic, which takes a key and a value")
+    refuse(options, _FRAME_OPTIONS, "does not go with --as-topic, which takes a key and a value")
     redaction = Redaction(options.catalog, show_secrets=options.show_secrets)
     fmt = options.format_for(environment, FORMATS, "tree")
-    is_odd = show_record(environment, redaction, topic, options.source, form=options.form, fmt=fmt, full=options.full)
-    return Exit.FOUND if options.strict and is_odd else Exit.DONE
+    is_anomalous = show_record(
+        environment, redaction, topic, options.source, form=options.form, fmt=fmt, full=options.full
+    )
+    return Exit.FOUND if options.strict and is_anomalous else Exit.DONE

@@ -1,7 +1,7 @@
-"""`kwire decode --as-topic`: a key and a value of a record in one of Kafka's own topics, pasted without their batch.
+"""`kwire decode --as-topic`: decode a key and a value of a record in an internal topic, without a batch.
 
-A key names the type of the record, so a key and a value together need no guess. One part alone is
-a key or a value, whichever fits; of several messages that fit, the likeliest one is shown and the others are named.
+A key contains the type of the record, so a key and a value together need no guess. A single part is decoded as a key or
+a value. If several messages fit, the most likely one is shown, and the others are listed.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def show_record(
     """
     if topic not in OWN_TOPICS:
         raise click.UsageError(f"--as-topic takes one of Kafka's own topics: {', '.join(sorted(OWN_TOPICS))}")
-    parts = [*_parts(environment, arguments, form)]
+    parts = list(_read_parts(environment, arguments, form))
     if len(parts) not in {1, 2}:
         raise click.UsageError(f"--as-topic takes a key and a value, or one of them, not {len(parts)} parts")
-    candidates = _candidates(redaction.catalog, topic, parts)
+    candidates = _find_candidates(redaction.catalog, topic, parts)
     record = candidates[0]
-    names = [_name(candidate) for candidate in candidates]
+    names = [_message_name(candidate) for candidate in candidates]
     hidden = redaction.record(record) if redaction.record else {}
     if fmt == "tree":
         if len(names) > 1:
@@ -66,7 +66,7 @@ def show_record(
     return bool(record.anomalies)
 
 
-def _parts(environment: Environment, arguments: Sequence[str], form: str) -> Iterator[bytes]:
+def _read_parts(environment: Environment, arguments: Sequence[str], form: str) -> Iterator[bytes]:
     """Yield the bytes in the arguments: files, `-` for standard input, or text."""
     for argument in arguments or ("-",):
         given: Any = argument.encode("utf-8", "surrogateescape")
@@ -78,7 +78,7 @@ def _parts(environment: Environment, arguments: Sequence[str], form: str) -> Ite
             yield bytes(chunk.data)
 
 
-def _candidates(catalog: Catalog, topic: str, parts: list[bytes]) -> list[RecordPayload]:
+def _find_candidates(catalog: Catalog, topic: str, parts: list[bytes]) -> list[RecordPayload]:
     if len(parts) == 2 or topic in FRAMED:
         record = decode_record(catalog, topic, parts[0] if len(parts) == 2 else None, parts[-1])
         return [record] if record else []
@@ -88,7 +88,7 @@ def _candidates(catalog: Catalog, topic: str, parts: list[bytes]) -> list[Record
     return found
 
 
-def _name(record: RecordPayload) -> str:
+def _message_name(record: RecordPayload) -> str:
     """Return the message and version of a record with one part."""
     part = record.value or record.key
     assert part is not None  # noqa: S101 - a candidate has a part

@@ -1,4 +1,8 @@
-"""`kwire diagnose`: what is wrong in captures, request logs and log directories, with evidence and advice."""
+"""`kwire diagnose`: find problems in captures, request logs and log directories, with evidence and advice.
+
+A `Diagnosis` runs all rules over the facts of the inputs. --rules adds SQL rules from a folder. Rules that are marked
+`last` run after all others.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Severe(Printing):
-    """Options for choosing findings by severity: --severity."""
+    """Options for selecting findings by severity: --severity."""
 
     SECTION: ClassVar[str] = "Choose"
 

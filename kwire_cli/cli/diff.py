@@ -1,4 +1,9 @@
-"""The command `kwire diff`."""
+"""The command `kwire diff`: two things of the same kind are compared.
+
+The arguments decide the kind: versions of a message, definitions, captures, copies of a partition, or encoded messages.
+`_diff` tests the kinds in this order, because a name of a message could also be hex bytes. Each kind has its own
+analysis, which returns an `Answer`. With --traffic, differences of definitions include their effect on message sizes.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +41,9 @@ from kwire_cli.spec.model import check_version
 from kwire_cli.stores import exists, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
+    from kwire_cli.analysis.costs.definition_costs import Cost
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
     from kwire_cli.message.decoded import Decoded
@@ -45,12 +51,8 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-# What `kwire diff` does with definitions and with versions of a message: which are compared, and what is
-# shown of them.
-
-
-def _versions(environment: Environment, options: Options, message: str, versions: tuple[str, ...]) -> Answer:
-    """Return what differs between two versions of a message, or of both halves of an api."""
+def _diff_versions(environment: Environment, options: Options, message: str, versions: tuple[str, ...]) -> Answer:
+    """Return the differences between two versions of a message, or of the request and response of an api."""
     if not all(version.isascii() and version.isdecimal() and len(version) < 6 for version in versions):
         raise click.UsageError(
             f"two versions are numbers, as in kwire diff MetadataResponse 9 12; these are {' and '.join(versions)}"
@@ -58,7 +60,8 @@ def _versions(environment: Environment, options: Options, message: str, versions
     _refuse_for_definitions(options)
     a, b = map(int, versions)
     specs = specs_of(options.catalog, message)
-    differences, priced = [], {}
+    differences = []
+    priced = {}
     for spec in specs:
         for version in (a, b):
             check_version(spec, version)
@@ -80,30 +83,34 @@ def _versions(environment: Environment, options: Options, message: str, versions
 
 
 def _refuse_for_definitions(options: Options) -> None:
-    """Raise UsageError for an option of messages, partitions or captures: it would change nothing here."""
-    refuse(options, (*_OF_MESSAGES, "ignore_legal"), "is not for definitions, nor for versions of a message")
+    """Raise UsageError for options of messages, partitions or captures, which have no effect on definitions."""
+    refuse(options, (*_MESSAGE_OPTIONS, "ignore_legal"), "is not for definitions, nor for versions of a message")
     if not options.traffic:
-        refuse(options, _OF_TRAFFIC, "is for --traffic where definitions, or versions of a message, are compared")
+        refuse(options, _TRAFFIC_OPTIONS, "is for --traffic where definitions, or versions of a message, are compared")
 
 
-def _definitions(environment: Environment, options: Options, a: str, b: str) -> Answer:
-    """Return what differs between two definitions, or two sets of them."""
+def _diff_definitions(environment: Environment, options: Options, a: str, b: str) -> Answer:
+    """Return the differences between two definitions, or two sets of definitions."""
     _refuse_for_definitions(options)
-    old, new = read_definitions([a]), read_definitions([b])
-    alone = are_files([a], old) or are_files([b], new)
-    pairs = [pair for pair in message_pairs(old, new, part=alone) if not alone or all(pair)]
+    old = read_definitions([a])
+    new = read_definitions([b])
+    is_partial = are_files([a], old) or are_files([b], new)
+    pairs = [pair for pair in message_pairs(old, new, part=is_partial) if not is_partial or all(pair)]
     if not pairs:
         raise InputError(f"there is no definition of the same message in {b}", file=a)
-    differences, concerned = [], {}
+    differences = []
+    concerned = {}
     for before, after in pairs:
         files = (before.spec.file if before else None, after.spec.file if after else None)
-        name = (after or before).spec.name  # type: ignore[union-attr]  # one of them is there
+        name = (after or before).spec.name  # type: ignore[union-attr]  # a pair has at least one
         if not before or not after:
             differences.append(Difference(name, *files, [], []))
             continue
         part = changes(definition_part(before.spec), definition_part(after.spec))
         renamed = {change.old_path: change.path for change in part if change.kind == "renamed" and change.path}
-        priced = [cost for forms in forms_to_compare(before.spec, after.spec) for cost in costs(*forms, renamed)]
+        priced: list[Cost] = []
+        for forms in forms_to_compare(before.spec, after.spec):
+            priced += costs(*forms, renamed)
         differences.append(Difference(name, *files, part, priced))
         concerned[name] = concerned[before.spec.name] = Change(before.spec, after.spec, renamed)
     return _with_traffic(environment, options, differences, concerned)
@@ -112,11 +119,11 @@ def _definitions(environment: Environment, options: Options, a: str, b: str) -> 
 def _with_traffic(
     environment: Environment, options: Options, differences: list[Difference], changed: dict[str, Change]
 ) -> Answer:
-    """Return an answer on differences, with what the messages of --traffic cost on both sides."""
+    """Return an answer on differences, with the sizes of the messages of --traffic before and after the change."""
     if not options.traffic:
         return definitions_answer(differences)
-    inputs = open_inputs(options.traffic, reading_of(options), Terminal(environment), takes=_TRAFFIC)
-    unchanged = price_traffic(changed, (part for opened in inputs for part in _parts(opened, changed)))
+    inputs = open_inputs(options.traffic, reading_of(options), Terminal(environment), takes=_TRAFFIC_KINDS)
+    unchanged = price_traffic(changed, _exact_messages(inputs, changed))
     if not unchanged and not any(change.traffic for change in changed.values()):
         raise InputError("--traffic has no message that can be read whole; --port says which port is the broker's")
     priced = [
@@ -128,25 +135,23 @@ def _with_traffic(
     return definitions_answer(priced, unchanged)
 
 
-def _parts(opened: Opened, changed: Collection[str]) -> Iterator[Decoded]:
-    """Yield the messages that were decoded whole by their own version, and their headers if headers changed."""
-    for subject in opened.subjects():
-        frame = subject if opened.kind is Kind.FRAMES else subject.frame
-        if frame and not frame.guess and frame.body and frame.body.exact:
-            yield frame.body
-            if frame.header and frame.header.message in changed:
-                yield frame.header
+def _exact_messages(inputs: Iterable[Opened], changed: Collection[str]) -> Iterator[Decoded]:
+    """Yield the messages that were decoded completely with their version, and their headers if headers changed."""
+    for opened in inputs:
+        for subject in opened.subjects():
+            frame = subject if opened.kind is Kind.FRAMES else subject.frame
+            if frame and not frame.guess and frame.body and frame.body.exact:
+                yield frame.body
+                if frame.header and frame.header.message in changed:
+                    yield frame.header
 
-
-# `kwire diff`: two of the same kind held against each other: definitions, versions of a message, encoded
-# messages, copies of a partition, traffic.
 
 ALL = "all"
-"""The word for all versions of a message, one after the other."""
+"""The argument that compares each version of a message with the next one."""
 
 
 def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
-    """Files; names of messages in the first place, and their versions after it."""
+    """Complete files, and names of messages as the first argument or versions after it."""
     typed = ctx.params.get("things") or ()
     if not typed:
         names = complete_message(ctx, parameter, incomplete)
@@ -156,13 +161,13 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
     return [*complete_file(ctx, parameter, incomplete), *map(CompletionItem, names)]
 
 
-_TRAFFIC = frozenset({Kind.CAPTURE, Kind.FRAMES})
-_OF_MESSAGES = (
+_TRAFFIC_KINDS = frozenset({Kind.CAPTURE, Kind.FRAMES})
+_MESSAGE_OPTIONS = (
     *("message", "version", "kind", "framed", "frames", "ignore", "ignore_bytes"),
     *("value", "key", "schemas", "redact"),
 )
-_OF_TRAFFIC = ("api", "form", "port", "tls_keylog")
-"""Options of what is read that definitions have no use for, the latter but for the bytes of --traffic."""
+_TRAFFIC_OPTIONS = ("api", "form", "port", "tls_keylog")
+"""Options that definitions do not support. `_TRAFFIC_OPTIONS` is supported if --traffic is given."""
 _SPAN = re.compile(r"(\d{1,5})(?:\.\.|-|:)(\d{1,5})")
 """Two versions in one argument, as in `12..18`."""
 
@@ -224,21 +229,23 @@ def command(environment: Environment, options: Options) -> int:
         verdicts = {comparison.verdict for _, comparison in comparisons}
         different = "diverges" in verdicts or ("legal" in verdicts and not options.ignore_legal)
     else:
-        different = emit(environment, _answer(environment, options), options) is Exit.FOUND
+        different = emit(environment, _diff(environment, options), options) is Exit.FOUND
     return Exit.FOUND if options.exit_code and different else Exit.DONE
 
 
-def _answer(environment: Environment, options: Options) -> Answer:
-    catalog, things = options.catalog, options.things
-    a, b = things[0], things[1] if len(things) > 1 else None
+def _diff(environment: Environment, options: Options) -> Answer:
+    catalog = options.catalog
+    things = options.things
+    a = things[0]
+    b = things[1] if len(things) > 1 else None
     if len(things) == 3:
-        return _versions(environment, options, a, things[1:])
+        return _diff_versions(environment, options, a, things[1:])
     if len(things) > 3:
         raise click.UsageError(
             "diff compares two things, or a message at two versions: kwire diff MetadataResponse 9 12"
         )
     if b is not None and _is_message(catalog, a) and (span := _SPAN.fullmatch(b)):
-        return _versions(environment, options, a, span.groups())
+        return _diff_versions(environment, options, a, span.groups())
     if b == ALL and _is_message(catalog, a):
         _refuse_for_definitions(options)
         refuse(options, ("traffic",), "is for two versions of a message, not for all")
@@ -253,19 +260,19 @@ def _answer(environment: Environment, options: Options) -> Answer:
                 f"versions, which are {valid}, and kwire diff {name} all shows all of them"
             )
     if b is not None and _are_definitions(a, b):
-        return _definitions(environment, options, a, b)
+        return _diff_definitions(environment, options, a, b)
     refuse(options, ("traffic",), "is for definitions, or versions of a message")
     refuse(options, ("ignore_legal",), "is for two copies of a partition")
     return messages_answer(environment, options, a, b)
 
 
 def _is_version(catalog: Catalog, a: str, b: str) -> bool:
-    """Return whether `a` names a message or an api and `b` is a version of it."""
+    """Return whether `a` names a message or an api and `b` is a version."""
     return b.isdecimal() and not exists(b) and _is_message(catalog, a)
 
 
 def _is_message(catalog: Catalog, name: str) -> bool:
-    """Return whether a text names a message or an api, and neither a file nor a number."""
+    """Return whether `name` is a message or an api, and neither a file nor a number."""
     if name.isdecimal() or exists(name):
         return False
     try:
@@ -275,21 +282,22 @@ def _is_message(catalog: Catalog, name: str) -> bool:
 
 
 def _are_definitions(a: str, b: str) -> bool:
-    held = [holds_definitions(name) for name in (a, b)]
-    if any(held) and not all(held):
-        without = b if held[0] else a
+    have_definitions = [holds_definitions(name) for name in (a, b)]
+    if any(have_definitions) and not all(have_definitions):
+        without = b if have_definitions[0] else a
         if is_revision(without) or not exists(without) or without.endswith(".json"):
-            return True  # reading it says what is wrong
+            return True  # the reader of definitions reports the error
         raise InputError("there is no message definition here, and the other side has some", file=without)
-    return all(held)
+    return all(have_definitions)
 
 
 def _are_partitions(options: Options, a: str, b: str) -> bool:
-    """Return whether `a` or `b` is a folder or begins with a record batch. The other one may be damaged there.
+    """Return whether `a` or `b` is a folder or begins with a record batch. The other one may have a damaged beginning.
 
-    Return False if both are definitions, or if an option says that they are messages.
+    Return False if both are definitions, or if an option applies only to messages.
     """
     if _is_version(options.catalog, a, b) or _are_definitions(a, b):
         return False
-    said = given(options, "message", "version", "api", "kind", "framed", "frames", "port")
-    return not said and exists(a) and exists(b) and any(map(holds_batches, (a, b)))
+    if given(options, "message", "version", "api", "kind", "framed", "frames", "port"):
+        return False
+    return exists(a) and exists(b) and any(map(holds_batches, (a, b)))

@@ -1,4 +1,9 @@
-"""Two encoded messages under `kwire diff`: the messages to compare, and their differences."""
+"""Compare two encoded messages for `kwire diff`.
+
+`find` reads the messages from files, captures, arguments or standard input. The analysis compares them field by field
+and byte by byte, and `messages_answer` puts the differences into an `Answer`. Secrets are redacted before the
+comparison, so that they do not appear in differences.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +43,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
     Place = tuple[str, int | None]
-    """An argument, and the number of a frame in it if one is given."""
+    """An argument, and the number of a frame in it or None."""
 
 _TAKES = frozenset({Kind.CAPTURE, Kind.FRAMES, Kind.BODY})
 _FITS = {name: fit for name, fit in FITS.items() if name != "frames"}
@@ -46,7 +51,7 @@ _FITS = {name: fit for name, fit in FITS.items() if name != "frames"}
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DiffedMessages(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
-    """Options for the two compared messages, and the parts of them to compare."""
+    """Options for the two messages, and for the parts to compare."""
 
     message: str | None = message_option("Read both inputs as bare bodies of this message.")
     version: tuple[int, ...] = version_option(
@@ -75,7 +80,7 @@ class DiffedMessages(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
 
     @property
     def versions(self) -> tuple[int | None, int | None]:
-        """The versions of both messages. UsageError if too many are given, or none for bodies."""
+        """The versions of both messages. Raises UsageError for more than two, and for bodies without a version."""
         numbers = self.version
         if len(numbers) > 2:
             raise click.UsageError("--message-version is given once for both messages, or twice: for A and for B")
@@ -84,7 +89,7 @@ class DiffedMessages(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
         return (numbers[0], numbers[-1]) if numbers else (None, None)
 
     def places(self, a: str, b: str | None) -> list[Place]:
-        """Return where the two messages are. UsageError if these are not two."""
+        """Return the places of the two messages. Raises UsageError unless there are exactly two."""
         if self.frames is None:
             if b is None:
                 raise click.UsageError("give two things to compare, A and B, or one capture with --frames A,B")
@@ -95,14 +100,16 @@ class DiffedMessages(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
         return [(a, int(number)) for number in numbers]
 
 
-# The two messages that are compared: frames of captures and of other inputs, bodies alone.
-
-
 @dataclass(frozen=True)
-class Found:
-    """A message: what to call it, the message, the request that it answers, and the names of topics by id.
+class ComparedMessage:
+    """A message to compare.
 
-    `known` says that there is no doubt about what the message is.
+    Attributes:
+        name: The name of the message in the answer, such as `FILE@FRAME`.
+        asked: The request, if the message is a response in a capture.
+        known: The type of the message is certain, not a guess.
+        names: Return the name of a topic id.
+
     """
 
     name: str
@@ -112,14 +119,14 @@ class Found:
     names: Callable[[str], str] | None = None
 
 
-def find(environment: Environment, options: DiffedMessages, places: Sequence[Place]) -> list[Found]:
-    """Return the messages at these places, each of its version. An argument that is named twice is read once.
+def find(environment: Environment, options: DiffedMessages, places: Sequence[Place]) -> list[ComparedMessage]:
+    """Return the messages at these places, each decoded with its version. An argument that is given twice is read once.
 
-    Raises InputError if there is no such message.
+    Raises InputError if a message does not exist.
     """
     versions = options.versions
     how = replace(reading_of(options), message=options.message, version=versions[0])
-    inputs: dict[str, Opened | dict[int | None, Found]] = {}
+    inputs: dict[str, Opened | dict[int | None, ComparedMessage]] = {}
     for text, _ in places:
         if text in inputs:
             continue
@@ -128,36 +135,36 @@ def find(environment: Environment, options: DiffedMessages, places: Sequence[Pla
         [opened] = open_inputs((text,), how, Terminal(environment), takes=_TAKES)
         refuse_unfit(options, opened, _FITS)
         numbers = [number for argument, number in places if argument == text]
-        inputs[text] = _of_capture(opened, numbers) if opened.kind is Kind.CAPTURE else opened
+        inputs[text] = _find_in_capture(opened, numbers) if opened.kind is Kind.CAPTURE else opened
     messages = []
     for (text, number), version in zip(places, versions, strict=True):
         source = inputs[text]
         if isinstance(source, dict):
             messages.append(source[number])
         else:
-            messages.append(_of_input(environment, source, number, replace(how, version=version)))
+            messages.append(_find_in_input(environment, source, number, replace(how, version=version)))
     return messages
 
 
-def _of_input(environment: Environment, opened: Opened, number: int | None, how: Reading) -> Found:
+def _find_in_input(environment: Environment, opened: Opened, number: int | None, how: Reading) -> ComparedMessage:
     opened.how = how
     kind = ("body", "bodies") if opened.kind is Kind.BODY else ("frame", "frames")
-    message = _numbered([*opened.subjects()], number, opened.label, *kind)
-    name = _named(opened.label, number)
+    message = _select_message(list(opened.subjects()), number, opened.label, *kind)
+    name = _message_name(opened.label, number)
     if not isinstance(message, Frame):
-        return Found(name, checked(message), known=True)
+        return ComparedMessage(name, checked(message), known=True)
     if message.guess:
         environment.note(
             f"kwire: {name}: {message.candidates[0]} is a guess; --api and --message-version say what it is"
         )
-    return Found(name, message)
+    return ComparedMessage(name, message)
 
 
-def _named(label: str, number: int | None) -> str:
+def _message_name(label: str, number: int | None) -> str:
     return label if number is None else f"{label}@{number}"
 
 
-def _numbered(messages: list[Any], number: int | None, label: str, one: str, many: str) -> Any:
+def _select_message(messages: list[Any], number: int | None, label: str, one: str, many: str) -> Any:
     if not messages:
         raise InputError(f"there is no {one} in it", file=label)
     if number is None and len(messages) > 1:
@@ -165,13 +172,15 @@ def _numbered(messages: list[Any], number: int | None, label: str, one: str, man
             f"there are {len(messages)} {many} in it: choose one with {label}@N, or two with --frames A,B", file=label
         )
     if number is not None and not 1 <= number <= len(messages):
-        raise InputError(f"there is no {one} {number}: it has {len(messages)}", file=_named(label, number))
+        raise InputError(f"there is no {one} {number}: it has {len(messages)}", file=_message_name(label, number))
     return messages[(number or 1) - 1]
 
 
-def _of_capture(opened: Opened, numbers: Sequence[int | None]) -> dict[int | None, Found]:
-    """Return the frames with these numbers, in one pass; None is the frame of a capture that has no other."""
-    last, label, found = 0, opened.label, dict[int | None, Found]()
+def _find_in_capture(opened: Opened, numbers: Sequence[int | None]) -> dict[int | None, ComparedMessage]:
+    """Return the frames with these numbers, in one pass. The number None selects the only frame of a capture."""
+    last = 0
+    label = opened.label
+    found = dict[int | None, ComparedMessage]()
     for line in opened.subjects():
         last = line.number
         if None in numbers:
@@ -180,28 +189,25 @@ def _of_capture(opened: Opened, numbers: Sequence[int | None]) -> dict[int | Non
                     f"this is a capture of several frames: choose one with {label}@N, or two with --frames A,B",
                     file=label,
                 )
-            found[None] = _captured(line, label)
+            found[None] = _from_line(line, label)
         if last in numbers:
-            found[last] = _captured(line, _named(label, last))
+            found[last] = _from_line(line, _message_name(label, last))
         if None not in numbers and len(found) == len({*numbers}):
             break
     for number in numbers:
         if number not in found:
             raise InputError(
                 "there is no frame in it" if number is None else f"there is no frame {number}: it has {last}",
-                file=_named(label, number),
+                file=_message_name(label, number),
             )
     return found
 
 
-def _captured(line: Captured, name: str) -> Found:
+def _from_line(line: Captured, name: str) -> ComparedMessage:
     if not line.frame:
         raise InputError(f"frame {line.number} is not a request or response, but {line.kind}", file=name)
     known = line.kind == "request" or line.request is not None
-    return Found(name, line.frame, line.asked, known=known, names=line.names.topic)
-
-
-# What `kwire diff` shows of two messages.
+    return ComparedMessage(name, line.frame, line.asked, known=known, names=line.names.topic)
 
 
 SIDES = (
@@ -216,41 +222,43 @@ SIDES = (
 DIFFERENCES = (
     Column("kind"),
     Column("path"),
-    *(Column(f"{side}{name}") for side in "ab" for name in ("Path", "Value", "Offset", "Size", "Hex")),
+    *(Column(f"a{name}") for name in ("Path", "Value", "Offset", "Size", "Hex")),
+    *(Column(f"b{name}") for name in ("Path", "Value", "Offset", "Size", "Hex")),
     Column("detail"),
     Column("layout", "flag"),
 )
-"""A difference, and what each message has there; `layout` says that the layout of one version has no such field."""
+"""A difference with the field of each message. `layout` is true if one version does not have the field."""
 
 
 def messages_answer(environment: Environment, options: DiffedMessages, a: str, b: str | None) -> Answer:
-    """Return what differs between two messages.
+    """Return the differences between two messages.
 
-    Each is a file, - for standard input, or the bytes themselves; FILE@N is one frame of several. Without `b`, --frames
-    names two frames of `a`. InputError if there is no such message, or if the two are of different kinds.
+    Each argument is a file, - for standard input, or the bytes themselves. FILE@N is one frame of a file. Without `b`,
+    --frames gives the numbers of two frames of `a`. Raises InputError if a message does not exist, or if the kinds of
+    the messages differ.
     """
     refuse(options, ("redact",), "is for copies of partitions: messages show where their bytes differ")
     for name in options.ignored:
         refuse_unknown_name(options.catalog, name, "--ignore")
     catalog = options.catalog
     operands = find(environment, options, options.places(a, b))
-    comparison = _compared(catalog, operands[0], operands[1], options)
-    operands = [_shown(catalog, operand, options) for operand in operands]
-    _leave_out(comparison, options)
-    sides = [*zip("ab", operands, strict=True)]
+    comparison = _compare(catalog, operands[0], operands[1], options)
+    operands = [_redact_for_title(catalog, operand, options) for operand in operands]
+    _remove_ignored(comparison, options)
+    sides = list(zip("ab", operands, strict=True))
     heads = [Item(0, f"{name}: {operand.name}", _title(operand)) for name, operand in sides]
     facts = [Fact("verdict", comparison.verdict, wide=True), Fact("counts", comparison.counts, "map", wide=True)]
     blocks: list[Block] = [
         Facts(facts),
-        Table("differences", DIFFERENCES, [_row(each) for each in comparison.differences], shown=0),
-        Table("sides", SIDES, [(name, *_side(operand)) for name, operand in sides], shown=0),
+        Table("differences", DIFFERENCES, [_difference_row(each) for each in comparison.differences], shown=0),
+        Table("sides", SIDES, [(name, *_side_row(operand)) for name, operand in sides], shown=0),
     ]
     items = comparison_items(catalog, comparison, full=options.full)
     outline = Outline("", [*heads, *items])
     return Answer("Differences of two messages", [outline, *blocks], found=comparison.other_bytes)
 
 
-def _row(difference: Difference) -> Row:
+def _difference_row(difference: Difference) -> Row:
     sides = []
     for side in (difference.a, difference.b):
         raw = None if side is None or side.raw is None else side.raw.hex()
@@ -258,15 +266,15 @@ def _row(difference: Difference) -> Row:
     return difference.kind, difference.path, *sides, difference.detail, difference.layout
 
 
-def _side(found: Found) -> Row:
+def _side_row(found: ComparedMessage) -> Row:
     message = found.message
     if isinstance(message, Frame):
         return found.name, None, message.kind, message.api, message.api_version, message.size
     return found.name, message.message, None, None, message.version, message.stop - message.start
 
 
-def _compared(catalog: Catalog, a: Found, b: Found, options: DiffedMessages) -> Comparison:
-    # records that are whole elements of an array show as bytes
+def _compare(catalog: Catalog, a: ComparedMessage, b: ComparedMessage, options: DiffedMessages) -> Comparison:
+    # records that are elements of an array are compared as bytes
     redaction = Redaction(catalog, show_secrets=options.show_secrets, raw_records=True)
     reading = (redaction.reading(a.names), redaction.reading(b.names))
     if isinstance(a.message, Frame) and isinstance(b.message, Frame):
@@ -276,7 +284,7 @@ def _compared(catalog: Catalog, a: Found, b: Found, options: DiffedMessages) -> 
         )
         return compare_frames(a.message, b.message, hidden, reading, redaction.body)
     assert not isinstance(a.message, Frame)  # noqa: S101 - --message holds for both
-    assert not isinstance(b.message, Frame)  # noqa: S101 - as above
+    assert not isinstance(b.message, Frame)  # noqa: S101 - --message holds for both
     out = compare(
         Operand(a.message, redaction.body(a.message), reading[0]),
         Operand(b.message, redaction.body(b.message), reading[1]),
@@ -285,26 +293,26 @@ def _compared(catalog: Catalog, a: Found, b: Found, options: DiffedMessages) -> 
     return out
 
 
-def _leave_out(comparison: Comparison, options: DiffedMessages) -> None:
-    """Keep what --ignore and --ignore-bytes leave."""
+def _remove_ignored(comparison: Comparison, options: DiffedMessages) -> None:
+    """Remove the differences that --ignore and --ignore-bytes exclude."""
     fields = options.ignored
 
-    def ignored(path: str) -> bool:
-        plain = path.replace("[]", "")
-        return any(plain == field or plain.startswith((f"{field}.", f"{field}[")) for field in fields)
+    def is_ignored(path: str) -> bool:
+        field_path = path.replace("[]", "")
+        return any(field_path == field or field_path.startswith((f"{field}.", f"{field}[")) for field in fields)
 
-    only = options.ignore_bytes
+    ignores_bytes = options.ignore_bytes
     comparison.differences = [
         difference
         for difference in comparison.differences
-        if not ignored(difference.at.field) and not (only and difference.kind == "bytes")
+        if not is_ignored(difference.at.field) and not (ignores_bytes and difference.kind == "bytes")
     ]
-    if only:
+    if ignores_bytes:
         comparison.other_layout = False
 
 
-def _shown(catalog: Catalog, found: Found, options: DiffedMessages) -> Found:
-    """Return a message as its title shows it."""
+def _redact_for_title(catalog: Catalog, found: ComparedMessage, options: DiffedMessages) -> ComparedMessage:
+    """Return a message with the redactions that its title requires."""
     if not isinstance(found.message, Frame):
         return found
     redaction = Redaction(catalog, show_secrets=options.show_secrets)
@@ -313,8 +321,8 @@ def _shown(catalog: Catalog, found: Found, options: DiffedMessages) -> Found:
     )
 
 
-def _title(found: Found) -> str:
+def _title(found: ComparedMessage) -> str:
     message = found.message
-    return (
-        plain(frame_title(message)).partition(": ")[2] if isinstance(message, Frame) else plain(message_title(message))
-    )
+    if isinstance(message, Frame):
+        return plain(frame_title(message)).partition(": ")[2]
+    return plain(message_title(message))

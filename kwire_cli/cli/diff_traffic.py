@@ -1,4 +1,8 @@
-"""Two captures or request logs under `kwire diff`: the traffic of their clients is compared."""
+"""Compare the traffic of clients in two captures or request logs, for `kwire diff`.
+
+Each input is reduced to the `Profiles` of its clients, which are then compared. Two captures with a single frame each
+are compared as messages instead.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +36,8 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.reading import Opened
 
-_OF_MESSAGES = ("message", "version", "api", "kind", "framed", "frames", "ignore", "ignore_bytes")
-"""Options that say that the inputs are messages."""
+_MESSAGE_OPTIONS = ("message", "version", "api", "kind", "framed", "frames", "ignore", "ignore_bytes")
+"""Options that only messages support."""
 
 
 def by_option() -> Any:
@@ -49,13 +53,13 @@ def by_option() -> Any:
 def are_traffic(options: DiffedMessages, a: str, b: str) -> bool:
     """Return whether both arguments are captures or request logs, and not two captures of a single frame each.
 
-    Return False if an option says that they are messages.
+    Return False if an option is given that only messages support.
     """
-    if given(options, *_OF_MESSAGES) or not (exists(a) and exists(b)):
+    if given(options, *_MESSAGE_OPTIONS) or not (exists(a) and exists(b)):
         return False
     try:
         kinds = {name: recognise(name).kind for name in (a, b)}
-    except InputError:  # reading it says what is wrong
+    except InputError:  # the reader of messages reports the error
         return False
     if not TRAFFIC.issuperset(kinds.values()):
         return False
@@ -66,18 +70,21 @@ def _has_several(options: DiffedMessages, name: str) -> bool:
     """Return whether a capture has more than one request or response."""
     [opened] = open_inputs((name,), reading_of(options), Caller())
     frames: Iterator[Captured] = (line for line in opened.subjects() if line.is_frame)
-    return len([*islice(frames, 2)]) > 1
+    return len(list(islice(frames, 2))) > 1
 
 
 def profiles_answer(environment: Environment, options: DiffedMessages, a: str, b: str, by: str | None) -> Answer:
     """Return the differences between the traffic of two captures or request logs."""
-    how, caller = replace(reading_of(options), connections=True), Terminal(environment)
+    how = replace(reading_of(options), connections=True)
+    caller = Terminal(environment)
+    sides: list[Profiles] = []
     with ExitStack() as stack:
-        sides = [_profiles(opened, stack) for name in (a, b) for opened in open_inputs((name,), how, caller)]
+        for name in (a, b):
+            sides += [_read_profiles(opened, stack) for opened in open_inputs((name,), how, caller)]
         return traffic_answer(sides[0], sides[1], (a, b), cast("By", by or "software"))
 
 
-def _profiles(opened: Opened, stack: ExitStack) -> Profiles:
+def _read_profiles(opened: Opened, stack: ExitStack) -> Profiles:
     profiles = Profiles(Redaction(opened.how.catalog))
     stack.callback(profiles.close)
     profiles.add_input(opened)

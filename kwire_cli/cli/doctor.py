@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.environment import Environment
 
-PURPOSES = {  # what each extra is for; `all` only joins them
+PURPOSES = {  # the purpose of each extra; `all` combines the others
     "lake": "kwire export, kwire query, machine code for many messages",
     "schemas": "keys and values by Avro, Protobuf and JSON Schema; metrics that clients push",
     "spark": "--master of kwire export and query",
@@ -43,7 +43,10 @@ EXAMPLES = (
 
 
 class Requires(NamedTuple):
-    """A library that kwire or an extra needs; broken if it does not fit, or is absent and every command needs it."""
+    """A library that kwire or an extra needs.
+
+    `state` is `broken` if the version does not fit, or if the library is absent and every command needs it.
+    """
 
     part: str
     name: str
@@ -71,7 +74,7 @@ def command(environment: Environment, options: Options) -> int:
     pip install 'kwire[tls]' installs the extra tls. Exits with 1 if a version does not fit, or if a library is absent
     that every command needs.
     """
-    return emit(environment, answer_of([*requires(environment.variables)]), options)
+    return emit(environment, answer_of(list(requires(environment.variables))), options)
 
 
 def answer_of(rows: Sequence[Requires]) -> Answer:
@@ -81,22 +84,22 @@ def answer_of(rows: Sequence[Requires]) -> Answer:
 
 
 def requires(variables: Mapping[str, str]) -> Iterator[Requires]:
-    """Yield what the metadata of the installed kwire names, with Java if PySpark is installed."""
+    """Yield the requirements in the metadata of the installed kwire, and Java if PySpark is installed."""
     try:
         kwire = distribution("kwire")
     except PackageNotFoundError:
         raise InputError("kwire is not installed, so there is no list of its libraries; try pip install .") from None
-    yield _row("", "python", kwire.metadata["Requires-Python"], platform.python_version())
+    yield _check_library("", "python", kwire.metadata["Requires-Python"], platform.python_version())
     for needed in map(Requirement, kwire.requires or ()):
         for extra in ("", *PURPOSES):
             if needed.marker is None or needed.marker.evaluate({"extra": extra}):
-                yield _row(extra, needed.name, str(needed.specifier), _version_of(needed.name))
+                yield _check_library(extra, needed.name, str(needed.specifier), _installed_version(needed.name))
                 break
-    if _version_of("pyspark"):
-        yield _row("spark", "java", f">={session.OLDEST}", _java(variables))
+    if _installed_version("pyspark"):
+        yield _check_library("spark", "java", f">={session.OLDEST}", _java_version(variables))
 
 
-def _row(extra: str, name: str, wanted: str, installed: str) -> Requires:
+def _check_library(extra: str, name: str, wanted: str, installed: str) -> Requires:
     state = "ok"
     if not installed:
         state = "absent" if extra else "broken"
@@ -106,14 +109,14 @@ def _row(extra: str, name: str, wanted: str, installed: str) -> Requires:
     return Requires(part, name, wanted, installed, state, PURPOSES.get(extra, "every command"))
 
 
-def _version_of(name: str) -> str:
+def _installed_version(name: str) -> str:
     try:
         return version(name) or ""  # an interrupted installation leaves metadata without a version
     except PackageNotFoundError:
         return ""
 
 
-def _java(variables: Mapping[str, str]) -> str:
+def _java_version(variables: Mapping[str, str]) -> str:
     try:
         return str(session.java_version(variables) or "")
     except InputError:

@@ -1,4 +1,8 @@
-"""`kwire dump`: log segments, snapshots and folders of them, batch by batch or record by record."""
+"""`kwire dump`: log segments, snapshots and folders of them, batch by batch or record by record.
+
+By default a `BatchRun` shows the files. --verify, --state and --diff are separate analyses of whole partitions, whose
+results are an `Answer`. They are imported only when they run, because most runs show batches.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +48,8 @@ if TYPE_CHECKING:
     from kwire_cli.source.reading import Reading
 
 T = TypeVar("T")
-_CHOICES = ("offsets", "filter")
-"""Options that choose among batches, which a report needs all of."""
+_SELECTING_OPTIONS = ("offsets", "filter")
+"""Options that select batches. Reports need all batches and do not support them."""
 
 
 EXAMPLES = (
@@ -124,15 +128,15 @@ def command(environment: Environment, options: Options) -> int:
     Records of Kafka's internal topics are decoded.
     """
     if options.diff is not None:
-        return _diff(environment, options)
+        return _show_diff(environment, options)
     if options.state or options.at is not None:
-        return _state(environment, options)
+        return _show_state(environment, options)
     if options.verify:
-        return _verify(environment, options)
+        return _show_verification(environment, options)
     if options.table is not None:
         raise click.UsageError("--table is for the reports of --verify and --state")
     _refuse_names(options.paths)
-    settings = _settings(environment, options)
+    settings = _build_settings(environment, options)
     run = BatchRun(environment, settings)
     for file in files_of(environment, options, settings.how):
         if run.is_full:
@@ -153,19 +157,19 @@ def command(environment: Environment, options: Options) -> int:
 
 
 _NO_BATCH = "there is no record batch in this; kwire decode reads requests, responses and captures"
-_SHORTEST = 36
+_MIN_BASE64 = 36
 """Characters of the shortest record batch, as base64: a message of format 0 has 26 bytes."""
 
 
 def _refuse_names(paths: tuple[str, ...]) -> None:
-    """Raise InputError for names of no file that are too short to be record batches as text."""
+    """Raise InputError for names of missing files that are too short to be encoded record batches."""
     missing = missing_names(paths)
-    if missing and len("".join(paths)) < _SHORTEST:
+    if missing and len("".join(paths)) < _MIN_BASE64:
         refuse_paths(paths[0])
         raise InputError(f"{missing}{_NO_BATCH}")
 
 
-def _settings(environment: Environment, options: Options) -> BatchSettings:
+def _build_settings(environment: Environment, options: Options) -> BatchSettings:
     is_log = not options.paths or any(path == "-" or exists(path) for path in options.paths)
     for_eyes = "table" if is_log and not options.full else "tree"
     chosen = options.format_for(environment, VIEWS, for_eyes)
@@ -173,7 +177,7 @@ def _settings(environment: Environment, options: Options) -> BatchSettings:
     return BatchSettings(
         view=VIEWS[chosen],
         redaction=Redaction(options.catalog, show_secrets=options.show_secrets),
-        how=_reading(options),
+        how=_build_reading(options),
         selection=Selection(
             offset_range(options.offsets) if options.offsets else NO_RANGE,
             filter_of(options.catalog, options.filter, "batches") if options.filter else None,
@@ -181,7 +185,7 @@ def _settings(environment: Environment, options: Options) -> BatchSettings:
         deep=options.deep or options.reads_payloads,
         full=options.full,
         register=read_register(options.register),
-        several=_several(options.paths),
+        several=_has_several_files(options.paths),
         topics=options.topics,
         limit=options.top,
         order=options.order,
@@ -190,28 +194,30 @@ def _settings(environment: Environment, options: Options) -> BatchSettings:
     )
 
 
-def _reading(options: Options) -> Reading:
+def _build_reading(options: Options) -> Reading:
     return reading_of(options, input_kind=Kind.BATCHES, every=options.every)
 
 
 def files_of(environment: Environment, options: Options, how: Reading) -> Iterator[LogFile]:
-    """Yield the files of the inputs. InputError for an input that is not there or is no log."""
+    """Yield the files of the inputs. Raise InputError for an input that does not exist or is not a log."""
     for opened in open_inputs(options.paths, how, Terminal(environment), takes=BATCHES.kinds):
         if isinstance(opened, LogInput):
             yield from opened.files()
 
 
-def _several(paths: tuple[str, ...]) -> bool:
-    """Return whether there may be more than one file, so that lines have to name their file."""
+def _has_several_files(paths: tuple[str, ...]) -> bool:
+    """Return whether there may be more than one file, so that each file is named in the results."""
     return (len(paths) > 1 and any(map(exists, paths))) or any(
         exists(path) and path_of(path).is_dir() for path in paths
     )
 
 
-def _verify(environment: Environment, options: Options) -> int:
+def _show_verification(environment: Environment, options: Options) -> int:
     from kwire_cli.analysis import verify  # most runs show batches
 
-    refuse(options, (*_CHOICES, "topics", "as_topic"), "does not go with --verify, which checks all of a path")
+    refuse(
+        options, (*_SELECTING_OPTIONS, "topics", "as_topic"), "does not go with --verify, which checks all of a path"
+    )
     paths = verifiable(options.paths)
     caller = Terminal(environment)
     form = options.record_format or AUTO
@@ -223,7 +229,7 @@ def _verify(environment: Environment, options: Options) -> int:
 
 
 def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """The paths, which are files and folders that are there; InputError for others."""
+    """Return the paths. Raise InputError if one of them is not an existing file or folder."""
     if not paths or "-" in paths:
         raise InputError(
             "--verify cross-checks the files of a log directory: give files or folders, not standard input"
@@ -234,28 +240,31 @@ def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
     return paths
 
 
-def _diff(environment: Environment, options: Options) -> int:
+def _show_diff(environment: Environment, options: Options) -> int:
     from kwire_cli.analysis.state import changes  # most runs show batches
 
     if not options.state:
         raise click.UsageError("--diff needs --state; kwire diff A B says how two copies of a partition differ")
     refuse(
         options,
-        (*_CHOICES, "deep", "every", "verify", "at"),
+        (*_SELECTING_OPTIONS, "deep", "every", "verify", "at"),
         "does not go with --state --diff, which uses all records up to the ends of a range",
     )
     between = changes.range_of(options.diff or "")
-    files = files_of(environment, options, _reading(options))
-    topics, error = _folded(files, options, lambda log: changes.changed(log, between))
+    files = files_of(environment, options, _build_reading(options))
+    topics, error = _read_topics(files, options, lambda log: changes.changed(log, between))
     hide = Redaction(options.catalog, show_secrets=options.show_secrets).record
     emit(environment, changes.changes_answer(topics, options.diff or "", hide=hide), options)
-    return _end(options, error, [part.now for _, parts in topics for part in parts])
+    ends: list[Folded] = []
+    for _, parts in topics:
+        ends += [part.now for part in parts]
+    return _exit_code(options, error, ends)
 
 
-def _folded(
+def _read_topics(
     files: Iterable[LogFile], options: Options, read: Callable[[Log], T]
 ) -> tuple[list[tuple[str, list[T]]], InputError | None]:
-    """Return what `read` makes of the logs of topics, and an error that is raised when all of it is shown."""
+    """Return the results of `read` for the logs of each topic, and an error to raise after they are shown."""
     from kwire_cli.analysis.state.topics import logs_of, read_logs  # most runs show batches
 
     logs = logs_of(options.catalog, files, as_topic=options.as_topic, wanted=options.topics, limits=options.limits)
@@ -265,31 +274,33 @@ def _folded(
         raise InputError(f"{missing_names(options.paths)}{error.reason}", file=error.file) from None
 
 
-def _end(options: Options, error: InputError | None, parts: Iterable[Folded]) -> int:
+def _exit_code(options: Options, error: InputError | None, parts: Iterable[Folded]) -> int:
     if error:
         raise error
     anomalous = any(part.passed.notes or part.state.unknown for part in parts)
     return Exit.FOUND if options.strict and anomalous else Exit.DONE
 
 
-def _state(environment: Environment, options: Options) -> int:
+def _show_state(environment: Environment, options: Options) -> int:
     from kwire_cli.analysis.state.answer import state_answer  # most runs show batches
 
     if not options.state:
         raise click.UsageError("--at needs --state; --offsets A-B chooses batches and records")
     refuse(
         options,
-        (*_CHOICES, "deep", "every", "verify"),
+        (*_SELECTING_OPTIONS, "deep", "every", "verify"),
         "does not go with --state, which uses all records up to an offset (--at)",
     )
-    files = [*files_of(environment, options, _reading(options))]
-    topics, error = _folded(files, options, lambda log: log.folded(options.at))
+    files = list(files_of(environment, options, _build_reading(options)))
+    topics, error = _read_topics(files, options, lambda log: log.folded(options.at))
     hide = Redaction(options.catalog, show_secrets=options.show_secrets).record
-    beside = files if options.at is None else None  # the logs are as they are now
-    emit(environment, state_answer(topics, hide=hide, beside=beside), options)
+    current_files = files if options.at is None else None  # files show the current state, not that at an offset
+    emit(environment, state_answer(topics, hide=hide, beside=current_files), options)
+    all_parts: list[Folded] = []
     for topic, parts in topics:
+        all_parts += parts
         last = max((part.passed.last for part in parts if part.passed.last is not None), default=None)
         if options.at is not None and last is not None and last < options.at:
             what = f"the last offset is {last}, before --at {options.at}: this is what it says at its end"
             environment.note(f"kwire: {topic}: {what}")
-    return _end(options, error, [part for _, parts in topics for part in parts])
+    return _exit_code(options, error, all_parts)

@@ -1,4 +1,8 @@
-"""`kwire encode`: what decode prints, back to bytes."""
+"""`kwire encode`: encode the JSON output of decode and dump to bytes.
+
+An input has several JSON documents. Each one is a message, which is encoded separately. With --as-records, all batches
+of an input become one record set. A bare body is first completed to the document that decode prints.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +99,7 @@ class Options(Output, OverlaidDefinitions):
 
     @property
     def form(self) -> str:
-        """The form in which bytes are written: the requested one, or that of the file's suffix."""
+        """The form in which bytes are written, from --format or the suffix of the file."""
         return self.fmt or self.suffix_among(FORMS, bin="raw") or "hex"
 
 
@@ -110,12 +114,12 @@ def command(environment: Environment, options: Options) -> int:
     """
     _check(options)
     done = False
-    encode = _record_set if options.records else _messages
+    encode = _encode_record_set if options.records else _encode_messages
     write = WRITERS[options.form]
     for data, name in contents(environment, options.source):
         with not_files(options.source if name is None else ()):
             rest = documents(data, name)
-            values = chain([*islice(rest, 1)], rest)
+            values = chain(list(islice(rest, 1)), rest)
         for encoded in encode(options, values, name):
             write(environment, encoded)
             done = True
@@ -124,12 +128,13 @@ def command(environment: Environment, options: Options) -> int:
     return Exit.DONE
 
 
-def _messages(options: Options, values: Iterable[Any], name: str | None) -> Iterator[bytes]:
+def _encode_messages(options: Options, values: Iterable[Any], name: str | None) -> Iterator[bytes]:
     """Yield the bytes of each document. Raise InputError for one that cannot be encoded."""
     for number, value in enumerate(values, 1):
-        document = _document(value, options)
+        document = _complete_document(value, options)
+        encode = _encode_with_defaults if options.fill_defaults else encode_spec
         try:
-            data = encode_document(options.catalog, document, _filled if options.fill_defaults else encode_spec)
+            data = encode_document(options.catalog, document, encode)
         except (EncodeError, InputError) as error:
             missing = isinstance(error, EncodeError) and error.reason == FIELD_MISSING and not options.fill_defaults
             hint = "; --fill-defaults writes missing fields of a message at their defaults" if missing else ""
@@ -137,7 +142,7 @@ def _messages(options: Options, values: Iterable[Any], name: str | None) -> Iter
         yield data
 
 
-def _filled(spec: MessageSpec, value: Any, version: int) -> bytes:
+def _encode_with_defaults(spec: MessageSpec, value: Any, version: int) -> bytes:
     return encode_spec(spec, with_defaults(spec, value, version), version)
 
 
@@ -155,8 +160,8 @@ def _check(options: Options) -> None:
         raise click.UsageError(f"--as-records and {text} exclude each other")
 
 
-def _record_set(options: Options, values: Iterable[Any], name: str | None) -> Iterator[bytes]:
-    """Yield the batches of one text as one record set; nothing if there are no batches.
+def _encode_record_set(options: Options, values: Iterable[Any], name: str | None) -> Iterator[bytes]:
+    """Yield the batches of one input as one record set, unless there are no batches.
 
     Raise InputError for batches that cannot be encoded.
     """
@@ -175,8 +180,8 @@ def _record_set(options: Options, values: Iterable[Any], name: str | None) -> It
     yield data
 
 
-def _document(value: Any, options: Options) -> Any:
-    """Return a body alone as the document that decode would print for it."""
+def _complete_document(value: Any, options: Options) -> Any:
+    """Return the document that decode prints for a bare body. Other documents are returned unchanged."""
     if options.message:
         if options.version is None:
             raise click.UsageError("--message needs --message-version")
@@ -198,11 +203,11 @@ def _document(value: Any, options: Options) -> Any:
 
 
 def _has_client_id(catalog: Catalog, api: str, version: int) -> bool:
-    """Return whether the header of a request has a client id, which that of ControlledShutdown 0 lacks."""
+    """Return whether the header of a request has a client id. Only the header of ControlledShutdown 0 lacks it."""
     return header_version(catalog, "request", catalog.api(api).key, version) > 0
 
 
-def _raw(environment: Environment, data: bytes) -> None:
+def _write_raw(environment: Environment, data: bytes) -> None:
     if environment.to_terminal:
         raise click.UsageError("a terminal may act on raw bytes: send them to a file, or use --format hex")
     environment.write_bytes(data)
@@ -210,7 +215,7 @@ def _raw(environment: Environment, data: bytes) -> None:
 
 WRITERS: dict[str, Callable[[Environment, bytes], None]] = {
     "hex": lambda environment, data: environment.write(data.hex()),
-    "raw": _raw,
+    "raw": _write_raw,
     "base64": lambda environment, data: environment.write(base64.b64encode(data).decode("ascii")),
 }
 """The writers of bytes, by format."""

@@ -1,4 +1,9 @@
-"""Streams, colours, exit codes and Ctrl-C."""
+"""The environment of a command: streams, terminals, colours, exit codes and Ctrl-C.
+
+A command receives an `Environment` and writes only through it. Results go to a terminal, a pipe or a file, and notes to
+standard error. The streams are arguments, so that tests need no terminal. The first Ctrl-C ends reading, so that the
+answer so far can be written.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +33,14 @@ if TYPE_CHECKING:
 
 
 GRACE = 0.5
-"""Seconds from Ctrl-C until reading has to stop by itself."""
+"""Seconds after Ctrl-C in which the reader must check the flag."""
 
 
 class Interrupt:
-    """Flag that is true once Ctrl-C was pressed.
+    """Flag that is true after Ctrl-C was pressed.
 
-    The first Ctrl-C only sets the flag, so that the answer up to there can still be written. If nobody has looked at
-    the flag after GRACE seconds, and at the second Ctrl-C, KeyboardInterrupt is raised as always.
+    The first Ctrl-C only sets the flag, so that the answer so far can still be written. KeyboardInterrupt is raised at
+    the second Ctrl-C, and if no code has checked the flag within GRACE seconds.
     """
 
     def __init__(self) -> None:
@@ -50,15 +55,15 @@ class Interrupt:
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
-        """Within this, Ctrl-C sets the flag; at its end, KeyboardInterrupt is raised if somebody has seen the flag.
+        """Return a context in which Ctrl-C sets the flag. At its end, raise KeyboardInterrupt if the flag was checked.
 
-        Where Ctrl-C is ignored, as in a background job, it stays so.
+        If Ctrl-C is ignored, as in a background job, it remains ignored.
         """
         before = signal.getsignal(signal.SIGINT)
         if before is not signal.default_int_handler:
             yield
             return
-        signal.signal(signal.SIGINT, self._keep)
+        signal.signal(signal.SIGINT, self._set_flag)
         try:
             yield
         finally:
@@ -67,14 +72,14 @@ class Interrupt:
         if self.is_seen:
             raise KeyboardInterrupt
 
-    def _keep(self, *_: object) -> None:
+    def _set_flag(self, *_: object) -> None:
         self.came = True
         signal.signal(signal.SIGINT, signal.default_int_handler)
         _set_alarm(GRACE)
 
 
 def _set_alarm(seconds: float) -> None:
-    """Raise KeyboardInterrupt after some seconds; 0 cancels that. Windows has no such alarm."""
+    """Raise KeyboardInterrupt after this many seconds, or cancel the alarm if 0. Windows has no alarms."""
     if not hasattr(signal, "setitimer"):
         return
     if seconds:
@@ -82,16 +87,12 @@ def _set_alarm(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-# What a command runs in: its streams, whether they are terminals, and whether colours are wanted. Passed in,
-# so that tests need no terminal.
-
-
 class Exit(enum.IntEnum):
     """Exit codes."""
 
     DONE = 0
     FOUND = 1
-    """The command found what it was asked about: differences, lint errors, anomalies under --strict."""
+    """The command found differences, lint errors, or with --strict anomalies."""
     FAILED = 2
     """Wrong usage, unreadable input, nothing decodable."""
     INTERRUPTED = 130
@@ -100,8 +101,11 @@ class Exit(enum.IntEnum):
 class Outcome(NamedTuple):
     """Outcome of reading the inputs.
 
-    `decodable`: there was a line, or no line was requested. `anomalies`, looked for with --strict: a line has an
-    anomaly, or a file ends early. `empty`: there was a selection that matches nothing.
+    Attributes:
+        decodable: At least one line was read, or no line was requested.
+        anomalies: A line has an anomaly, or a file ends early. Only determined with --strict.
+        empty: A selection matches nothing.
+
     """
 
     decodable: bool
@@ -110,15 +114,15 @@ class Outcome(NamedTuple):
 
 
 class ClosedPipeError(Exception):
-    """Whoever read the results has enough. Not a BrokenPipeError, which click makes exit code 1 of."""
+    """The reader of stdout closed the pipe. This is not a BrokenPipeError, which click converts to exit code 1."""
 
 
 class UnwritableError(Exception):
-    """The results cannot be written: a full disk, say."""
+    """The results cannot be written, for example because the disk is full."""
 
 
-def _stream(stream: TextIO | None) -> IO[bytes]:
-    """The bytes below one of Python's standard streams, which is None where the process was started with it closed."""
+def _binary_stream(stream: TextIO | None) -> IO[bytes]:
+    """Return the binary stream of a standard stream, which is None if it was closed when the process started."""
     return io.BytesIO() if stream is None else stream.buffer
 
 
@@ -126,14 +130,14 @@ def _stream(stream: TextIO | None) -> IO[bytes]:
 class Environment:
     """Binary streams, and the process's environment variables."""
 
-    stdin: IO[bytes] = field(default_factory=lambda: _stream(sys.stdin))
-    stdout: IO[bytes] = field(default_factory=lambda: _stream(sys.stdout))
-    stderr: IO[bytes] = field(default_factory=lambda: _stream(sys.stderr))
+    stdin: IO[bytes] = field(default_factory=lambda: _binary_stream(sys.stdin))
+    stdout: IO[bytes] = field(default_factory=lambda: _binary_stream(sys.stdout))
+    stderr: IO[bytes] = field(default_factory=lambda: _binary_stream(sys.stderr))
     variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
     has_unread: bool = False
     """True if a file of a folder could not be read."""
-    _kept: list[bytes] = field(default_factory=list)
-    """Remarks for a terminal that a pager has."""
+    _waiting_remarks: list[bytes] = field(default_factory=list)
+    """Remarks that are written when the pager leaves the terminal."""
 
     @cached_property
     def progress(self) -> Progress:
@@ -141,19 +145,19 @@ class Environment:
         return Progress(self.stderr, self._has_room, colour=not self.variables.get("NO_COLOR"))
 
     def _has_room(self) -> bool:
-        """Return whether standard error is a terminal on which there are no results."""
+        """Return whether standard error is a terminal that does not show results."""
         return self.stderr.isatty() and (not self.to_terminal or bool(self.screen and not self.screen.is_taken))
 
     @cached_property
     def interrupt(self) -> Interrupt:
-        """The sign that Ctrl-C was pressed, within `answering`."""
+        """The flag for Ctrl-C, used within `answering`."""
         return Interrupt()
 
     @contextlib.contextmanager
     def answering(self) -> Iterator[None]:
-        """Within this, Ctrl-C ends the reading of inputs, so that the answer up to there is written.
+        """Return a context in which Ctrl-C ends the reading of inputs, so that the answer so far is written.
 
-        Raises KeyboardInterrupt in the end, which says how much was read. A second Ctrl-C ends the command at once.
+        Raises KeyboardInterrupt at its end, with the amount that was read. A second Ctrl-C ends the command at once.
         """
         is_answered = False
         try:
@@ -173,7 +177,7 @@ class Environment:
 
     @property
     def screen(self) -> Screen | None:
-        """Return the terminal that results go to; None if they go elsewhere."""
+        """Return the terminal of the results, or None if they go elsewhere."""
         return self.stdout if isinstance(self.stdout, Screen) else None
 
     def use_terminal(self, *, paged: bool) -> None:
@@ -183,7 +187,7 @@ class Environment:
             self.stdout = cast("IO[bytes]", screen)
 
     def close(self) -> None:
-        """Wait until the person leaves the pager, then write the remarks that came meanwhile."""
+        """Wait until the user leaves the pager, then write the remarks that arrived in the meantime."""
         self.progress.hide()
         try:
             if self.screen:
@@ -191,9 +195,9 @@ class Environment:
         except OSError as error:
             raise UnwritableError(error.strerror) from None
         finally:
-            for remark in self._kept:
-                self._remark(remark)
-            self._kept.clear()
+            for remark in self._waiting_remarks:
+                self._write_remark(remark)
+            self._waiting_remarks.clear()
 
     @cached_property
     def to_terminal(self) -> bool:
@@ -211,25 +215,26 @@ class Environment:
 
     @property
     def width(self) -> int | None:
-        """Return the columns of the terminal that results go to; None if they go elsewhere."""
+        """Return the columns of the terminal of the results, or None if they go elsewhere."""
         return self._columns(sys.__stdout__) if self.to_terminal else None
 
     def _columns(self, stream: TextIO | None) -> int:
-        """Return the columns of the terminal that a stream goes to."""
-        said = self.variables.get("COLUMNS", "")
-        if said.isdigit() and int(said) > 0:
-            return int(said)
-        try:  # as shutil, which start-up does not import: it brings archives and their codecs
+        """Return the columns of the terminal of a stream."""
+        columns = self.variables.get("COLUMNS", "")
+        if columns.isdigit() and int(columns) > 0:
+            return int(columns)
+        try:  # like shutil.get_terminal_size; shutil imports archives and codecs, which slows start-up
             return os.get_terminal_size(stream.fileno()).columns or 80  # type: ignore[union-attr]
         except (AttributeError, ValueError, OSError):
             return 80
 
     def write_to(self, path: str, *, live: bool = False) -> None:
-        """Write the results to a file from now on, which is complete or not there; `live` ones as they come.
+        """Write the following results to a file, which is closed when the command ends.
 
-        The file is closed when the command ends.
+        The file appears only once it is complete, except for `live` results, which are written at once.
         """
-        before, file = self.stdout, ResultFile(path, live=live)
+        before = self.stdout
+        file = ResultFile(path, live=live)
 
         def close() -> None:
             self.stdout = before
@@ -242,33 +247,31 @@ class Environment:
 
     @property
     def in_colour(self) -> bool:
-        """Return whether results are in colour: by FORCE_COLOR and NO_COLOR, else on a terminal that has colours."""
+        """Return whether results are in colour: FORCE_COLOR and NO_COLOR decide, otherwise the terminal."""
         if self.variables.get("FORCE_COLOR"):
             return True
         return not self.variables.get("NO_COLOR") and self.variables.get("TERM") != "dumb" and self.to_terminal
 
     def write(self, text: str) -> None:
-        """A line of results, or several."""
+        """Write one or more lines of results, and a line end."""
         self.write_text(text.encode("utf-8", "backslashreplace") + b"\n")
 
     def write_csv(self, cells: Sequence[Any]) -> None:
-        """A row of csv."""
+        """Write a row of CSV."""
         from kwire_cli.view.tables import csv_row
 
         self.write(csv_row(cells))
 
     def write_painted(self, text: str) -> None:
-        """Text for eyes whose only control characters are those of its own colours."""
+        """Write a string for display. Its only control characters set colours."""
         self.write_bytes(text.encode("utf-8", "backslashreplace") + b"\n")
 
     def write_text(self, text: bytes) -> None:
-        """Results that are UTF-8 text with its line ends. On a terminal what would act on it is escaped as JSON does
-        it.
-        """
-        self.write_bytes(_encoded(json_escaped(text.decode("utf-8", "surrogateescape"))) if self.to_terminal else text)
+        """Write results in UTF-8, which include their line ends. On a terminal, control characters are JSON-escaped."""
+        self.write_bytes(_encode(json_escaped(text.decode("utf-8", "surrogateescape"))) if self.to_terminal else text)
 
     def write_bytes(self, data: bytes) -> None:
-        """Results as they are."""
+        """Write results unchanged."""
         try:
             self.stdout.write(data)
         except BrokenPipeError:
@@ -277,48 +280,47 @@ class Environment:
             raise UnwritableError(error.strerror or str(error)) from None
 
     def write_lines(self, lines: Iterable[Line], *, folded: bool = True) -> None:
-        """Write styled lines for eyes, in colour where that is wanted: nothing in them acts on a terminal.
+        """Write styled lines for display, with or without colours. Control characters are escaped.
 
-        Lines that are longer than the terminal are folded, unless the caller has laid them out.
+        Lines that are longer than the terminal are folded if `folded`.
         """
         if folded and (width := self.width):
-            lines = _folded(lines, width)
+            lines = _fold(lines, width)
         if self.in_colour:
-            paint = _painter()
+            paint = _make_painter()
             for line in lines:
                 painted = "".join([paint(text, style) for text, style in without_control(line)])
                 self.write_bytes(painted.encode("utf-8", "backslashreplace") + b"\n")
             return
-        for some in _batches(lines, 256):
-            texts = ["".join([text for text, _ in line]).rstrip(" ") for line in some]
-            self.write("\n".join([escaped(text) for text in texts]))
+        for batch in _split_into_batches(lines, 256):
+            self.write("\n".join([escaped(_plain_text(line).rstrip(" ")) for line in batch]))
 
     def note(self, text: str) -> None:
         """Write a remark on standard error, folded on a terminal. While a pager has the terminal, the remark waits."""
         text = escaped_lines(without_credentials(text))
         if self.stderr.isatty():
-            lines = _folded(([(line, "")] for line in text.split("\n")), self._columns(sys.__stderr__))
-            text = "\n".join("".join([part for part, _ in line]) for line in lines)
-        remark = _encoded(text) + b"\n"
+            lines = _fold(([(line, "")] for line in text.split("\n")), self._columns(sys.__stderr__))
+            text = "\n".join(map(_plain_text, lines))
+        remark = _encode(text) + b"\n"
         if self.screen and self.screen.has_pager and self.stderr.isatty():
-            self._kept.append(remark)
+            self._waiting_remarks.append(remark)
         else:
             self.progress.hide()
-            self._remark(remark)
+            self._write_remark(remark)
 
-    def _remark(self, remark: bytes) -> None:
-        with contextlib.suppress(OSError):  # a remark that nobody can read changes no result
+    def _write_remark(self, remark: bytes) -> None:
+        with contextlib.suppress(OSError):  # the results do not depend on remarks
             self.stderr.write(remark)
             self.stderr.flush()
 
     def finish(self) -> None:
-        """End the results of a command that has done its work. A named file is there even without results."""
+        """End the results of a successful command. A named file is created even without results."""
         if isinstance(self.stdout, ResultFile):
             self.stdout.finish()
         self.flush()
 
     def flush(self) -> None:
-        """Send out what was written."""
+        """Flush the results."""
         try:
             self.stdout.flush()
         except BrokenPipeError:
@@ -327,23 +329,27 @@ class Environment:
             raise UnwritableError(error.strerror or str(error)) from None
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _folded(lines: Iterable[Line], width: int) -> Iterable[Line]:
+def _plain_text(line: Line) -> str:
+    return "".join([text for text, _ in line])
+
+
+def _fold(lines: Iterable[Line], width: int) -> Iterable[Line]:
     from kwire_cli.view.widths import folded  # only for terminals
 
     return folded(lines, width)
 
 
-def _batches(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
+def _split_into_batches(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
     rest = iter(lines)
-    while some := list(islice(rest, size)):
-        yield some
+    while batch := list(islice(rest, size)):
+        yield batch
 
 
-def _painter() -> Any:
+def _make_painter() -> Any:
     from rich.color import ColorSystem
     from rich.style import Style
 

@@ -1,5 +1,7 @@
-"""`kwire explain`: a message or a batch byte by byte, with the rules that read it; single types, checksums, headers,
-codes.
+"""`kwire explain`: explain messages and batches byte by byte, and topics such as types, checksums, headers and codes.
+
+The command is a group of topics. If the first word is not a topic, the command is `kwire explain message`, so that
+input can follow directly. A word that can be neither input nor a topic is an error with suggestions.
 """
 
 from __future__ import annotations
@@ -33,15 +35,15 @@ if TYPE_CHECKING:
     from kwire_cli.view.explain.model import Event
 
 DEFAULT = "message"
-LONGEST = 40
-"""Letters of a word from which on it may be base64."""
+MIN_BASE64 = 40
+"""Minimum length of a word of letters that is treated as base64 instead of a misspelt topic."""
 
 
 class Topics(Group):
-    """A group in which what names no subcommand is the input of `message`."""
+    """A group whose default subcommand is `message`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click's, with `message` put before what is no topic."""
+        """Parse arguments. Insert `message` if the first word is not a topic."""
         if args[:1] in (["--help"], ["-h"]):
             return super().parse_args(ctx, args)
         if not args and ctx.obj is not None and ctx.obj.stdin.isatty():
@@ -54,22 +56,20 @@ class Topics(Group):
         elif at is not None and _is_invalid_size(args[at]):
             args = ["size", *args]
         else:
-            _refuse_unknown("" if at is None else args[at], [*self.commands])
+            _refuse_unknown("" if at is None else args[at], list(self.commands))
             args = [DEFAULT, *args]
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """Files, and topics: bash drops what stands before a mark for files."""
+        """Return the mark for files, and the topics. Bash ignores items before the mark."""
         return [CompletionItem(incomplete, type="file"), *super().shell_complete(ctx, incomplete)]
 
     def _first_word(self, ctx: click.Context, args: list[str]) -> int | None:
         """Return the index of the first argument that is neither an option nor the value of an option."""
-        takes_value = {
-            name
-            for option in self.commands[DEFAULT].get_params(ctx)
-            if not getattr(option, "is_flag", True)
-            for name in option.opts
-        }
+        takes_value: set[str] = set()
+        for option in self.commands[DEFAULT].get_params(ctx):
+            if not getattr(option, "is_flag", True):
+                takes_value.update(option.opts)
         at = 0
         while at < len(args):
             if not args[at].startswith("-") or args[at] == "-":
@@ -79,28 +79,28 @@ class Topics(Group):
 
 
 def _is_invalid_size(word: str) -> bool:
-    """Return whether a word is a decimal number, as in a broker's log, whose bytes begin another protocol."""
+    """Return whether a word is an invalid frame size in a broker's log: its bytes are the start of another protocol."""
     if not (word.isascii() and word.isdecimal() and len(word) in {9, 10}) or exists(word):
         return False
     return int(word) < 1 << 31 and spoken(int(word)) is not None
 
 
 def _refuse_unknown(word: str, topics: list[str]) -> None:
-    """UsageError for a word that is no topic and can be no input either."""
+    """Raise UsageError for a word that can be neither a topic nor input."""
     name = word.replace("_", "")
     if (
-        not (name.isascii() and name.isalpha() and len(name) < LONGEST)
+        not (name.isascii() and name.isalpha() and len(name) < MIN_BASE64)
         or all(character in string.hexdigits for character in word)
         or exists(word)
     ):
         return
     close = get_close_matches(word.lower(), topics, n=2)
-    hint = did_you_mean(close) or _elsewhere(word)
+    hint = did_you_mean(close) or _suggest_topic(word)
     raise click.UsageError(f"{word!a} is neither a topic, nor a file, nor bytes{hint}\nTopics are {', '.join(topics)}")
 
 
-def _elsewhere(word: str) -> str:
-    """Return a hint at the topics that explain a name that is not a topic itself."""
+def _suggest_topic(word: str) -> str:
+    """Return a hint with the topics that explain a name, such as the name of an error or an api."""
     definitions = catalog()
     places = {
         "type": word.lower().replace("_", "-") in TYPES,
@@ -109,7 +109,7 @@ def _elsewhere(word: str) -> str:
         "finding": word.upper() in finding_kinds(),
         "api": any(word.lower() in {api.name.lower(), *map(str.lower, api.aliases)} for api in definitions.apis),
     }
-    if hint := did_you_mean([f"kwire explain {topic} {word}" for topic, there in places.items() if there]):
+    if hint := did_you_mean([f"kwire explain {topic} {word}" for topic, is_known in places.items() if is_known]):
         return hint
     if not word.lower().endswith(("request", "response", "record", "data", "header", "key", "value")):
         return ""
@@ -146,9 +146,10 @@ def message(environment: Environment, options: Options) -> int:
     captures and segments, FILE@N is frame N or the batch at byte N. For a response give --api and --message-version;
     with --message and --message-version the bytes are a bare body.
     """
-    readable, output = False, options.printer(environment)
+    readable = False
+    output = options.printer(environment)
     for explanation in Explanations(environment, options):
-        events = explanation.events if options.at is None else _only(explanation.events, options.at)
+        events = explanation.events if options.at is None else _select_events(explanation.events, options.at)
         output.show(events, explanation.title, explanation.document)
         readable = readable or explanation.readable
         environment.flush()
@@ -157,8 +158,8 @@ def message(environment: Environment, options: Options) -> int:
     return Exit.DONE
 
 
-def _only(events: Iterator[Event], at: int) -> Iterator[Event]:
-    """The step that has this byte, with the part that it is in. InputError where none has."""
+def _select_events(events: Iterator[Event], at: int) -> Iterator[Event]:
+    """Yield the steps that contain a byte, with the heading of their part. Raise InputError if no step contains it."""
     heading: Heading | None = None
     matched = False
     for event in events:

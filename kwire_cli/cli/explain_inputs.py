@@ -1,4 +1,9 @@
-"""Inputs of `kwire explain`: frames of captures and of other inputs, bodies alone, record sets."""
+"""Inputs of `kwire explain`: frames, bodies and record sets.
+
+`Explanations` opens the arguments and yields an `Explanation` for each frame, body or segment. The events of an
+explanation are generated lazily, so that a large segment needs little memory. Secrets are redacted before the events
+are generated.
+"""
 
 from __future__ import annotations
 
@@ -73,9 +78,9 @@ class Explained(Payloads, OverlaidDefinitions, Messages, Headers, Capture, Recor
 
 @dataclass(frozen=True)
 class Explanation:
-    """An explanation: its title for people and for programs, and its events.
+    """An explanation: its title as text (`title`) and as JSON (`document`), and its events.
 
-    `readable` is False if no part of what is explained could be read.
+    `readable` is False if no part of the subject could be read.
     """
 
     title: Line
@@ -85,14 +90,16 @@ class Explanation:
 
 
 class Explanations:
-    """The explanations of what the arguments name, in order.
+    """The explanations for the arguments, in order.
 
-    Iterating raises InputError if an argument cannot be read or has nothing with the requested number.
+    Iterating raises InputError if an argument cannot be read or has no frame with the requested number.
     """
 
     def __init__(self, environment: Environment, options: Explained) -> None:
-        self._options, self._caller = options, Terminal(environment)
-        self._how, self._register = reading_of(options), read_register(options.register)
+        self._options = options
+        self._caller = Terminal(environment)
+        self._how = reading_of(options)
+        self._register = read_register(options.register)
         self._redaction = Redaction(options.catalog, show_secrets=shows_secrets(options, *options.source))
 
     def __iter__(self) -> Iterator[Explanation]:
@@ -100,16 +107,16 @@ class Explanations:
             for opened in open_inputs(texts, self._how, self._caller, takes=_TAKES):
                 refuse_unfit(self._options, opened, _FITS)
                 if opened.kind is Kind.CAPTURE:
-                    yield self._of_capture(opened, number)
+                    yield self._explain_capture(opened, number)
                 elif opened.kind is Kind.BATCHES:
-                    yield from self._of_batches(opened, number)
+                    yield from self._explain_batches(opened, number)
                 else:
-                    yield from self._of_messages(opened, number)
+                    yield from self._explain_messages(opened, number)
 
     def _places(self) -> Iterator[tuple[tuple[str, ...], int | None]]:
-        """Yield the arguments one by one with the number that goes with each if any of them is a file.
+        """Yield the arguments one by one, each with its frame number or None, if any argument is a file.
 
-        Otherwise yield all of them, as they are the bytes themselves.
+        Otherwise yield all arguments together, since they are the bytes themselves.
         """
         options = self._options
         pairs = [place(argument) for argument in options.source]
@@ -123,15 +130,17 @@ class Explanations:
         every = self._options.every or self._options.at is not None
         return Look(every, self._redaction.reading(names), self._register)
 
-    def _of_capture(self, opened: Opened, number: int | None) -> Explanation:
-        label, last, chosen = opened.label, 0, self._options.filter
-        wants = line_filter(self._options.catalog, chosen, show_secrets=self._options.show_secrets)
+    def _explain_capture(self, opened: Opened, number: int | None) -> Explanation:
+        label = opened.label
+        last = 0
+        chosen = self._options.filter
+        matches = line_filter(self._options.catalog, chosen, show_secrets=self._options.show_secrets)
         for line in opened.subjects():
             last = line.number
-            if number in {None, last} and line.frame and wants(line):
+            if number in {None, last} and line.frame and matches(line):
                 if number is None:
                     self._caller.note(f"{label}: this is its frame {last}; {label}@N explains another")
-                return self._of_frame(
+                return self._explain_frame(
                     line.frame, self._redaction.line(line), self._look(line.names.topic), asked=line.asked
                 )
             if number == last:
@@ -142,7 +151,7 @@ class Explanations:
             "there is no frame in it" if number is None else f"there is no frame {number}: it has {last}", file=label
         )
 
-    def _of_frame(
+    def _explain_frame(
         self, frame: Frame, hidden: dict[str, frozenset[int]], look: Look, *, asked: Frame | None = None
     ) -> Explanation:
         frame = frame.shown(hidden)
@@ -160,19 +169,19 @@ class Explanations:
         events = explain_frame(frame, hidden, look, asked=asked)
         return Explanation(frame_title(frame), document, events, frame.kind != "unknown")
 
-    def _of_messages(self, opened: Opened, number: int | None) -> Iterator[Explanation]:
+    def _explain_messages(self, opened: Opened, number: int | None) -> Iterator[Explanation]:
         count = 0
         for count, subject in enumerate(opened.subjects(), 1):
             if number not in {None, count}:
                 continue
             if isinstance(subject, Frame):
-                yield self._of_frame(subject, self._redaction.frame(subject), self._look())
+                yield self._explain_frame(subject, self._redaction.frame(subject), self._look())
             else:
-                yield self._of_body(subject)
+                yield self._explain_body(subject)
         if number is not None and not 1 <= number <= count:
             raise InputError(f"there is no frame {number}: it has {count}", file=opened.label)
 
-    def _of_body(self, body: Decoded) -> Explanation:
+    def _explain_body(self, body: Decoded) -> Explanation:
         document = {
             "message": body.message,
             "version": body.version,
@@ -188,7 +197,7 @@ class Explanations:
             return any(map(wanted.matches, record_rows(item, self._redaction.record)))
         return wanted.matches(BatchRow(item, deep=False))
 
-    def _of_batches(self, opened: Opened, number: int | None) -> Iterator[Explanation]:
+    def _explain_batches(self, opened: Opened, number: int | None) -> Iterator[Explanation]:
         position = self._options.at if number is None else number
         for file in opened.files() if isinstance(opened, LogInput) else ():
             source = file.source(self._how)
@@ -209,7 +218,7 @@ class Explanations:
 
 
 def batch_at(source: Source, position: int, name: str) -> Any:
-    """Return the batch, or the bytes that are no batch, in which a byte lies. InputError beyond the end."""
+    """Return the batch or gap that contains a byte. Raise InputError if the position is past the end."""
     if not 0 <= position < source.size:
         raise InputError(f"there is no byte {position}: it has {source.size}", file=name)
     start = position if Reader(source).right_at(position) else 0

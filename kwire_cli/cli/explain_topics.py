@@ -1,9 +1,15 @@
-"""Topics of `kwire explain`: types with values, checksums, headers, apis, and codes of errors, anomalies, findings."""
+"""Topics of `kwire explain`: types with values, checksums, headers, apis, and codes of errors, anomalies, findings.
+
+Each topic is a command. A topic that takes words is a generator of explanations, and `_build_topic` creates its
+command. The docstring of the generator is the help of the command. `Printer` writes the explanations in the requested
+format.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -49,23 +55,27 @@ if TYPE_CHECKING:
 
 
 class Printer:
-    """Prints explanations as text, JSON or JSON lines. In text and JSON lines, a rule is printed once in a run."""
+    """Writer of explanations as text, JSON or JSON lines. In text and JSON lines, a run contains each rule once."""
 
     def __init__(self, environment: Environment, catalog: Catalog, fmt: str, *, short: bool) -> None:
-        self.environment, self.catalog, self.fmt, self.short = environment, catalog, fmt, short
+        self.environment = environment
+        self.catalog = catalog
+        self.fmt = fmt
+        self.short = short
         self.rules: set[str] = set()
         self._shown: Shown | None = None
 
     def show(self, events: Iterable[Event], title: Line | None = None, document: dict[str, Any] | None = None) -> None:
-        """Print one explanation; `title` stands above it, `document` has the same for programs."""
+        """Print one explanation. `title` precedes it as text, and `document` has the same content as JSON."""
         if self.fmt == "text":
             self._show_text(events, title)
         elif self.fmt == "jsonl":
             for row in (*([document] if document else []), *explanation_objects(self.catalog, events, self.rules)):
                 self.environment.write(dumps(row, indent=False))
         else:
-            rows = [*explanation_objects(self.catalog, events, set())]
-            steps, rules = ([row for row in rows if ("rule" in row) is said] for said in (False, True))
+            rows = list(explanation_objects(self.catalog, events, set()))
+            steps = [row for row in rows if "rule" not in row]
+            rules = [row for row in rows if "rule" in row]
             self.environment.write(dumps({**(document or {}), "explanation": steps, "rules": rules}, indent=True))
 
     def _show_text(self, events: Iterable[Event], title: Line | None) -> None:
@@ -98,7 +108,7 @@ class Explaining(Output, Definitions):
     short: bool = flag("--short", section="Output", help="Show one line per field, without the rules.")
 
     def printer(self, environment: Environment) -> Printer:
-        """Return what prints explanations. Raises UsageError for --short in a format that has no short form."""
+        """Return the printer for the format. Raises UsageError for --short in a format that has no short form."""
         fmt = self.fmt or self.suffix_among(FORMATS) or "text"
         if self.short and fmt != "text":
             raise click.UsageError(f"--short is for text, and --format {fmt} shows everything")
@@ -109,7 +119,7 @@ NUMBERS = {"ignore_unknown_options": True}
 """Context settings for numbers below 0, which look like options."""
 
 
-def _topic(
+def _build_topic(
     name: str,
     short_help: str,
     explain: Callable[[Catalog, tuple[str, ...]], Iterator[Iterable[Event]]],
@@ -132,12 +142,12 @@ def _topic(
     )
 
 
-def _varint(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
+def _explain_varint(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
     """Explain how a number is written as a varint, or how bytes are read as one.
 
     VALUE is a number (300, -3), or bytes in hex (0xac02, ac 02).
     """
-    data = _bytes_of(words)
+    data = _parse_bytes(words)
     if data is None:
         try:
             number = int("".join(words).replace("_", ""))
@@ -160,8 +170,8 @@ def _varint(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
         yield events
 
 
-def _bytes_of(words: tuple[str, ...]) -> bytes | None:
-    """Return bytes in hex, after 0x or in words of which one is not a number. Return None for anything else."""
+def _parse_bytes(words: tuple[str, ...]) -> bytes | None:
+    """Parse bytes in hex. Return None for other text, and for a single decimal number without 0x."""
     text = "".join(word.removeprefix("0x") for word in words)
     if not any(word.startswith("0x") for word in words) and text.lstrip("-").isdecimal() and len(words) == 1:
         return None
@@ -192,8 +202,10 @@ def type_(environment: Environment, options: TypeOptions) -> None:
     NAME is the name in the protocol guide (compact-string, int32, uuid). VALUE is JSON, a bare string, or bytes
     as 0x….
     """
-    output, types = options.printer(environment), topics.TYPES
-    name, value = options.name, options.value
+    output = options.printer(environment)
+    types = topics.TYPES
+    name = options.name
+    value = options.value
     if name is None:
         for type_name, kind in types.items():
             output.show(topics.explain_value(type_name, kind.decl, kind.example))
@@ -204,22 +216,23 @@ def type_(environment: Environment, options: TypeOptions) -> None:
         raise InputError(f"{name!a} is not a type that can be explained{close}: {', '.join(types)}")
     chosen = types[key]
     if value is not None and value.startswith("0x"):
-        output.show(topics.explain_bytes(key, chosen.decl, _hex(value)))
+        output.show(topics.explain_bytes(key, chosen.decl, _parse_hex(value)))
     else:
         output.show(topics.explain_value(key, chosen.decl, topics.value_of(chosen, value)))
 
 
-def _hex(text: str) -> bytes:
+def _parse_hex(text: str) -> bytes:
     try:
         return bytes.fromhex(text.removeprefix("0x"))
     except ValueError:
         raise InputError(f"{text!a} is not bytes in hex") from None
 
 
-def _tag(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
+def _explain_tag(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
     """Explain tagged fields: an example section that knows tag 0, or BYTES in hex as a section."""
     if words:
-        yield topics.explain_bytes("tag section", topics.TAGS, _hex("".join(word.removeprefix("0x") for word in words)))
+        data = _parse_hex("".join(word.removeprefix("0x") for word in words))
+        yield topics.explain_bytes("tag section", topics.TAGS, data)
     else:
         yield topics.explain_value("tag section", topics.TAGS, topics.TAG_EXAMPLE)
 
@@ -272,16 +285,17 @@ class HeaderOptions(Explaining):
 @takes(HeaderOptions)
 def header(environment: Environment, options: HeaderOptions) -> None:
     """Explain the headers of requests and responses, or those of an API at a VERSION (default: its newest), and why."""
-    output, catalog = options.printer(environment), options.catalog
+    output = options.printer(environment)
+    catalog = options.catalog
     if options.api is None:
         output.show(topics.explain_headers())
         return
-    api, number = _version(catalog, options.api, options.version)
+    api, number = _find_version(catalog, options.api, options.version)
     output.show(topics.explain_header(catalog, api, number, Look(every=False, reading=RecordsAs(catalog))))
 
 
-def _version(catalog: Catalog, name: str, version: int | None) -> tuple[Api, int]:
-    """Return an api and a version that it has, by default the newest one."""
+def _find_version(catalog: Catalog, name: str, version: int | None) -> tuple[Api, int]:
+    """Return an api and one of its versions, by default the newest one."""
     api = catalog.api(name)
     versions = catalog.entry(api.request or api.response or "").valid_versions
     if not versions:
@@ -303,12 +317,14 @@ class ApiOptions(Explaining):
 @takes(ApiOptions)
 def api_(environment: Environment, options: ApiOptions) -> None:
     """Explain an API, given its name or key: its versions, its headers, and the first fields of its messages."""
-    output, catalog, version = options.printer(environment), options.catalog, options.version
-    api = catalog.api(options.api) if version is None else _version(catalog, options.api, version)[0]
+    output = options.printer(environment)
+    catalog = options.catalog
+    version = options.version
+    api = catalog.api(options.api) if version is None else _find_version(catalog, options.api, version)[0]
     output.show(topics.explain_api(catalog, api, version))
 
 
-def _error(catalog: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
+def _explain_error(catalog: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
     """Explain error codes: what they mean, who returns them, and how clients react.
 
     CODE is a number or part of a name; `kwire spec errors` lists all codes.
@@ -317,7 +333,7 @@ def _error(catalog: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]
         yield topics.explain_error(row, catalog.error_meanings[row.name])
 
 
-def _size(_: Catalog, sizes: tuple[Any, ...]) -> Iterator[Iterable[Event]]:
+def _explain_size(_: Catalog, sizes: tuple[Any, ...]) -> Iterator[Iterable[Event]]:
     """Explain sizes of frames that brokers and clients report as invalid.
 
     SIZE is the decimal number in a message such as `Invalid receive (size = 369295616 larger than 104857600)`. Most
@@ -326,21 +342,21 @@ def _size(_: Catalog, sizes: tuple[Any, ...]) -> Iterator[Iterable[Event]]:
     return map(topics.explain_size, sizes)
 
 
-def _anomaly(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
+def _explain_anomaly(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
     """Explain anomaly codes; all of them without CODE."""
-    codes = [_known_code(code, MEANING, "an anomaly code", "kwire explain anomaly") for code in words]
-    yield [event for code in codes or MEANING for event in topics.explain_anomaly(code)]
+    codes = [_check_code(code, MEANING, "an anomaly code", "kwire explain anomaly") for code in words]
+    yield chain.from_iterable(map(topics.explain_anomaly, codes or MEANING))
 
 
-def _finding(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
+def _explain_finding(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
     """Explain findings of `kwire diagnose`; all of them without CODE."""
     kinds = finding_kinds()
-    codes = [_known_code(code, kinds, "a finding", "kwire explain finding") for code in words]
-    yield [event for code in codes or kinds for event in topics.explain_finding(kinds[code])]
+    codes = [_check_code(code, kinds, "a finding", "kwire explain finding") for code in words]
+    yield chain.from_iterable(topics.explain_finding(kinds[code]) for code in codes or kinds)
 
 
-def _known_code(text: str, codes: Collection[str], what: str, listing: str) -> str:
-    """Return the code that a text names in any case, with `-` for `_`. Raise InputError if there is none."""
+def _check_code(text: str, codes: Collection[str], what: str, listing: str) -> str:
+    """Return the code for `text`, which can be in any case and have `-` for `_`. Raise InputError if it is unknown."""
     code = text.upper().replace("-", "_")
     if code not in codes:
         raise InputError(f"{text!a} is not {what}{did_you_mean(close_to(code, codes)) or f'; {listing} lists all'}")
@@ -349,45 +365,45 @@ def _known_code(text: str, codes: Collection[str], what: str, listing: str) -> s
 
 _CODES = {"metavar": "[CODE]..."}
 TOPICS: tuple[click.Command, ...] = (
-    _topic(
+    _build_topic(
         "varint",
         "A number as varints, or bytes as such: varint -3, varint 0xac02.",
-        _varint,
+        _explain_varint,
         required=True,
         metavar="VALUE...",
     ),
     type_,
-    _topic("tag", "Tagged fields: an example, or the bytes of a tag section.", _tag, metavar="[BYTES]"),
+    _build_topic("tag", "Tagged fields: an example, or the bytes of a tag section.", _explain_tag, metavar="[BYTES]"),
     crc,
     header,
     api_,
-    _topic(
+    _build_topic(
         "error",
         "Kafka's error codes: error 35.",
-        _error,
+        _explain_error,
         required=True,
         metavar="CODE...",
         shell_complete=complete_error,
     ),
-    _topic(
+    _build_topic(
         "size",
         "An invalid size in a log: size 1195725856 is HTTP.",
-        _size,
+        _explain_size,
         required=True,
         metavar="SIZE...",
         type=click.IntRange(0, (1 << 31) - 1),
     ),
-    _topic(
+    _build_topic(
         "anomaly",
         "A code of anomalous or malformed bytes: anomaly TAG_ORDER.",
-        _anomaly,
+        _explain_anomaly,
         shell_complete=complete_anomaly,
         **_CODES,
     ),
-    _topic(
+    _build_topic(
         "finding",
         "A finding of kwire diagnose: finding UNREACHABLE_LISTENER.",
-        _finding,
+        _explain_finding,
         shell_complete=complete_finding,
         **_CODES,
     ),

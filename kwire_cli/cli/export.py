@@ -1,4 +1,8 @@
-"""The command `kwire export`."""
+"""The command `kwire export`: write the tables of captures and logs into a lake or plain files.
+
+Processes of this machine or tasks of Spark read the inputs, and both return an `Exported` summary. With --every, the
+export is repeated until Ctrl-C. Each run reads only new data, because the lake records the inputs that it has.
+"""
 
 from __future__ import annotations
 
@@ -105,12 +109,12 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
 
     @property
     def pause(self) -> float:
-        """The seconds between two runs; 0 if there is one run."""
+        """The seconds between two runs, or 0 for a single run."""
         return 0 if self.every is None else milliseconds_of(self.every) / 1000
 
     @property
     def file(self) -> None:
-        """No file: -o is the folder of the lake, and what was written is printed."""
+        """None: -o is the folder of the lake, and the summary is printed."""
         return
 
 
@@ -129,14 +133,14 @@ def command(environment: Environment, options: Options) -> int:
         options.limits, options.show_secrets, options.catalog, key_logs=options.tls_keylog, naming=options.naming
     )
     chosen = Wanted(lake.chosen(options.tables), reading, options.port)
-    write = _by_spark if options.master is not None else _exported
+    write = _export_with_spark if options.master is not None else _export
     if options.every is None:
-        return _emit_done(environment, options, write(environment, options, chosen))
+        return _emit_summary(environment, options, write(environment, options, chosen))
     return _follow(environment, options, partial(write, environment, options, chosen))
 
 
 def _follow(environment: Environment, options: Options, write: Callable[[], Exported]) -> int:
-    """Export again and again. Say what was read whenever there was something."""
+    """Export repeatedly until Ctrl-C. Note a summary of each run that read data."""
     while True:
         try:
             done = write()
@@ -144,11 +148,11 @@ def _follow(environment: Environment, options: Options, write: Callable[[], Expo
             environment.note(f"kwire: {error}")
         else:
             if done.read:
-                _note_done(environment, done)
+                _note_summary(environment, done)
         time.sleep(options.pause)
 
 
-def _exported(environment: Environment, options: Options, wanted: Wanted) -> Exported:
+def _export(environment: Environment, options: Options, wanted: Wanted) -> Exported:
     from kwire_cli.lake.export import export
 
     done = export(
@@ -166,8 +170,8 @@ def _exported(environment: Environment, options: Options, wanted: Wanted) -> Exp
     return done
 
 
-def _by_spark(environment: Environment, options: Options, wanted: Wanted) -> Exported:
-    settings = dict(map(_setting, options.conf))
+def _export_with_spark(environment: Environment, options: Options, wanted: Wanted) -> Exported:
+    settings = dict(map(_parse_setting, options.conf))
     with session(options.master or "", settings) as spark, explained():
         from kwire_cli.lake.export import write_tables
         from kwire_cli.lake.inputs import named_files
@@ -186,7 +190,7 @@ def _by_spark(environment: Environment, options: Options, wanted: Wanted) -> Exp
             )
 
 
-def _setting(text: str) -> tuple[str, str]:
+def _parse_setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.startswith("spark."):
         raise click.UsageError(f"--conf takes a setting of Spark, such as spark.driver.memory=4g, not {text!r}")
@@ -196,11 +200,11 @@ def _setting(text: str) -> tuple[str, str]:
 COLUMNS = (Column("table", "text"), Column("rows", "count"))
 
 
-def _emit_done(environment: Environment, options: Options, done: Exported) -> Exit:
-    """Write how many rows each table got, and say what was read.
+def _emit_summary(environment: Environment, options: Options, done: Exported) -> Exit:
+    """Write the number of rows of each table, and note a summary of the inputs.
 
     Raises:
-        InputError: There was something to read, and nothing of it could be read.
+        InputError: There were inputs, and no part of them could be read.
 
     """
     if done.read and not done.rows:
@@ -210,11 +214,11 @@ def _emit_done(environment: Environment, options: Options, done: Exported) -> Ex
     )
     code = emit(environment, answer, options)
     environment.flush()
-    _note_done(environment, done)
+    _note_summary(environment, done)
     return code
 
 
-def _note_done(environment: Environment, done: Exported) -> None:
+def _note_summary(environment: Environment, done: Exported) -> None:
     parts = [counted(done.read, "input file"), f"{done.size:,} bytes read"]
     if done.known:
         parts.append(f"{counted(done.known, 'input file')} unchanged")

@@ -1,7 +1,7 @@
 """The output of `kwire lint` and `kwire breaking`: findings as text, for code reviews, and as an Answer.
 
-Text has a finding as compilers and editors have them: file:line:column, then what is wrong. In a pull request, GitHub
-shows the findings at their lines.
+A finding as text has the form of errors of compilers: file:line:column and a message. In a pull request, GitHub shows
+the findings at their lines.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kwire_cli.view.marks import Mark
 
 TEXTS = ("text", "github", "sarif")
-"""Formats beside those of Answers."""
+"""Formats in addition to the formats of Answers."""
 
 
 def format_option() -> Any:

@@ -1,4 +1,8 @@
-"""`kwire groups`: who joins and leaves groups and why, rebalances, assignments."""
+"""`kwire groups`: joins and leaves of group members with their causes, rebalances and assignments.
+
+Formats that draw a ladder use a `Ladder` of the calls of groups. Other formats use the events of a `Groups` analysis,
+which also reads the logs of coordinators.
+"""
 
 from __future__ import annotations
 

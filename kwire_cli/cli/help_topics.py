@@ -1,4 +1,7 @@
-"""Topics of `kwire help`: the options that many commands share, and examples of the commands that people see first."""
+"""Topics of `kwire help`: the options that many commands share, and examples of the most used commands.
+
+`shared` is a command that is never run. It has all shared options, so that click formats their help.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Inputs of commands: arguments, files, pipes and JSON values."""
+"""Inputs of commands: arguments, files, pipes and JSON values.
+
+`reading_of` converts the options of a command to a `Reading`, which the readers of captures, logs and messages take. It
+is the only place that does so. `FITS` lists the kinds of input that each option supports, so that options without
+effect are errors. JSON inputs are read as a whole, by `contents` and `documents`.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +47,8 @@ if TYPE_CHECKING:
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]*")
 
 
-# How the inputs of a command are opened, by its options.
-
-
 class Terminal(Caller):
-    """A command as the caller of `open_inputs`: remarks and progress go to standard error."""
+    """The command that calls `open_inputs`. Remarks and progress go to standard error."""
 
     def __init__(self, environment: Environment) -> None:
         self.stdin = environment.stdin
@@ -57,39 +59,39 @@ class Terminal(Caller):
         self._environment.note(f"kwire: {text}")
 
     def unreadable(self, error: InputError) -> None:
-        """Write why a file of a folder cannot be read; the exit code says it too."""
+        """Write the reason why a file of a folder cannot be read, and set the exit code."""
         self._environment.has_unread = True
         self.note(str(error))
 
     def idle(self) -> None:
-        """Send out the results so far."""
+        """Flush the results so far."""
         self._environment.flush()
 
     def begin(self, arguments: Sequence[str]) -> None:
-        """Take the inputs of the command."""
+        """Set the inputs of the progress bar."""
         self._environment.progress.expect(arguments)
 
     def progress(self, label: str, at: int, size: int, unit: str = BYTES) -> None:
-        """Show how much was read."""
+        """Show the amount that was read."""
         self._environment.progress.tell(label, at, size, unit)
 
     def done(self) -> None:
-        """Remove what was shown."""
-        if self._environment.interrupt.came:  # it may not be the end
+        """Remove the progress bar."""
+        if self._environment.interrupt.came:  # the input may not be complete
             self._environment.progress.hide()
         else:
             self._environment.progress.done()
 
     @property
     def stopped(self) -> bool:
-        """Return whether Ctrl-C was pressed in a command that answers with what was read so far."""
+        """Return whether Ctrl-C was pressed in a command that can answer from a part of its input."""
         return bool(self._environment.interrupt)
 
 
 def reading_of(
     options: Definitions, *, input_kind: Kind | None = None, follow: Follow | None = None, every: bool = False
 ) -> Reading:
-    """Return how inputs are to be read. This is the one place where options become a `Reading`.
+    """Return the `Reading` for the options of a command.
 
     Raises UsageError for --message without --message-version, unless the message begins with its version.
     """
@@ -125,7 +127,7 @@ def _refuse_without_version(entry: Entry) -> None:
 
 
 def place(text: str) -> tuple[str, int | None]:
-    """Return a file and the number of a frame, if the text has the form FILE@N; otherwise the text alone."""
+    """Split FILE@N into the file and the number of a frame. The number is None for other strings."""
     name, at, number = text.rpartition("@")
     if at and number.isascii() and number.isdecimal() and len(number) < 12 and not exists(text):
         return name, int(number)
@@ -133,13 +135,13 @@ def place(text: str) -> tuple[str, int | None]:
 
 
 def shows_secrets(options: Secrets, *arguments: str) -> bool:
-    """Return whether secrets are shown: with --show-secrets, and if every input is bytes typed as an argument."""
+    """Return whether secrets are shown: with --show-secrets, and if all inputs are bytes typed as arguments."""
     files = (text == "-" or "://" in text or exists(place(text)[0]) for text in arguments)
     return options.show_secrets or (bool(arguments) and not any(files))
 
 
 class Fit(NamedTuple):
-    """The kinds of inputs that an option is for, and the words for them."""
+    """The kinds of inputs that an option supports, and their description in errors."""
 
     kinds: frozenset[Kind]
     what: str
@@ -161,20 +163,20 @@ FITS: dict[str, Fit] = {
     **dict.fromkeys(("record_format", "as_topic"), BATCHES),
     "topics": Fit(BATCHES.kinds, "folders of a log directory"),
 }
-"""The inputs that options are for. An option that stands here is refused with any other input."""
+"""The inputs that options support. An option in this table is an error with any other input."""
 OF_BYTES = ("form", *(name for name, fit in FITS.items() if name != "message" and fit in {CAPTURES, FRAMES}))
-"""Options of inputs that are captures and frames, for which generated values have no use."""
+"""Options for captures and frames, which generated values do not support."""
 
 
 def refuse_unfit(options: Printing, opened: Opened, fits: Mapping[str, Fit] = FITS) -> None:
-    """Raise UsageError for the first option that was given and is not for an input of this kind."""
+    """Raise UsageError for the first given option that does not support an input of this kind."""
     for name, fit in fits.items():
         if opened.kind not in fit.kinds:
             refuse(options, (name,), f"is for {fit.what}, and {opened.label} is {opened.kind.what}")
 
 
 def not_understood(reason: str, arguments: Sequence[str]) -> InputError:
-    """Return the error for inputs of which no byte was decoded: the reason, and what to try."""
+    """Return the error for inputs that could not be decoded at all, with the reason and the options to try."""
     return InputError(
         f"{missing_names(arguments)}{reason}: say what it is with --api or --message, and --message-version, or how it "
         "is written with --input"
@@ -182,26 +184,22 @@ def not_understood(reason: str, arguments: Sequence[str]) -> InputError:
 
 
 def missing_names(arguments: Sequence[str]) -> str:
-    """Return the beginning of an error that says that there are no files of these names, if none is hex."""
+    """Return the start of an error about missing files with these names. Empty if an argument is hex."""
     return "" if any(_HEX.fullmatch(argument) for argument in arguments) else missing_files(arguments)
 
 
-# Inputs that are read whole, such as JSON.
-
-
 def contents(environment: Environment, arguments: tuple[str, ...]) -> Iterator[tuple[bytes, str | None]]:
-    """The bytes of each input and its name: files, `-` for standard input, and arguments that are neither taken
-    together as text.
+    """Yield the bytes and the name of each input: files, and `-` for standard input. Other arguments form one string.
 
-    Without arguments it is standard input, unless that is a terminal. InputError for a file that cannot be read.
+    Without arguments, read standard input unless it is a terminal. Raises InputError if a file cannot be read.
     """
     for source in sources(arguments, Terminal(environment), "the JSON itself"):
         if isinstance(source, str) and source != "-" and path_of(source).is_dir():
             raise InputError("this is a folder; give the files in it", file=source)
-        yield _content(environment, source)
+        yield _read_content(environment, source)
 
 
-def _content(environment: Environment, source: str | bytes) -> tuple[bytes, str | None]:
+def _read_content(environment: Environment, source: str | bytes) -> tuple[bytes, str | None]:
     if isinstance(source, bytes):
         return source, None
     if source == "-":
@@ -213,23 +211,23 @@ def _content(environment: Environment, source: str | bytes) -> tuple[bytes, str 
 
 
 def documents(data: bytes, name: str | None) -> Iterator[Any]:
-    """Yield the JSON values of a text one after the other. Raise InputError at the first that is malformed."""
+    """Yield the JSON values in `data`, in order. Raise InputError at the first malformed value."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 text at byte {error.start}", file=name) from None
-    decoder = json.JSONDecoder(object_pairs_hook=_object)
-    at = _skip(text, 0)
+    decoder = json.JSONDecoder(object_pairs_hook=_build_object)
+    at = _skip_space(text, 0)
     while at < len(text):
         try:
             value, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError, EncodeError) as error:
-            raise _malformed(error, name) from None
+            raise _json_error(error, name) from None
         yield value
-        at = _skip(text, at)
+        at = _skip_space(text, at)
 
 
-def _malformed(error: Exception, name: str | None) -> InputError:
+def _json_error(error: Exception, name: str | None) -> InputError:
     if isinstance(error, json.JSONDecodeError):
         return InputError(f"not JSON: {error.msg}", file=name, line=error.lineno, column=error.colno)
     if isinstance(error, ValueError):  # Python reads no ints of more than 4300 digits
@@ -237,7 +235,7 @@ def _malformed(error: Exception, name: str | None) -> InputError:
     return InputError(str(error) if isinstance(error, EncodeError) else "the JSON nests too deeply", file=name)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -245,18 +243,16 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _skip(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     while at < len(text) and text[at] in " \t\r\n":
         at += 1
     return at
 
 
-# The values of one message in JSON form, as `kwire compare --values` gives them.
-
-
 class Values(NamedTuple):
-    """A message's body, and which message and version it is of where that is said. `name` is that of the file, None for
-    the argument itself.
+    """The body of a message in JSON form, with its message and version if they are known.
+
+    `name` is the name of the file, or None if the argument itself is the JSON.
     """
 
     body: dict[str, Any]
@@ -265,7 +261,7 @@ class Values(NamedTuple):
     name: str | None
 
     def written(self, spec: MessageSpec) -> dict[str, Any]:
-        """Return the body with bytes in place of batches. Raise InputError for batches that cannot be written."""
+        """Return the body with encoded batches. Raise InputError for batches that cannot be encoded."""
         try:
             body: dict[str, Any] = with_bytes(spec, self.body)
         except EncodeError as error:
@@ -274,10 +270,10 @@ class Values(NamedTuple):
 
 
 def read_values(environment: Environment, catalog: Catalog, argument: str) -> Values:
-    """Read the values of a message: what decode prints of the message, or its body alone.
+    """Read the values of a message: the JSON output of `kwire decode`, or only the body.
 
-    The argument is a file, `-` for standard input, or the JSON text itself. Raises InputError if the argument cannot
-    be read or is not one JSON object.
+    The argument is a file, `-` for standard input, or the JSON itself. Raises InputError if the argument cannot be read
+    or is not one JSON object.
     """
     data, name = next(contents(environment, (argument,)))
     values = [*documents(data, name)]
@@ -290,10 +286,14 @@ def read_values(environment: Environment, catalog: Catalog, argument: str) -> Va
     [value] = values
     if not isinstance(value.get("body"), dict):
         return Values(value, None, None, name)
-    message, version = value.get("message"), value.get("version")
+    message = value.get("message")
+    version = value.get("version")
     if isinstance(value.get("api"), str) and value.get("kind") in {"request", "response"}:
         api = catalog.api(value["api"])
-        message, version = (api.request if value["kind"] == "request" else api.response), value.get("apiVersion")
-    return Values(
-        value["body"], message if isinstance(message, str) else None, version if type(version) is int else None, name
-    )
+        message = api.request if value["kind"] == "request" else api.response
+        version = value.get("apiVersion")
+    if not isinstance(message, str):
+        message = None
+    if type(version) is not int:
+        version = None
+    return Values(value["body"], message, version, name)

@@ -1,4 +1,8 @@
-"""`kwire lint`: message definitions held against a rule book."""
+"""`kwire lint`: check message definitions against a rule book.
+
+With --against, old definitions are checked by the same rules. A finding is old if a finding with the same rule, file
+name and path exists there, so that a changed line number does not make it new.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +92,7 @@ def command(environment: Environment, options: Options) -> Exit:
     if options.advice:
         findings += definition_advice(paths)
     if options.against:
-        findings = _new(findings, options)
+        findings = _select_new(findings, options)
     counts = Counter(finding.severity for finding in findings)
     rows = [
         (finding.file, finding.line, finding.column, finding.severity, finding.rule, finding.path, finding.message)
@@ -101,16 +105,19 @@ def command(environment: Environment, options: Options) -> Exit:
     return Exit.FOUND if counts["error"] else Exit.DONE
 
 
-def _new(findings: list[Finding], options: Options) -> list[Finding]:
+def _select_new(findings: list[Finding], options: Options) -> list[Finding]:
     """Return the findings that the old definitions do not have, by rule, file name and path."""
 
     def key(finding: Finding) -> tuple[str, str, str | None]:
         return finding.rule, PurePosixPath((finding.file or "").replace(":", "/")).name, finding.path
 
-    texts = [(text, place) for source in options.against for place, text in definition_texts(source)]
+    texts: list[tuple[str, str]] = []
+    for source in options.against:
+        texts += [(text, place) for place, text in definition_texts(source)]
     old = check_many(texts, options.rules)
     if options.advice:
-        old += [finding for text, place in texts for finding in advise(text, place)]
+        for text, place in texts:
+            old += advise(text, place)
     known = Counter(map(key, old))
     new = []
     for finding in findings:

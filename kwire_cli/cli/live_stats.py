@@ -38,28 +38,28 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Captured
 
 MAX_CONNECTIONS = 1 << 14
-"""Connections that are open at a time; beyond, the one that was silent longest is dropped."""
+"""Maximum number of open connections. Beyond it, the connection that was idle the longest is dropped."""
 LIMITS = Limits(connections=MAX_CONNECTIONS)
 GRACE = 500_000_000
-"""Nanoseconds after the end of an interval in which its frames may still come."""
+"""Nanoseconds after the end of an interval in which its frames may still arrive."""
 PAUSE = 0.2
-"""Seconds from one writing of intervals to the next while frames come."""
+"""Seconds between two writes of intervals while frames arrive."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Counted(Captures, Choosing, Definitions):
-    """Options that choose what is counted."""
+    """Options that select the lines to count."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Reported(Report, Counted):
-    """Options that choose what is counted, and how it is written."""
+    """Options that select the lines to count, and the format of the report."""
 
 
 def writes_live(environment: Environment, options: Reported) -> bool:
-    """Return whether rows are to be written as they come: standard input is a pipe with a capture."""
+    """Return whether rows are written as they arrive, because standard input is a pipe with a capture."""
     if options.sort or options.top is not None or not _is_pipe(environment.stdin):
         return False
     chosen = options.format_for(environment)
@@ -75,9 +75,9 @@ def _is_pipe(file: Any) -> bool:
 
 
 def write_live(environment: Environment, options: Reported, timeline: Timeline) -> None:
-    """Write the rows of each interval, and in the end what kinds of frames there were."""
+    """Write the rows of each interval, and at the end the number of frames of each kind."""
     stdin: Any = environment.stdin
-    opening = stdin.peek()  # which was looked at to know that this is a capture
+    opening = stdin.peek()  # these bytes were already used to recognise the capture
     follow = Follow(stop=lambda: bool(environment.interrupt), limits=LIMITS, opening=opening)
     rows = _Rows(environment, options)
     rows.end(count_intervals(environment, options, timeline, follow, rows.write))
@@ -86,9 +86,9 @@ def write_live(environment: Environment, options: Reported, timeline: Timeline) 
 def count_intervals(
     environment: Environment, options: Counted, timeline: Timeline, follow: Follow, write: Callable[[Table], None]
 ) -> Answer:
-    """Count a capture that is followed, and `write` the rows of intervals that are over.
+    """Count the frames of a growing capture, and `write` the rows of intervals that are over.
 
-    Return how many frames of each kind, and anomalies, there were. Raises InputError if no line was there.
+    Return the number of frames of each kind, and of anomalies. Raises InputError if there was no line.
     """
     intervals = _Intervals(timeline, write)
     totals = Answer("", [])
@@ -106,10 +106,10 @@ def count_intervals(
 
 
 class _Intervals:
-    """The intervals that are not over.
+    """The intervals that are not over yet.
 
-    All intervals that are over are written together, and after PAUSE the next ones: a capture from a file comes faster
-    than rows can be asked for one interval at a time.
+    Intervals that are over are written together, at most once per PAUSE. A capture from a file arrives so fast that
+    writing each interval separately would be too slow.
     """
 
     def __init__(self, timeline: Timeline, write: Callable[[Table], None]) -> None:
@@ -132,16 +132,16 @@ class _Intervals:
             self._earliest = at if self._earliest is None else min(self._earliest, at)
         self._timeline.add(line)
         if self._arrived - self._written >= PAUSE:
-            self._write_those_over()
+            self._write_ended()
 
     def tick(self) -> None:
-        """Write the intervals that are over: all, if nothing has come for the length of one."""
+        """Write the intervals that are over. If no line arrived for the length of an interval, all of them are."""
         if time.monotonic() - self._arrived >= self._width / 1e9:
             self._write(END)
         else:
-            self._write_those_over()
+            self._write_ended()
 
-    def _write_those_over(self) -> None:
+    def _write_ended(self) -> None:
         end = (self._latest - GRACE) // self._width * self._width
         if self._earliest is not None and self._earliest < end:
             self._write(datetime.fromtimestamp(end // 1_000_000 / 1000, UTC))
@@ -154,7 +154,7 @@ class _Intervals:
         self._written = time.monotonic()
 
     def end(self) -> Answer:
-        """Write the intervals that are left, and return the totals."""
+        """Write the remaining intervals, and return the totals."""
         self._write(END)
         self._timeline.close()
         frames = Fact("frames", dict(by_count(self._frames)), "map")
@@ -189,14 +189,15 @@ class _Rows:
     def _write_cells(self, table: Table) -> None:
         columns = [(at, column) for at, column in enumerate(table.columns) if not column.wide]
         rows = list(table.rows)
-        texts = [column_texts([row[at] for row in rows], column) for at, column in columns]
-        cells = [[column[number] for column in texts] for number in range(len(rows))]
+        values: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) if rows else [()] * len(table.columns)
+        texts = [column_texts(values[at], column) for at, column in columns]
+        cells = [list(row) for row in zip(*texts, strict=True)]
         lines = []
         if self._layout is None:
             heads = [
                 Column(
                     column.name,
-                    heading_text(column, [row[at] for row in rows]),
+                    heading_text(column, values[at]),
                     keep=column.keep,
                     width=max(map(len, texts[place])),
                     right=column.kind in NUMBERS,
@@ -209,7 +210,7 @@ class _Rows:
         self._environment.write_lines(lines, folded=False)
 
     def end(self, answer: Answer) -> None:
-        """Write the totals, except in csv, which has one table."""
+        """Write the totals, except in CSV, which has one table."""
         if self._format == "table":
             width = None if self._options.wide else self._environment.width
             self._environment.write_painted(f"\n{answer_text(answer, width, colour=self._environment.in_colour)}")
@@ -219,13 +220,13 @@ class _Rows:
 
 
 class _Live(Terminal):
-    """The command as the caller: intervals are also over if nothing comes."""
+    """A command that follows a capture. Intervals also end if no frames arrive."""
 
     def __init__(self, environment: Environment, intervals: _Intervals) -> None:
         super().__init__(environment)
         self._intervals = intervals
 
     def idle(self) -> None:
-        """Write the intervals that are over, and send out the results so far."""
+        """Write the intervals that are over, and flush the results so far."""
         self._intervals.tick()
         super().idle()

@@ -1,4 +1,8 @@
-"""The `kwire` command: its subcommands, each a module of its own that is imported when it runs; errors, exit codes."""
+"""The `kwire` command: subcommands, help, errors and exit codes.
+
+Each subcommand is a separate module of this package. It is imported when it runs, so that a command loads only its own
+dependencies. If the first word is a file or bytes, a default command runs: `summary` or `decode`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import importlib
 import os
 import re
 import sys
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -60,21 +64,21 @@ GROUPS = {
         "completion": "completion in bash, zsh and fish",
     },
 }
-"""The commands by group, each with what it shows. A command's module in this package has its name. The texts are here,
-so that --help imports no module.
+"""The commands by group, with their descriptions. The module of a command has the command's name. The descriptions are
+here so that --help does not import the modules.
 """
-COMMANDS = dict(sorted(row for group in GROUPS.values() for row in group.items()))
+COMMANDS = dict(sorted(chain.from_iterable(group.items() for group in GROUPS.values())))
 FIRST = ("decode", "dump", "diagnose", "query", "stats", "groups", "compare", "diff")
 """The commands that --help lists; `kwire help` lists all."""
 HELP_TOPICS = ("examples", "input", "output")
-"""What `kwire help` explains besides commands."""
+"""Topics of `kwire help` in addition to the commands."""
 ON_A_FILE = "what a capture, a log or pasted bytes hold, and what is wrong"
 HIDDEN = ("summary",)
 """Names of commands that help does not list: `kwire FILE` is `kwire summary FILE`."""
 DEFAULT = "decode"
-"""The command for a file or bytes where a command is expected."""
+"""The command that runs if the command line begins with a file or bytes."""
 OVERVIEW = "summary"
-"""The command for captures, request logs and folders in that place, unless there are options that are about frames."""
+"""The command that runs instead for captures, request logs and folders, unless an option concerns frames."""
 READING_OPTIONS = {
     "--port": True,
     "--tls-keylog": True,
@@ -83,10 +87,10 @@ READING_OPTIONS = {
     "--specs": True,
     "--kafka": True,
 }
-"""Options that say how to read inputs and how to print, and whether a value follows. With any other option, inputs in
-place of a command are decoded: the option is about frames, or about their format.
+"""Options for reading inputs, and whether a value follows. With any other option, inputs without a command are decoded:
+the option concerns frames or their format.
 """
-LEAST_TEXT = 8
+MIN_TEXT = 8
 _BYTES = re.compile(
     r"""(?: (?:0x|\\x)? [0-9a-fA-F]{2} [\s:,]* )+    # hex
       | [A-Za-z0-9+/_-]{16,} ={0,2}                    # base64
@@ -94,12 +98,12 @@ _BYTES = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""Text that may be bytes. A misspelt command is none: it has lower-case letters alone."""
-LONGEST_NAME = 200
-"""Characters of the name of a file in an error: what is too long to be a name is shown by its beginning."""
-OBJECTS = 50_000
-"""New objects after which Python looks for circles among them. Hardly anything here stands in one: looking more often
-finds nothing.
+"""Strings that may be bytes. Lower-case letters only are excluded: they are a misspelt command."""
+MAX_NAME = 200
+"""Maximum length of a file name in an error. Longer names are cut off."""
+GC_THRESHOLD = 50_000
+"""New objects between two runs of Python's garbage collector. There are almost no reference cycles, so frequent runs
+would find nothing.
 """
 
 
@@ -110,15 +114,17 @@ def _are_input(words: list[str]) -> bool:
     if words[0] == "-" or exists(words[0]):
         return True
     text = " ".join(takewhile(lambda word: not word.startswith("-"), words))
-    return len(text) >= LEAST_TEXT and bool(_BYTES.fullmatch(text)) and not (text.isalpha() and text.islower())
+    return len(text) >= MIN_TEXT and bool(_BYTES.fullmatch(text)) and not (text.isalpha() and text.islower())
 
 
-def _default_of(words: list[str]) -> str:
+def _select_default(words: list[str]) -> str:
     """Return the command for words that begin with an input.
 
-    Standard input is decoded, as frames may come there one by one; so is whatever is no capture, log or folder.
+    Standard input is decoded, because frames may arrive one by one. Inputs other than captures, logs and folders are
+    decoded too.
     """
-    inputs, rest = [], iter(words)
+    inputs = []
+    rest = iter(words)
     for word in rest:
         option, equals, _ = word.partition("=")
         if not word.startswith("-") or word == "-":
@@ -127,7 +133,7 @@ def _default_of(words: list[str]) -> str:
             return DEFAULT
         elif READING_OPTIONS[option] and not equals:
             next(rest, None)
-    from kwire_cli.source.opening import have_overview  # only where the first word is a file or bytes
+    from kwire_cli.source.opening import have_overview  # only if the first word is a file or bytes
 
     return OVERVIEW if have_overview(inputs) else DEFAULT
 
@@ -136,11 +142,11 @@ class Commands(Group):
     """Subcommands that are imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names."""
-        return [*COMMANDS]
+        """Return the names of all commands."""
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name, or of the only one that begins with it."""
+        """Return the command with this name, or the only command whose name begins with it."""
         names = [name for name in COMMANDS if name.startswith(cmd_name)]
         if cmd_name in COMMANDS or cmd_name in HIDDEN:
             names = [cmd_name]
@@ -151,9 +157,9 @@ class Commands(Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse what stands before the command; without a word it is standard input, if that is a pipe or a file.
+        """Parse the options before the command. Without arguments, read standard input if it is a pipe or a file.
 
-        UsageError says where the options of commands stand.
+        Raises UsageError with the right place of the option if an option of a command precedes the command.
         """
         if not args and not ctx.resilient_parsing and ctx.ensure_object(Environment).has_input:
             args = ["-"]
@@ -169,12 +175,12 @@ class Commands(Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command under its whole name, which its usage shows. A file or bytes in its place have a default."""
+        """Return the command with its full name, for the usage line. A file or bytes select the default command."""
         if args[0] == help_.name:
             return help_.name, help_, args[1:]
         unknown = self.get_command(ctx, args[0]) is None
         if unknown and _are_input(args):
-            name = DEFAULT if ctx.resilient_parsing else _default_of(args)  # decode has the more options to complete
+            name = DEFAULT if ctx.resilient_parsing else _select_default(args)  # decode has more options
             return name, self.get_command(ctx, name), args
         if unknown and not ctx.resilient_parsing:
             close = [name for name in COMMANDS if name.startswith(args[0])] or close_to(args[0], COMMANDS)
@@ -185,7 +191,7 @@ class Commands(Group):
         return command.name if command else None, command, rest
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        """Return the commands that begin with what was typed, without importing them, and the mark for files."""
+        """Return the commands that begin with the typed word, without importing them, and the mark for files."""
         from click.shell_completion import CompletionItem  # start-up counts
 
         if incomplete.startswith("-"):
@@ -199,15 +205,15 @@ class Commands(Group):
         return ["FILE | kwire COMMAND [OPTIONS] ..."]
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands that people see first, and where the others are."""
+        """Write the most used commands, and how to list the others."""
         self.format_usage(ctx, formatter)
         formatter.write(f"\n  kwire FILE  {ON_A_FILE}\n\n")
         half = len(FIRST) // 2
-        left = _with_texts(FIRST[:half])
-        right = _with_texts(FIRST[half:])
+        left = _format_descriptions(FIRST[:half])
+        right = _format_descriptions(FIRST[half:])
         lines = [f"{a}  {b}" for a, b in zip(left, right, strict=True)]
         if max(map(len, lines)) + 2 > formatter.width:
-            lines = _with_texts(FIRST)
+            lines = _format_descriptions(FIRST)
         formatter.write("".join(f"  {line.rstrip()}\n" for line in lines))
         formatter.write_paragraph()
         formatter.write_text(
@@ -287,8 +293,8 @@ def all_commands(context: click.Context) -> str:
     return formatter.getvalue().rstrip("\n")
 
 
-def _with_texts(names: Sequence[str]) -> list[str]:
-    """Return each command with its text, in two columns that are as wide as needed."""
+def _format_descriptions(names: Sequence[str]) -> list[str]:
+    """Return a line for each command: its name and its description, in two aligned columns."""
     name_width = max(map(len, names))
     text_width = max(len(COMMANDS[name]) for name in names)
     return [f"{name:<{name_width}}  {COMMANDS[name]:<{text_width}}" for name in names]
@@ -323,24 +329,24 @@ def _run(arguments: list[str] | None, environment: Environment) -> int:
         environment.note(f"kwire: {error}")
         return Exit.FAILED
     except (ClosedPipeError, SystemExit) as error:
-        # click writes --help and --version itself; if the pipe is closed it replaces sys.stdout and exits.
+        # click writes --help and --version. If the pipe is closed, click replaces sys.stdout and exits.
         if isinstance(error, SystemExit) and sys.stdout is stdout:
             raise
-        _let_go_of_output()
+        _close_stdout()
         return Exit.DONE
     except (UnwritableError, OSError) as error:
-        file = getattr(error, "filename", None)  # of an input; the results have none
+        file = getattr(error, "filename", None)  # only errors of inputs have a file name
         name = str(file or "the results cannot be written")
-        said = error.strerror if isinstance(error, OSError) else None
-        environment.note(f"kwire: {name[:LONGEST_NAME]}{'…' * (len(name) > LONGEST_NAME)}: {said or error}")
+        reason = error.strerror if isinstance(error, OSError) else None
+        environment.note(f"kwire: {name[:MAX_NAME]}{'…' * (len(name) > MAX_NAME)}: {reason or error}")
         if file is None:
-            _let_go_of_output()
+            _close_stdout()
         return Exit.FAILED
     return int(result) if isinstance(result, int) else Exit.DONE
 
 
 def _usage_text(error: click.ClickException) -> str:
-    """Return the text of an error of usage, below the usage line of its command if it has one."""
+    """Return the message of a usage error, after the usage line of its command if it has one."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return error.format_message()
     context = error.ctx if isinstance(error, click.UsageError) else None
@@ -348,34 +354,34 @@ def _usage_text(error: click.ClickException) -> str:
     return f"{usage}kwire: {error.format_message()}"
 
 
-def _let_go_of_output() -> None:
-    """Nothing more can be said there, and Python must not try to when it exits."""
+def _close_stdout() -> None:
+    """Close standard output after a failed write, so that Python does not flush it at exit."""
     with contextlib.suppress(OSError):
         sys.stdout.close()
 
 
-class _NoOthers:
-    """Finds none of the modules that libraries import if they are there, and kwire needs nothing of.
+class _ImportBlocker:
+    """Import finder that hides optional modules of libraries, which kwire does not need.
 
-    Arrow imports pandas before it makes its first array, which takes as long as kwire's own start; numba imports cffi
-    to know its functions.
+    Arrow imports pandas before it creates its first array, which takes as long as the start of kwire. Numba imports
+    cffi to recognise its functions.
     """
 
     names = frozenset({"pandas", "cffi"})
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
-        """As Python's `MetaPathFinder`."""
+        """Implement `MetaPathFinder`: raise ModuleNotFoundError for a hidden module."""
         if fullname in self.names:
             raise ModuleNotFoundError(fullname, name=fullname)
 
 
 def main() -> None:
-    """The entry point of the installed command."""
+    """Run the command line of this process, and exit with its code."""
     if sys.argv[1:2] in (["export"], ["query"]) and not any(word.startswith("--master") for word in sys.argv):
-        sys.meta_path.insert(0, _NoOthers())  # PySpark needs pandas
-    gc.freeze()  # what is imported lives to the end: to look for circles in it takes time and finds nothing
-    gc.set_threshold(OBJECTS)
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy starts threads for matrices
+        sys.meta_path.insert(0, _ImportBlocker())  # PySpark needs pandas
+    gc.freeze()  # imported modules are never released, so the garbage collector need not examine them
+    gc.set_threshold(GC_THRESHOLD)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # otherwise numpy starts threads for matrices
     code = run()
-    gc.freeze()  # Python would look through all objects once more before it exits
+    gc.freeze()  # otherwise Python examines all objects once more before it exits
     sys.exit(code)

@@ -1,4 +1,8 @@
-"""Formats of messages: lines of captures, frames and bodies. `VIEWS` has a view for each format."""
+"""Formats of messages: lines of captures, frames and bodies.
+
+`VIEWS` maps the name of a format to its view, and `FIELD_VIEWS` those that support --fields. A run creates one view for
+each format and passes it the messages of all inputs, one by one, so that a capture of any size needs little memory.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +27,19 @@ if TYPE_CHECKING:
 
 
 class View:
-    """A format: shows messages one by one. One view serves all inputs.
+    """A format, which shows messages one by one. One view serves all inputs.
 
-    What a view needs is imported when the view is made: `kwire decode HEX` is to start at once.
+    A view imports its dependencies when it is created, so that `kwire decode HEX` starts quickly.
     """
 
     HEADS: ClassVar[bool] = False
-    """True if a line with its name stands above an input that is one of several."""
+    """True if the name of an input precedes its messages, if there are several inputs."""
     FRAMES: ClassVar[bool] = True
-    """True if frames and bodies without a capture around them are shown too."""
+    """True if frames and bodies outside of captures are supported."""
     NOTES: ClassVar[bool] = False
-    """True if a note on the hidden values of a guess is among what is shown."""
+    """True if the view itself shows the note on the hidden values of a guess."""
     remark = ""
-    """The remark on the line that is shown: that it is a request without a response."""
+    """The remark on the current line, for example that a request has no response."""
 
     @property
     def raw_records(self) -> bool:
@@ -43,12 +47,13 @@ class View:
         return False
 
     def __init__(self, environment: Environment, settings: MessageSettings) -> None:
-        self.environment, self.settings = environment, settings
+        self.environment = environment
+        self.settings = settings
         self.catalog = settings.catalog
         self.redaction = Redaction(self.catalog, show_secrets=settings.show_secrets, raw_records=self.raw_records)
 
     def begin_capture(self, *, whole: bool) -> None:
-        """Begin a capture; `whole` says that all of it is there."""
+        """Begin a capture. `whole` is true if it is complete, and false if it may still grow."""
 
     def show(self, subject: Frame | Decoded) -> None:
         """Show a frame or a body."""
@@ -60,7 +65,7 @@ class View:
             self.body(subject)
 
     def frame(self, frame: Frame) -> None:
-        """Show a frame without a capture around it."""
+        """Show a frame outside of a capture."""
         raise NotImplementedError
 
     def body(self, body: Decoded) -> None:
@@ -72,7 +77,7 @@ class View:
         raise NotImplementedError
 
     def pair(self, pair: Pair) -> None:
-        """Show a request and the response behind it, as far as the capture has them."""
+        """Show a request and then its response, without the one that the capture lacks."""
         self.remark = pair.remark
         for line in pair.halves:
             self.line(line)
@@ -97,7 +102,7 @@ class Tree(View):
         self._frame, self._body, self._line = self._functions()
 
     def _functions(self) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-        """Return the functions that give the lines of a frame, a body and a line of a capture."""
+        """Return the functions that format a frame, a body and a line of a capture."""
         from kwire_cli.view import hex as hex_view, tree
 
         full = self.settings.full
@@ -145,7 +150,7 @@ class Hex(Tree):
 
 
 class Json(View):
-    """JSON over several lines."""
+    """Indented JSON."""
 
     INDENT: ClassVar[bool] = True
 
@@ -160,12 +165,12 @@ class Json(View):
 
     def frame(self, frame: Frame) -> None:
         """Write a frame."""
-        hidden = self._refused(self.redaction.frame(frame), "the message")
+        hidden = self._check_lossless(self.redaction.frame(frame), "the message")
         self._write(frame.to_json(**self._form, hidden=hidden, reading=self.redaction.reading()))
 
     def body(self, body: Decoded) -> None:
         """Write a body."""
-        hidden = self._refused(self.redaction.body(body), "the message")
+        hidden = self._check_lossless(self.redaction.body(body), "the message")
         reading = self.redaction.reading()
         self._write(json.message_document(body, **self._form, hidden=hidden, reading=reading))
 
@@ -179,11 +184,11 @@ class Json(View):
         self._write({name: line and self._document(line) for name, line in halves.items()} | pair.note)
 
     def _document(self, line: Captured) -> dict[str, Any]:
-        hidden = self._refused(self.redaction.line(line), f"frame {line.number}")
+        hidden = self._check_lossless(self.redaction.line(line), f"frame {line.number}")
         return line.to_json(**self._form, hidden=hidden, hide=self.redaction.record)
 
-    def _refused(self, hidden: Any, what: str) -> Any:
-        """Return what is hidden. InputError if something is, and every byte is to be kept."""
+    def _check_lossless(self, hidden: Any, what: str) -> Any:
+        """Return the hidden values. Raise InputError if there are any under --lossless, which keeps every byte."""
         if hidden and self.settings.lossless:
             text = "holds secrets, or bytes that may be some, and --lossless keeps every byte: add --show-secrets"
             raise InputError(f"{what} {text}")
@@ -194,15 +199,18 @@ class Json(View):
 
 
 class JsonLines(Json):
-    """JSON, a message a line."""
+    """JSON with one line for each message."""
 
     INDENT = False
 
     def __init__(self, environment: Environment, settings: MessageSettings) -> None:
         super().__init__(environment, settings)
         self._items: Any = None
-        self._quick, self._records, self._hide = not settings.lossless, settings.records, self.redaction.record
-        self._none_in, self._line_dumps = self.redaction.none_in, json.line_dumps
+        self._has_fast_path = not settings.lossless
+        self._records = settings.records
+        self._hide = self.redaction.record
+        self._has_no_secret = self.redaction.none_in
+        self._line_dumps = json.line_dumps
 
     def begin_capture(self, *, whole: bool) -> None:
         """Begin a capture, whole or not."""
@@ -212,8 +220,8 @@ class JsonLines(Json):
             self._items = field_text(self.redaction.reading())
 
     def line(self, line: Captured) -> None:
-        """Write a line of a capture, without a document in between if nothing in the line is secret."""
-        if self._quick and self._none_in(line):
+        """Write a line of a capture, by a fast path without a document if the line contains no secret."""
+        if self._has_fast_path and self._has_no_secret(line):
             self.environment.write_text(self._line_dumps(line, self._records, self._hide, self._items))
         else:
             self.environment.write_text(json.many_dumps(self._document(line)))
@@ -223,13 +231,13 @@ class JsonLines(Json):
 
 
 class Columns(View):
-    """Rows of columns: those of --fields, or else those of the table."""
+    """Rows with the columns of --fields, or by default the columns of the table."""
 
     FRAMES = False
 
     @property
     def raw_records(self) -> bool:
-        """Return whether a column may have records."""
+        """Return whether a column may contain records."""
         return bool(self.settings.fields)
 
     def __init__(self, environment: Environment, settings: MessageSettings) -> None:
@@ -248,7 +256,7 @@ class Columns(View):
 
 
 class Table(Columns):
-    """A table whose columns fit the terminal; elsewhere, and with --wide, it has all of them."""
+    """A table. On a terminal it has the columns that fit; elsewhere and with --wide, it has all columns."""
 
     HEADS = True
 
@@ -256,14 +264,15 @@ class Table(Columns):
         super().__init__(environment, settings)
         from kwire_cli.view import anomaly_counts, frame_table
 
-        self._frames, self._cells = frame_table, frame_table.columns_of(settings.fields)
+        self._frames = frame_table
+        self._cells = frame_table.columns_of(settings.fields)
         self._counts = anomaly_counts.AnomalyCounts("frame")
         room = None if settings.wide else environment.width
         self._waits = bool(settings.fields or room)
         self._table = StreamedTable(environment, self._cells, room, waits=self._waits)
 
     def begin_capture(self, *, whole: bool) -> None:
-        """Begin a capture. The first rows wait for the others if they say how wide columns are."""
+        """Begin a capture. If the widths of columns depend on the rows, the first rows are buffered."""
         if not (whole and self._waits):
             self._table.write(whole=False)
 
@@ -273,24 +282,24 @@ class Table(Columns):
         self._table.add(self._frames.cells(row, self._cells, self._counts, self.remark))
 
     def end_capture(self) -> None:
-        """Show the rows that wait."""
+        """Show the buffered rows."""
         if self._table.layout is None:
             self._table.write(whole=not self.settings.fields)
         self._table.end()
 
     def end(self) -> None:
-        """Note how many rows have anomalies."""
+        """Note the number of rows with anomalies."""
         super().end()
         if self._counts.rows:
             self.environment.note(self._counts.text())
 
 
 class Csv(Columns):
-    """Rows of csv, below one heading for all inputs."""
+    """Rows of CSV, after one heading for all inputs."""
 
     @property
     def raw_records(self) -> bool:
-        """Return whether a column may have records: one for each field of a message has."""
+        """Return True: the column with the body may contain records."""
         return True
 
     def __init__(self, environment: Environment, settings: MessageSettings) -> None:
@@ -300,7 +309,7 @@ class Csv(Columns):
         self._headed = False
 
     def begin_capture(self, *, whole: bool) -> None:
-        """Write the columns, once for all captures."""
+        """Write the heading, once for all captures."""
         if not self._headed:
             self.environment.write_csv(self.columns)
             self._headed = True
@@ -311,7 +320,7 @@ class Csv(Columns):
 
 
 class FieldsJson(Columns):
-    """The columns as JSON over several lines."""
+    """The columns as indented JSON."""
 
     INDENT: ClassVar[bool] = True
 
@@ -322,7 +331,7 @@ class FieldsJson(Columns):
 
 
 class FieldsJsonLines(FieldsJson):
-    """The columns as JSON, a message a line."""
+    """The columns as JSON with one line for each message."""
 
     INDENT = False
 

@@ -1,4 +1,8 @@
-"""Commands that run on Spark: how far its stages are, Ctrl-C, and its errors as kwire's own."""
+"""Commands that run on Spark: progress, Ctrl-C and errors.
+
+A thread polls the status of Spark for the progress bar. Errors of Spark contain plans and traces of Java and Python, so
+`explained` reduces them to one message. It prefers a kwire error in a task, which is the cause.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +27,17 @@ if TYPE_CHECKING:
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
-_OWN = re.compile(r"\bkwire_cli\.errors\.\w+: (.*)")
-_ENDED = ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError")
-"""Errors of the connection to a Java that ended."""
-_MORE = "Spark: Java ended before it answered. If it ran out of memory, try --conf spark.driver.memory=4g"
+_KWIRE_ERROR = re.compile(r"\bkwire_cli\.errors\.\w+: (.*)")
+_CONNECTION_ERRORS = ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError")
+"""Errors after the Java process ended."""
+_JAVA_ENDED = "Spark: Java ended before it answered. If it ran out of memory, try --conf spark.driver.memory=4g"
 
 
 @contextlib.contextmanager
 def watched(environment: Environment, spark: SparkSession) -> Iterator[None]:
-    """Say on standard error how far the stages are that run in the block."""
-    progress, over = environment.progress, threading.Event()
+    """Show the progress of the stages that run within the context, on standard error."""
+    progress = environment.progress
+    over = threading.Event()
     if not progress.is_free():
         yield
         return
@@ -40,7 +45,7 @@ def watched(environment: Environment, spark: SparkSession) -> Iterator[None]:
     def watch() -> None:
         tracker = spark.sparkContext.statusTracker()
         while not over.wait(EVERY):
-            with contextlib.suppress(Exception):  # whatever it is: it is only about progress
+            with contextlib.suppress(Exception):  # progress must not fail a command
                 for stage in tracker.getActiveStageIds():
                     if info := tracker.getStageInfo(stage):
                         progress.tell(f"stage {stage}", info.numCompletedTasks, info.numTasks, "tasks")
@@ -56,9 +61,10 @@ def watched(environment: Environment, spark: SparkSession) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _interruptions() -> Iterator[threading.Event]:
-    """Yield what is set once Ctrl-C was pressed, which does in the block what it did before."""
-    pressed, before = threading.Event(), signal.getsignal(signal.SIGINT)
+def _observe_interrupt() -> Iterator[threading.Event]:
+    """Yield an event that Ctrl-C sets. The previous handler is called too."""
+    pressed = threading.Event()
+    before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield pressed
         return
@@ -76,41 +82,43 @@ def _interruptions() -> Iterator[threading.Event]:
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Errors of Spark as our own: what is wrong with a query, a folder, a worker. What fails after Ctrl-C was pressed
-    is no error: Java may end before this process has heard of it.
+    """Convert errors of Spark to InputError, or to KeyboardInterrupt if Ctrl-C was pressed.
+
+    Ctrl-C may end Java before it ends this process, which then sees a connection error.
     """
     from pyspark.logger import PySparkLogger
 
-    for name in _LOGGERS:  # which print an error and all its traces before anybody can say it
+    for name in _LOGGERS:  # they print an error with all its traces before it is raised
         PySparkLogger.getLogger(name).disabled = True
     errors: tuple[type[Exception], ...] = (*spark_errors(), ConnectionRefusedError, ConnectionResetError)
     try:
-        with _interruptions() as pressed:
+        with _observe_interrupt() as pressed:
             yield
     except errors as error:
         if pressed.is_set():
             raise KeyboardInterrupt from None
-        raise InputError(_own(error) or _text(error)) from None
+        raise InputError(_find_kwire_error(error) or _shorten(error)) from None
     finally:
         for name in _LOGGERS:
             PySparkLogger.getLogger(name).disabled = False
 
 
-def _own(error: Exception) -> str | None:
-    """Return the text of a kwire error in a task, however deep in Spark's text. None if there is no such error."""
-    # The text of an error has its traces, and so its causes, only where the session is set so; the error has them.
-    told, java = [str(error), str(getattr(error, "_stackTrace", ""))], getattr(error, "java_exception", None)
+def _find_kwire_error(error: Exception) -> str | None:
+    """Return the message of a kwire error in a task, or None if an error has another cause."""
+    # The message contains its causes only with certain settings of the session. The exception always has them.
+    messages = [str(error), str(getattr(error, "_stackTrace", ""))]
+    java = getattr(error, "java_exception", None)
     while java is not None:
-        told.append(str(java.toString()))
+        messages.append(str(java.toString()))
         java = java.getCause()
-    match = _OWN.search("\n".join(told))
+    match = _KWIRE_ERROR.search("\n".join(messages))
     return match[1] if match else None
 
 
-def _text(error: Exception) -> str:
-    """Return Spark's text of an error without its plans and traces."""
-    if type(error).__name__ in _ENDED or "SparkContext was shut down" in str(error):
-        return _MORE
+def _shorten(error: Exception) -> str:
+    """Return the message of an error of Spark without plans and traces."""
+    if type(error).__name__ in _CONNECTION_ERRORS or "SparkContext was shut down" in str(error):
+        return _JAVA_ENDED
     lines = (
         text_of(error)
         .split(";\n")[0]
@@ -120,7 +128,7 @@ def _text(error: Exception) -> str:
         .strip()
         .splitlines()
     )
-    told = [line for line in lines if line.strip()]
-    if any(line.startswith("Traceback") for line in told):  # of a task: its last line is the error
-        told = told[-1:]
-    return "Spark: " + "\n".join(told[:8])
+    shown = [line for line in lines if line.strip()]
+    if any(line.startswith("Traceback") for line in shown):  # the last line of a Python traceback is the error
+        shown = shown[-1:]
+    return "Spark: " + "\n".join(shown[:8])

@@ -1,5 +1,7 @@
-"""Groups of options that commands share, as base classes: a command that takes a group inherits from it, and whatever
-needs the group asks for the base class.
+"""Groups of options that several commands share, as base classes.
+
+The options of a command are a dataclass that inherits from the groups it takes. A function that needs a group has the
+base class as parameter type, so it works with every command that takes the group.
 """
 
 from __future__ import annotations
@@ -40,32 +42,29 @@ ELSEWHERE = {
     ".parquet": "kwire export writes Parquet",
     ".arrow": "kwire export writes Arrow",
 }
-"""The commands that write files with some suffixes, for errors of commands that do not."""
+"""Hints for errors: the command that writes files with a suffix that this command does not support."""
 SUFFIXES = {"md": "markdown"}
 """Suffixes of files that are not the name of their format."""
 TEXT_SUFFIXES = ("", ".txt")
-"""Suffixes of files that get what a terminal gets."""
+"""Suffixes of files that are written in the format of a terminal."""
 HEX_ROWS = 4
 """Rows of bytes of one field that the hex view shows without --full."""
 PORT = click.IntRange(1, 65535)
 
 
-# Options whose text depends on the command: all else about them is the same everywhere.
-
-
 def message_option(text: str) -> Any:
-    """Declare --message, the name of what bytes or JSON are; `text` is its help."""
+    """Declare --message, the name of the message that bytes or JSON contain, with the help `text`."""
     return option("--message", "-m", section="Input", metavar="NAME", shell_complete=complete_message, help=text)
 
 
 def version_option(text: str, **settings: Any) -> Any:
-    """Declare --message-version; `text` is its help."""
+    """Declare --message-version with the help `text`."""
     number: dict[str, Any] = {"type": click.IntRange(0, 32767), "metavar": "N", "shell_complete": complete_version}
     return option("--message-version", section="Input", help=text, **number | settings)
 
 
 def record_format_option() -> Any:
-    """--record-format."""
+    """Declare --record-format."""
     return option(
         "--record-format",
         rare=True,
@@ -75,7 +74,7 @@ def record_format_option() -> Any:
 
 
 def topic_option(text: str, **settings: Any) -> Any:
-    """Declare --as-topic, the topic that bytes are of; `text` is its help."""
+    """Declare --as-topic, the topic to which bytes belong, with the help `text`."""
     return option("--as-topic", section="Input", metavar="NAME", help=text, **settings)
 
 
@@ -109,7 +108,7 @@ class Definitions(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class OverlaidDefinitions(Definitions):
-    """Message definitions, with overlays laid over them: the bytes have that form."""
+    """Options for message definitions with overlays, which describe changed encodings: --overlay."""
 
     SECTION: ClassVar[str] = "Advanced"
     SHARED: ClassVar[bool] = True
@@ -150,7 +149,7 @@ class Framing(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Frames(Framing):
-    """Options for reading frames: --api beside those of Framing."""
+    """Options for reading frames: --api, in addition to the options of Framing."""
 
     SECTION: ClassVar[str] = "Input"
     SHARED: ClassVar[bool] = True
@@ -165,7 +164,7 @@ class Frames(Framing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Messages(Frames):
-    """Options for reading frames and bodies: --message and --message-version beside those of Frames."""
+    """Options for reading frames and bodies: --message and --message-version, in addition to the options of Frames."""
 
     SECTION: ClassVar[str] = "Input"
     SHARED: ClassVar[bool] = True
@@ -266,7 +265,7 @@ class Decryption(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Capture(Decryption):
-    """Options for reading a packet capture: --port beside --tls-keylog."""
+    """Options for reading a packet capture: --port and --tls-keylog."""
 
     SECTION: ClassVar[str] = "Input"
     SHARED: ClassVar[bool] = True
@@ -278,7 +277,7 @@ class Capture(Decryption):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Captures(Capture):
-    """Options for reading packet captures: --capture-point and --merge-points beside those of Capture."""
+    """Options for reading captures: --capture-point and --merge-points, in addition to the options of Capture."""
 
     SECTION: ClassVar[str] = "Input"
     SHARED: ClassVar[bool] = True
@@ -385,17 +384,17 @@ class Output(Printing):
 
     @property
     def file(self) -> str | None:
-        """The file of the results; None if they are printed."""
+        """The file of the results, or None if they are printed."""
         return self.output
 
     def apply(self, environment: Environment) -> None:
-        """Set how an environment prints, and where to."""
+        """Set the form and the destination of results."""
         super().apply(environment)
         if self.file is not None:
             environment.write_to(self.file, live=self.is_live)
 
     def suffix_among(self, formats: Collection[str], **also: str) -> str | None:
-        """Return the format that the suffix of the file names, by `also` under another name; None if there is none."""
+        """Return the format for the suffix of the file, or None if no format has it. `also` has further suffixes."""
         suffix = PurePath(self.file).suffix[1:] if self.file else ""
         return also.get(suffix) or (suffix if suffix in formats else None)
 
@@ -422,13 +421,13 @@ class Top(Printing):
 
     @property
     def order(self) -> Order | None:
-        """The order of rows that --sort says. UsageError if it says none."""
+        """The order of rows in --sort. Raises UsageError if the value is invalid."""
         return None if self.sort is None else order_of(self.sort)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Report(Output, Top):
-    """In which format an Answer is written: --format and --table, beside those of Output and Top.
+    """Options for the format of an Answer: --format, --table and --wide, in addition to the options of Output and Top.
 
     `PIPED` is the format of results that go neither to a terminal nor to a named file.
     """
@@ -440,7 +439,7 @@ class Report(Output, Top):
 
     @property
     def cuts_tables(self) -> bool:
-        """Return whether the question itself cuts tables to --top rows, if there is no --sort."""
+        """Return whether the command itself limits tables to --top rows, if there is no --sort."""
         return False
 
     fmt: str | None = option(
@@ -460,9 +459,9 @@ class Report(Output, Top):
     def format_for(
         self, environment: Environment, formats: Collection[str] = REPORT_FORMATS, for_eyes: str = "table"
     ) -> str:
-        """Return the format: the one that was given, that of the file's suffix, or what fits the place.
+        """Return the format from --format, from the suffix of the file, or the default for the destination.
 
-        Raises UsageError for a format that is not among `formats`. `for_eyes` is the format on a terminal.
+        `for_eyes` is the default on a terminal and for files. Raises UsageError for a format that is not in `formats`.
         """
         if self.fmt:
             if self.fmt not in {*formats, "text"}:
@@ -485,7 +484,7 @@ class LadderReport(Report):
     """Options of commands whose answers have a ladder: --format text draws it."""
 
     def draws(self, environment: Environment) -> bool:
-        """Return whether the format is one that shows the ladder alone."""
+        """Return whether the format shows only the ladder."""
         return self.format_for(environment) in {"text", "svg"}
 
     fmt: str | None = option(

@@ -1,4 +1,9 @@
-"""The places of results: a terminal, on which what is longer than the screen goes through a pager, or a file."""
+"""Destinations of results: a terminal with a pager, or a file.
+
+`Screen` starts the pager at the first result, so that a command without results does not start it. `ResultFile` writes
+to a temporary file next to the target and renames it at the end. The target is therefore never incomplete, and it may
+be an input of the same command.
+"""
 
 from __future__ import annotations
 
@@ -13,26 +18,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 PAGERS = ("KWIRE_PAGER", "PAGER")
-"""Environment variables that name the pager, the first one first; without them it is DEFAULT."""
+"""Environment variables for the command of the pager, in order of precedence. The default is DEFAULT."""
 DEFAULT = "less"
 PAGER_SETTINGS = {"LESS": "FRX", "LESSCHARSET": "utf-8", "LV": "-c"}
-"""The default settings of pagers, as git has them: show colours, and leave at once what fits on the screen."""
+"""Default settings of pagers, as in git: show colours, and exit at once if the results fit on the screen."""
 NO_PAGER = ("", "cat")
 NOT_RUN = (126, 127)
 """Exit codes of a shell that cannot run a command."""
-_FOR_SHELLS = re.compile(r"[|&;<>()$`\\\"'*?\[#~=%]")
+_SHELL_SYNTAX = re.compile(r"[|&;<>()$`\\\"'*?\[#~=%]")
 
 
 class Screen:
-    """A terminal as the place of results. The first result calls `before`, and starts the pager if `paged`.
+    """A terminal as the destination of results. The first result calls `before`, and starts the pager if `paged`.
 
-    Without a pager, or if it cannot be started, results go straight to the terminal.
+    Without a pager, or if the pager cannot be started, results go directly to the terminal.
     """
 
     def __init__(
         self, terminal: IO[bytes], variables: Mapping[str, str], before: Callable[[], None], *, paged: bool
     ) -> None:
-        self._terminal, self._variables, self._before, self.paged = terminal, variables, before, paged
+        self._terminal = terminal
+        self._variables = variables
+        self._before = before
+        self.paged = paged
         self._out: IO[bytes] | None = None
         self._pager: int | None = None
 
@@ -48,10 +56,10 @@ class Screen:
 
     def write(self, data: bytes) -> int:
         """Write results."""
-        return (self._out or self._begun()).write(data)
+        return (self._out or self._open()).write(data)
 
     def flush(self) -> None:
-        """Send out what was written."""
+        """Flush the results."""
         if self._out:
             self._out.flush()
 
@@ -63,14 +71,14 @@ class Screen:
         """Return the descriptor of the terminal."""
         return self._terminal.fileno()
 
-    def _begun(self) -> IO[bytes]:
+    def _open(self) -> IO[bytes]:
         self._before()
         command = pager_of(self._variables) if self.paged else None
-        self._out = (command and self._piped(command)) or self._terminal
+        self._out = (command and self._start_pager(command)) or self._terminal
         return self._out
 
-    def _piped(self, command: list[str]) -> IO[bytes] | None:
-        """Start the pager and return what writes to it; None if it cannot be started."""
+    def _start_pager(self, command: list[str]) -> IO[bytes] | None:
+        """Start the pager and return a pipe to it, or None if it cannot be started."""
         try:
             terminal = self._terminal.fileno()
             self._terminal.flush()
@@ -91,39 +99,43 @@ class Screen:
         return os.fdopen(begin, "wb")
 
     def close(self) -> None:
-        """Wait until the person leaves the pager. Raise OSError if the pager could not be run.
+        """Wait until the user leaves the pager. Raise OSError if the pager could not be run.
 
-        Ctrl-C is for the pager meanwhile: it stays until it is left, and no process stays behind.
+        In the meantime this process ignores Ctrl-C, which pagers handle themselves. So the pager never outlives kwire.
         """
         if self._pager is None or self._out is None:
             return
-        pager, self._pager = self._pager, None
+        pager = self._pager
+        self._pager = None
         with _without_interrupts():
-            with contextlib.suppress(OSError):  # it was left early
+            with contextlib.suppress(OSError):  # the user left the pager early
                 self._out.close()
             _, status = os.waitpid(pager, 0)
         if os.waitstatus_to_exitcode(status) in NOT_RUN:
-            raise OSError(0, f"the pager cannot be run: {_named(self._variables)}")
+            raise OSError(0, f"the pager cannot be run: {_pager_command(self._variables)}")
 
 
 def pager_of(variables: Mapping[str, str]) -> list[str] | None:
-    """Return the words of the pager's command; None if there is to be no pager.
+    """Return the command of the pager as words, or None if no pager is wanted.
 
-    A command with characters that only a shell understands is given to a shell.
+    A command with shell syntax is run by a shell.
     """
-    text = _named(variables)
+    text = _pager_command(variables)
     if text.strip() in NO_PAGER or variables.get("TERM") == "dumb" or not hasattr(os, "posix_spawnp"):
         return None
-    return ["sh", "-c", text] if _FOR_SHELLS.search(text) else text.split()
+    return ["sh", "-c", text] if _SHELL_SYNTAX.search(text) else text.split()
 
 
-def _named(variables: Mapping[str, str]) -> str:
-    return next((variables[name] for name in PAGERS if name in variables), DEFAULT)
+def _pager_command(variables: Mapping[str, str]) -> str:
+    for name in PAGERS:
+        if name in variables:
+            return variables[name]
+    return DEFAULT
 
 
 @contextlib.contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Ignore Ctrl-C within this; outside the main thread nothing changes."""
+    """Ignore Ctrl-C within the context. This has no effect outside the main thread."""
     try:
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     except ValueError:
@@ -137,9 +149,9 @@ def _without_interrupts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def whole_terminal() -> Iterator[int]:
-    """Within this, the terminal shows its second screen, and gives keys one by one without showing them.
+    """Switch the terminal to its alternate screen within the context, and yield its descriptor.
 
-    Keys can be read from the descriptor, also if standard input is a pipe.
+    Keys can be read from the descriptor one by one, without echo, even if standard input is a pipe.
     """
     import termios  # not on Windows
     import tty
@@ -157,9 +169,9 @@ def whole_terminal() -> Iterator[int]:
 
 
 class ResultFile:
-    """A file of results, which takes its place when all of them are written. Until then it may be an input.
+    """A file of results, which appears when all results are written. Until then, the old file can be an input.
 
-    A `live` file is written to directly, as are devices and pipes. Raises OSError if the file cannot be written.
+    A `live` file is written directly, and so are devices and pipes. Raises OSError if the file cannot be written.
     """
 
     def __init__(self, path: str, *, live: bool = False) -> None:
@@ -170,9 +182,10 @@ class ResultFile:
             return
         part = self._target.with_name(f".kwire-{os.getpid()}.part")
         try:
-            self._file, self._part = part.open("xb"), part
+            self._file = part.open("xb")
         except OSError as error:
             raise OSError(error.errno, error.strerror, path) from None
+        self._part = part
         if self._target.exists():
             part.chmod(self._target.stat().st_mode & 0o7777)
 
@@ -181,7 +194,7 @@ class ResultFile:
         return self._file.write(data)
 
     def flush(self) -> None:
-        """Write what is buffered."""
+        """Write buffered results."""
         self._file.flush()
 
     def isatty(self) -> bool:
@@ -189,16 +202,16 @@ class ResultFile:
         return False
 
     def finish(self) -> None:
-        """Put the file in its place: all results are written."""
+        """Move the complete file to its target."""
         self._file.flush()
         if self._part:
             self._part.replace(self._target)
             self._part = None
 
     def close(self) -> None:
-        """Close the file. If it was not finished, what was there before stays, and nothing is left of it.
+        """Close the file. An unfinished file is removed, and the old file remains.
 
-        Closing writes what is buffered, which fails again on a full disk.
+        Closing writes buffered results, which may fail on a full disk.
         """
         try:
             self._file.close()

@@ -1,8 +1,14 @@
-"""The command `kwire overhead`: where the bytes go."""
+"""The command `kwire overhead`: the bytes of inputs by field, api, client or topic.
+
+`Counting` adds the frames, bodies, captures and segments of all inputs to one `Overhead`, which counts every byte once.
+The first input selects the default tables. With --batching, the times of records are also replayed for several producer
+settings.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import click
@@ -48,10 +54,10 @@ DEFAULTS = {
     "frames": (("field",), ("kind",)),
     "segments": (("topic", "partition"), ("kind",)),
 }
-"""The tables of bytes without --by, by the kind of the first input."""
-MOST_SETTINGS = 200
-LARGEST = 2147483647
-"""The largest number of Kafka's type for linger.ms and batch.size."""
+"""The default tables, by the kind of the first input."""
+MAX_SETTINGS = 200
+MAX_SETTING = 2147483647
+"""Maximum of linger.ms and batch.size in Kafka."""
 
 
 EXAMPLES = (
@@ -89,7 +95,7 @@ class Tables(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Batching(Printing):
-    """Options for trying what producers could batch: --batching, --linger and --batch-size."""
+    """Options for trying other producer settings: --batching, --linger and --batch-size."""
 
     SECTION: ClassVar[str] = "Choose"
 
@@ -108,7 +114,7 @@ class Batching(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Counted(Printing):
-    """Options for what is counted, and against which limits: --topic, --kafka-limit and --exit-code."""
+    """Options for counting: --topic, --kafka-limit and --exit-code."""
 
     SECTION: ClassVar[str] = "Choose"
 
@@ -183,7 +189,7 @@ def tables_of(by: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 def grouping(tables: list[tuple[str, ...]]) -> list[str]:
     """Return the columns of owners that these tables need."""
-    return owners_of([name for table in tables for name in table])
+    return owners_of(list(chain.from_iterable(tables)))
 
 
 def limits_of(texts: tuple[str, ...]) -> dict[str, int]:
@@ -199,87 +205,91 @@ def limits_of(texts: tuple[str, ...]) -> dict[str, int]:
     return limits
 
 
-def _accumulators(options: Batching) -> Accumulators | None:
-    """Return the accumulators for --linger and --batch-size; None if nothing is to be tried.
+def _new_accumulators(options: Batching) -> Accumulators | None:
+    """Return the accumulators for --linger and --batch-size, or None without these options and --batching.
 
-    Raises UsageError if a value is not a valid number, or if there are more than MOST_SETTINGS pairs.
+    Raises UsageError if a value is not a valid number, or if there are more than MAX_SETTINGS pairs.
     """
     if not (options.batching or options.linger or options.batch_sizes):
         return None
     sizes = options.batch_sizes.split(",") if options.batch_sizes else []
     chosen = [size_of(text, "--batch-size") for text in sizes] or BATCH_SIZES
     lingers = options.linger or LINGERS
-    if max(*lingers, *chosen) > LARGEST:
-        raise click.UsageError(f"--linger and --batch-size: linger.ms and batch.size can be at most {LARGEST}")
-    settings = [Setting(linger, size) for linger in sorted({*lingers}) for size in sorted({*chosen})]
-    if len(settings) > MOST_SETTINGS:
+    if max(*lingers, *chosen) > MAX_SETTING:
+        raise click.UsageError(f"--linger and --batch-size: linger.ms and batch.size can be at most {MAX_SETTING}")
+    settings = [Setting(linger, size) for linger, size in product(sorted(set(lingers)), sorted(set(chosen)))]
+    if len(settings) > MAX_SETTINGS:
         raise click.UsageError(
-            f"--linger and --batch-size make {len(settings)} pairs; {MOST_SETTINGS} are the most allowed"
+            f"--linger and --batch-size make {len(settings)} pairs; {MAX_SETTINGS} are the most allowed"
         )
     return Accumulators(settings)
 
 
 class Counting:
-    """Counts the inputs of a command line, in whatever order they are given."""
+    """Counter of the bytes of all inputs of a command line."""
 
     def __init__(self, environment: Environment, options: Options) -> None:
-        self.environment, self.options = environment, options
+        self.environment = environment
+        self.options = options
         self.decodable = self.several = False
         self._bodies = 0
         self._tables = tables_of(options.by)
         self._overhead: Overhead | None = None
 
     def count(self) -> Overhead:
-        """Return what all inputs came to.
+        """Read all inputs and return their bytes.
 
-        Raises InputError if an input cannot be read, or if there is nothing that can be counted.
+        Raises InputError if an input cannot be read, or if there are no bytes to count.
         """
         options = self.options
         choice = Choice(options, options.catalog)
         inputs = open_inputs(options.source, reading_of(options), Terminal(self.environment), takes=_TAKES)
-        self.several, read = inputs.several, Read()
+        self.several = inputs.several
+        read = Read()
         for opened in inputs:
             refuse_unfit(options, opened)
             if opened.kind in BATCHES.kinds:
-                self._segments(cast("LogInput", opened))  # as its kind says
+                self._count_segments(cast("LogInput", opened))  # the kind implies the class
             elif opened.kind is Kind.CAPTURE:
-                self._capture(cast("CaptureInput", opened), choice)
+                self._count_capture(cast("CaptureInput", opened), choice)
             else:
-                self._messages(opened)
+                self._count_messages(opened)
             read.append((opened.label, opened.emptiness))
         if self._overhead is None or not self.decodable:
             raise empty_inputs(read) or not_understood("there is nothing to count", options.source)
         return self._overhead
 
-    def _of(self, kind: str, name: str | None) -> Overhead:
-        """Return where the bytes of the input of this name are counted. The first input decides on the tables."""
+    def _begin_input(self, kind: str, name: str | None) -> Overhead:
+        """Return the overhead, set to count the input with this name. The first input selects the default tables."""
         overhead = self._overhead
         if overhead is None:
-            overhead = self._overhead = self._begun(self._tables or [*DEFAULTS[kind]])
+            overhead = self._new_overhead(self._tables or list(DEFAULTS[kind]))
+            self._overhead = overhead
         overhead.only_files = overhead.only_files and kind == "segments"
         overhead.costs.file = name
         overhead.costs.largest.turn_to({"file": name} if self.several and name else {})
         return overhead
 
-    def _begun(self, tables: list[tuple[str, ...]]) -> Overhead:
+    def _new_overhead(self, tables: list[tuple[str, ...]]) -> Overhead:
         options = self.options
-        accumulators, names = _accumulators(options), grouping(tables)
+        accumulators = _new_accumulators(options)
+        names = grouping(tables)
         on_records = accumulators.add if accumulators else None
-        costs = Costs(options.catalog, names, options.limits, on_records, named=self._numbered)
+        costs = Costs(options.catalog, names, options.limits, on_records, named=self._message_number)
         return Overhead(tables, costs, accumulators, only_files=True)
 
-    def _numbered(self, subject: Message) -> dict[str, Any]:
-        """Return the name of a message: its number in its input."""
+    def _message_number(self, subject: Message) -> dict[str, Any]:
+        """Return the number of a message in its input, which identifies it."""
         return {"frame": self._bodies} if isinstance(subject, Decoded) else number_of(subject)
 
-    def _segments(self, opened: LogInput) -> None:
+    def _count_segments(self, opened: LogInput) -> None:
         options = self.options
         for file in opened.files():
             topic = options.as_topic or file.topic
             if options.topics and topic not in options.topics:
                 continue
             content = file.content
-            overhead = self._of("segments", file.label)
+            overhead = self._begin_input("segments", file.label)
             self.decodable = self.decodable or len(content) > 0
             form = options.record_format or "auto"
             for at in overhead.costs.records(content, topic, file.partition, form):
@@ -292,21 +302,25 @@ class Counting:
         if self._overhead is None:
             raise InputError("there is no partition of this topic", file=opened.label)
 
-    def _capture(self, opened: CaptureInput, choice: Choice) -> None:
+    def _count_capture(self, opened: CaptureInput, choice: Choice) -> None:
         """Count a capture, or all files of a capture point."""
-        overhead = self._of("capture", opened.name)
-        costs, add, before = overhead.costs, overhead.costs.add, overhead.costs.messages
+        overhead = self._begin_input("capture", opened.name)
+        costs = overhead.costs
+        add = costs.add
+        before = costs.messages
         for line in choice.among(opened.subjects()):
-            if opened.point is not None and (own := line.where.file) != costs.file:
-                costs.file, costs.largest.place = own, {"file": own}
+            if opened.point is not None and (file := line.where.file) != costs.file:
+                costs.file = file
+                costs.largest.place = {"file": file}
             add(line)
         chosen = choice.chooses or self.options.port is not None
         self.decodable = self.decodable or costs.messages > before or chosen
         overhead.file_bytes = (overhead.file_bytes or 0) + sum(sizes(opened.files))
 
-    def _messages(self, opened: Opened) -> None:
-        """Count frames, or bodies alone."""
-        costs, self._bodies = self._of("frames", opened.name).costs, 0
+    def _count_messages(self, opened: Opened) -> None:
+        """Count frames, or bodies without frames."""
+        costs = self._begin_input("frames", opened.name).costs
+        self._bodies = 0
         for subject in opened.subjects():
             if isinstance(subject, Decoded):
                 self._bodies += 1

@@ -1,6 +1,7 @@
-"""Pairs: the requests and responses of a capture put together as its lines come, without tables.
+"""Pair the requests and responses of a capture while its lines are read.
 
-`kwire decode --pairs` shows each pair when it is complete.
+`kwire decode --pairs` shows each pair when it is complete. Pending requests are stored by connection. A request that
+its connection has given up is paired with None, so that memory is bounded.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ if TYPE_CHECKING:
     Pair: TypeAlias = tuple[Captured, Captured | None]
 
 MOST_PENDING = 1 << 14
-"""Requests without a response so far. Beyond that those for which their connection waits no more are unanswered."""
+"""Number of pending requests above which requests that their connection has given up are removed."""
 
 
 class Pairs:
-    """Puts the lines of captures together: each pair when its response comes, or when none can come any more.
+    """Pairing of the lines of captures. A pair is complete when its response arrives, or can no longer arrive.
 
-    It keeps the requests for which connections wait, so their bounds are its own.
+    It stores only requests that are pending in their connection, which limits their number.
     """
 
     def __init__(self) -> None:
         self._pending: dict[tuple[str | None, int], dict[int, Captured]] = {}
-        self._count, self._most = 0, MOST_PENDING
+        self._count = 0
+        self._limit = MOST_PENDING
 
     def add(self, line: Captured) -> Iterable[Pair]:
         """Return the pairs that are complete with a request or a response."""
@@ -36,26 +38,26 @@ class Pairs:
                 return ((line, None),)
             self._pending.setdefault(connection, {})[id(line)] = line
             self._count += 1
-            return self._given_up() if self._count > self._most else ()
+            return self._remove_given_up() if self._count > self._limit else ()
         request = line.request
         if request is None:
             return ()
         self._count -= self._pending.get(connection, {}).pop(id(request), None) is not None
         return ((request, line),)
 
-    def _given_up(self) -> list[Pair]:
-        """Return the requests for whose responses no connection waits any more."""
+    def _remove_given_up(self) -> list[Pair]:
+        """Remove and return the requests that their connection has given up."""
         pairs: list[Pair] = []
         for pending in self._pending.values():
-            pairs += [(pending.pop(key), None) for key in [*pending] if pending[key].seen.given_up]
+            pairs += [(pending.pop(key), None) for key in list(pending) if pending[key].seen.given_up]
         self._pending = {connection: pending for connection, pending in self._pending.items() if pending}
         self._count -= len(pairs)
-        self._most = max(MOST_PENDING, 2 * self._count)
+        self._limit = max(MOST_PENDING, 2 * self._count)
         return pairs
 
     def end(self, connection: tuple[str | None, int] | None = None) -> Iterator[Pair]:
-        """Yield the requests of a connection (its capture and stream), or of all, that were not answered."""
-        ended = [connection] if connection else [*self._pending]
+        """Yield the unanswered requests of a connection (its capture and stream), or of all connections."""
+        ended = [connection] if connection else list(self._pending)
         for key in ended:
             pending = self._pending.pop(key, {})
             self._count -= len(pending)

@@ -1,4 +1,7 @@
-"""Options for keys and values that applications wrote: formats, schemas, and fields to hide."""
+"""Options for the keys and values of applications: formats, schemas, and fields to hide.
+
+The options become part of the catalog of definitions, so that all readers of records decode keys and values alike.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ class Payloads(Definitions):
 
     @property
     def reads_payloads(self) -> bool:
-        """Return whether a format of keys or values is given, or where schemas are."""
+        """Return whether a format of keys or values, or a source of schemas is given."""
         return bool(self.value or self.key or self.schemas)
 
     @cached_property

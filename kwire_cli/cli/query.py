@@ -1,4 +1,8 @@
-"""The command `kwire query`."""
+"""The command `kwire query`: SQL over the tables of a lake, and upkeep of the lake.
+
+DuckDB or Spark runs the query. The result is a stream of Arrow batches, which are written to Parquet and Arrow files
+unchanged. Other formats need an `Answer`: the rows are converted to Python values and, for display, limited to `ROWS`.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
 
 ROWS = 1000
-"""Rows of a result that people are shown, unless --top says otherwise: a table is laid out as a whole."""
+"""Default number of rows in formats for display. They are limited because the layout of a table needs all rows."""
 EXAMPLES = (
     ('kwire query lake "select api, count(*) from frames group by api"', "how often each api occurs"),
     ("kwire query lake --report latency", "which apis are slow"),
@@ -44,7 +48,7 @@ EXAMPLES = (
 
 
 def complete_report(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete reports, each with what it answers."""
+    """Complete the names of reports, with their descriptions."""
     return [CompletionItem(name, help=about) for name, about in lake.reports().items() if name.startswith(incomplete)]
 
 
@@ -116,7 +120,7 @@ def command(environment: Environment, options: Options) -> int:
     refuse_place(environment, options)
     lake.check()
     if options.compact or options.older_than is not None or options.delete is not None:
-        return _keep_up(environment, options)
+        return _run_upkeep(environment, options)
     query = lake.report_query(options.report) if options.report is not None else options.sql or ""
     if options.master is not None:
         from kwire_cli.spark import query as spark_lake
@@ -129,8 +133,8 @@ def command(environment: Environment, options: Options) -> int:
         return _write(environment, tables.arrow(query), options)
 
 
-def _keep_up(environment: Environment, options: Options) -> int:
-    """Change the lake as an option says, and say what was done."""
+def _run_upkeep(environment: Environment, options: Options) -> int:
+    """Compact the lake or delete from it, and note the result."""
     from kwire_cli.lake import delta, upkeep
 
     folder = path_of(options.folder)
@@ -138,7 +142,8 @@ def _keep_up(environment: Environment, options: Options) -> int:
         raise InputError("this is no lake: kwire export INPUT... -o DIR writes one", file=options.folder)
     if options.delete is not None:
         done = upkeep.delete(folder, options.delete)
-        frames, points = counted(done.frames, "frame"), counted(done.points, "capture point")
+        frames = counted(done.frames, "frame")
+        points = counted(done.points, "capture point")
         text = f"{frames} deleted; connections of {points} go on anew"
     elif options.older_than is not None:
         text = f"{counted(upkeep.remove_older(folder, days_of(options.older_than)), 'file')} removed"
@@ -152,44 +157,46 @@ _DAYS = {"d": 1, "w": 7, "y": 365}
 
 
 def days_of(text: str) -> int:
-    """Return a number of days, such as those of `30d`.
+    """Return the number of days of a period such as `30d`.
 
     Raises:
-        UsageError: The text is no number of days, weeks or years.
+        UsageError: The string is not a number of days, weeks or years.
 
     """
-    number, unit = text[:-1], text[-1:]
+    number = text[:-1]
+    unit = text[-1:]
     if unit not in _DAYS or not number.isascii() or not number.isdigit():
         raise click.UsageError(f"--older-than takes a number of days, weeks or years, such as 30d, not {text!r}")
     return int(number) * _DAYS[unit]
 
 
 def _write(environment: Environment, reader: pa.RecordBatchReader, options: Options) -> int:
-    """Write the rows of a result, in formats with types as they are unless rows are sorted or cut."""
+    """Write the rows of a result. Parquet and Arrow receive them unchanged, unless rows are sorted or limited."""
     fmt = options.format_for(environment)
     if fmt in ARROW_FORMATS and options.order is None and options.top is None and options.table is None:
         try:
             write_batches(environment.write_bytes, reader, fmt)
         except NotImplementedError as error:
-            raise _refused(error) from None
+            raise _unsupported_value(error) from None
         return Exit.DONE
     title = "kwire query" if options.report is None else f"kwire query --report {options.report}"
     names = reader.schema.names
     room = len(names)
     if options.report is None and fmt == "table" and environment.width and not options.wide:
-        room = max(environment.width // _LEAST_WIDTH, 1)
+        room = max(environment.width // _MIN_COLUMN_WIDTH, 1)
     columns = [
-        Column(each.name, _kind(each.type), each.name, keep=_keep(each.name, at) if options.report else 0)
+        Column(each.name, _column_kind(each.type), each.name, keep=_priority(each.name, at) if options.report else 0)
         for at, each in zip(range(room), reader.schema, strict=False)
     ]
     counts: list[int] = []
-    rows, cut = _rows(reader, room, counts), None
+    rows = _read_rows(reader, room, counts)
+    shown = None
     if is_for_eyes(fmt) and options.order is None:
-        rows, cut = _first(rows, options.top)
+        rows, shown = _limit_rows(rows, options.top)
     code = emit(environment, Answer(title, [Table("rows", columns, rows)]), options)
     environment.flush()
-    if cut is not None:
-        note_more_rows(environment, cut)
+    if shown is not None:
+        note_more_rows(environment, shown)
     if not sum(counts):
         environment.note("kwire: no rows")
     elif left := names[room:]:
@@ -200,16 +207,18 @@ def _write(environment: Environment, reader: pa.RecordBatchReader, options: Opti
     return code
 
 
-def _first(rows: Iterator[tuple[Any, ...]], top: int | None) -> tuple[Iterator[tuple[Any, ...]], int | None]:
-    """Return all rows if they are not too many, else the first ones and how many these are."""
-    most = ROWS if top is None else top
-    first = [*islice(rows, max(ROWS, most) + 1)]
-    return (iter(first), None) if len(first) <= max(ROWS, most) else (iter(first[:most]), most)
+def _limit_rows(rows: Iterator[tuple[Any, ...]], top: int | None) -> tuple[Iterator[tuple[Any, ...]], int | None]:
+    """Return the rows to display, and their number if there are more rows. The number is None for a complete result."""
+    limit = ROWS if top is None else top
+    first = list(islice(rows, max(ROWS, limit) + 1))
+    if len(first) <= max(ROWS, limit):
+        return iter(first), None
+    return iter(first[:limit]), limit
 
 
-_LEAST_WIDTH = 12
-"""Characters of a terminal's width for each column of a query: with fewer they could not be read."""
-_FIRST_TO_GO = (
+_MIN_COLUMN_WIDTH = 12
+"""Characters of the terminal for each column of a query. A query with more columns than fit is cut off."""
+_LEAST_IMPORTANT = (
     "source",
     "capture",
     "first",
@@ -224,16 +233,16 @@ _FIRST_TO_GO = (
     "response_bytes",
     "request_bytes",
 )
-"""Columns of reports that a narrow terminal can do without, those that matter least first."""
+"""Columns of reports that a narrow terminal omits, the least important first."""
 
 
-def _keep(name: str, at: int) -> int:
-    """Return how early a column of a report goes where there is no room for all of them."""
-    return 100 - _FIRST_TO_GO.index(name) if name in _FIRST_TO_GO else max(at - 2, 0)
+def _priority(name: str, at: int) -> int:
+    """Return the priority for omitting a column of a report: the column with the highest number is omitted first."""
+    return 100 - _LEAST_IMPORTANT.index(name) if name in _LEAST_IMPORTANT else max(at - 2, 0)
 
 
-def _rows(reader: pa.RecordBatchReader, columns: int, counts: list[int]) -> Iterator[tuple[Any, ...]]:
-    """Yield the first columns of rows, and add to `counts` how many rows there are.
+def _read_rows(reader: pa.RecordBatchReader, columns: int, counts: list[int]) -> Iterator[tuple[Any, ...]]:
+    """Yield rows with the first `columns` columns, and append the number of rows of each batch to `counts`.
 
     Raises:
         InputError: A time is beyond the years 1 to 9999, or has nanoseconds.
@@ -242,19 +251,23 @@ def _rows(reader: pa.RecordBatchReader, columns: int, counts: list[int]) -> Iter
     for batch in reader:
         counts.append(batch.num_rows)
         try:
-            values = [[_plain(value) for value in column.to_pylist()] for column in batch.columns[:columns]]
+            values = [_convert_column(column) for column in batch.columns[:columns]]
         except (OverflowError, ValueError) as error:
-            raise _refused(error) from None
+            raise _unsupported_value(error) from None
         yield from zip(*values, strict=True)
 
 
-def _refused(error: Exception) -> InputError:
-    """Return the error for a value that the format has no form for."""
+def _convert_column(column: pa.Array) -> list[Any]:
+    return [_convert(value) for value in column.to_pylist()]
+
+
+def _unsupported_value(error: Exception) -> InputError:
+    """Return the error for a value that the format cannot represent."""
     return InputError(f"the format has no form for a value, so have the query cast it to varchar: {error}")
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as answers take it."""
+def _convert(value: Any) -> Any:
+    """Convert a value of Arrow to a value of an Answer."""
     if isinstance(value, datetime):
         return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
     if isinstance(value, date):
@@ -266,16 +279,18 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [_convert(each) for each in value]
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _convert(each) for key, each in value.items()}
     return value
 
 
-def _kind(kind: pa.DataType) -> Kind:
-    """Return the kind of a column of an answer."""
-    name = str(kind)
-    return next((own for start, own in _KINDS if name.startswith(start)), "text")
+def _column_kind(arrow_type: pa.DataType) -> Kind:
+    name = str(arrow_type)
+    for prefix, kind in _KINDS:
+        if name.startswith(prefix):
+            return kind
+    return "text"
 
 
 _KINDS: tuple[tuple[str, Kind], ...] = (
@@ -290,4 +305,4 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
     ("struct", "map"),
     ("map", "map"),
 )
-"""Kinds of columns by the beginnings of the names of Arrow's types."""
+"""Kinds of columns by prefixes of the names of Arrow types."""

@@ -1,4 +1,8 @@
-"""`kwire report`: all that kwire knows of captures, request logs and log directories, as one page for a browser."""
+"""`kwire report`: all analyses of captures, request logs and log directories, as one page for a browser.
+
+`write_page` is also used by `kwire decode --format html`. It runs all analyses in one pass over the inputs, which also
+collects the details of the selected frames.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Page(Choosing, Secrets, Inputs):
-    """What a page is made of."""
+    """Options for the content of a page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +55,7 @@ def command(environment: Environment, options: Options) -> Exit:
 
 
 def write_page(environment: Environment, options: Page, tab: str = "") -> Exit:
-    """Write the page, which shows the tab with a name first."""
+    """Write the page. `tab` is the name of the tab that it shows first."""
     from kwire_cli.view.page.report import LineDetails, report_page
 
     refuse_terminal(environment, "html")

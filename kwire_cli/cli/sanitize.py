@@ -1,4 +1,9 @@
-"""`kwire sanitize`: a capture or a segment that can be shown to anybody."""
+"""`kwire sanitize`: rewrite a capture, a segment or a folder so that it can be shared.
+
+The results are written to a temporary file, which replaces the output only if all bytes were rewritten. In a log
+directory, files with only numbers are copied, and files with unknown content are omitted. Notes list the parts that
+were not preserved.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +77,9 @@ def command(environment: Environment, options: Options) -> int:
     length, so that all sizes, offsets, times and errors are kept. Checksums are recomputed. Bytes that cannot
     be understood, TLS included, become blank.
     """
-    source, file, out = options.source, Path(options.source), Path(options.target)
+    source = options.source
+    file = Path(source)
+    out = Path(options.target)
     if not file.exists():
         raise InputError("there is no such file or folder", file=source)
     if out.exists() and out.samefile(file):
@@ -84,16 +91,16 @@ def command(environment: Environment, options: Options) -> int:
         raise InputError("is there already; --force writes over it", file=options.target)
     fields = Fields(options.catalog, Replacement(options.secret.encode() if options.secret is not None else None))
     if file.is_dir():
-        return _folder(environment, fields, file, out)
+        return _sanitize_folder(environment, fields, file, out)
     if begins_as(source) is Kind.CAPTURE:
-        _capture(environment, fields, source, out, options.port)
+        _sanitize_capture(environment, fields, source, out, options.port)
         return Exit.DONE
     if not holds_batches(source):
         raise InputError(
             "is neither a packet capture nor a segment, by what it begins with; a segment's name ends with .log",
             file=source,
         )
-    _segment(fields, file, out, options.as_topic)
+    _sanitize_segment(fields, file, out, options.as_topic)
     _tell(environment, fields.counts)
     return Exit.DONE
 
@@ -102,10 +109,10 @@ def _word(path: Path) -> str:
     return "folder" if path.is_dir() else "file"
 
 
-def _capture(environment: Environment, fields: Fields, source: str, out: Path, port: int | None) -> None:
+def _sanitize_capture(environment: Environment, fields: Fields, source: str, out: Path, port: int | None) -> None:
     progress = environment.progress
     progress.expect((source,))
-    with _written(out) as file, Path(source).open("rb") as data, contextlib.ExitStack() as ending:
+    with _replace_when_done(out) as file, Path(source).open("rb") as data, contextlib.ExitStack() as ending:
         ending.callback(progress.done)
         size = Path(source).stat().st_size
         done = Sanitizer(fields, file, port=port).run(packets(data), lambda: progress.tell(source, data.tell(), size))
@@ -115,13 +122,13 @@ def _capture(environment: Environment, fields: Fields, source: str, out: Path, p
     _tell(environment, done.counts)
 
 
-def _segment(fields: Fields, file: Path, out: Path, topic: str | None) -> None:
-    with _written(out) as target:
+def _sanitize_segment(fields: Fields, file: Path, out: Path, topic: str | None) -> None:
+    with _replace_when_done(out) as target:
         for piece in rewritten(file, topic or topic_at(file), fields):
             target.write(piece)
 
 
-def _folder(environment: Environment, fields: Fields, folder: Path, out: Path) -> Exit:
+def _sanitize_folder(environment: Environment, fields: Fields, folder: Path, out: Path) -> Exit:
     files = (file for file in tree(folder).files() if isinstance(file, Path))
     to_do = list(tasks(folder, files, fields))
     if all(task.left_out for task in to_do):
@@ -134,32 +141,30 @@ def _folder(environment: Environment, fields: Fields, folder: Path, out: Path) -
         if task.left_out:
             environment.note(f"kwire: {task.file}: left out: what it holds is not known to be harmless")
             continue
-        with _errors(target):
+        with _convert_errors(target):
             target.parent.mkdir(parents=True, exist_ok=True)
         if task.kind in NUMBERS_ALONE:
-            with _errors(target):
+            with _convert_errors(target):
                 shutil.copyfile(task.file, target)
         else:
-            _segment(fields, task.file, target, task.topic)
+            _sanitize_segment(fields, task.file, target, task.topic)
     _tell(environment, fields.counts)
     return Exit.DONE
 
 
 def _refuse_others(out: Path, targets: set[Path]) -> None:
-    """Raise InputError if a folder holds files other than `targets`: the result would be mixed with what is not
-    sanitized.
-    """
+    """Raise InputError if a folder contains files other than `targets`, which would mix with the sanitized files."""
     strays = sorted(path for path in out.rglob("*") if path not in targets and (path.is_symlink() or not path.is_dir()))
     if strays:
-        there = f"{strays[0].relative_to(out)}{f' and {len(strays) - 1} more' if len(strays) > 1 else ''}"
+        names = f"{strays[0].relative_to(out)}{f' and {len(strays) - 1} more' if len(strays) > 1 else ''}"
         raise InputError(
-            f"holds other files, which are not sanitized: {there}; name another folder, or empty this one",
+            f"holds other files, which are not sanitized: {names}; name another folder, or empty this one",
             file=str(out),
         )
 
 
 @contextlib.contextmanager
-def _errors(path: Path) -> Iterator[None]:
+def _convert_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -167,17 +172,15 @@ def _errors(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _written(out: Path) -> Iterator[IO[bytes]]:
-    """A file that takes the place of `out` once all is well, and is no more where it is not."""
+def _replace_when_done(out: Path) -> Iterator[IO[bytes]]:
+    """Yield a new file that replaces `out` at the end of the context. After an error the file is removed."""
     part = out.with_name(f".{secrets.token_hex(16)}.part")
-    with _errors(out):
-        file = part.open(
-            "x+b"
-        )  # never one that is there; and with the permissions that any new file has, as tempfile's have not
+    with _convert_errors(out):
+        file = part.open("x+b")  # always a new file; unlike a file of tempfile, it has the usual permissions
     try:
-        with file, _errors(out):
+        with file, _convert_errors(out):
             yield file
-        with _errors(out):
+        with _convert_errors(out):
             part.replace(out)
     finally:
         part.unlink(missing_ok=True)
@@ -185,13 +188,11 @@ def _written(out: Path) -> Iterator[IO[bytes]]:
 
 def _tell(environment: Environment, counts: Mapping[str, int]) -> None:
     for what, number in sorted(counts.items()):
-        environment.note(f"kwire: not as before: {number} {_one(what) if number == 1 else what}")
+        environment.note(f"kwire: not as before: {number} {_singular(what) if number == 1 else what}")
 
 
-def _one(what: str) -> str:
-    """The same of one: `frame that is not known` of `frames that are not known`; what stands behind `whose` and `in` is
-    of another.
-    """
+def _singular(what: str) -> str:
+    """Return a phrase in the singular: `frame that is not known` for `frames that are not known`."""
     for many, one in (("batches", "batch"), ("frames", "frame"), ("bytes", "byte"), ("that are", "that is")):
-        what = what.replace(many, one, 1)
+        what = what.replace(many, one, 1)  # only the subject: words after `whose` and `in` remain in the plural
     return what

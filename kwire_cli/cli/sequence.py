@@ -1,4 +1,8 @@
-"""`kwire sequence`: clients and brokers as a ladder (sequence diagram)."""
+"""`kwire sequence`: clients and brokers as a ladder (sequence diagram).
+
+A `Ladder` collects the calls that the options select. If no call matches, the answer suggests commands that list the
+values of the options.
+"""
 
 from __future__ import annotations
 

@@ -5,8 +5,9 @@
         ordering.add(line, line.seen.size)
     ordering.rows()                     # the ten largest
 
-Numbers that measure something come with the largest first; texts, times and numbers that name something (offsets,
-frames, ids) with the smallest first. Rows without a value come last.
+By default, quantities are sorted with the largest first. Strings, times and identifying numbers (offsets, frames, ids)
+are sorted with the smallest first. Rows without a value are last. With --top, only a limited number of rows is stored,
+so that an input of any size can be sorted.
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ NAMES = frozenset(
         *("baseSequence", "partitionLeaderEpoch", "offset", "sequence"),
     )
 )
-"""Columns of batches and records whose numbers name something."""
+"""Columns of batches and records with identifying numbers."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """An order: by which column, and whether the largest values come first; None if the values are to decide."""
+    """An order of rows by a column."""
 
     column: str
     descending: bool | None = None
+    """True if the largest values are first. None if the type of the values decides."""
 
 
 def order_of(text: str) -> Order:
@@ -50,46 +52,47 @@ def order_of(text: str) -> Order:
 
 
 def unknown_column(text: str, columns: list[str]) -> click.UsageError:
-    """Return the error for a column that no row has."""
+    """Return the error for an unknown column."""
     return click.UsageError(
         f"--sort {text}: the columns are {', '.join(columns)}{did_you_mean(close_to(text, columns))}"
     )
 
 
 class Ordering(Generic[Row]):
-    """The first `most` rows in an order, or all of them. At most twice as many are in memory at a time."""
+    """The first `most` rows in an order, or all rows. At most about twice this number is in memory."""
 
     def __init__(self, order: Order, most: int | None) -> None:
-        self.column, self._most = order.column, most
+        self.column = order.column
+        self._limit = most
         self._rows: list[tuple[Any, Row]] = []
         self._without: list[Row] = []
         self._descending = order.descending
 
     def add(self, row: Row, value: Any) -> None:
         """Add a row with the value of its column."""
-        most = self._most
+        limit = self._limit
         if value is None or value in ("", []):
-            if most is None or len(self._without) < most:
+            if limit is None or len(self._without) < limit:
                 self._without.append(row)
             return
         if self._descending is None:
             self._descending = isinstance(value, int | float) and self.column not in NAMES
-        self._rows.append((_sortable(value), row))
-        if most is not None and len(self._rows) >= 2 * most + 64:
+        self._rows.append((_sort_key(value), row))
+        if limit is not None and len(self._rows) >= 2 * limit + 64:
             self._sort()
-            del self._rows[most:]
+            del self._rows[limit:]
 
     def rows(self) -> list[Row]:
-        """Return the rows in order. Equal ones stay in the order in which they came."""
+        """Return the rows in order. Rows with equal values remain in the order in which they were added."""
         self._sort()
-        return ([row for _, row in self._rows] + self._without)[: self._most]
+        return ([row for _, row in self._rows] + self._without)[: self._limit]
 
     def _sort(self) -> None:
         self._rows.sort(key=lambda pair: pair[0], reverse=bool(self._descending))
 
 
-def _sortable(value: Any) -> tuple[int, Any]:
-    """Return a value that compares with those of all other types: numbers before texts."""
+def _sort_key(value: Any) -> tuple[int, Any]:
+    """Return a key that allows comparison of values of different types: numbers precede strings."""
     if isinstance(value, int | float):
         return 0, value
     if isinstance(value, dict) and all(isinstance(count, int | float) for count in value.values()):

@@ -1,4 +1,8 @@
-"""`kwire spec`: message definitions, listed and shown; error codes."""
+"""`kwire spec`: list and show message definitions, overlays and error codes.
+
+`list`, `overlays` and `errors` write tables in the formats of all commands. `show` writes a definition with one of
+`VIEWS`.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +56,7 @@ EXPLAINED = ("meaning", "clients")
 """Columns that a terminal shows for at most MAX_EXPLAINED codes."""
 MAX_EXPLAINED = 3
 MAX_CLOSE = 4
-"""Most names that are suggested for an unknown error code."""
+"""Maximum number of suggestions for an unknown error code."""
 
 
 EXAMPLES = (
@@ -90,7 +94,8 @@ def list_(environment: Environment, options: ListOptions) -> None:
 
     With TEXT, only messages whose name contains TEXT, or whose api key is TEXT.
     """
-    text, kind = options.text, options.kind
+    text = options.text
+    kind = options.kind
     entries = [
         entry for entry in options.catalog if (not kind or entry.type == kind) and (not text or _matches(entry, text))
     ]
@@ -142,17 +147,21 @@ def show(environment: Environment, options: ShowOptions) -> None:
 
     MESSAGE is a full name (MetadataResponse), or an api (metadata, 3), which shows its request and its response.
     """
-    version, write = options.version, VIEWS[options.fmt or options.suffix_among(VIEWS) or "table"]
+    version = options.version
+    write = VIEWS[options.fmt or options.suffix_among(VIEWS) or "table"]
     for number, spec in enumerate(specs_of(options.catalog, options.message)):
-        if version is not None or write in {_bnf, _construct}:
+        if version is not None or write in {_write_bnf, _write_construct}:
             check_version(spec, version)
-        if number and write is not _document:
+        if number and write is not _write_document:
             environment.write("")
         write(environment, options.catalog, spec, version)
 
 
 def specs_of(catalog: Catalog, name: str) -> list[MessageSpec]:
-    """The definition of a message by its name, or those of both halves of an api; InputError where there is neither."""
+    """Return the definition of a message, or the definitions of the request and response of an api.
+
+    Raise InputError if `name` is neither.
+    """
     try:
         return [catalog.message(name)]
     except InputError as unknown:
@@ -166,21 +175,21 @@ def specs_of(catalog: Catalog, name: str) -> list[MessageSpec]:
     return [catalog.message(half) for half in (api.request, api.response) if half]
 
 
-def _table(environment: Environment, _: Catalog, spec: MessageSpec, version: int | None) -> None:
+def _write_table(environment: Environment, _: Catalog, spec: MessageSpec, version: int | None) -> None:
     environment.write_lines(table_lines(spec, version, environment.width))
 
 
-def _bnf(environment: Environment, _: Catalog, spec: MessageSpec, version: int | None) -> None:
+def _write_bnf(environment: Environment, _: Catalog, spec: MessageSpec, version: int | None) -> None:
     for number in [version] if version is not None else spec.valid_versions.each():
         environment.write_lines(bnf_lines(spec, number))
 
 
-def _construct(environment: Environment, _: Catalog, spec: MessageSpec, version: int | None) -> None:
+def _write_construct(environment: Environment, _: Catalog, spec: MessageSpec, version: int | None) -> None:
     for number in [version] if version is not None else spec.valid_versions.each():
         environment.write_lines(construct_lines(spec, number))
 
 
-def _document(environment: Environment, catalog: Catalog, spec: MessageSpec, version: int | None) -> None:
+def _write_document(environment: Environment, catalog: Catalog, spec: MessageSpec, version: int | None) -> None:
     if version is None:
         environment.write(definition_text(definition_of(spec)).rstrip("\n"))
         return
@@ -193,10 +202,10 @@ def _document(environment: Environment, catalog: Catalog, spec: MessageSpec, ver
 
 
 VIEWS: dict[str, Callable[[Environment, Catalog, MessageSpec, int | None], None]] = {
-    "table": _table,
-    "json": _document,
-    "bnf": _bnf,
-    "construct": _construct,
+    "table": _write_table,
+    "json": _write_document,
+    "bnf": _write_bnf,
+    "construct": _write_construct,
 }
 """Views of a definition, by format."""
 
@@ -234,27 +243,37 @@ def errors(environment: Environment, options: ErrorOptions) -> None:
 
 
 def matching_codes(catalog: Catalog, texts: tuple[str, ...]) -> list[ErrorCode]:
-    """Return the error codes with these numbers and parts of names, or all error codes if there are no texts.
+    """Return the error codes with these numbers or parts of names, or all error codes if `texts` is empty.
 
-    Raises InputError if one of the texts matches no error code.
+    Raises InputError if an element of `texts` matches no error code.
     """
-    missing = [text for text in texts if not any(_matches_code(row, text) for row in catalog.errors)]
+    if not texts:
+        return list(catalog.errors)
+    found: set[int] = set()
+    missing: list[str] = []
+    for text in texts:
+        codes = {row.code for row in catalog.errors if _matches_code(row, text)}
+        found |= codes
+        if not codes:
+            missing.append(text)
     if missing:
         hint = did_you_mean(_close_codes(catalog, missing[0].replace("-", "_"))) or "; kwire spec errors lists all"
         raise InputError(f"no error code is {' or '.join(missing)}{hint}")
-    return [row for row in catalog.errors if not texts or any(_matches_code(row, text) for text in texts)]
+    return [row for row in catalog.errors if row.code in found]
 
 
 def _close_codes(catalog: Catalog, text: str) -> list[str]:
-    """Return the names of error codes that are similar to a text, or else those that share a word with the text."""
+    """Return the names of error codes that are similar to `text`, or otherwise names that share a word with it."""
     names = [row.name for row in catalog.errors]
-    known = {word for name in names for word in name.split("_")}
-    words = {close for word in text.split("_") for close in close_to(word, known, most=1)}
+    known = set("_".join(names).split("_"))
+    words: set[str] = set()
+    for word in text.split("_"):
+        words.update(close_to(word, known, most=1))
     by_words = sorted(names, key=lambda name: -len(words.intersection(name.split("_"))))
     return close_to(text, names) or [name for name in by_words if words.intersection(name.split("_"))][:MAX_CLOSE]
 
 
 def _matches_code(row: ErrorCode, text: str) -> bool:
-    return text == str(row.code) or (
-        not text.lstrip("-").isdigit() and text.lower().replace("-", "_") in row.name.lower()
-    )
+    if text.lstrip("-").isdigit():
+        return text == str(row.code)
+    return text.lower().replace("-", "_") in row.name.lower()

@@ -1,4 +1,8 @@
-"""`kwire stats`: counts, sizes, latencies and errors of traffic, in total or over time."""
+"""`kwire stats`: counts, sizes, latencies and errors of traffic, in total or over time.
+
+A `Stats` or, with --every, a `Timeline` counts the lines of all inputs. With --every and a pipe, intervals are written
+when they end, because a pipe may never end.
+"""
 
 from __future__ import annotations
 
@@ -70,17 +74,17 @@ class Options(Reported, Intervals):
 
     @property
     def is_live(self) -> bool:
-        """Return whether intervals may be shown as they come."""
+        """Return whether intervals may be shown as they end."""
         return self.every is not None and self.source in {(), ("-",)} and self.output is None
 
     def counts(self) -> Stats | Timeline:
-        """Return what counts as the options ask for."""
+        """Return a new counter for the options."""
         if self.every is None:
             return Stats(Redaction(self.catalog), self.by or GROUPS)
         return self.timeline(self.every)
 
     def timeline(self, every: str) -> Timeline:
-        """Return what counts by intervals of a length."""
+        """Return a new counter with intervals of this length."""
         return Timeline(Redaction(self.catalog), milliseconds_of(every), self.by, self.busiest or BUSIEST)
 
 
@@ -98,11 +102,11 @@ def command(environment: Environment, options: Options) -> Exit:
         if options.every is not None and options.is_live and writes_live(environment, options):
             write_live(environment, options, options.timeline(options.every))
             return Exit.DONE
-        return emit(environment, _count(environment, options), options)
+        return emit(environment, _count_inputs(environment, options), options)
 
 
-def _count(environment: Environment, options: Options) -> Answer:
-    """Count request logs, or the chosen lines of captures.
+def _count_inputs(environment: Environment, options: Options) -> Answer:
+    """Count request logs, or the selected lines of captures.
 
     Raise InputError if there is nothing to count, and UsageError for an option that does not go with an input.
     """

@@ -1,4 +1,8 @@
-"""A table whose rows are written as they come. It waits for its first rows, which determine the widths of columns."""
+"""A table whose rows are written as they arrive.
+
+The widths of columns depend on the rows. So the table buffers its first rows, computes the layout from them, and then
+writes each further row at once.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class StreamedTable:
-    """A table on a terminal with `room` cells, None for no limit. The first rows are held if it `waits` for them."""
+    """A table with a width of `room` cells, or any width if None. If it `waits`, the first rows are buffered."""
 
     def __init__(self, environment: Environment, columns: Sequence[Column], room: int | None, *, waits: bool) -> None:
         from kwire_cli.view import widths  # only tables need it
@@ -26,13 +30,13 @@ class StreamedTable:
         self._held: list[Sequence[str]] = []
 
     def add(self, *rows: Sequence[str]) -> None:
-        """Write rows, or hold them until the layout is known."""
+        """Write rows, or buffer them until the layout is known."""
         self._held += rows
         if self.layout or not self._waits or len(self._held) >= self._widths.HELD:
             self.write(whole=False)
 
     def write(self, *, whole: bool) -> None:
-        """Write the held rows, below a heading if they are the first ones; with `whole` they are all rows."""
+        """Write the buffered rows, after a heading if they are the first ones. If `whole`, no further rows follow."""
         lines = []
         if self.layout is None:
             rows = self._held if self._waits else []
@@ -43,7 +47,7 @@ class StreamedTable:
         self._environment.write_lines(lines, folded=False)
 
     def end(self) -> None:
-        """Write the held rows. Further rows are another table."""
+        """Write the buffered rows. Further rows begin another table."""
         if self._held:
             self.write(whole=self.layout is None)
         self.layout = None

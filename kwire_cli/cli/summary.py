@@ -1,4 +1,4 @@
-"""`kwire FILE`, by its hidden name `kwire summary FILE`: what captures and logs hold, and what matters most."""
+"""`kwire FILE`, also `kwire summary FILE`: an overview of captures and logs, with the most important findings."""
 
 from __future__ import annotations
 

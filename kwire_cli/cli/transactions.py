@@ -1,4 +1,8 @@
-"""`kwire transactions`: a timeline of each transactional id in traffic or in log directories."""
+"""`kwire transactions`: a timeline of each transactional id in traffic or in log directories.
+
+Formats that draw a ladder use a `Ladder` of the calls of transactions. Other formats use a `Transactions` analysis,
+which also reads log directories.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""`kwire tui`: a file on the whole screen."""
+"""`kwire tui`: browse a file or a folder in the terminal.
+
+This module opens files for the terminal interface, which is a separate package and independent of options. A file is
+opened as a listing of its frames or batches, with views of further analyses. An analysis runs only when its view is
+opened.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +57,7 @@ if TYPE_CHECKING:
 _TAKES = frozenset({Kind.CAPTURE, Kind.BATCHES, Kind.FRAMES})
 _KINDS = {LogKind.LOG: "segment", LogKind.CHECKPOINT: "snapshot"}
 _COSTS = ("api", "kind", "field")
-"""What the bytes of a capture are grouped by."""
+"""Dimensions by which the bytes of a capture are grouped."""
 _FITS = {name: fit for name, fit in FITS.items() if name != "filter"} | {"topic": BATCHES}
 
 
@@ -84,7 +89,7 @@ class Options(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
 
     @property
     def is_live(self) -> bool:
-        """Return True: the terminal is drawn anew."""
+        """Return True: the interface redraws the terminal."""
         return True
 
 
@@ -110,7 +115,7 @@ def command(environment: Environment, options: Options) -> int:
 
 
 def screen_of(options: Options) -> Browser | Folder:
-    """Return the first screen. InputError if the source cannot be read, FilterError if the filter is wrong."""
+    """Return the first screen. Raise InputError if the source cannot be read, and FilterError for a wrong filter."""
     from kwire_cli.tui.app import Folder  # textual is optional
     from kwire_cli.tui.browser import Browser
 
@@ -131,7 +136,7 @@ def screen_of(options: Options) -> Browser | Folder:
 
 
 def files_of(folder: str) -> list[FolderFile]:
-    """Return the segments, snapshots and captures below a folder. InputError if it has none."""
+    """Return the segments, snapshots and captures below a folder. Raise InputError if there are no such files."""
     root = path_of(folder)
     logs = [(file.path, _KINDS[file.kind]) for file in files_in(root, BATCH_KINDS)]
     captures = [(path_of(path), "capture") for path in captures_in(tree(root))]
@@ -144,7 +149,7 @@ def files_of(folder: str) -> list[FolderFile]:
 
 
 def opened_file(options: Options, source: str, follow: Follow | None = None) -> OpenedFile:
-    """Open a file for the terminal interface. InputError if it cannot be read, or cannot be followed."""
+    """Open a file for the terminal interface. Raise InputError if it cannot be read, or cannot be followed."""
     catalog = options.catalog
     how = replace(reading_of(options), version=options.version, topic=options.topic)
     is_log = file_name(path_of(source).name).kind in BATCH_KINDS
@@ -155,7 +160,7 @@ def opened_file(options: Options, source: str, follow: Follow | None = None) -> 
     if isinstance(opened, CaptureInput):
         capture = CaptureInput(opened.recognised, replace(how, follow=follow), opened.caller)
         return OpenedFile(
-            Captures(redaction, partial(filter_of, catalog), capture), _views(options, source, _OF_CAPTURES)
+            Captures(redaction, partial(filter_of, catalog), capture), _build_views(options, source, _CAPTURE_VIEWS)
         )
     if not isinstance(opened, LogInput):
         if follow:
@@ -167,28 +172,28 @@ def opened_file(options: Options, source: str, follow: Follow | None = None) -> 
             "there are several record sets in this file: give one of them in a file of its own", file=opened.name
         )
     listing = Segments(redaction, partial(filter_of, catalog, rows="batches"), partial(file.source, how), follow)
-    return OpenedFile(listing, _views(options, source, _OF_LOGS))
+    return OpenedFile(listing, _build_views(options, source, _LOG_VIEWS))
 
 
-class _Stopped(Caller):
-    """The caller of a question that ends when its view is closed."""
+class _ViewCaller(Caller):
+    """The caller of an analysis, which ends when its view is closed."""
 
     def __init__(self, stopped: Callable[[], bool]) -> None:
         self._stopped = stopped
 
     @property
     def stopped(self) -> bool:
-        """Return whether nobody waits for the answer any more."""
+        """Return whether the view was closed, so that the answer is not needed."""
         return self._stopped()
 
 
-_OF_LOGS: tuple[tuple[str, Callable[[Redaction], Any], bool], ...] = (
+_LOG_VIEWS: tuple[tuple[str, Callable[[Redaction], Any], bool], ...] = (
     ("Findings", Diagnosis, True),
     ("Groups", Groups, True),
 )
-"""The questions about a log: their views, and whether they need the connections of a capture."""
-_OF_CAPTURES = (
-    *_OF_LOGS,
+"""The views of a log: their names, their analyses, and whether these need the connections of a capture."""
+_CAPTURE_VIEWS = (
+    *_LOG_VIEWS,
     ("Stats", Stats, False),
     ("Sequence", Ladder, False),
     (
@@ -199,25 +204,26 @@ _OF_CAPTURES = (
 )
 
 
-def _views(
+def _build_views(
     options: Options, source: str, questions: Iterable[tuple[str, Callable[[Redaction], Any], bool]]
 ) -> list[View]:
     redaction = Redaction(options.catalog, show_secrets=options.show_secrets)
     return [
-        View(name, partial(_ask, options, source, question, redaction, needs)) for name, question, needs in questions
+        View(name, partial(_run_analysis, options, source, question, redaction, needs))
+        for name, question, needs in questions
     ]
 
 
-def _ask(
+def _run_analysis(
     options: Options,
     source: str,
     question: Callable[[Redaction], Any],
     redaction: Redaction,
-    connections: bool,  # noqa: FBT001 - of a row of the questions
+    connections: bool,  # noqa: FBT001 - a value of a row of the views
     stopped: Callable[[], bool],
 ) -> Answer:
     fold = question(redaction)
     how = replace(reading_of(options), connections=connections, topic=options.topic)
-    add_all(open_inputs([source], how, _Stopped(stopped)), fold, connections=connections)
+    add_all(open_inputs([source], how, _ViewCaller(stopped)), fold, connections=connections)
     answer: Answer = fold.answer()
     return answer.read()

@@ -1,8 +1,8 @@
 """Options as typed values: the options of a command are a frozen dataclass, which click fills.
 
 A field of such a class is declared by `option`, `flag` or `argument`. `cli.options` has the groups of options that
-several commands share. They are neither compared nor printed, most are made only as parts of commands' options, and
-start-up counts: hence `eq=False, repr=False`, and `init=False` for groups that no command makes by themselves.
+several commands share. Generated methods slow down start-up. The classes therefore omit unused methods: `eq=False,
+repr=False`, and `init=False` for groups that are only base classes.
 
     @dataclass(frozen=True, kw_only=True)
     class Options(Captures, Report):
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
 
 
-_DECLARED = "kwire"
+_METADATA_KEY = "kwire"
 
 
-class _Declared(NamedTuple):
+class _Declaration(NamedTuple):
     names: tuple[str, ...]
     settings: dict[str, Any]
     is_argument: bool = False
 
 
 def option(*names: str, **settings: Any) -> Any:
-    """Declare a field that options of these names fill.
+    """Declare a field that options with these names fill.
 
-    The settings are those of `click.option`, with `section`, `rare` and `shared` of a `Setting`. By default,
-    the section is the `SECTION` of the class that declares the field.
+    The settings are passed to `click.option`, which accepts `section`, `rare` and `shared` of a `Setting` too. The
+    default section is the `SECTION` of the class that declares the field.
     """
     default = settings.setdefault("default", () if settings.get("multiple") else None)
-    return field(default=default, metadata={_DECLARED: (_Declared(names, settings),)})
+    return field(default=default, metadata={_METADATA_KEY: (_Declaration(names, settings),)})
 
 
 def flag(*names: str, **settings: Any) -> Any:
@@ -57,29 +57,31 @@ def flag(*names: str, **settings: Any) -> Any:
 
 
 def argument(**settings: Any) -> Any:
-    """Declare a field that arguments fill; the settings are those of `click.argument`."""
+    """Declare a field that arguments fill. The settings are passed to `click.argument`."""
     default: Any = () if settings.get("nargs") == -1 else None
-    return field(default=default, metadata={_DECLARED: (_Declared((), settings, is_argument=True),)})
+    return field(default=default, metadata={_METADATA_KEY: (_Declaration((), settings, is_argument=True),)})
 
 
 def either(*options: Field[Any]) -> Any:
     """Declare a field that any of several options fills, such as --request and --response."""
-    declared = tuple(entry for one in options for entry in one.metadata[_DECLARED])
-    return field(default=options[0].default, metadata={_DECLARED: declared})
+    declarations: list[_Declaration] = []
+    for one in options:
+        declarations += one.metadata[_METADATA_KEY]
+    return field(default=options[0].default, metadata={_METADATA_KEY: tuple(declarations)})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Printing:
-    """Options for printing results. All options of commands are Printing."""
+    """Options for printing results. This is the base class of the options of all commands."""
 
     SECTION: ClassVar[str]
     """The heading in help of the options that a class declares."""
     SHARED: ClassVar[bool]
-    """Whether many commands have the options that a class declares, so that `kwire help` explains them."""
+    """True if many commands have the options that a class declares, so that `kwire help` explains them."""
 
     @property
     def is_live(self) -> bool:
-        """Return whether results come as things happen, so that no pager and no other file stands between."""
+        """Return whether results are written as events happen, directly, without a pager or a temporary file."""
         return False
 
     def apply(self, environment: Environment) -> None:
@@ -97,25 +99,25 @@ def takes(options: type[Options]) -> Callable[[Callable[[Environment, Options], 
         @click.pass_obj
         @wraps(function)
         def run(environment: Environment, /, **values: Any) -> Any:
-            given = options(**values)
-            given.apply(environment)
-            result = function(environment, given)
+            command_options = options(**values)
+            command_options.apply(environment)
+            result = function(environment, command_options)
             environment.finish()
             return result
 
         command: Callable[..., Any] = run
-        for name, declared in reversed([*_declared(options)]):
-            if declared.is_argument:
-                command = click.argument(*declared.names, name, **declared.settings)(command)
+        for name, declaration in reversed(list(_declarations(options))):
+            if declaration.is_argument:
+                command = click.argument(*declaration.names, name, **declaration.settings)(command)
             else:
-                command = click.option(*declared.names, name, cls=Setting, **declared.settings)(command)
+                command = click.option(*declaration.names, name, cls=Setting, **declaration.settings)(command)
         return command
 
     return decorate
 
 
-def _declared(options: type[Printing]) -> Iterator[tuple[str, _Declared]]:
-    """Yield what click is told of each field: first those of the command itself, then those of each base in order."""
+def _declarations(options: type[Printing]) -> Iterator[tuple[str, _Declaration]]:
+    """Yield the declarations of all fields for click: first the fields of the command, then of each base in order."""
     by_name = {entry.name: entry for entry in fields(options)}
     groups: dict[str, type[Printing]] = {}
     sections: dict[str, dict[str, str]] = {}
@@ -126,28 +128,34 @@ def _declared(options: type[Printing]) -> Iterator[tuple[str, _Declared]]:
                 if "SECTION" in vars(base):
                     sections.setdefault(name, {"section": vars(base)["SECTION"]})
     for name, group in groups.items():
-        for declared in by_name[name].metadata[_DECLARED]:
-            shown: dict[str, Any] = {}
-            if not declared.is_argument:
-                shown = sections.get(name, {}) | {"shared": vars(group).get("SHARED", False)}
-            yield name, declared._replace(settings=shown | declared.settings)
+        for declaration in by_name[name].metadata[_METADATA_KEY]:
+            defaults: dict[str, Any] = {}
+            if not declaration.is_argument:
+                defaults = sections.get(name, {}) | {"shared": vars(group).get("SHARED", False)}
+            yield name, declaration._replace(settings=defaults | declaration.settings)
 
 
 def flag_of(options: Printing, name: str) -> str:
-    """Return what a person typed to fill a field: `--tls-keylog` for `tls_keylog`."""
+    """Return the option that a user typed to fill a field, such as `--tls-keylog` for `tls_keylog`."""
     value = getattr(options, name)
     [entry] = [entry for entry in fields(options) if entry.name == name]
-    declared = entry.metadata[_DECLARED]
-    said = next(
-        (one for one in declared if "flag_value" in one.settings and one.settings["flag_value"] == value), declared[0]
-    )
-    spellings = [part for text in said.names for part in text.split("/")]
-    long: list[str] = [text for text in spellings if text.startswith("--")]
+    declaration = _find_declaration(entry.metadata[_METADATA_KEY], value)
+    long: list[str] = []
+    for names in declaration.names:
+        long += [text for text in names.split("/") if text.startswith("--")]
     return long[-1] if value is False and len(long) > 1 else long[0]
 
 
+def _find_declaration(declarations: tuple[_Declaration, ...], value: Any) -> _Declaration:
+    """Return the declaration whose flag sets this value, or the first one."""
+    for declaration in declarations:
+        if "flag_value" in declaration.settings and declaration.settings["flag_value"] == value:
+            return declaration
+    return declarations[0]
+
+
 def given(options: Printing, *names: str) -> list[str]:
-    """Return the flags among some fields that have a value other than their default."""
+    """Return the options for the fields in `names` whose value is not the default."""
     defaults = {entry.name: entry.default for entry in fields(options)}
     return [flag_of(options, name) for name in names if name in defaults and getattr(options, name) != defaults[name]]
 
@@ -158,14 +166,12 @@ def refuse(options: Printing, names: tuple[str, ...], why: str) -> None:
         raise click.UsageError(f"{text} {why}")
 
 
-# Sizes and numbers in options: `512MiB`, `1,10,100`, `1..1000`, `PATH=N`.
-
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30}
 _SIZE = re.compile(r"(\d{1,18})\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
 
 
 def size_of(text: str, option: str) -> int:
-    """The bytes that `text` says; UsageError that names the option otherwise. Units are powers of 1024."""
+    """Parse a size such as `512MiB` into bytes. Units are powers of 1024. Raise UsageError for other text."""
     match = _SIZE.fullmatch(text.strip())
     if not match:
         raise click.UsageError(f"{option} takes bytes, or a size such as 512MiB, not {text!r}")
@@ -190,20 +196,20 @@ def milliseconds_of(every: str) -> int:
 
 
 MOST = 1000
-"""Combinations, and numbers in one range."""
+"""Maximum count of combinations, and of numbers in one range."""
 
 
 EVERY = 12
-"""A range of more numbers than this is walked in the steps 1, 2, 5, 10, 20, 50 and so on."""
+"""Ranges with more numbers than this are sampled at 1, 2, 5, 10, 20, 50 and so on."""
 
 
 def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | None:
-    """The callback of an option that takes numbers."""
-    return None if value is None else _numbers(value, ctx, param)
+    """Parse the numbers of an option. This is a callback for click."""
+    return None if value is None else _parse_numbers(value, ctx, param)
 
 
 def counts(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, tuple[int, ...]] | None:
-    """The callback of an option that takes PATH=NUMBERS and is repeatable."""
+    """Parse the values of a repeatable option of the form PATH=NUMBERS. This is a callback for click."""
     if not value:
         return None
     numbers_by_path = {}
@@ -211,12 +217,15 @@ def counts(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -
         path, mark, rest = text.partition("=")
         if not mark or not path.strip():
             raise click.BadParameter(f"{text!r} is not PATH=N, such as topics[].partitions=100", ctx, param)
-        numbers_by_path[path.strip().removesuffix("[]")] = _numbers(rest, ctx, param)
+        numbers_by_path[path.strip().removesuffix("[]")] = _parse_numbers(rest, ctx, param)
     return numbers_by_path
 
 
 def combinations(ranges: Mapping[str, tuple[int, ...]]) -> list[dict[str, int]]:
-    """Every combination of one number each, the last name's changing fastest. UsageError where there are too many."""
+    """Return all combinations with one number of each range. The last range varies fastest.
+
+    Raise UsageError if there are more than MOST combinations.
+    """
     total = 1
     for choices in ranges.values():
         total *= len(choices)
@@ -225,28 +234,35 @@ def combinations(ranges: Mapping[str, tuple[int, ...]]) -> list[dict[str, int]]:
     return [dict(zip(ranges, chosen, strict=True)) for chosen in product(*ranges.values())]
 
 
-def _numbers(text: str, ctx: click.Context, param: click.Parameter) -> tuple[int, ...]:
-    """`100`, `1,10,100`, `1..1000` (its ends, and 1, 2, 5, 10, 20, 50 … between them), `1..20:5` (every fifth): in this
-    order, none twice.
+def _parse_numbers(text: str, ctx: click.Context, param: click.Parameter) -> tuple[int, ...]:
+    """Parse a number, a list such as `1,10,100`, or a range such as `1..1000` or `1..20:5`, without duplicates.
+
+    A range with a step contains every number of that step. A long range without one contains its ends and the numbers
+    1, 2, 5, 10, 20, 50 and so on between them.
     """
+    values: list[int] = []
     try:
-        values = tuple(dict.fromkeys(number for part in text.split(",") for number in _range(part.strip())))
+        for part in text.split(","):
+            values += _expand_range(part.strip())
     except ValueError:
         raise click.BadParameter(
             f"{text!r} is not a number, list (1,10,100) or range (1..1000, 1..20:5)", ctx, param
         ) from None
-    if len(values) > MOST or min(values) < 0:
+    distinct = tuple(dict.fromkeys(values))
+    if len(distinct) > MOST or min(distinct) < 0:
         raise click.BadParameter(f"{text!r}: at most {MOST} numbers, none of them negative", ctx, param)
-    return values
+    return distinct
 
 
-def _range(text: str) -> Iterator[int]:
+def _expand_range(text: str) -> Iterator[int]:
     low_text, dots, rest = text.partition("..")
     if not dots:
         yield int(text)
         return
     high_text, colon, step_text = rest.partition(":")
-    low, high, step = int(low_text), int(high_text), int(step_text) if colon else 1
+    low = int(low_text)
+    high = int(high_text)
+    step = int(step_text) if colon else 1
     if low > high or step < 1:
         raise ValueError
     if colon or high - low < EVERY:

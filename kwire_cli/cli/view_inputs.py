@@ -1,4 +1,7 @@
-"""The settings and items that views are given."""
+"""The settings of views, and the items that they show.
+
+They are separate from the views, so that the code that selects items does not import the formats.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,12 @@ if TYPE_CHECKING:
 class MessageSettings:
     """Settings for showing messages.
 
-    `records` is the form of records in JSON. `fields` are the columns of a table; none for the usual ones. `labelled`
-    says that lines of captures name their file, `wide` that a table has all columns, whatever the terminal's width.
+    Attributes:
+        records: The form of records in JSON.
+        fields: The columns of a table. Empty for the default columns.
+        labelled: Lines of captures contain their file.
+        wide: Tables have all columns, even if they are wider than the terminal.
+
     """
 
     catalog: Catalog
@@ -34,8 +41,8 @@ class MessageSettings:
 class Shown(NamedTuple):
     """An item to show.
 
-    `records` are its wanted records with their numbers; None if all of them are wanted and the view reads them itself.
-    `notes` gets the anomalies of records while they are read.
+    `records` are its selected records with their numbers, or None if the view itself reads all records. Anomalies of
+    records are added to `notes` while they are read.
     """
 
     item: Batch | Gap
@@ -44,5 +51,5 @@ class Shown(NamedTuple):
 
     @property
     def batch(self) -> Batch | None:
-        """The batch, which a gap may have too."""
+        """The batch. A gap may contain a damaged batch."""
         return self.item.batch if isinstance(self.item, Gap) else self.item

@@ -1,4 +1,4 @@
-"""`kwire watch`: the intervals of `kwire stats --every` on the whole terminal, drawn anew as they end.
+"""`kwire watch`: the intervals of `kwire stats --every` on the whole terminal, redrawn when they end.
 
 One thread reads the capture and adds the rows of intervals, another one reads keys, and both draw the whole screen.
 Keys come from the terminal itself, because standard input may be the capture.
@@ -31,7 +31,7 @@ from kwire_cli.view.terminal import answer_text
 HISTORY = 20
 """Intervals in the column that shows requests over time."""
 LOOK = 0.1
-"""Seconds between two looks for Ctrl-C when the capture has ended."""
+"""Seconds between two checks for Ctrl-C after the end of the capture."""
 _SHOWN = ("requestsPerSecond", "bytesPerSecond", "latencyP50Seconds", "latencyP99Seconds", "errors")
 COLUMNS = [column for column in INTERVALS if column.name in _SHOWN]
 SORTED = [column for column in COLUMNS if column.kind in NUMBERS]
@@ -76,11 +76,12 @@ def command(environment: Environment, options: Options) -> Exit:
 
 
 class Screen:
-    """The last interval of each group, one dimension at a time. `width` is that of intervals in seconds."""
+    """The last interval of each group, one dimension at a time. `width` is the length of intervals in seconds."""
 
     def __init__(self, environment: Environment, width: float) -> None:
         self.is_left = False
-        self._environment, self._width = environment, width
+        self._environment = environment
+        self._width = width
         self._start: datetime | None = None
         self._last: dict[tuple[str, str], dict[str, Any]] = {}
         self._requests: defaultdict[tuple[str, str], deque[int]] = defaultdict(lambda: deque([0], HISTORY))
@@ -90,31 +91,31 @@ class Screen:
         self.draw()
 
     def add(self, table: Table) -> None:
-        """Take the rows of intervals, in the order of time."""
+        """Add the rows of intervals, in the order of time."""
         names = [column.name for column in table.columns]
         with self._lock:
             for values in table.rows:
                 row = dict(zip(names, values, strict=True))
-                self._go_to(datetime.fromisoformat(row["start"]))
+                self._begin_interval(datetime.fromisoformat(row["start"]))
                 self._last[row["by"], row["name"]] = row
                 self._requests[row["by"], row["name"]][-1] = row["requests"]
             if not self.state:
                 self.draw()
 
-    def _go_to(self, start: datetime) -> None:
-        """Begin an interval. A group without requests in all those that are shown is forgotten."""
+    def _begin_interval(self, start: datetime) -> None:
+        """Begin an interval. Remove groups without requests in all shown intervals."""
         if self._start is not None and start <= self._start:
             return
         passed = round((start - (self._start or start)).total_seconds() / self._width)
         self._start = start
         self._last.clear()
-        for group, counts in [*self._requests.items()]:
+        for group, counts in list(self._requests.items()):
             counts.extend([0] * min(passed, HISTORY))
             if not any(counts):
                 del self._requests[group]
 
     def read_keys(self, terminal: int) -> None:
-        """Do what keys say, until `q`."""
+        """Read keys and apply them, until `q`."""
         while not self.is_left:
             key = os.read(terminal, 1).decode("latin-1")
             with self._lock:
@@ -128,7 +129,7 @@ class Screen:
                 self.draw()
 
     def draw(self) -> None:
-        """Draw all of it."""
+        """Draw the whole screen."""
         with self._lock:
             size = os.get_terminal_size(self._environment.stdout.fileno())
             since = f"{self._start:%H:%M:%S}" if self._start else "no interval is over yet"
@@ -142,7 +143,8 @@ class Screen:
             self._environment.flush()
 
     def _table(self) -> Table:
-        by, place = DIMENSIONS[self._by], 2 + COLUMNS.index(SORTED[self._sorted])
+        by = DIMENSIONS[self._by]
+        place = 2 + COLUMNS.index(SORTED[self._sorted])
         rows: list[tuple[Any, ...]] = []
         for (kind, name), counts in self._requests.items():
             if kind == by:
