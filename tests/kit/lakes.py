@@ -5,16 +5,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections import Counter
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
-import kwire_cli as kwire
 from kit import traffic as make
 from kit.captures import packet_of
 from kit.commands import ROOT
-from kwire_cli.source.packets.descriptors import outlined, schedule
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.stores import opening
@@ -184,24 +181,6 @@ class Rotated:
         return [
             make.pcap_file(self.packets[start:stop]) for start, stop in pairwise([0, *self.cuts, len(self.packets)])
         ]
-
-    def rows(self, folder):
-        """The rows of all packets in one file, with the files and the packets in which they are."""
-        from kwire_cli.facts.columnar.frames import resolved
-        from kwire_cli.lake.captures import PointTables, point_rows
-        from kwire_cli.message.redaction import Redaction
-
-        one = folder / "one.pcap"
-        one.write_bytes(make.pcap_file(self.packets))
-        tables = PointTables("", Redaction(kwire.catalog()), ("frames",))
-        found = [rows for _, rows in point_rows(schedule([outlined(str(one))]), 0, tables, None)]
-        rows = [row for each in found for row in resolved(each, tables.names).to_pylist()]
-        return Counter(shown({**row, **self._place(row["packet"])}) for row in rows)
-
-    def _place(self, packet):
-        bounds = [0, *self.cuts, len(self.packets)]
-        number = next(number for number, end in enumerate(bounds[1:]) if packet <= end)
-        return {"file": name(number), "packet": packet - bounds[number]}
 
 
 def name(number):
