@@ -101,5 +101,8 @@ function grid(heads, rows) {
   const cell = (tag, one) =>
     Array.isArray(one) ? el(`${tag}.${one[1]}`, tag === "th" ? { scope: "col" } : {}, one[0]) : el(tag, {}, one);
   const body = rows.map((row) => el("tr", ...row.map((one) => cell("td", one))));
-  return el("div.wide", el("table", el("thead", el("tr", ...heads.map((one) => cell(one === "" ? "td" : "th", one)))), el("tbody", body)));
+  return el(
+    "div.wide",
+    el("table", el("thead", el("tr", ...heads.map((one) => cell(one === "" ? "td" : "th", one)))), el("tbody", body)),
+  );
 }
