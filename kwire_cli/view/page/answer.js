@@ -21,7 +21,7 @@ const BLOCKS = {
   outline: ({ items }) => items.map(lineOf),
   picture: ({ svg, title }) => {
     const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
-    return el("div.wide", el("img", { src: source, alt: `Ladder ${title}` }));
+    return el("div.wide", { tabindex: 0 }, el("img", { src: source, alt: `Ladder ${title}` }));
   },
   bars: barsOf,
   icicle: icicleOf,
@@ -85,6 +85,7 @@ function tableOf(block) {
     if (by >= 0) body.sort((a, b) => compare(keyOf(a[by]), keyOf(b[by]), isDown));
     const heads = block.columns.map((one, at) => {
       const text = `${one.title}${at === by ? (isDown ? " ↓" : " ↑") : ""}`;
+      if (!text.trim()) return "";
       const sort = () => fill(at, at === by ? !isDown : isNumber[at]);
       return [button("", text, sort, { title: "Sort" }), isNumber[at] ? "num" : ""];
     });

@@ -103,6 +103,7 @@ function grid(heads, rows) {
   const body = rows.map((row) => el("tr", ...row.map((one) => cell("td", one))));
   return el(
     "div.wide",
+    { tabindex: 0 },
     el("table", el("thead", el("tr", ...heads.map((one) => cell(one === "" ? "td" : "th", one)))), el("tbody", body)),
   );
 }
