@@ -14,20 +14,13 @@ import click
 from kwire_cli.cli.pairing import Pairs
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kafka.pending import LIMIT
-from kwire_cli.source.request_log.lines import beside_captures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
-    from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.options import Choosing
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
-
-
-def tell_of_logs(environment: Environment, logs: Sequence[str], what: str) -> None:
-    """Note how request logs are treated next to captures, which may contain the same exchanges."""
-    environment.note(f"kwire: {beside_captures(logs, what)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,7 @@ CAPTURE_FORMS = ("pcap", "pcapng")
 """The formats that copy packets. Their views are imported only for these formats."""
 
 PAGE = "html"
+"""The format of a page for a browser, which is the page of `kwire report` with the frames first."""
 _NO_PAGE_OPTIONS = (
     "pairs",
     "fields",
@@ -94,7 +95,7 @@ _NO_PAGE_OPTIONS = (
     "follow",
     "wide",
 )
-
+"""Options that a page ignores, and that are therefore refused."""
 
 EXAMPLES = (
     ("kwire decode incident.pcap --filter error --pairs", "what failed, with its request"),

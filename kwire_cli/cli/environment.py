@@ -17,7 +17,7 @@ import sys
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO, cast
+from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 import click
 
@@ -96,21 +96,6 @@ class Exit(enum.IntEnum):
     FAILED = 2
     """Wrong usage, unreadable input, nothing decodable."""
     INTERRUPTED = 130
-
-
-class Outcome(NamedTuple):
-    """Outcome of reading the inputs.
-
-    Attributes:
-        decodable: At least one line was read, or no line was requested.
-        anomalies: A line has an anomaly, or a file ends early. Only determined with --strict.
-        empty: A selection matches nothing.
-
-    """
-
-    decodable: bool
-    anomalies: bool
-    empty: bool
 
 
 class ClosedPipeError(Exception):

@@ -125,7 +125,7 @@ class Screen:
                     self._sorted = (self._sorted + 1) % len(SORTED)
                 elif key == " ":
                     self.state = "" if self.state else "paused"
-                self.is_left = key == "q"
+                self.is_left = key in {"q", ""}  # nothing is read from a terminal that was closed
                 self.draw()
 
     def draw(self) -> None:

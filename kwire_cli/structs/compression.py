@@ -21,9 +21,6 @@ XERIAL_VERSION = 1
 XERIAL_HEADER = Struct("magic" / Bytes(8), "version" / Int32sb, "compatible_version" / Int32sb)
 XERIAL_CHUNK = Struct("size" / Int32sb)
 """Before every chunk, a raw snappy block. The header may come again in its place: streams can be joined."""
-SNAPPY_LITERAL = ((60, 0), (1 << 8, 1), (1 << 16, 2), (1 << 24, 3), (1 << 32, 4))
-"""The maximum size of a literal of a block, and the number of bytes of its length less one after its tag. Up to 60 the
-length is in the tag."""
 SNAPPY_PREAMBLE = 5
 """Bytes that the length before a raw block takes at most; a varint without zigzag."""
 

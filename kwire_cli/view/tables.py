@@ -21,8 +21,6 @@ from kwire_cli.view.lines import escaped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    Cell = int | float | str | None
-
 
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 RUNS = rf"^(?=[=+\-@\t\r])(?!{_NUMBER}(?:;{_NUMBER})*(?![\s\S]))"

@@ -101,12 +101,6 @@ def set_fields(
         yield SetField(path, former, smallest, priced, size)
 
 
-def given_cost(old: Form, new: Form, given: Any, renamed: Mapping[str, str] | None = None) -> Cost:
-    """Return the prices of given values in two forms. `renamed` is as in `costs`."""
-    before, after = sides(old, new, renamed)
-    return Cost("given", price(before, given), price(after, given))
-
-
 def sides(old: Form, new: Form, renamed: Mapping[str, str] | None = None) -> tuple[Form, Form]:
     """Return two forms that take values of either definition. `renamed` is as in `costs`."""
     names = {path: new_path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}

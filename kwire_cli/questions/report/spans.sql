@@ -1,5 +1,6 @@
 -- One row for each rebalance, transaction, change of leaders and stop of a broker, with its begin and end. A rebalance
--- begins with what set it off. A change of leaders is at the first response that names the new one. If a begin is not in the input, or a broker does not come back, begin and end are the one time that is known.
+-- begins with what set it off. A change of leaders is at the first response that names the new one. If a begin is not in
+-- the input, or a broker does not come back, begin and end are the one time that is known.
 with spans as (
     select
         'rebalance' as kind,

@@ -1,5 +1,5 @@
--- One row for each producer with transactions that took long, in traffic or in logs, and for each partition whose readers of committed records
--- a transaction holds back that has not ended yet.
+-- One row for each producer with transactions that took long, in traffic or in logs, and for each partition whose
+-- readers of committed records a transaction holds back that has not ended yet.
 with long as (
     select *
     from transactions

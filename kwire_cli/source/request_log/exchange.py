@@ -2,10 +2,8 @@
 
 A broker logs each exchange as one line of JSON (RequestConvertToJson): the header and body of the request, the body of
 the response, the connection, and the time of each stage. `Reader` turns a parsed line into an `Exchange`. It finds
-topics and error codes by the definitions of the messages, as `message.roles` does for messages in bytes.
-
-`Bodies` encodes the logged bodies again, so that commands that compare sizes also work on logs. A log has the values of
-all fields except records. Of records it has only the size (KIP-673).
+topics and error codes by the definitions of the messages, as `message.roles` does for messages in bytes. A
+log has the values of all fields except records. Of records it has only the size (KIP-673).
 """
 
 from __future__ import annotations
@@ -15,20 +13,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import ip_address
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID
-from kwire_cli.errors import EncodeError, InputError
-from kwire_cli.message.decoded import build, decode_spec, records_in_json
 from kwire_cli.source.kafka.captured import address_of
-from kwire_cli.spec.kafka import API_VERSIONS, WAITING
-from kwire_cli.structs.composites import SIZE_SUFFIX
-from kwire_cli.structs.numbers import RANGES
+from kwire_cli.spec.kafka import WAITING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.message.decoded import Decoded, Way
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
@@ -300,124 +293,3 @@ def _text(value: Any) -> str | None:
 
 def _number(value: Any) -> float | None:
     return float(value) if type(value) in {int, float} and abs(value) < 1e15 and isfinite(value) else None
-
-
-REFUSED = "UNSUPPORTED_VERSION"
-"""The error of a broker's version 0 response to an ApiVersions request of a version that it does not support (KIP-511).
-The broker has read only the header of the request."""
-
-
-_MAX_SIZE = RANGES["int32"][1]
-
-
-class Written(NamedTuple):
-    """A body encoded without records. `unsaid` is the number of bytes that its records would add. Their contents are
-    unknown.
-    """
-
-    body: Decoded
-    unsaid: int
-
-
-class Unwritten(NamedTuple):
-    """A body that cannot be encoded, with the reason. `line` and `start` are as in `Exchange`."""
-
-    line: int
-    reason: str
-    start: int = 0
-
-
-@dataclass(slots=True)
-class LeftOut:
-    """Counts bodies that cannot be encoded. `first` is the place and reason of the first one."""
-
-    count: int = 0
-    first: str | None = None
-
-    def add(self, place: str, body: Unwritten) -> None:
-        """Count a body."""
-        self.count += 1
-        self.first = self.first or f"{place}: {body.reason}"
-
-    @property
-    def text(self) -> str | None:
-        """A note on the first body that cannot be encoded and the number of others; None if all can be encoded."""
-        if not self.first:
-            return None
-        more = self.count - 1
-        also = f", as {'is' if more == 1 else 'are'} {more} more" if more else ""
-        return f"{self.first}: it cannot be written as bytes and is left out{also}"
-
-
-class Bodies:
-    """Encodes bodies. The paths of record fields of each message are cached."""
-
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-        self._ways: dict[str, Way] = {}
-
-    def of(self, exchange: Exchange) -> Iterator[Written | Unwritten]:
-        """Yield the request of an exchange, and its response if it has one."""
-        api = self._catalog.api_by_key(exchange.api_key)
-        if api is None:
-            yield Unwritten(exchange.line, f"api key {exchange.api_key} is not known", exchange.start)
-            return
-        version = exchange.api_version
-        refused = exchange.api_key == API_VERSIONS and REFUSED in exchange.errors
-        for message, value, layout in (
-            (api.request, exchange.request, version),
-            (api.response, exchange.response, 0 if refused else version),
-        ):
-            if value is None or not message:
-                continue
-            try:
-                yield self.written(message, value, layout)
-            except (EncodeError, InputError) as error:
-                yield Unwritten(exchange.line, f"{message} {layout}: {error}", exchange.start)
-
-    def written(self, message: str, value: dict[str, Any], version: int) -> Written:
-        """Return an encoded body.
-
-        Raises:
-            EncodeError: A value does not fit; the error has its path.
-            InputError: No definition has the message or version.
-
-        """
-        spec = self._catalog.message(message)
-        if message not in self._ways:
-            self._ways[message] = records_in_json(spec)
-        sizes: list[int] = []
-        data = build(spec, _without_records(value, self._ways[message], sizes), version)
-        body = decode_spec(spec, data, version)
-        return Written(body, _record_bytes(body, sizes) if sizes else 0)
-
-
-def _without_records(value: Any, way: Way, sizes: list[int]) -> Any:
-    """Return a value with empty records, and append the sizes of the records to `sizes`.
-
-    Values that do not match the definition stay unchanged: encoding them raises the error.
-    """
-    if isinstance(value, list):
-        return [_without_records(element, way, sizes) for element in value] if way else value
-    if not isinstance(value, dict) or not way:
-        return value
-    changed: dict[str, Any] = {}
-    for key, inner in way.items():
-        if inner is not None and key in value:
-            changed[key] = _without_records(value[key], inner, sizes)
-        size = value.get(key + SIZE_SUFFIX) if inner is None else None
-        if type(size) is int and 0 <= size <= _MAX_SIZE:
-            sizes.append(size)
-            changed[key] = ""
-    if not changed:
-        return value
-    return {
-        key: part for key, part in value.items() if key.removesuffix(SIZE_SUFFIX) not in changed or key in changed
-    } | changed
-
-
-def _record_bytes(body: Decoded, sizes: list[int]) -> int:
-    """Return the number of bytes that records of these sizes add to a body, including longer length prefixes."""
-    decl = next(leaf.decl for leaf in body.entry.program.leaves if leaf.kind == "records")
-    lengths = [len(decl.prefix.build(size + decl.compact)) for size in (0, *sizes)]
-    return sum(sizes) + sum(lengths[1:]) - len(sizes) * lengths[0]
