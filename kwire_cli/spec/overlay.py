@@ -15,7 +15,7 @@ from kwire_cli.spec.accepted import definition_of
 from kwire_cli.spec.files import Report, json_files, read_text, specs_folder
 from kwire_cli.spec.jsontext import JsonText, parse
 from kwire_cli.spec.model import changed, fields_by_path
-from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH
+from kwire_cli.spec.reading import ENCODABLE_TYPES, sized_encoding
 from kwire_cli.spec.rules import FATAL, LOADING, examine, examine_value
 
 if TYPE_CHECKING:
@@ -289,8 +289,7 @@ def _with_width(value: Any, kind: str) -> Any:
     """Return an encoding with its width, also in an object of version ranges: packed is packed16 on an int16."""
     if isinstance(value, dict):
         return {span: _with_width(name, kind) for span, name in value.items()}
-    element = kind.removeprefix("[]")
-    return f"{value}{element[3:] if element in ENCODABLE_TYPES else 32}" if value in OWN_WIDTH else value
+    return sized_encoding(value, kind.removeprefix("[]")) if isinstance(value, str) else value
 
 
 # Overlay files: finding them, and checking their form. The parts for a message are checked when they are applied to it.

@@ -163,6 +163,13 @@ width."""
 ENCODABLE_TYPES = ("int16", "int32", "int64")
 
 
+def sized_encoding(name: str, element_type: str) -> str:
+    """Return an encoding with its width: packed is packed16 for int16, and packed32 for types without encodings."""
+    if name not in OWN_WIDTH:
+        return name
+    return f"{name}{element_type.removeprefix('int') if element_type in ENCODABLE_TYPES else 32}"
+
+
 def encoding_at(field: FieldSpec, version: int) -> str | None:
     """Return the encoding of an integer field in a version, or None for its type's own layout."""
     return _at(field.encoding, version)

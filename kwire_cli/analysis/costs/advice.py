@@ -26,7 +26,7 @@ from kwire_cli.message.decoded import decode_spec
 from kwire_cli.spec.evolution.layout import layout_at
 from kwire_cli.spec.model import fields_by_path
 from kwire_cli.spec.overlay import read_overlay
-from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH
+from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH, sized_encoding
 from kwire_cli.structs.numbers import Varint
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def _changes(spec: MessageSpec, forms: Mapping[str, str]) -> dict[str, Any]:
     for path, field in fields_by_path(spec):
         for name, key in ((path, "encoding"), (f"{path}[]", "elementEncoding")):
             if name in forms and (encoding := FORMS[forms[name]].encoding):
-                changes.setdefault(path, {})[key] = f"{encoding}{field.element_type.removeprefix('int')}"
+                changes.setdefault(path, {})[key] = sized_encoding(encoding, field.element_type)
         if path in tags:
             versions = str(field.versions & spec.flexible_versions)
             changes.setdefault(path, {}).update({"tag": tags[path], "taggedVersions": versions})

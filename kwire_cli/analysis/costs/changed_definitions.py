@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError, did_you_mean
 from kwire_cli.spec.model import MAX, NONE, Encoding, Versions, changed, fields_by_path
-from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH
+from kwire_cli.spec.reading import ENCODABLE_TYPES, sized_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -47,8 +47,7 @@ def encoded(spec: MessageSpec, encoding: str, paths: Sequence[str] = ()) -> Mess
     def change(path: str, field: FieldSpec) -> FieldSpec:
         if path not in chosen:
             return field
-        name = encoding + field.element_type.removeprefix("int") if encoding in OWN_WIDTH else encoding
-        rows = (Encoding(field.versions, name),)
+        rows = (Encoding(field.versions, sized_encoding(encoding, field.element_type)),)
         return replace(field, element_encoding=rows) if field.is_array else replace(field, encoding=rows)
 
     return changed(spec, change) if chosen else spec
