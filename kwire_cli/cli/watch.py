@@ -126,7 +126,8 @@ class Screen:
                 elif key == " ":
                     self.state = "" if self.state else "paused"
                 self.is_left = key in {"q", ""}  # nothing is read from a terminal that was closed
-                self.draw()
+                if not self.is_left:
+                    self.draw()
 
     def draw(self) -> None:
         """Draw the whole screen."""
