@@ -7,6 +7,7 @@ equal the numbers of the commands. The tables do not contain details of frames, 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.clients import client_blocks
@@ -23,6 +24,7 @@ from kwire_cli.source.kinds import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from kwire_cli.answer import Block
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.reading import Opened
 
@@ -89,17 +91,22 @@ class Report(Contents):
         yield "findings", Answer("diagnosis", [Table("findings", COLUMNS, findings)])
         if self.rows_found("groups names"):
             yield "groups", Answer("groups", group_blocks(self._of_groups))
-        if self.rows_found("transactions transactions"):
-            blocks = transaction_blocks(self._of_transactions)
+        sources = {row["is_in_logs"] for row in self.rows_found("transactions transactions")}
+        if sources:
+            blocks = transaction_blocks(partial(self._of_transactions, in_logs=False not in sources))
             yield "transactions", Answer("transactions", blocks)
         if clients := self.rows_found("clients clients"):
             versions = self.rows_found("clients versions")
             yield "clients", Answer("clients", [*client_blocks(clients, versions, None)])
-        if logs := [table._replace(wide=False) for table in tables_of(self) if table.name in _OF_LOGS]:
+        logs: list[Block] = [table._replace(wide=False) for table in tables_of(self) if table.name in _OF_LOGS]
+        if len(sources) > 1:
+            logs += transaction_blocks(partial(self._of_transactions, in_logs=True))
+        if logs:
             yield "logs", Answer("logs", logs)
 
     def _of_groups(self, query: str) -> list[dict[str, Any]]:
         return self.rows_found(f"groups {query}")
 
-    def _of_transactions(self, query: str) -> list[dict[str, Any]]:
-        return self.rows_found(f"transactions {query}")
+    def _of_transactions(self, query: str, *, in_logs: bool) -> list[dict[str, Any]]:
+        """Return the rows about transactions in logs or in traffic. Both may show the same transactions."""
+        return [row for row in self.rows_found(f"transactions {query}") if row["is_in_logs"] is in_logs]

@@ -113,13 +113,14 @@ class Transactions(TableFold):
 def transaction_blocks(
     rows: Callable[[str], Sequence[Mapping[str, Any]]], *, is_chosen: bool = False, cuts: bool = True
 ) -> list[Block]:
-    """Return the facts and tables of transactions. `rows` returns the rows of a query in `questions/transactions`.
+    """Return the facts and tables of transactions in traffic or in logs.
 
+    `rows` returns the rows of a query in `questions/transactions`, of one of the two sources.
     `is_chosen` is true if only some transactions were requested. `cuts` limits the displayed events.
     """
     transactions, held = rows("transactions"), rows("held_back")
-    facts = rows("facts")[0]
-    about = [Fact("transactionalIds", facts["names"], "count"), Fact("transactions", facts["results"] or {}, "map")]
+    facts = next(iter(rows("facts")), {"names": 0, "results": {}, "longest_s": None})
+    about = [Fact("transactionalIds", facts["names"], "count"), Fact("transactions", facts["results"], "map")]
     if facts["longest_s"] is not None:
         about.append(Fact("longestSeconds", facts["longest_s"], "duration", "longest"))
 

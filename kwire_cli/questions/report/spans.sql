@@ -1,6 +1,7 @@
 -- One row for each rebalance, transaction, change of leaders and stop of a broker, with its begin and end. A rebalance
 -- begins with what set it off. A change of leaders is at the first response that names the new one. If a begin is not in
--- the input, or a broker does not come back, begin and end are the one time that is known.
+-- the input, or a broker does not come back, begin and end are the one time that is known. Logs show the transactions of
+-- the traffic once more, so transactions in logs count only if there are no others.
 with spans as (
     select
         'rebalance' as kind,
@@ -17,6 +18,7 @@ with spans as (
         'transaction', coalesce(transactional_id, name), coalesce(began, ended), ended, result,
         if(result = 'aborted', 'error', ''), places[1]
     from transactions
+    where is_in_logs = (select bool_and(is_in_logs) from transactions)
     union all
     select
         'broker', 'broker ' || coalesce(broker::varchar, broker_address), began, coalesce(ended, last_time),

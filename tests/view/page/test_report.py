@@ -146,6 +146,19 @@ def test_a_request_log_and_a_log_directory_have_pages_too():
     assert "logs" in logs["answers"]
 
 
+def test_transactions_of_traffic_and_logs_are_apart():
+    traffic, logs = "samples/incidents/fenced-producer.pcap", "samples/incidents/fenced-producer"
+    both = data_of("report", traffic, logs)
+    of_traffic = json_of("transactions", traffic)["tables"]["transactions"]
+    assert both["answers"]["transactions"]["rows"]["transactions"] == of_traffic
+    spans = [span for span in both["spans"] if span["kind"] == "transaction"]
+    assert len(spans) == len(of_traffic)
+    alone = data_of("report", logs)["answers"]["transactions"]
+    assert alone["rows"]["transactions"] == json_of("transactions", logs)["tables"]["transactions"]
+    [expected] = [block for block in alone["blocks"] if block.get("name") == "transactions"]
+    assert expected in both["answers"]["logs"]["blocks"]
+
+
 def test_no_secret_is_in_the_page():
     hidden = data_of("report", "samples/incidents/sasl.pcap")
     texts = [text for entry in hidden["entries"] for *_, text in nodes_of(entry)]
