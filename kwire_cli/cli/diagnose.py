@@ -7,6 +7,7 @@ A `Diagnosis` runs all rules over the facts of the inputs. --rules adds SQL rule
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -17,6 +18,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import reading_of
+from kwire_cli.cli.on_spark import OnSpark, ask_with_spark
 from kwire_cli.cli.questions import Asking, ask, typed_inputs
 from kwire_cli.cli.typed_options import Printing, flag, option, takes
 from kwire_cli.message.redaction import Redaction
@@ -49,7 +51,7 @@ class Severe(Printing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Severe, Asking):
+class Options(Severe, Asking, OnSpark):
     """Options of `kwire diagnose`."""
 
     rules: str | None = option(
@@ -69,11 +71,17 @@ def command(environment: Environment, options: Options) -> Exit:
     """Find what is wrong in captures, brokers' request logs and log directories.
 
     INPUT is files and folders, counted together, or - for standard input. Each finding says what was seen and
-    where, what it means, and what to do. Causes come before their effects.
+    where, what it means, and what to do. Causes come before their effects. With --master, tasks of Spark
+    diagnose each capture point, request log and folder by itself.
     """
     with environment.answering():
         queries = [*rules(), *(read_rules(Path(options.rules)) if options.rules else ())]
-        diagnosis = Diagnosis(Redaction(reading_of(options).catalog), sorted(queries, key=lambda rule: rule.last))
-        ask(environment, options, diagnosis, connections=True)
-        answer = diagnosis.answer(cast("Severity", options.severity), typed_inputs(options))
+        begin = partial(Diagnosis, queries=sorted(queries, key=lambda rule: rule.last))
+        least = cast("Severity", options.severity)
+        if options.master is not None:
+            answer = ask_with_spark(environment, options, begin, connections=True, least=least)
+        else:
+            diagnosis = begin(Redaction(reading_of(options).catalog))
+            ask(environment, options, diagnosis, connections=True)
+            answer = diagnosis.answer(least, typed_inputs(options))
         return emit(environment, replace(answer, found=answer.found and options.exit_code), options)

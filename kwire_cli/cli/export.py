@@ -18,13 +18,12 @@ from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit, refuse_place
-from kwire_cli.cli.on_spark import explained, watched
+from kwire_cli.cli.on_spark import OnSpark
 from kwire_cli.cli.options import Captures, Decompression, OverlaidDefinitions, Report, Secrets
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, milliseconds_of, option, refuse, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.lake.model import Reading, Wanted
-from kwire_cli.spark.session import session
 from kwire_cli.stores import location, path_of
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefinitions):
+class Options(Report, OnSpark, Captures, Decompression, Secrets, Payloads, OverlaidDefinitions):
     """Options of `kwire export`."""
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="INPUT...", shell_complete=complete_file)
@@ -73,17 +72,6 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
         metavar="TIME",
         help="Follow the inputs: read what is new every 30s, until Ctrl-C.",
     )
-    master: str | None = option(
-        "--master", section="Advanced", metavar="URL", help="Use Spark with this master.  [default: no Spark]"
-    )
-    conf: tuple[str, ...] = option(
-        "--conf",
-        section="Advanced",
-        rare=True,
-        multiple=True,
-        metavar="K=V",
-        help="Set an option of Spark; repeatable.",
-    )
     jobs: int | None = option(
         "--jobs",
         "-j",
@@ -102,9 +90,8 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
         if self.every is not None:
             refuse(self, ("force", "out_format"), "does not go with --every")
             milliseconds_of(self.every)
-        if self.master is None:
-            refuse(self, ("conf",), "is for Spark: add --master URL")
-        else:
+        super().__post_init__()
+        if self.master is not None:
             refuse(self, ("jobs",), "is for processes of this machine: leave out --master")
 
     @property
@@ -171,30 +158,21 @@ def _export(environment: Environment, options: Options, wanted: Wanted) -> Expor
 
 
 def _export_with_spark(environment: Environment, options: Options, wanted: Wanted) -> Exported:
-    settings = dict(map(_parse_setting, options.conf))
-    with session(options.master or "", settings) as spark, explained():
+    with options.session(environment) as spark:
         from kwire_cli.lake.export import write_tables
         from kwire_cli.lake.inputs import named_files
         from kwire_cli.spark.export import SparkTasks
 
-        with watched(environment, spark):
-            return write_tables(
-                SparkTasks(spark),
-                named_files(options.paths),
-                path_of(options.output or ""),
-                wanted,
-                form=options.out_format or lake.FORMATS[0],
-                note=partial(_note, environment),
-                again=options.force,
-                at_rest=options.pause,
-            )
-
-
-def _parse_setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.startswith("spark."):
-        raise click.UsageError(f"--conf takes a setting of Spark, such as spark.driver.memory=4g, not {text!r}")
-    return name, value
+        return write_tables(
+            SparkTasks(spark),
+            named_files(options.paths),
+            path_of(options.output or ""),
+            wanted,
+            form=options.out_format or lake.FORMATS[0],
+            note=partial(_note, environment),
+            again=options.force,
+            at_rest=options.pause,
+        )
 
 
 COLUMNS = (Column("table", "text"), Column("rows", "count"))

@@ -16,9 +16,10 @@ from kwire_cli.analysis.ladder import Ladder
 from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
+from kwire_cli.cli.on_spark import OnSpark, ask_with_spark
 from kwire_cli.cli.options import LadderReport, OfGroups
 from kwire_cli.cli.questions import Asking, ask, refuse_missing, without_calls
-from kwire_cli.cli.typed_options import takes
+from kwire_cli.cli.typed_options import refuse, takes
 from kwire_cli.message.redaction import Redaction
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(OfGroups, LadderReport, Asking):
+class Options(OfGroups, LadderReport, Asking, OnSpark):
     """Options of `kwire groups`."""
 
 
@@ -42,16 +43,21 @@ def command(environment: Environment, options: Options) -> Exit:
     """Show who joins and leaves groups, why they rebalance, and who gets which partitions.
 
     INPUT is packet captures or brokers' request logs, and logs of __consumer_offsets and __share_group_state, or -
-    for standard input. It may have classic, consumer (KIP-848), share and streams groups.
+    for standard input. It may have classic, consumer (KIP-848), share and streams groups. With --master, tasks of
+    Spark read each input by itself.
     """
     if options.draws(environment):
+        refuse(options, ("master",), "has no ladder: leave out --format text")
         ladder = Ladder(Redaction(options.catalog), options.group, about="groups")
         with environment.answering():
             ask(environment, options, ladder, takes=TRAFFIC, connections=True)
             nothing = without_calls(options.source, {"--group": options.group})
             return emit(environment, ladder.answer(nothing), options)
-    groups = Groups(Redaction(options.catalog))
     with environment.answering():
+        if options.master is not None:
+            answer = ask_with_spark(environment, options, Groups, names=options.group)
+            return emit(environment, answer, options)
+        groups = Groups(Redaction(options.catalog))
         ask(environment, options, groups)
         refuse_missing("--group", options.group, "group", groups.names())
         return emit(environment, groups.answer(options.group), options)

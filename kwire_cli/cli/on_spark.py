@@ -1,5 +1,6 @@
-"""Commands that run on Spark: progress, Ctrl-C and errors.
+"""Commands that run on Spark: their options, progress, Ctrl-C and errors.
 
+`ask_with_spark` asks a question about many inputs: each task of Spark opens some of them and asks about each by itself.
 A thread polls the status of Spark for the progress bar. Errors of Spark contain plans and traces of Java and Python, so
 `explained` reduces them to one message. It prefers a kwire error in a task, which is the cause.
 """
@@ -10,19 +11,65 @@ import contextlib
 import re
 import signal
 import threading
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import click
+
+from kwire_cli.analysis.one_by_one import Question, merge_answers, works_of
+from kwire_cli.analysis.subjects import LOGS, TRAFFIC
+from kwire_cli.cli.inputs import Terminal, reading_of
 from kwire_cli.cli.progress import EVERY
+from kwire_cli.cli.typed_options import Printing, option, refuse
 from kwire_cli.errors import InputError
-from kwire_cli.spark.session import spark_errors, text_of
+from kwire_cli.spark.session import session, spark_errors, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from types import FrameType
 
     from pyspark.sql import SparkSession
 
+    from kwire_cli.analysis.one_by_one import Asked, Work
+    from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.message.redaction import Redaction
+    from kwire_cli.source.kinds import Kind
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
+class OnSpark(Printing):
+    """Options for running on Spark."""
+
+    SECTION: ClassVar[str] = "Advanced"
+
+    master: str | None = option(
+        "--master", metavar="URL", help="Use Spark with this master, such as local[*].  [default: no Spark]"
+    )
+    conf: tuple[str, ...] = option(
+        "--conf", rare=True, multiple=True, metavar="K=V", help="Set an option of Spark; repeatable."
+    )
+
+    def __post_init__(self) -> None:
+        if self.master is None:
+            refuse(self, ("conf",), "is for Spark: add --master URL")
+
+    @contextlib.contextmanager
+    def session(self, environment: Environment) -> Iterator[SparkSession]:
+        """Yield a session with the settings of --conf, and show its progress. Errors become InputError."""
+        settings = dict(map(_parse_setting, self.conf))
+        with session(self.master or "", settings) as spark, explained(), watched(environment, spark):
+            yield spark
+
+
+def _parse_setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.startswith("spark."):
+        raise click.UsageError(f"--conf takes a setting of Spark, such as spark.driver.memory=4g, not {text!r}")
+    return name, value
+
 
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
@@ -132,3 +179,35 @@ def _shorten(error: Exception) -> str:
     if any(line.startswith("Traceback") for line in shown):  # the last line of a Python traceback is the error
         shown = shown[-1:]
     return "Spark: " + "\n".join(shown[:8])
+
+
+def ask_with_spark(
+    environment: Environment,
+    options: Any,
+    begin: Callable[[Redaction], Any],
+    *,
+    takes: Collection[Kind] = TRAFFIC | LOGS,
+    connections: bool = False,
+    **arguments: Any,
+) -> Answer:
+    """Return the merged answers to a question about each input. A task asks about some inputs, one after the other.
+
+    `options` are `OnSpark` and the options of a command for its inputs. `begin` makes the fold that answers the
+    question, and `arguments` are those of its method `answer`. If `connections`, TCP connections are added too.
+
+    Raises:
+        InputError: There is no input, an input is a pipe, its kind is not in `takes`, or no input could be read.
+
+    """
+    how = replace(reading_of(options), connections=True)
+    question = Question(begin, how, arguments, connections)
+    works = works_of(options.source, how, Terminal(environment), takes)
+    with options.session(environment) as spark:
+        from kwire_cli.spark.export import folded
+
+        answers = folded(spark, len(works), partial(_ask_numbered, question, works), list.extend)
+    return merge_answers([*chain.from_iterable(answers)])
+
+
+def _ask_numbered(question: Question, works: Sequence[Work], numbers: Iterable[int]) -> list[Asked]:
+    return question.ask_each(works[number] for number in numbers)

@@ -21,11 +21,10 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit, is_for_eyes, note_more_rows, refuse_place
 from kwire_cli.cli.environment import Exit
-from kwire_cli.cli.on_spark import explained
+from kwire_cli.cli.on_spark import OnSpark
 from kwire_cli.cli.options import Report
 from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError, counted, few
-from kwire_cli.spark.session import session
 from kwire_cli.stores import path_of
 from kwire_cli.view.arrow import FORMATS as ARROW_FORMATS, write_batches
 
@@ -53,7 +52,7 @@ def complete_report(_: click.Context, __: click.Parameter, incomplete: str) -> l
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Report):
+class Options(Report, OnSpark):
     """Options of `kwire query`."""
 
     folder: str = argument(metavar="DIR", shell_complete=complete_file)
@@ -83,15 +82,9 @@ class Options(Report):
         metavar="N",
         help=f"Show only the first N rows.  [default: all; {ROWS} for people]",
     )
-    master: str | None = option(
-        "--master",
-        section="Advanced",
-        rare=True,
-        metavar="URL",
-        help="Use Spark with this master.  [default: DuckDB, without Spark]",
-    )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         upkeep = [self.compact, self.older_than is not None, self.delete is not None]
         if any(upkeep):
             if sum(upkeep) > 1 or self.sql is not None or self.report is not None or self.master is not None:
@@ -125,7 +118,7 @@ def command(environment: Environment, options: Options) -> int:
     if options.master is not None:
         from kwire_cli.spark import query as spark_lake
 
-        with session(options.master) as spark, explained():
+        with options.session(environment) as spark:
             return _write(environment, spark_lake.answer(spark, options.folder, query), options)
     from kwire_cli.lake.query import Lake, told
 

@@ -7,6 +7,7 @@ when they end, because a pipe may never end.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import click
@@ -21,6 +22,7 @@ from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of, refuse_unfit
 from kwire_cli.cli.live_stats import Reported, write_live, writes_live
+from kwire_cli.cli.on_spark import OnSpark, ask_with_spark
 from kwire_cli.cli.typed_options import Printing, milliseconds_of, option, refuse, takes
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
@@ -29,6 +31,8 @@ from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Read, nothing_in
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kwire_cli.answer import Answer
 
 EXAMPLES = (
@@ -50,7 +54,7 @@ class Intervals(Printing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Reported, Intervals):
+class Options(Reported, Intervals, OnSpark):
     """Options of `kwire stats`."""
 
     SECTION: ClassVar[str] = "Choose"
@@ -69,23 +73,26 @@ class Options(Reported, Intervals):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.every is None:
             refuse(self, ("busiest",), "goes with --every")
+        if self.master is not None:
+            refuse(self, ("filter", "frames", "packets"), "does not go with --master")
 
     @property
     def is_live(self) -> bool:
         """Return whether intervals may be shown as they end."""
         return self.every is not None and self.source in {(), ("-",)} and self.output is None
 
-    def counts(self) -> Stats | Timeline:
-        """Return a new counter for the options."""
+    def counter(self) -> Callable[[Redaction], Stats | Timeline]:
+        """Return the function that makes a counter for the options."""
         if self.every is None:
-            return Stats(Redaction(self.catalog), self.by or GROUPS)
+            return partial(Stats, kinds=self.by or GROUPS)
         return self.timeline(self.every)
 
-    def timeline(self, every: str) -> Timeline:
-        """Return a new counter with intervals of this length."""
-        return Timeline(Redaction(self.catalog), milliseconds_of(every), self.by, self.busiest or BUSIEST)
+    def timeline(self, every: str) -> Callable[[Redaction], Timeline]:
+        """Return the function that makes a counter with intervals of this length."""
+        return partial(Timeline, every=milliseconds_of(every), kinds=self.by, busiest=self.busiest or BUSIEST)
 
 
 @click.command(name="stats", cls=Command, examples=EXAMPLES)
@@ -97,20 +104,22 @@ def command(environment: Environment, options: Options) -> Exit:
     dimension, such as api or client. With --every, each interval has its own counts. If a capture comes through
     a pipe, the counts of an interval are written when it is over.
     """
-    options.counts()  # before anything is read
+    begin = options.counter()  # before anything is read
+    redaction = Redaction(options.catalog)
     with environment.answering():
         if options.every is not None and options.is_live and writes_live(environment, options):
-            write_live(environment, options, options.timeline(options.every))
+            write_live(environment, options, options.timeline(options.every)(redaction))
             return Exit.DONE
-        return emit(environment, _count_inputs(environment, options), options)
+        if options.master is not None:
+            return emit(environment, ask_with_spark(environment, options, begin, takes=TRAFFIC), options)
+        return emit(environment, _count_inputs(environment, options, begin(redaction)), options)
 
 
-def _count_inputs(environment: Environment, options: Options) -> Answer:
+def _count_inputs(environment: Environment, options: Options, counts: Stats | Timeline) -> Answer:
     """Count request logs, or the selected lines of captures.
 
     Raise InputError if there is nothing to count, and UsageError for an option that does not go with an input.
     """
-    counts = options.counts()
     kinds: set[Kind] = set()
     is_decodable = False
     read: Read = []

@@ -16,6 +16,7 @@ from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
+from kwire_cli.cli.on_spark import OnSpark, ask_with_spark
 from kwire_cli.cli.options import LadderReport, OfTransactions
 from kwire_cli.cli.questions import Asking, ask, refuse_missing, without_calls
 from kwire_cli.cli.typed_options import Printing, flag, refuse, takes
@@ -41,7 +42,7 @@ class Open(Printing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(OfTransactions, Open, LadderReport, Asking):
+class Options(OfTransactions, Open, LadderReport, Asking, OnSpark):
     """Options of `kwire transactions`."""
 
 
@@ -51,17 +52,22 @@ def command(environment: Environment, options: Options) -> Exit:
     """Show transactions: begin, partitions, offsets, end, errors.
 
     INPUT is captures, brokers' request logs or log directories, several of one kind counted together, or - for
-    standard input.
+    standard input. With --master, tasks of Spark read each input by itself.
     """
     if options.draws(environment):
+        refuse(options, ("master",), "has no ladder: leave out --format text")
         refuse(options, ("open",), "chooses rows, and a ladder has calls; --transactional-id chooses calls")
         ladder = Ladder(Redaction(options.catalog), (), options.transactional_id, about="transactions")
         with environment.answering():
             ask(environment, options, ladder, takes=TRAFFIC, connections=True)
             nothing = without_calls(options.source, {"--transactional-id": options.transactional_id})
             return emit(environment, ladder.answer(nothing), options)
-    transactions = Transactions(Redaction(options.catalog))
     with environment.answering():
+        if options.master is not None:
+            ids = options.transactional_id
+            answer = ask_with_spark(environment, options, Transactions, ids=ids, only_open=options.open)
+            return emit(environment, answer, options)
+        transactions = Transactions(Redaction(options.catalog))
         ask(environment, options, transactions)
         refuse_missing("--transactional-id", options.transactional_id, "transactional id", transactions.ids())
         return emit(environment, transactions.answer(options.transactional_id, only_open=options.open), options)

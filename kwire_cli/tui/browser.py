@@ -154,7 +154,10 @@ class Browser(Screen[None]):
         self.run_worker(partial(self._run, name, steps, done), thread=True, group=name, exclusive=True)
 
     def _run(self, name: str, steps: Iterator[float], done: Callable[[], None]) -> None:
-        """Take all steps in turns. Report what goes wrong, such as a full disk, and stop."""
+        """Take all steps in turns, then call `done` in the thread of the screen. Report errors such as a full disk.
+
+        A step must not wait for the screen: the screen may be waiting for the lock of the step.
+        """
         worker = get_current_worker()
         try:
             while not worker.is_cancelled and (share := self.turns.step(steps)) is not None:
@@ -470,12 +473,13 @@ class Browser(Screen[None]):
 
         def write(text: str) -> None:
             name = text or "marked.pcapng"
+            written: list[int] = []
 
-            def on_written(count: int) -> None:
-                message = f"{counted(count, 'packet')} written as captured, secrets included"
-                self.app.call_from_thread(self._say, message, name)
+            def done() -> None:
+                self._say(f"{counted(sum(written), 'packet')} written as captured, secrets included", name)
+                self.update_state()
 
-            self._start(WRITING, self.listing.write_packets(numbers, name, on_written), self.update_state)
+            self._start(WRITING, self.listing.write_packets(numbers, name, written.append), done)
 
         self._prompt("Write packets to a capture", "marked.pcapng", write)
 

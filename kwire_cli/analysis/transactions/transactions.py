@@ -119,7 +119,7 @@ def transaction_blocks(
     `is_chosen` is true if only some transactions were requested. `cuts` limits the displayed events.
     """
     transactions, held = rows("transactions"), rows("held_back")
-    facts = next(iter(rows("facts")), {"names": 0, "results": {}, "longest_s": None})
+    facts: Mapping[str, Any] = next(iter(rows("facts")), {"names": 0, "results": {}, "longest_s": None})
     about = [Fact("transactionalIds", facts["names"], "count"), Fact("transactions", facts["results"], "map")]
     if facts["longest_s"] is not None:
         about.append(Fact("longestSeconds", facts["longest_s"], "duration", "longest"))

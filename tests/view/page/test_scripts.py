@@ -1,5 +1,6 @@
 """The scripts of the page: few lines, as the formatter leaves them, of the types that they say; and the library."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ FOLDER = ROOT / "kwire_cli" / "view" / "page"
 VENDOR = ROOT / "kwire_cli" / "view" / "vendor"
 MOST_LINES = 2200
 PRETTIER, TYPESCRIPT = "prettier@3.10.1", "typescript@5.9.3"
+ENVIRONMENT = {**os.environ, "npm_config_fetch_retries": "1", "npm_config_fetch_timeout": "20000"}
+"""Without these, npm waits for minutes for a network that is not there."""
 
 
 def run_npx(*arguments, **settings):
@@ -20,7 +23,13 @@ def run_npx(*arguments, **settings):
     if shutil.which("npx") is None:
         pytest.skip("there is no npx")
     done = subprocess.run(
-        ["npx", "--yes", *arguments], capture_output=True, text=True, timeout=300, check=False, **settings
+        ["npx", "--yes", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env=ENVIRONMENT,
+        **settings,
     )
     if re.search(r"npm (ERR!|error) code (E[A-Z]+|ENOTFOUND)", done.stderr):
         pytest.skip("no package index can be reached")
@@ -56,7 +65,13 @@ def test_the_library_is_what_its_command_fetches(tmp_path):
     if shutil.which("npm") is None or shutil.which("make") is None:
         pytest.skip("there is no npm or no make")
     done = subprocess.run(
-        ["make", "vendor", f"VENDOR={tmp_path}"], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+        ["make", "vendor", f"VENDOR={tmp_path}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env=ENVIRONMENT,
     )
     if done.returncode != 0:
         pytest.skip("no package index can be reached")

@@ -1,0 +1,151 @@
+"""Questions asked of many inputs one by one: each capture point, request log or log directory by itself.
+
+An input is a work that a task of Spark can do alone: `ask_each` opens it, asks the question as the commands do, and
+returns the answer of each input. `merge_answers` makes one answer of all of them. The tables of the inputs stand under
+each other, and their first column is the name of the input. Numbers are not added up, because percentiles of several
+inputs cannot be computed from the percentiles of each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.analysis.subjects import add_all
+from kwire_cli.answer import NUMBERS, Answer, Column, Facts, Item, Note, Outline, Table
+from kwire_cli.errors import InputError
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.source.capture_inputs import CaptureInput
+from kwire_cli.source.opening import open_inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from kwire_cli.answer import Block, Row
+    from kwire_cli.source.kinds import Kind
+    from kwire_cli.source.reading import Caller, Opened, Reading
+
+INPUT = Column("input")
+"""The first column of merged tables."""
+
+
+class Work(NamedTuple):
+    """An input for one task: its name, and the files and folders to read."""
+
+    name: str
+    paths: tuple[str, ...]
+
+
+class Asked(NamedTuple):
+    """The answer of an input, or the error that it cannot be read."""
+
+    name: str
+    answer: Answer | None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question: the fold that answers it, the arguments of its answer, and how its inputs are read."""
+
+    begin: Callable[[Redaction], Any]
+    how: Reading
+    arguments: Mapping[str, Any]
+    connections: bool = False
+
+    def ask_each(self, works: Iterable[Work]) -> list[Asked]:
+        """Ask the question about each input."""
+        return [self._ask(work) for work in works]
+
+    def _ask(self, work: Work) -> Asked:
+        fold = self.begin(Redaction(self.how.catalog))
+        try:
+            add_all(open_inputs(work.paths, self.how), fold, connections=self.connections)
+            answer: Answer = fold.answer(**self.arguments)
+            return Asked(work.name, answer.read())
+        except InputError as error:
+            return Asked(work.name, None, str(error))
+
+
+def works_of(arguments: Sequence[str], how: Reading, caller: Caller, takes: Collection[Kind]) -> list[Work]:
+    """Return the inputs that tasks can read apart: capture points, request logs and log directories.
+
+    Raises:
+        InputError: There is no input, its kind is not in `takes`, or it is a pipe.
+
+    """
+    works = []
+    for opened in open_inputs(arguments, how, caller, takes=takes):
+        paths = _paths_of(opened)
+        if not all(paths):
+            raise InputError("a task can't read a pipe or bytes: give files or folders", file=opened.name)
+        works.append(Work(opened.label, paths))
+    return works
+
+
+def _paths_of(opened: Opened) -> tuple[str, ...]:
+    if isinstance(opened, CaptureInput) and opened.files:
+        return opened.files
+    source = opened.recognised.source
+    return (source if isinstance(source, str) else "",)
+
+
+def merge_answers(answers: Sequence[Asked]) -> Answer:
+    """Return one answer of the answers of several inputs: those with findings first, in the order of the inputs.
+
+    Raises:
+        InputError: No input could be read.
+
+    """
+    read = [(each.name, each.answer) for each in answers if each.answer is not None]
+    unread = [Note(f"{each.name} was not read: {each.error}", "warning") for each in answers if each.answer is None]
+    if not read:
+        raise InputError(f"no input could be read: {answers[0].error}", file=answers[0].name)
+    read.sort(key=lambda pair: not pair[1].found)
+    blocks: list[Block] = [*_overview(read)]
+    names = dict.fromkeys(table.name for _, answer in read for table in answer.tables)
+    for name in names:
+        blocks.append(
+            _stacked([(point, table) for point, answer in read for table in answer.tables if table.name == name])
+        )
+    blocks += [Outline("", [*_lines(read)])]
+    for name, answer in read:
+        blocks += [block._replace(text=f"{name}: {block.text}") for block in answer.blocks if isinstance(block, Note)]
+    return Answer(read[0][1].title, [*blocks, *unread], found=any(answer.found for _, answer in read))
+
+
+def _overview(read: Sequence[tuple[str, Answer]]) -> Iterator[Table]:
+    """Yield a table with a row for each input: its facts that are numbers, and counts by name."""
+    columns: dict[str, Column] = {}
+    rows: list[tuple[str, dict[str, Any]]] = []
+    for name, answer in read:
+        values: dict[str, Any] = {}
+        for block in answer.blocks:
+            for fact in block.facts if isinstance(block, Facts) else ():
+                if fact.kind in {*NUMBERS, "map"} and not fact.spoken:
+                    columns[fact.name] = Column(fact.name, fact.kind, fact.title, level=fact.level)
+                    values[fact.name] = fact.value
+        rows.append((name, values))
+    if columns:
+        cells = [(name, *(values.get(column) for column in columns)) for name, values in rows]
+        yield Table("inputs", (INPUT, *columns.values()), cells)
+
+
+def _stacked(tables: Sequence[tuple[str, Table]]) -> Table:
+    """Return the rows of tables with the same columns under each other."""
+    rows: list[Row] = []
+    for name, table in tables:
+        rows += [(name, *row) for row in table.rows]
+    first = tables[0][1]
+    return first._replace(columns=(INPUT._replace(once=True), *first.columns), rows=rows, total=None)
+
+
+def _lines(read: Sequence[tuple[str, Answer]]) -> Iterator[Item]:
+    """Yield the lines of outlines, below the name of their input."""
+    for name, answer in read:
+        items: list[Item] = []
+        for block in answer.blocks:
+            items += block.items if isinstance(block, Outline) else ()
+        if items:
+            yield Item(0, name)
+            yield from (item._replace(depth=item.depth + 1) for item in items)
