@@ -8,6 +8,7 @@ inputs cannot be computed from the percentiles of each.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -103,11 +104,11 @@ def merge_answers(answers: Sequence[Asked]) -> Answer:
         raise InputError(f"no input could be read: {answers[0].error}", file=answers[0].name)
     read.sort(key=lambda pair: not pair[1].found)
     blocks: list[Block] = [*_overview(read)]
-    names = dict.fromkeys(table.name for _, answer in read for table in answer.tables)
-    for name in names:
-        blocks.append(
-            _stacked([(point, table) for point, answer in read for table in answer.tables if table.name == name])
-        )
+    tables: defaultdict[str, list[tuple[str, Table]]] = defaultdict(list)
+    for name, answer in read:
+        for table in answer.tables:
+            tables[table.name].append((name, table))
+    blocks += map(_stacked, tables.values())
     blocks += [Outline("", [*_lines(read)])]
     for name, answer in read:
         blocks += [block._replace(text=f"{name}: {block.text}") for block in answer.blocks if isinstance(block, Note)]

@@ -115,6 +115,7 @@ def command(environment: Environment, options: Options) -> int:
     if options.compact or options.older_than is not None or options.delete is not None:
         return _run_upkeep(environment, options)
     query = lake.report_query(options.report) if options.report is not None else options.sql or ""
+    _note_missing_bodies(environment, options.folder, query)
     if options.master is not None:
         from kwire_cli.spark import query as spark_lake
 
@@ -124,6 +125,17 @@ def command(environment: Environment, options: Options) -> int:
 
     with Lake(path_of(options.folder), query) as tables, told():
         return _write(environment, tables.arrow(query), options)
+
+
+def _note_missing_bodies(environment: Environment, folder: str, query: str) -> None:
+    """Note the tables of bodies that a query reads and that a lake lacks: without them, nothing is found."""
+    from kwire_cli.lake import delta
+    from kwire_cli.lake.tables import SHAPES, known_tables, needed_for
+
+    names, _ = needed_for(query)
+    there = delta.tables_of(path_of(folder)) if delta.exists(path_of(folder)) else names
+    if missing := sorted(known_tables(names) - SHAPES.keys() - {*there}):
+        environment.note(f"kwire: this lake has no {few(missing, 3)}: kwire export --tables all writes bodies")
 
 
 def _run_upkeep(environment: Environment, options: Options) -> int:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
-_FROM = re.compile(r"\b(?:from|join)\s+([a-z_]\w*(?:[\s,]+[a-z_]\w*)*)")
+_FROM = re.compile(r"\b(?:from|join|describe|summarize)\s+([a-z_]\w*(?:[\s,]+[a-z_]\w*)*)")
 _COMMENT = re.compile(r"--[^\n]*")
 _ALL_COLUMNS = re.compile(r"(select|distinct|,)\s+\*|\w\.\*")
 """All columns of a table in a query."""
@@ -42,8 +42,9 @@ def _words(text: str) -> set[str]:
 
 
 def named_in(text: str) -> set[str]:
-    """Return the words of a query after `from` and `join`, with commas between them. They may be names of tables.
+    """Return the words of a query after `from`, `join` and `describe`, with commas between them.
 
+    They may be names of tables.
     A wrong word only costs the time to fill a table that is not read.
     """
     names: set[str] = set()

@@ -18,7 +18,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.lake.arrow_files import arrow_place
 from kwire_cli.lake.snapshot import snapshot
 from kwire_cli.lake.sql_text import quote_name, quote_text
-from kwire_cli.lake.tables import DAY, SHAPES, needed_for, views, whole_schema
+from kwire_cli.lake.tables import DAY, SHAPES, known_tables, needed_for, views, whole_schema
 from kwire_cli.stores import Stored
 from kwire_cli.stores.stored import reading
 
@@ -68,7 +68,7 @@ class Lake:
         self._connection.register("runs", state.runs)
         with told():
             self._connection.register("inputs", state.inputs)
-            for name in {*SHAPES, *self.tables} - {"inputs"}:
+            for name in {*known_tables(names), *self.tables} - {"inputs"}:
                 self._create(name)
             for name in views_used:
                 self._connection.execute(f"create view {name} as {views()[name]}")

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from kwire_cli.facts.bodies import table_of
 from kwire_cli.facts.columnar.arrays import TIME, WORD, plain
+from kwire_cli.facts.columnar.bodies import PLACE, body_type
 from kwire_cli.facts.columnar.frames import FRAMES
 from kwire_cli.facts.columnar.names import NAMES
 from kwire_cli.facts.queries import named_in
@@ -21,9 +23,10 @@ from kwire_cli.lake import BODIES
 from kwire_cli.lake.capture_faults import CAPTURE_FAULTS
 from kwire_cli.lake.line_walks import LEDGER
 from kwire_cli.lake.segments import INDEX, SEGMENT_FAULTS, SEGMENT_TABLES
+from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 DAY = "day"
 POINT = "capture_point"
@@ -96,7 +99,7 @@ _VIEWS = Path(__file__).parent / "views"
 @cache
 def views() -> Mapping[str, str]:
     """Return the views of a lake by name, as SQL that DuckDB and Spark run. A view reads tables and earlier views."""
-    names = ("exchanges", "sessions", "slo", "partitions", "client_frames")
+    names = ("exchanges", "sessions", "slo", "partitions", "consumer_lag", "client_frames")
     return {name: (_VIEWS / f"{name}.sql").read_text("utf-8") for name in names}
 
 
@@ -105,11 +108,32 @@ def day_column(table: str) -> str | None:
     return "time" if table.startswith(f"{BODIES}_") else SHAPES[table].time
 
 
+@cache
+def _messages_of_bodies() -> Mapping[str, str]:
+    """Return the names of the messages whose bodies the tables of bodies have."""
+    tables = {}
+    for api in catalog().apis:
+        for kind, message in (("request", api.request), ("response", api.response)):
+            if message is not None:
+                tables[table_of(api.name, kind)] = message
+    return tables
+
+
+def known_tables(names: Iterable[str]) -> frozenset[str]:
+    """Return the tables of SHAPES, and the tables of bodies among some names."""
+    return frozenset({*SHAPES, *(name for name in names if name in _messages_of_bodies())})
+
+
 def whole_schema(table: str) -> pa.Schema:
-    """Return all columns of a table of SHAPES in a lake."""
-    own = [each for each in plain(SHAPES[table].schema) if each.name not in {POINT, DAY}]
+    """Return all columns of a known table in a lake."""
+    if table not in SHAPES:
+        body = pa.field("body", body_type(catalog().message(_messages_of_bodies()[table])))
+        schema = pa.schema([*PLACE, body])
+    else:
+        schema = SHAPES[table].schema
+    own = [each for each in plain(schema) if each.name not in {POINT, DAY}]
     if table == "inputs":
-        return plain(SHAPES[table].schema)
+        return plain(schema)
     keys = [pa.field("unit", pa.string()), pa.field("run", pa.string())]
     return pa.schema([*keys, *own, pa.field(POINT, pa.string()), pa.field(DAY, pa.date32())])
 

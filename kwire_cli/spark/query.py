@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from kwire_cli.lake.query import as_answer, dataset_of
 from kwire_cli.lake.snapshot import LakeTable, snapshot
-from kwire_cli.lake.tables import DAY, SHAPES, needed_for, views, whole_schema
+from kwire_cli.lake.tables import DAY, SHAPES, known_tables, needed_for, views, whole_schema
 from kwire_cli.stores import Stored, path_of
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def frames_of(spark: SparkSession, folder: str, names: Collection[str] | None = 
     state = snapshot(path_of(folder), names)
     runs = spark.createDataFrame(state.runs)
     frames = {"inputs": spark.createDataFrame(state.inputs)}
-    for name in {*SHAPES, *state.tables} - {"inputs"}:
+    for name in {*known_tables(names or ()), *state.tables} - {"inputs"}:
         table = state.tables.get(name)
         if table is None or not table.files:
             frames[name] = spark.createDataFrame(whole_schema(name).empty_table())
