@@ -271,14 +271,16 @@ class Captured:
     @property
     def where(self) -> Place:
         """The file with its last byte, and the number of the packet in that file."""
-        return self._where or self.origin.place(self.seen.packet)
+        if self._where is None:
+            self._where = self.origin.place(self.seen.packet)
+        return self._where
 
     @property
     def kind(self) -> str:
         """request, response, sasl-token, not-kafka or gap. A frame that fits no layout is a gap, as in its JSON
         form.
         """
-        return "gap" if self._is_unrecognised else self.seen.kind
+        return self.seen.kind if self._is_checked or not self._is_unrecognised else "gap"
 
     @property
     def _is_unrecognised(self) -> bool:
