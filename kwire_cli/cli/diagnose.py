@@ -18,8 +18,8 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import reading_of
-from kwire_cli.cli.on_spark import OnSpark, ask_with_spark
-from kwire_cli.cli.questions import Asking, ask, typed_inputs
+from kwire_cli.cli.on_spark import OnSpark
+from kwire_cli.cli.questions import Asking, ask, ask_with_spark, typed_inputs
 from kwire_cli.cli.typed_options import Printing, flag, option, takes
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.questions.rule_files import SEVERITIES, Severity, read_rules, rules

@@ -7,6 +7,7 @@ results are an `Answer`. They are imported only when they run, because most runs
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -18,6 +19,7 @@ from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.emit import emit, refuse_terminal
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, Terminal, missing_names, reading_of
+from kwire_cli.cli.on_spark import OnSpark, in_tasks
 from kwire_cli.cli.options import (
     REPORT_FORMATS,
     Checks,
@@ -42,9 +44,10 @@ from kwire_cli.source.opening import open_inputs, refuse_paths
 from kwire_cli.stores import exists, location, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kwire_cli.analysis.state.topics import Folded, Log
+    from kwire_cli.analysis.verify import Part, Verified
     from kwire_cli.source.reading import Reading
 
 T = TypeVar("T")
@@ -60,7 +63,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Checks, RecordSets, HeaderKeys, Report, Secrets, Payloads, OverlaidDefinitions, Decompression):
+class Options(Checks, RecordSets, HeaderKeys, Report, OnSpark, Secrets, Payloads, OverlaidDefinitions, Decompression):
     """Options of `kwire dump`."""
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="[PATH]...", shell_complete=complete_file)
@@ -133,6 +136,7 @@ def command(environment: Environment, options: Options) -> int:
         return _show_state(environment, options)
     if options.verify:
         return _show_verification(environment, options)
+    refuse(options, ("master",), "is for --verify")
     if options.table is not None:
         raise click.UsageError("--table is for the reports of --verify and --state")
     _refuse_names(options.paths)
@@ -221,11 +225,23 @@ def _show_verification(environment: Environment, options: Options) -> int:
     paths = verifiable(options.paths)
     caller = Terminal(environment)
     form = options.record_format or AUTO
+    if options.master is not None:
+        parts = verify.parts_of(paths)
+        with environment.answering():
+            fold = partial(_verify_numbered, parts, options.deep, form)
+            answer = verify.merge_verified(paths, in_tasks(environment, options, len(parts), fold))
+            return emit(environment, answer, options)
     verification = verify.Verification(paths, options.deep, form, caller)
     caller.begin(paths)
     with environment.answering():
         emit(environment, verification.answer(), options)
     return Exit.FOUND if verification.checked.faults else Exit.DONE
+
+
+def _verify_numbered(parts: Sequence[Part], deep: bool, form: str, numbers: Iterable[int]) -> list[Verified]:  # noqa: FBT001 - of a partial
+    from kwire_cli.analysis import verify  # as above
+
+    return verify.verify_each((parts[number] for number in numbers), deep=deep, form=form)
 
 
 def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -247,7 +263,7 @@ def _show_diff(environment: Environment, options: Options) -> int:
         raise click.UsageError("--diff needs --state; kwire diff A B says how two copies of a partition differ")
     refuse(
         options,
-        (*_SELECTING_OPTIONS, "deep", "every", "verify", "at"),
+        (*_SELECTING_OPTIONS, "deep", "every", "verify", "at", "master"),
         "does not go with --state --diff, which uses all records up to the ends of a range",
     )
     between = changes.range_of(options.diff or "")
@@ -288,7 +304,7 @@ def _show_state(environment: Environment, options: Options) -> int:
         raise click.UsageError("--at needs --state; --offsets A-B chooses batches and records")
     refuse(
         options,
-        (*_SELECTING_OPTIONS, "deep", "every", "verify"),
+        (*_SELECTING_OPTIONS, "deep", "every", "verify", "master"),
         "does not go with --state, which uses all records up to an offset (--at)",
     )
     files = list(files_of(environment, options, _build_reading(options)))

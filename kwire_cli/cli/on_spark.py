@@ -1,8 +1,8 @@
 """Commands that run on Spark: their options, progress, Ctrl-C and errors.
 
-`ask_with_spark` asks a question about many inputs: each task of Spark opens some of them and asks about each by itself.
-A thread polls the status of Spark for the progress bar. Errors of Spark contain plans and traces of Java and Python, so
-`explained` reduces them to one message. It prefers a kwire error in a task, which is the cause.
+`in_tasks` has tasks of Spark do works of a command that are independent of each other. A thread polls the status of
+Spark for the progress bar. Errors of Spark contain plans and traces of Java and Python, so `explained` reduces them to
+one message. It prefers a kwire error in a task, which is the cause.
 """
 
 from __future__ import annotations
@@ -11,32 +11,27 @@ import contextlib
 import re
 import signal
 import threading
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import click
 
-from kwire_cli.analysis.one_by_one import Question, merge_answers, works_of
-from kwire_cli.analysis.subjects import LOGS, TRAFFIC
-from kwire_cli.cli.inputs import Terminal, reading_of
 from kwire_cli.cli.progress import EVERY
 from kwire_cli.cli.typed_options import Printing, option, refuse
 from kwire_cli.errors import InputError
 from kwire_cli.spark.session import session, spark_errors, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from types import FrameType
 
     from pyspark.sql import SparkSession
 
-    from kwire_cli.analysis.one_by_one import Asked, Work
-    from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.message.redaction import Redaction
-    from kwire_cli.source.kinds import Kind
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
@@ -181,33 +176,12 @@ def _shorten(error: Exception) -> str:
     return "Spark: " + "\n".join(shown[:8])
 
 
-def ask_with_spark(
-    environment: Environment,
-    options: Any,
-    begin: Callable[[Redaction], Any],
-    *,
-    takes: Collection[Kind] = TRAFFIC | LOGS,
-    connections: bool = False,
-    **arguments: Any,
-) -> Answer:
-    """Return the merged answers to a question about each input. A task asks about some inputs, one after the other.
-
-    `options` are `OnSpark` and the options of a command for its inputs. `begin` makes the fold that answers the
-    question, and `arguments` are those of its method `answer`. If `connections`, TCP connections are added too.
-
-    Raises:
-        InputError: There is no input, an input is a pipe, its kind is not in `takes`, or no input could be read.
-
-    """
-    how = replace(reading_of(options), connections=True)
-    question = Question(begin, how, arguments, connections)
-    works = works_of(options.source, how, Terminal(environment), takes)
+def in_tasks(
+    environment: Environment, options: OnSpark, count: int, fold: Callable[[Iterable[int]], list[T]]
+) -> Iterator[T]:
+    """Yield the results of `fold` over the numbers below `count`, in order. A task takes one number or several."""
     with options.session(environment) as spark:
         from kwire_cli.spark.export import folded
 
-        answers = folded(spark, len(works), partial(_ask_numbered, question, works), list.extend)
-    return merge_answers([*chain.from_iterable(answers)])
-
-
-def _ask_numbered(question: Question, works: Sequence[Work], numbers: Iterable[int]) -> list[Asked]:
-    return question.ask_each(works[number] for number in numbers)
+        results = folded(spark, count, fold, list.extend)
+    yield from chain.from_iterable(results)

@@ -22,7 +22,8 @@ from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of, refuse_unfit
 from kwire_cli.cli.live_stats import Reported, write_live, writes_live
-from kwire_cli.cli.on_spark import OnSpark, ask_with_spark
+from kwire_cli.cli.on_spark import OnSpark
+from kwire_cli.cli.questions import ask_with_spark
 from kwire_cli.cli.typed_options import Printing, milliseconds_of, option, refuse, takes
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction

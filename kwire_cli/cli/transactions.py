@@ -16,9 +16,9 @@ from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.on_spark import OnSpark, ask_with_spark
+from kwire_cli.cli.on_spark import OnSpark
 from kwire_cli.cli.options import LadderReport, OfTransactions
-from kwire_cli.cli.questions import Asking, ask, refuse_missing, without_calls
+from kwire_cli.cli.questions import Asking, ask, ask_with_spark, refuse_missing, without_calls
 from kwire_cli.cli.typed_options import Printing, flag, refuse, takes
 from kwire_cli.message.redaction import Redaction
 

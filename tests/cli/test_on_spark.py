@@ -54,6 +54,14 @@ class TestQuestions:
                 _without_file(row) for row in json_of(*command, point)["tables"][table]
             ]
 
+    @pytest.mark.parametrize("options", [(), ("--deep",)])
+    def test_a_verification_is_that_of_one_process(self, options):
+        asked = ("dump", "--verify", *options, SAMPLES / "segments", SAMPLES / "logs", "-f", "json")
+        here = kwire(*asked)
+        there = kwire(*asked, *MASTER)
+        assert (here.code, here.out) == (there.code, there.out)
+        assert here.code == 1
+
     def test_an_input_that_cannot_be_read_is_named(self, points):
         damaged = points[0].parent.parent / "damaged" / "damaged.pcap"
         damaged.parent.mkdir()
@@ -75,6 +83,8 @@ def _without_file(row):
         (("diagnose", CAPTURES[0], "--conf", "spark.ui.enabled=false"), "--conf is for Spark: add --master URL"),
         (("diagnose", "-", *MASTER), "a task can't read a pipe"),
         (("stats", SAMPLES / "logs", *MASTER), "this is a folder"),
+        (("dump", SAMPLES / "logs", *MASTER), "--master is for --verify"),
+        (("dump", "--state", SAMPLES / "logs", *MASTER), "--master"),
     ],
 )
 def test_what_does_not_go_with_spark_is_refused_before_it_starts(arguments, why):

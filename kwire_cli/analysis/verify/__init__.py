@@ -1,13 +1,13 @@
 """Verification that the files of log directories are consistent, as a broker leaves them.
 
 `verify_part` yields the faults of a partition's folder or of a file. `Verification` returns the faults of whole log
-directories as an answer.
+directories as an answer. Tasks verify some parts each with `verify_each`, and `merge_verified` returns the same answer.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.verify.checks import Checked, Fault, StoppedError
 from kwire_cli.analysis.verify.partition import is_text, verify_part
@@ -20,11 +20,11 @@ from kwire_cli.stores import absolute, location, path_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.stores import Place
 
-__all__ = ["Fault", "Verification", "verify", "verify_part"]
+__all__ = ["Fault", "Verification", "merge_verified", "parts_of", "verify", "verify_each", "verify_part"]
 
 COLUMNS = (
     Column("fault", level="error"),
@@ -35,18 +35,30 @@ COLUMNS = (
 )
 
 
-def _places(path: str | os.PathLike[str]) -> Iterator[Place]:
-    """Yield the places below a path that are verified separately, in order.
+class Part(NamedTuple):
+    """A file or a partition that is verified separately, and the path of the user that contains it."""
 
-    For a file, this is the file. For a folder, these are the text files of its log directories, and each partition.
+    path: str
+    place: Place
+
+
+def parts_of(paths: Sequence[str | os.PathLike[str]]) -> list[Part]:
+    """Return the parts of paths in order: files, and of folders the text files of log directories and each partition.
+
+    Raises:
+        InputError: A folder cannot be read.
+
     """
-    folder = path_of(path)
-    if not folder.is_dir():
-        yield folder
-        return
-    for directory in walk(folder).directories:
-        yield from (file.path for file in directory.files if is_text(file))
-        yield from (partition.path for partition in directory.partitions)
+    parts = []
+    for path in map(str, paths):
+        folder = path_of(path)
+        if not folder.is_dir():
+            parts.append(Part(path, folder))
+            continue
+        for directory in walk(folder).directories:
+            parts += [Part(path, file.path) for file in directory.files if is_text(file)]
+            parts += [Part(path, partition.path) for partition in directory.partitions]
+    return parts
 
 
 @dataclass
@@ -57,7 +69,7 @@ class Verification:
     verification.
     """
 
-    paths: Sequence[str | os.PathLike[str]]
+    paths: Sequence[str]
     deep: bool = False
     form: str = AUTO
     caller: Caller = field(default_factory=Caller)
@@ -71,40 +83,89 @@ class Verification:
                 files of a log directory.
 
         """
-        places = [[*_places(path)] for path in self.paths]
+        parts = parts_of(self.paths)
         self.checked = Checked(caller=self.caller)
-        return Answer("Verification", [Table("faults", COLUMNS, self._rows(places)), Facts(self._facts())])
+        return Answer("Verification", [Table("faults", COLUMNS, self._rows(parts)), Facts(_facts(self.checked))])
 
-    def _facts(self) -> Iterator[Fact]:
-        """Yield the counts after all rows were read."""
+    def _rows(self, parts: Sequence[Part]) -> Iterator[Row]:
         checked = self.checked
-        yield from (Fact(name, getattr(checked, name), "count") for name in ("files", "batches", "faults"))
-        if checked.unused:
-            yield Fact("notInUse", checked.unused, "count")
+        found: dict[str, int] = {}
+        for part in parts:
+            before = checked.logs + checked.faults
+            try:
+                yield from self.rows_of(part)
+            except StoppedError:
+                return
+            found[part.path] = found.get(part.path, 0) + checked.logs + checked.faults - before
+        _refuse_nothing(self.paths, found, checked)
 
-    def _rows(self, places: Sequence[Sequence[Place]]) -> Iterator[Row]:
-        checked = self.checked
-        empty = []
-        for path, within in zip(map(path_of, self.paths), places, strict=True):
-            before = (checked.logs, checked.faults)
-            long = absolute(path)
-            short = str(path)
-            for place in within:
-                try:
-                    for fault in verify_part(place, deep=self.deep, form=self.form, checked=checked):
-                        checked.faults += 1
-                        inside = fault.file.startswith(long)
-                        file = short + fault.file.removeprefix(long) if inside else fault.file
-                        yield fault.code, location(file), fault.position, fault.offset, fault.text
-                except StoppedError:
-                    return
-            if (checked.logs, checked.faults) == before and path.is_dir():
-                empty.append(path)
-        if empty:
-            raise nothing_in(empty[0], "segment and no snapshot")
-        if checked.logs and not checked.batches and not checked.faults:
-            looked = f"{counted(checked.files, 'file')}: {counted(checked.logs, 'segment')}"
-            raise InputError(f"0 batches in {looked} without a batch, so there was nothing to verify")
+    def rows_of(self, part: Part) -> Iterator[Row]:
+        """Yield the faults of a part as rows. Raise StoppedError if the caller stops the verification."""
+        long = absolute(part.path)
+        short = str(path_of(part.path))
+        for fault in verify_part(part.place, deep=self.deep, form=self.form, checked=self.checked):
+            self.checked.faults += 1
+            inside = fault.file.startswith(long)
+            file = short + fault.file.removeprefix(long) if inside else fault.file
+            yield fault.code, location(file), fault.position, fault.offset, fault.text
+
+
+def _facts(checked: Checked) -> Iterator[Fact]:
+    """Yield the counts. If they are read after the rows, they are complete."""
+    yield from (Fact(name, getattr(checked, name), "count") for name in ("files", "batches", "faults"))
+    if checked.unused:
+        yield Fact("notInUse", checked.unused, "count")
+
+
+def _refuse_nothing(paths: Sequence[str], found: Mapping[str, int], checked: Checked) -> None:
+    """Raise InputError if a folder has no log and no fault, or if no log has a batch."""
+    for path in paths:
+        if not found.get(path) and path_of(path).is_dir():
+            raise nothing_in(path_of(path), "segment and no snapshot")
+    if checked.logs and not checked.batches and not checked.faults:
+        looked = f"{counted(checked.files, 'file')}: {counted(checked.logs, 'segment')}"
+        raise InputError(f"0 batches in {looked} without a batch, so there was nothing to verify")
+
+
+class Verified(NamedTuple):
+    """The result of a task: the faults of a part as rows, and the counts of its files."""
+
+    path: str
+    rows: list[Row]
+    checked: Checked
+
+
+def verify_each(parts: Iterable[Part], *, deep: bool, form: str) -> list[Verified]:
+    """Verify parts, one after the other, in a task.
+
+    Raises:
+        InputError: A file cannot be read.
+
+    """
+    done = []
+    for part in parts:
+        verification = Verification([part.path], deep, form)
+        rows = [*verification.rows_of(part)]
+        done.append(Verified(part.path, rows, verification.checked))
+    return done
+
+
+def merge_verified(paths: Sequence[str], results: Iterable[Verified]) -> Answer:
+    """Return the answer for paths from the results of all parts. It equals the answer of a `Verification`.
+
+    Raises:
+        InputError: A path contains no files of a log directory.
+
+    """
+    checked = Checked()
+    rows: list[Row] = []
+    found: dict[str, int] = {}
+    for result in results:
+        rows += result.rows
+        checked.add(result.checked)
+        found[result.path] = found.get(result.path, 0) + result.checked.logs + result.checked.faults
+    _refuse_nothing(paths, found, checked)
+    return Answer("Verification", [Table("faults", COLUMNS, rows), Facts([*_facts(checked)])], bool(checked.faults))
 
 
 def verify(*paths: str | os.PathLike[str], deep: bool = False, form: str = AUTO) -> Answer:
@@ -116,6 +177,6 @@ def verify(*paths: str | os.PathLike[str], deep: bool = False, form: str = AUTO)
         InputError: A path cannot be read, or contains no files of a log directory.
 
     """
-    verification = Verification(paths, deep, form)
+    verification = Verification([*map(str, paths)], deep, form)
     answer = verification.answer().read()
     return replace(answer, found=verification.checked.faults > 0)

@@ -64,6 +64,14 @@ class Checked:
     unused: int = 0
     caller: Caller = field(default_factory=Caller)
 
+    def add(self, other: Checked) -> None:
+        """Add the counts of another part."""
+        self.files += other.files
+        self.logs += other.logs
+        self.batches += other.batches
+        self.faults += other.faults
+        self.unused += other.unused
+
     def read(self, file: Place) -> Generator[Fault, None, Contents[Any]]:
         """Yield the anomalies of a file without batches as faults, and return the contents."""
         self.files += 1
