@@ -27,14 +27,18 @@ def test_workers_look_for_no_garbage_among_what_was_imported_for_them(spark):
 def test_the_page_reads_the_lake_that_export_wrote(monkeypatch, capsys, updating, tmp_path):
     text = PAGE.read_text("utf-8")
     (command,) = re.findall(r"^kwire (export samples.* -o lake --master .*)$", text, re.MULTILINE)
-    program, shown = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", text, re.DOTALL).groups()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "samples").symlink_to(PAGE.parents[1] / "samples")
     assert kwire(*shlex.split(command)).code == 0
-    here = program.replace('"lake"', f'"{tmp_path}/lake"')  # Java has another working directory
-    exec(here, {})  # the session that there is already is the one that the program gets
-    printed = capsys.readouterr().out.strip("\n") + "\n"
-    if updating:
-        PAGE.write_text(text.replace(f"```\n\n```\n{shown}```", f"```\n\n```\n{printed}```"), "utf-8")
-    else:
-        assert printed == shown
+    programs = re.findall(r"```python\n([^`]*?)```\n\n```\n(.*?)```", text, re.DOTALL)
+    assert len(programs) == 2
+    for program, shown in programs:
+        here = program.replace('"lake"', f'"{tmp_path}/lake"')  # Java has another working directory
+        here = here.replace('"samples', f'"{tmp_path}/samples')
+        exec(here, {})  # the session that there is already is the one that the program gets
+        printed = capsys.readouterr().out.strip("\n") + "\n"
+        if updating:
+            text = text.replace(f"{program}```\n\n```\n{shown}```", f"{program}```\n\n```\n{printed}```")
+            PAGE.write_text(text, "utf-8")
+        else:
+            assert printed == shown
