@@ -4,18 +4,27 @@ import json
 
 import pytest
 from kit.commands import ROOT, kwire
-from kit.views import bytes_of, column, data_of, nodes_of
+from kit.views import bytes_of, column, nodes_of, page_data
 
 pytestmark = pytest.mark.browser
 CAPTURE = "samples/incidents/rebalancing.pcap"
 TRANSACTIONS = "samples/incidents/waiting-for-markers.pcap"
 REPORT = ("report", CAPTURE)
+TABS = ["findings", "groups", "sequence", "frames", "costs", "clients"]
 WIDTHS = (390, 768, 1280, 1920)
 
 
 @pytest.fixture(autouse=True)
 def _from_the_root(monkeypatch):
     monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture(scope="module")
+def data(pages):
+    """What is in the page of the report."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(ROOT)
+        return page_data(pages(*REPORT).read_text("utf-8"))
 
 
 def chosen_by(look):
@@ -36,7 +45,7 @@ def drag(look, start, end):
 
 def test_each_tab_shows_what_its_command_found(look_at):
     look = look_at(*REPORT)
-    assert look.tabs() == ["findings", "groups", "sequence", "frames", "costs", "clients"]
+    assert look.tabs() == TABS
     assert look.page.locator(".card").count() == 3
     look.open_tab("groups")
     assert look.page.locator(".lane.part").count() == 2
@@ -63,7 +72,7 @@ def test_costs_add_up_to_all_bytes(look_at):
     assert "path=Fetch" in look.page.url
 
 
-def test_a_window_filters_everything_below(look_at):
+def test_a_window_filters_everything_below(look_at, data):
     look = look_at(*REPORT)
     drag(look, 0.55, 0.75)
     assert 0 < chosen_by(look) < 166
@@ -71,7 +80,6 @@ def test_a_window_filters_everything_below(look_at):
     said = look.text("#said")
     look.open_tab("frames")
     first, last = (float(at) for at in look.page.url.split("window=")[1].split("&")[0].split("-"))
-    data = data_of(*REPORT)
     inside = [
         request
         for request, time, took in zip(*(column(data, name) for name in ("request", "time", "latency_us")), strict=True)
@@ -109,18 +117,18 @@ FILTERS = (
 )
 
 
-@pytest.mark.parametrize("text", FILTERS[:-1])
-def test_filters_choose_what_kwire_chooses(look_at, text):
-    lines = map(json.loads, kwire("decode", CAPTURE, "-f", "jsonl", "--filter", text).out.splitlines())
-    expected = {line.get("requestFrame", line["frame"]) for line in lines}
-    if text.endswith("not has error"):  # of a call without error both halves have none
-        failed = map(json.loads, kwire("decode", CAPTURE, "-f", "jsonl", "--filter", "error").out.splitlines())
-        expected -= {line["requestFrame"] for line in failed}
+def test_filters_choose_what_kwire_chooses(look_at):
     look = look_at(*REPORT, hash_="#tab=frames")
-    look.filter(text)
-    assert expected
-    assert chosen_by(look) == len(expected)
-    assert {*look.frames()} <= expected
+    for text in FILTERS[:-1]:
+        lines = map(json.loads, kwire("decode", CAPTURE, "-f", "jsonl", "--filter", text).out.splitlines())
+        expected = {line.get("requestFrame", line["frame"]) for line in lines}
+        if text.endswith("not has error"):  # of a call without error both halves have none
+            failed = map(json.loads, kwire("decode", CAPTURE, "-f", "jsonl", "--filter", "error").out.splitlines())
+            expected -= {line["requestFrame"] for line in failed}
+        look.filter(text)
+        assert expected, text
+        assert chosen_by(look) == len(expected), text
+        assert {*look.frames()} <= expected, text
 
 
 def test_a_filter_that_is_wrong_is_said(look_at):
@@ -130,11 +138,10 @@ def test_a_filter_that_is_wrong_is_said(look_at):
     assert "no column correlation_id" in look.text("#count")
 
 
-def test_rows_sort_and_columns_are_chosen(look_at):
+def test_rows_sort_and_columns_are_chosen(look_at, data):
     look = look_at(*REPORT, hash_="#tab=frames")
     look.page.click(".thead .c-served_us button")
     shown = look.page.locator(".row.frames:not([hidden]) .c-served_us").first
-    data = data_of(*REPORT)
     slowest = max(filter(None, column(data, "served_us")))
     assert shown.text_content() == f"{slowest / 1e6:.2f} s"
     look.page.click(".thead .c-served_us button")
@@ -152,10 +159,9 @@ def test_a_page_has_35_rows_in_900_pixels(look_at):
     assert rows >= 34.9
 
 
-def test_a_field_lights_its_bytes_and_a_byte_its_field(look_at):
+def test_a_field_lights_its_bytes_and_a_byte_its_field(look_at, data):
     look = look_at(*REPORT, hash_="#tab=frames&row=1")
     look.page.wait_for_selector(".fields .field")
-    data = data_of(*REPORT)
     entry = data["entries"][column(data, "asked_at")[1]]
     nodes = [*nodes_of(entry)]
     rows = look.page.locator(".fields .field")
@@ -168,11 +174,10 @@ def test_a_field_lights_its_bytes_and_a_byte_its_field(look_at):
     assert rows.nth(leaf).get_attribute("class").split()[-1] == "lit"
 
 
-def test_hex_json_path_and_command_are_copied(look_at):
+def test_hex_json_path_and_command_are_copied(look_at, data):
     look = look_at(*REPORT, hash_="#tab=frames&row=1")
     look.page.wait_for_selector(".fields .field")
     copied = "navigator.clipboard.readText()"
-    data = data_of(*REPORT)
     [buffer, *_] = data["entries"][column(data, "asked_at")[1]]["buffers"]
     look.page.click(".tools button:has-text('Copy hex')")
     assert look.page.evaluate(copied) == bytes_of(buffer).hex()
@@ -257,16 +262,30 @@ CROWDED = """() => {
 }"""  # noqa: E501
 
 
-@pytest.mark.parametrize(("width", "scheme"), [*((width, "light") for width in WIDTHS), (1280, "dark")])
-def test_there_is_room_for_everything_and_everybody(look_at, width, scheme):
-    """Screen readers, keys and weak eyes: axe finds nothing, of whatever weight."""
-    for arguments in (REPORT, ("report", TRANSACTIONS)):
-        look = look_at(*arguments, width=width, height=844 if width < 500 else 900, scheme=scheme)
-        for tab in look.tabs():
+def look_at_each_width(look, tab, widths=WIDTHS):
+    """Assert that nothing is cut or covered in the open tab."""
+    for width in widths:
+        look.page.set_viewport_size({"width": width, "height": 844 if width < 500 else 900})
+        look.page.wait_for_timeout(50)  # what follows the width is drawn
+        assert look.page.evaluate(CROWDED) == [], (tab, width)
+
+
+@pytest.mark.parametrize("capture", [CAPTURE, TRANSACTIONS])
+def test_there_is_room_for_everything(look_at, capture):
+    look = look_at("report", capture)
+    for tab in look.tabs():
+        look.open_tab(tab)
+        look_at_each_width(look, tab)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
+def test_there_is_room_for_everybody(look_at, width, scheme):
+    """Screen readers, keys and weak eyes: axe finds nothing. Contrast depends on the theme alone."""
+    for capture, tabs in ((CAPTURE, None), (TRANSACTIONS, ["transactions"])):  # other tabs are in both
+        look = look_at("report", capture, width=width, scheme=scheme)
+        for tab in tabs or look.tabs():
             look.open_tab(tab)
-            assert look.page.evaluate(CROWDED) == [], tab
-            assert look.violations() == [], tab
-    look.page.close()
+            assert look.violations(contrast=width == 1280) == [], tab
 
 
 SHOWN = """() => {
@@ -295,11 +314,9 @@ def test_pages_of_other_commands_have_their_tabs(look_at, arguments):
     for tab in look.tabs():
         look.open_tab(tab)
         look.page.wait_for_function(SHOWN)
-        for width in (1280, 390):
-            look.page.set_viewport_size({"width": width, "height": 900})
-            look.page.wait_for_timeout(50)  # what follows the width is drawn
-            assert look.page.evaluate(CROWDED) == [], (tab, width)
-        assert look.violations() == [], tab
+        look_at_each_width(look, tab, (1280, 390))
+        is_seen = arguments[0] == "report" and tab in TABS  # whose contrast the test above looks at
+        assert look.violations(contrast=not is_seen) == [], tab
 
 
 def test_tables_sort(look_at):
@@ -353,13 +370,13 @@ def test_what_is_not_of_the_page_can_not_run_nor_load(look_at):
     look.asked.remove("https://example.com/x")  # what was wanted, and refused
 
 
-def test_only_rows_that_are_seen_are_made(look_at):
+def test_only_rows_that_are_seen_are_made(look_at, data):
     look = look_at(*REPORT, hash_="#tab=frames")
     assert look.page.locator(".row.frames").count() < 60
     look.page.eval_on_selector(".rows", "rows => { rows.scrollTop = 1e6 }")
     look.page.wait_for_function("() => document.querySelector('.rows').scrollTop > 0")
     look.page.wait_for_timeout(100)
-    last = max(filter(None, column(data_of(*REPORT), "request")))
+    last = max(filter(None, column(data, "request")))
     assert look.frames()[-1] == last
     assert look.page.get_attribute(".rows", "aria-label") == "Calls"
     assert look.page.get_attribute(".table", "aria-rowcount") == "167"
