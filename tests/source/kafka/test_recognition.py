@@ -184,16 +184,29 @@ def kinds_of_nonsense():
     }
 
 
-def listen(wire, make, count, side, known):
-    """A connection hears so many pieces of nonsense in mid-stream: the calls of functions that it took, and the most
-    bytes that waited.
+def listen(wire, make, count, side, known, heard=int):
+    """Return the most bytes that waited when a connection heard `count` pieces of nonsense in mid-stream; `heard` is
+    for the end of each piece.
     """
     connection = Connection(Layouts(wire.catalog), from_start=False, broker=1 if known else None)
     if known:
         list(connection.feed(0, wire.heartbeat(1) + wire.heartbeat(5), 1, None))
         connection._framers[0]._lose_framing(0)
     pieces = [make(n) for n in range(count)]
-    most = out = calls = 0
+    most = out = 0
+    for number, piece in enumerate(pieces, 2):
+        out += sum(each.size for each in connection.feed(side, piece, number, None))
+        waiting = sum(len(cut.data) for _, cut in connection._waiting or ())
+        most = max(most, len(connection._framers[side].buffer) + waiting)
+        heard()
+    out += sum(each.size for each in connection.end())
+    assert out == sum(map(len, pieces))
+    return most
+
+
+def calls_after(first, *listened):
+    """Return the number of calls of functions that it takes to listen to the first pieces, and to all."""
+    calls, after = 0, []
 
     def count_call(_frame, _event, _what):
         nonlocal calls
@@ -202,15 +215,10 @@ def listen(wire, make, count, side, known):
     before = sys.getprofile()
     sys.setprofile(count_call)
     try:
-        for number, piece in enumerate(pieces, 2):
-            out += sum(each.size for each in connection.feed(side, piece, number, None))
-            waiting = sum(len(cut.data) for _, cut in connection._waiting or ())
-            most = max(most, len(connection._framers[side].buffer) + waiting)
+        listen(*listened, heard=lambda: after.append(calls))
     finally:
         sys.setprofile(before)
-    out += sum(each.size for each in connection.end())
-    assert out == sum(map(len, pieces))
-    return calls, most
+    return after[first - 1], calls
 
 
 @pytest.mark.slow
@@ -218,10 +226,8 @@ def listen(wire, make, count, side, known):
 @pytest.mark.parametrize("side", [0, 1], ids=["client", "broker"])
 @pytest.mark.parametrize("name", kinds_of_nonsense())
 def test_nonsense_takes_work_that_grows_with_it_alone(wire, name, side, known):
-    make = kinds_of_nonsense()[name]
-    once, _ = listen(wire, make, 20, side, known)
-    four, _ = listen(wire, make, 80, side, known)
-    assert four < 6 * once + 10_000
+    once, thrice = calls_after(20, wire, kinds_of_nonsense()[name], 60, side, known)
+    assert thrice < 5 * once + 10_000
 
 
 @pytest.mark.slow
@@ -229,7 +235,7 @@ def test_nonsense_takes_work_that_grows_with_it_alone(wire, name, side, known):
 @pytest.mark.parametrize("known", [True, False], ids=["sides known", "sides unknown"])
 @pytest.mark.parametrize("name", ["zeros", "random", "a size of 60 MB"])
 def test_nonsense_is_let_go_of(wire, name, known, side):
-    _, most = listen(wire, kinds_of_nonsense()[name], 3000, side, known)
+    most = listen(wire, kinds_of_nonsense()[name], 3000, side, known)
     assert most < MOST_WAITING_BYTES + (2 << 20)
 
 
