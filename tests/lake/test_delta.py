@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pyarrow as pa
 import pytest
@@ -75,20 +76,63 @@ def test_replaced_files_are_removed_from_the_log(lake, whole):
 
 @pytest.mark.slow
 def test_runs_that_are_killed_at_any_moment(tmp_path):
-    """Twenty of them; then one is left alone."""
-    dice, lake = random.Random(1), tmp_path / "lake"
-    command = [sys.executable, "-m", "kwire_cli", "export", str(CAPTURES), "-o", str(lake), "--force"]
-    run([CAPTURES], tmp_path / "whole")
+    """Twenty of them, at moments from the beginning of a run to its end; then one is left alone."""
+    dice, lake, inputs = random.Random(1), tmp_path / "lake", [CAPTURE, SEGMENTS / "garbage-0"]
+    run(inputs, tmp_path / "whole")
     wanted = content(tmp_path / "whole")
-    for _ in range(20):
-        running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(dice.uniform(0.5, 2.5))
-        running.send_signal(signal.SIGKILL)
-        running.wait()
-        if delta.exists(lake) and delta.inputs_of(lake).rows.num_rows:
-            assert content(lake) == wanted
-    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    with runs_of(inputs, lake) as killed_after:
+        whole = killed_after(None)
+        shutil.rmtree(lake)
+        killed = 0
+        for _ in range(20):
+            killed += killed_after(dice.uniform(0, 1.1 * whole)) is None
+            if delta.exists(lake) and delta.inputs_of(lake).rows.num_rows:
+                assert content(lake) == wanted
+        assert killed
+        assert killed_after(None)
     assert content(lake) == wanted
+
+
+FORKS = """
+import os, signal, sys, time
+from kit.lakes import run
+import kwire_cli.lake.export
+
+lake, *inputs = sys.argv[1:]
+for line in sys.stdin:
+    began = time.monotonic()
+    child = os.fork()
+    if not child:
+        run(inputs, lake, again=True)
+        os._exit(0)
+    if line.strip():
+        time.sleep(float(line))
+        os.kill(child, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(code, time.monotonic() - began, flush=True)
+"""
+"""A process that loads kwire once, and forks for each run."""
+
+
+@contextmanager
+def runs_of(inputs, lake):
+    """Give a function that starts a run and kills it after some seconds. It returns how long the run took, or None if
+    the run was killed before its end.
+    """
+    variables = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tests")))}
+    command = [sys.executable, "-c", FORKS, str(lake), *map(str, inputs)]
+    with subprocess.Popen(
+        command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as forking:
+
+        def killed_after(seconds):
+            forking.stdin.write(f"{'' if seconds is None else seconds}\n")
+            forking.stdin.flush()
+            code, took = forking.stdout.readline().split()
+            assert int(code) in {0, -signal.SIGKILL}
+            return None if int(code) else float(took)
+
+        yield killed_after
 
 
 @pytest.mark.slow

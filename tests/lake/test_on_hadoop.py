@@ -1,5 +1,6 @@
 """Tables on a real Hadoop file system: by its own protocol over HTTP, which needs no library of Hadoop."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,12 +12,15 @@ import pytest
 from kit.captures import SAMPLES
 from kit.commands import kwire
 
+from kwire_cli.spark.session import BRIEF
 from kwire_cli.stores import path_of
 from kwire_cli.stores.writing import below
 
 pytestmark = pytest.mark.spark
 
 JARS = Path(pyspark.__path__[0]) / "jars"
+NEEDED = ("hadoop-client-", "slf4j-api", "log4j-", "jcl-")
+"""Jars that Hadoop's small cluster needs; to look into all others takes longer than to start it."""
 ORDERS = "orders-zstd-0"
 NAME = "hadoop-client-minicluster"
 
@@ -43,7 +47,8 @@ def hadoop(tmp_path_factory):
     """The URLs of a file system of Hadoop: over HTTP, and as Hadoop's own clients have it."""
     if not shutil.which("javac"):
         pytest.skip("no javac")
-    command = ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{cluster_jar()}:{JARS}/*"]
+    jars = [cluster_jar(), *(jar for name in NEEDED for jar in JARS.glob(f"{name}*.jar"))]
+    command = ["java", *BRIEF.split(), "-cp", os.pathsep.join(map(str, jars))]
     command += [Path(__file__).with_name("Hadoop.java"), tmp_path_factory.mktemp("hadoop")]
     running = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

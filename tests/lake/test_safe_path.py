@@ -11,6 +11,8 @@ import pytest
 from kit.commands import ROOT
 from kit.lakes import content, run as export
 
+from kwire_cli.spark.session import BRIEF
+
 CAPTURE = ROOT / "samples" / "captures" / "ipv6.pcap"
 DEFAULT = "spark.hadoop.fs.defaultFS=hdfs://127.0.0.1:9"
 """A default file system of Spark that is on other machines."""
@@ -67,7 +69,8 @@ def test_workers_of_spark_import_nothing_from_there_and_use_files_of_this_machin
     written though Spark's default file system is another one, which it reads once: this takes a session of its own.
     """
     pytest.importorskip("pyspark")
-    asked = ("export", CAPTURE, "-o", "lake", "--format", "json", "--master", "local[1]", "--conf", DEFAULT)
-    assert json.loads(run(hostile, COMMAND, *asked))["tables"]["tables"]
-    export([CAPTURE], tmp_path / "one")
+    asked = ("export", CAPTURE, "-o", "lake", "--tables", "frames,names", "--format", "json", "--master", "local[1]")
+    conf = ("--conf", DEFAULT, "--conf", "spark.ui.enabled=false", "--conf", f"spark.driver.extraJavaOptions={BRIEF}")
+    assert json.loads(run(hostile, COMMAND, *asked, *conf))["tables"]["tables"]
+    export([CAPTURE], tmp_path / "one", "frames,names")
     assert content(hostile / "lake") == content(tmp_path / "one")

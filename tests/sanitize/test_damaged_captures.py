@@ -29,7 +29,7 @@ SAMPLES = sorted([*(ROOT / "samples" / "captures").iterdir(), *(ROOT / "samples"
 SHARED = ROOT.parent / "shared"
 LARGE = 400_000
 """Bytes of a capture that is left out."""
-MOST = 400
+MOST = 200
 """Segments of a capture that are damaged: more say nothing new."""
 
 
