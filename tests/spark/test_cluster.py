@@ -210,8 +210,8 @@ def test_workers_without_kwire_are_sent_it(driver, bare_python, tmp_path):
 def test_an_executor_that_is_killed_changes_nothing(driver, tmp_path):
     if not Path("/proc/self/stat").exists():
         pytest.skip("the executor to kill is found in /proc")
-    driver.run("losing_workers", tmp_path / "died", ",".join(LAKE), CAPTURE.parent)
-    export([str(CAPTURE.parent)], tmp_path / "one", Wanted(LAKE, Reading()))
+    driver.run("losing_workers", tmp_path / "died", ",".join(LAKE), CAPTURE)
+    export([str(CAPTURE)], tmp_path / "one", Wanted(LAKE, Reading()))
     assert content(tmp_path / "died-lake") == content(tmp_path / "one")
     assert not [*(tmp_path / "died-lake").glob("_*")]
 
@@ -232,38 +232,49 @@ def recipe(name, language):
     return text
 
 
-@pytest.fixture
-def environment(bare_python, tmp_path, monkeypatch):
-    """A working directory with the environment of docs/lake.md, which has kwire, and its archive."""
+FRAMES = "select * exclude (run, capture_point, day) from frames order by all"
+
+
+def frames_of(lake):
+    return kwire("query", lake, FRAMES, "--format", "csv").out
+
+
+@pytest.fixture(scope="module")
+def environment(bare_python, tmp_path_factory):
+    """A working directory with the environment of docs/lake.md, which has kwire, and its archive; and with the lake of
+    one process.
+    """
     import pyspark
 
-    own = tmp_path / "env"
+    folder = tmp_path_factory.mktemp("environment")
+    own = folder / "env"
     shutil.copytree(bare_python.parent.parent, own, symlinks=True)
     (packages,) = own.glob("lib/python*/site-packages")
     (packages / "kwire.pth").write_text(str(ROOT))
     kwire_there = own / "bin" / "kwire"
     kwire_there.write_text(f"#!{own}/bin/python\nfrom kwire_cli.cli.main import main\n\nmain()\n")
     kwire_there.chmod(0o755)
-    with tarfile.open(tmp_path / "env.tar.gz", "w:gz", compresslevel=1) as archive:
+    with tarfile.open(folder / "env.tar.gz", "w:gz", compresslevel=1) as archive:
         archive.add(own, ".")
-    settings = tmp_path / "conf" / "spark-defaults.conf"
+    settings = folder / "conf" / "spark-defaults.conf"
     settings.parent.mkdir()
     settings.write_text("".join(f"{name} {value}\n" for name, value in ONE.items()))
-    monkeypatch.setenv("SPARK_CONF_DIR", str(settings.parent))
-    monkeypatch.setenv("PATH", f"{Path(pyspark.__file__).parent / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    return tmp_path
+    (folder / "job.py").write_text(recipe("spark-submit", "python"))
+    assert kwire("export", CAPTURE, "-o", folder / "one", "--tables", "frames,names").code == 0
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SPARK_CONF_DIR", str(settings.parent))
+        patched.setenv("PATH", f"{Path(pyspark.__file__).parent / 'bin'}{os.pathsep}{os.environ['PATH']}")
+        yield folder
 
 
 @pytest.mark.parametrize("name", ["Standalone", "spark-submit"])
 def test_a_recipe_writes_the_lake_of_one_process(cluster, environment, name):
-    (environment / "job.py").write_text(recipe("spark-submit", "python"))
-    there = {"spark://master:7077": cluster.master, "/captures": str(CAPTURE), "/lake": str(environment / "lake")}
+    lake = environment / name
+    there = {"spark://master:7077": cluster.master, "/captures": str(CAPTURE), "/lake": str(lake)}
     words = [there.get(word, word) for word in shlex.split(recipe(name, "sh").replace("\\\n", " "))]
     done = run(*words, *(CONF if name == "Standalone" else ()), cwd=environment)
     assert done.returncode == 0, done.stderr
-    assert kwire("export", CAPTURE, "-o", environment / "one").code == 0
-    question = "select * exclude (run, capture_point, day) from frames order by all"
-    asked = [kwire("query", environment / lake, question, "--format", "csv").out for lake in ("lake", "one")]
-    assert asked[0] == asked[1]
-    assert len(asked[0].splitlines()) > 50
+    found = frames_of(lake)
+    assert found == frames_of(environment / "one")
+    assert len(found.splitlines()) > 50
     assert any([*work.glob("app-*/*/env/bin/python")] for work in cluster.work)
