@@ -13,7 +13,7 @@ import pytest
 from kit.commands import ROOT, kwire
 
 import kwire_cli as api
-from kwire_cli.spark.session import check, java_version
+from kwire_cli.spark.session import BRIEF, check, java_version
 
 
 def a_java(folder, version):
@@ -70,14 +70,15 @@ def test_a_java_that_does_not_start_says_why(tmp_path):
 
 @pytest.fixture
 def long_export(tmp_path):
-    """An export that takes half a minute: of many names of one log."""
+    """An export that takes longer than it is waited for: of many names of one log."""
     if not shutil.which("java"):
         pytest.skip("no Java")
     log = tmp_path / "0.log"
     log.write_bytes((ROOT / "samples" / "request-logs" / "kafka-request.log").read_bytes() * 200)
     for number in range(1, 80):
         os.link(log, tmp_path / f"{number}.log")
-    return ("export", str(tmp_path), "-o", str(tmp_path / "lake"), "--master", "local[1]")
+    conf = ("--conf", "spark.ui.enabled=false", "--conf", f"spark.driver.extraJavaOptions={BRIEF}")
+    return ("export", str(tmp_path), "-o", str(tmp_path / "lake"), "--master", "local[1]", *conf)
 
 
 @pytest.mark.spark
@@ -100,9 +101,13 @@ def test_a_java_that_dies_is_said_in_one_line(long_export):
 
 def in_its_tasks(process):
     """Wait until an export has tasks. Return the number of its Java."""
-    while not (java := children(process, "java")) or not children(java[0], "python"):
+    until = time.monotonic() + 120
+    while not (java := children(process, "java")) or not any(
+        children(daemon, "python")
+        for daemon in children(java[0], "python")  # its children are in tasks
+    ):
+        assert time.monotonic() < until
         time.sleep(0.1)
-    time.sleep(3)  # workers come when Spark is there, and then the tasks
     return java[0]
 
 
