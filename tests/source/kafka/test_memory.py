@@ -194,12 +194,12 @@ def held_by_each(few, many, **how):
 
 @pytest.mark.slow  # thousands of connections, with each allocation traced
 def test_an_open_connection_costs_little():
-    assert held_by_each(200, 1000, ended=False) < OPEN_CONNECTION
+    assert held_by_each(100, 500, ended=False) < OPEN_CONNECTION
 
 
 @pytest.mark.slow  # as above
 def test_a_closed_connection_leaves_nothing():
-    assert held_by_each(200, 1000, ended=True) < CLOSED_CONNECTION
+    assert held_by_each(100, 500, ended=True) < CLOSED_CONNECTION
 
 
 @pytest.mark.slow
