@@ -99,7 +99,7 @@ _VIEWS = Path(__file__).parent / "views"
 @cache
 def views() -> Mapping[str, str]:
     """Return the views of a lake by name, as SQL that DuckDB and Spark run. A view reads tables and earlier views."""
-    names = ("exchanges", "sessions", "slo", "partitions", "consumer_lag", "client_frames")
+    names = ("exchanges", "sessions", "slo", "partitions", "consumer_lag", "frames_named", "client_frames")
     return {name: (_VIEWS / f"{name}.sql").read_text("utf-8") for name in names}
 
 
