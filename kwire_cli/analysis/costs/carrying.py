@@ -62,6 +62,18 @@ def carried(form: Form, value: Any) -> Carried:
     return Carried(body, tuple(walk.lost.values()), tuple(walk.filled.values()))
 
 
+def with_value(value: Any, steps: Sequence[str], new: Any) -> Any:
+    """Return values in JSON form with a new field in every struct of a path. Null structs and arrays stay null."""
+    if isinstance(value, list):
+        return [with_value(item, steps, new) for item in value]
+    if not isinstance(value, dict):
+        return value
+    name = steps[0].removesuffix("[]")
+    if len(steps) == 1:
+        return {**value, name: new}
+    return {**value, name: with_value(value[name], steps[1:], new)} if name in value else value
+
+
 def values_of_source(form: Form, value: Any) -> tuple[Any, tuple[Misfit, ...]]:
     """Return the values of another definition under the field names of the form, and the values without a field."""
     if form.source is None:

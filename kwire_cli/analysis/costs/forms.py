@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
-from kwire_cli.analysis.costs.changed_definitions import all_tagged, encoded, tagged_where_accepted
+from kwire_cli.analysis.costs.changed_definitions import all_tagged, encoded, with_tags, without_tags
 from kwire_cli.analysis.costs.extremes import BEST, WORST, integers_at
 from kwire_cli.engine.lower import lower
 from kwire_cli.errors import EncodeError
@@ -22,7 +22,7 @@ from kwire_cli.spec.reading import ENCODING_NAMES, OWN_WIDTH
 from kwire_cli.structs.messages import declare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from kwire_cli.engine.program import Entry
     from kwire_cli.spec.model import FieldSpec, MessageSpec
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from kwire_cli.structs.composites import MessageStruct
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Form:
     """One way to write a message: a definition at a version. `flexible` overrides the definition.
 
     `case` is best or worst if the integers of the message are replaced by integers that this form writes in the
     fewest or the most bytes. `source` is another definition that values may belong to, and `names` contains the new
-    names of its fields by path.
+    names of its fields by path. `assumed` contains values by the steps of their paths, which all messages get.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Form:
     case: str | None = None
     source: MessageSpec | None = None
     names: Mapping[str, str] = field(default_factory=dict)
+    assumed: Mapping[tuple[str, ...], Any] = field(default_factory=dict)
 
     @property
     def is_flexible(self) -> bool:
@@ -100,9 +101,11 @@ HIGHEST = "highest version"
 INFLEXIBLE = "inflexible"
 FLEXIBLE = "flexible"
 ALL_TAGGED = "all-tagged"
+PLAIN = "plain"
+TAGGED = "tagged"
 
 
-def _unchanged(spec: MessageSpec) -> MessageSpec:
+def _unchanged(spec: MessageSpec, _: Collection[str]) -> MessageSpec:
     return spec
 
 
@@ -111,9 +114,12 @@ def _lowest(spec: MessageSpec) -> int:
 
 
 class Recipe(NamedTuple):
-    """A rule for the form of a message at a version: a changed definition, an encoding of integers, another version."""
+    """A rule for the form of a message at a version: a changed definition, an encoding of integers, another version.
 
-    change: Callable[[MessageSpec], MessageSpec] = _unchanged
+    `change` and `encoding` apply to the fields of some paths. Without paths, they apply to all possible fields.
+    """
+
+    change: Callable[[MessageSpec, Collection[str]], MessageSpec] = _unchanged
     encoding: str | None = None
     flexible: bool | None = None
     version: Callable[[MessageSpec], int] | None = None
@@ -125,17 +131,20 @@ FORMS: Mapping[str, Recipe] = {
     INFLEXIBLE: Recipe(flexible=False),
     FLEXIBLE: Recipe(flexible=True),
     ALL_TAGGED: Recipe(all_tagged, flexible=True),
-    "tagged": Recipe(tagged_where_accepted),
+    PLAIN: Recipe(without_tags),
+    TAGGED: Recipe(with_tags),
     **{name: Recipe(encoding=name) for name in (*OWN_WIDTH, *ENCODING_NAMES)},
-    **{f"{name} and tagged": Recipe(tagged_where_accepted, encoding=name) for name in OWN_WIDTH},
+    **{f"{name} and {TAGGED}": Recipe(with_tags, encoding=name) for name in OWN_WIDTH},
 }
-"""The forms by name. KIP-482 rejects `all-tagged`. The form `tagged` tags the fields that Kafka's generator accepts."""
+"""The forms by name. KIP-482 rejects `all-tagged`. The form `plain` has no tagged fields, and `tagged` tags the fields
+that Kafka's generator accepts.
+"""
 
 
 def form_of(name: str, spec: MessageSpec, version: int, paths: Sequence[str] = ()) -> Form:
-    """Return a form in FORMS for a message at a version. `paths` limits an encoding to these fields."""
+    """Return a form in FORMS for a message at a version. `paths` limits it to these fields."""
     recipe = FORMS[name]
-    changed = recipe.change(spec)
+    changed = recipe.change(spec, paths)
     if recipe.encoding:
         changed = encoded(changed, recipe.encoding, paths)
     return Form(name, changed, recipe.version(spec) if recipe.version else version, recipe.flexible)
@@ -159,7 +168,7 @@ class Choice:
 def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
     """Return the chosen forms for a message at a version, without versions that the message lacks."""
     forms = [Form(f"version {other}", spec, other) for other in choice.versions if other in spec.valid_versions]
-    forms += [form_of(name, spec, version, choice.fields) for name in choice.names]
+    forms += [form_of(name, spec, version, choice.fields if FORMS[name].encoding else ()) for name in choice.names]
     for name, overlay in choice.overlays:
         forms += _overlaid(spec, version, name, overlay)
     if not choice.cases:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.costs.carrying import carried, count_misfits, values_of_source
+from kwire_cli.analysis.costs.carrying import carried, count_misfits, values_of_source, with_value
 from kwire_cli.analysis.costs.extremes import extreme
 from kwire_cli.analysis.costs.forms import GIVEN, Form, written_form
 from kwire_cli.engine.spans import walk
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
-T = TypeVar("T")
 TAG_HEADER = "tag-header"
 
 
@@ -79,6 +78,8 @@ def price(form: Form, value: Any) -> Price:
     The values are in JSON form, records as base64 text.
     """
     own, foreign = values_of_source(form, value)
+    for steps, new in form.assumed.items():
+        own = with_value(own, steps, new)
     fit = carried(form, own)
     lost = (*foreign, *fit.lost)
     try:
@@ -222,8 +223,8 @@ class Prices:
         self.found: dict[tuple[str, tuple[int, ...]], Comparison] = {}
         self.specs: dict[str, MessageSpec] = {}
         self._forms_of = forms_of
-        self._forms: dict[tuple[str, int], Sequence[Form]] = {}
-        self._known: Once[list[Price]] = Once()
+        self._forms: dict[tuple[str, int], tuple[Form, ...]] = {}
+        self._writer = Writer()
 
     @property
     def comparisons(self) -> list[Comparison]:
@@ -235,9 +236,7 @@ class Prices:
         forms = self.forms(decoded.spec, decoded.version)
         if not forms:
             return False
-        data = bytes(decoded.data[decoded.start : decoded.stop])
-        key = decoded.message, decoded.version
-        self._add(forms, self._known.get(key, data, lambda: _priced(forms, decoded.value, decoded.raw)), times)
+        self._add(forms, self._writer.prices(forms, decoded), times)
         return True
 
     def add_values(self, spec: MessageSpec, version: int, value: Any) -> None:
@@ -248,11 +247,11 @@ class Prices:
             raise EncodeError(prices[0].refusal)
         self._add(forms, prices)
 
-    def forms(self, spec: MessageSpec, version: int) -> Sequence[Form]:
+    def forms(self, spec: MessageSpec, version: int) -> tuple[Form, ...]:
         """Return the forms of a message."""
         key = spec.name, version
         if key not in self._forms:
-            self._forms[key] = self._forms_of(spec, version)
+            self._forms[key] = tuple(self._forms_of(spec, version))
             self.specs[spec.name] = spec
         return self._forms[key]
 
@@ -284,24 +283,28 @@ def _without_secret(spec: MessageSpec, loss: Misfit) -> Misfit:
 
 
 MOST_KEPT = 2048
+"""Maximum number of different messages whose prices are kept."""
 LARGEST_KEPT = 1024
+"""Maximum size of a message whose prices are kept, in bytes."""
 
 
-class Once(Generic[T]):
-    """A cache of the results for the last MOST_KEPT different small messages, because captures repeat them."""
+class Writer:
+    """Prices of messages in forms. Small messages are written once, since captures repeat them."""
 
     def __init__(self) -> None:
-        self._known: dict[Any, T] = {}
+        self._known: dict[tuple[Any, ...], list[Price]] = {}
 
-    def get(self, key: Any, data: bytes, make: Callable[[], T]) -> T:
-        """Return the result for a message with these bytes. Call `make` the first time."""
-        found = self._known.get((key, data))
+    def prices(self, forms: tuple[Form, ...], decoded: Decoded) -> list[Price]:
+        """Return the price of a message in each form. A form named GIVEN is the original bytes."""
+        data = bytes(decoded.data[decoded.start : decoded.stop])
+        key = forms, decoded.version, data
+        found = self._known.get(key)
         if found is None:
-            found = make()
+            found = _priced(forms, decoded.value, decoded.raw)
             if len(data) <= LARGEST_KEPT:
                 if len(self._known) >= MOST_KEPT:
                     self._known.clear()
-                self._known[key, data] = found
+                self._known[key] = found
         return found
 
 

@@ -9,7 +9,8 @@ from kit.messages import SHARED
 
 import kwire_cli as kwire
 from kwire_cli import InputError
-from kwire_cli.analysis.costs.proposals import Assumption, Pricing, Proposals, with_value
+from kwire_cli.analysis.costs.carrying import with_value
+from kwire_cli.analysis.costs.proposals import Assumption, Pricing, Proposals
 from kwire_cli.message.encode import encode_spec, header_spec
 from kwire_cli.spec.model import fields_by_path
 
@@ -64,24 +65,23 @@ def overlay(tmp_path):
 def expected(frame, proposals, form, assumptions, carried):
     """Return the bytes of a frame in a form, by encoding the edited values."""
     size = 4
-    for decoded, own, above in (
-        (frame.header, header_spec(CATALOG, frame.kind), "header."),
-        (frame.body, frame.body.spec, ""),
-    ):
+    for decoded, own in ((frame.header, header_spec(CATALOG, frame.kind)), (frame.body, frame.body.spec)):
         value, found = decoded.value, proposals.of(own)
-        if not found or not form:
+        forms = {form.name: form.spec for form in found.forms(decoded.version)}
+        if len(forms) == 1 or not form:
             size += len(encode_spec(own, value, decoded.version))
             continue
-        spec = found.forms[form if form in found.forms else "proposed"]
+        spec = forms[form if form in forms else "proposed"]
         value = {found.renamed.get(key, key): part for key, part in value.items()}
         known = {path for path, field in fields_by_path(spec) if decoded.version in field.versions}
         value = {key: part for key, part in value.items() if key in known or key == "unknownTaggedFields"}
         for path, field in found.added.items():
-            filled = next((one for one in assumptions if one.path == above + path and one.path in carried), None)
+            filled = next((one for one in assumptions if one.path == path and one.path in carried), None)
+            name = path.removeprefix("header.")
             is_plain = form == "plain" or decoded.version not in spec.flexible_versions
             if decoded.version in field.versions and (filled or is_plain):
                 default = None if field.default == "null" else {"string": "", "int32": 0}[field.type]
-                value = with_value(value, path.split("."), filled.value_of(field) if filled else default)
+                value = with_value(value, name.split("."), filled.value_of(field) if filled else default)
         size += len(encode_spec(spec, value, decoded.version))
     return size
 
