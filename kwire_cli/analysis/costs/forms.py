@@ -17,17 +17,21 @@ import construct
 from kwire_cli.analysis.costs.changed_definitions import all_tagged, encoded, with_tags, without_tags
 from kwire_cli.analysis.costs.extremes import BEST, WORST, integers_at
 from kwire_cli.engine.lower import lower
+from kwire_cli.engine.spans import walk
 from kwire_cli.errors import EncodeError
 from kwire_cli.spec.reading import ENCODING_NAMES, OWN_WIDTH
+from kwire_cli.structs.composites import MessageStruct
 from kwire_cli.structs.messages import declare
+from kwire_cli.structs.rejected import EscapedStruct, typed_struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from kwire_cli.engine.program import Entry
+    from kwire_cli.engine.spans import Spans
     from kwire_cli.spec.model import FieldSpec, MessageSpec
     from kwire_cli.spec.overlay import Overlay
-    from kwire_cli.structs.composites import MessageStruct
+    from kwire_cli.structs.messages import StructOf
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +41,7 @@ class Form:
     `case` is best or worst if the integers of the message are replaced by integers that this form writes in the
     fewest or the most bytes. `source` is another definition that values may belong to, and `names` contains the new
     names of its fields by path. `assumed` contains values by the steps of their paths, which all messages get.
+    `struct` declares structs with tag sections other than Kafka's.
     """
 
     name: str
@@ -47,6 +52,7 @@ class Form:
     source: MessageSpec | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     assumed: Mapping[tuple[str, ...], Any] = field(default_factory=dict)
+    struct: StructOf = MessageStruct
 
     @property
     def is_flexible(self) -> bool:
@@ -56,12 +62,21 @@ class Form:
     @cached_property
     def layout(self) -> MessageStruct:
         """Return the declaration that builds the bytes."""
+        return declare(self.spec, self.version, flexible=self.flexible, struct=self.struct)
+
+    @cached_property
+    def kafka(self) -> MessageStruct:
+        """Return the declaration with Kafka's structs."""
         return declare(self.spec, self.version, flexible=self.flexible)
 
     @cached_property
     def entry(self) -> Entry:
-        """Return the entry that reads the bytes."""
-        return lower(self.layout)
+        """Return the entry that reads the bytes of Kafka's structs."""
+        return lower(self.kafka)
+
+    def read(self, data: bytes) -> Spans:
+        """Return the spans of a message in this form, or of its values in Kafka's structs if the form has others."""
+        return walk(self.entry, data if self.struct is MessageStruct else self.kafka.build(self.layout.parse(data)))
 
     @cached_property
     def integers(self) -> dict[str, int]:
@@ -123,6 +138,7 @@ class Recipe(NamedTuple):
     encoding: str | None = None
     flexible: bool | None = None
     version: Callable[[MessageSpec], int] | None = None
+    struct: StructOf = MessageStruct
 
 
 FORMS: Mapping[str, Recipe] = {
@@ -131,13 +147,15 @@ FORMS: Mapping[str, Recipe] = {
     INFLEXIBLE: Recipe(flexible=False),
     FLEXIBLE: Recipe(flexible=True),
     ALL_TAGGED: Recipe(all_tagged, flexible=True),
+    "tag-type": Recipe(flexible=True, struct=typed_struct),
+    "escape-bytes": Recipe(flexible=True, struct=EscapedStruct),
     PLAIN: Recipe(without_tags),
     TAGGED: Recipe(with_tags),
     **{name: Recipe(encoding=name) for name in (*OWN_WIDTH, *ENCODING_NAMES)},
     **{f"{name} and {TAGGED}": Recipe(with_tags, encoding=name) for name in OWN_WIDTH},
 }
-"""The forms by name. KIP-482 rejects `all-tagged`. The form `plain` has no tagged fields, and `tagged` tags the fields
-that Kafka's generator accepts.
+"""The forms by name. KIP-482 rejects `all-tagged`, `tag-type` and `escape-bytes`. The form `plain` has no tagged
+fields, and `tagged` tags the fields that Kafka's generator accepts.
 """
 
 
@@ -147,7 +165,8 @@ def form_of(name: str, spec: MessageSpec, version: int, paths: Sequence[str] = (
     changed = recipe.change(spec, paths)
     if recipe.encoding:
         changed = encoded(changed, recipe.encoding, paths)
-    return Form(name, changed, recipe.version(spec) if recipe.version else version, recipe.flexible)
+    version = recipe.version(spec) if recipe.version else version
+    return Form(name, changed, version, recipe.flexible, struct=recipe.struct)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.analysis.costs.carrying import carried, count_misfits, values_of_source, with_value
 from kwire_cli.analysis.costs.extremes import extreme
 from kwire_cli.analysis.costs.forms import GIVEN, Form, written_form
-from kwire_cli.engine.spans import walk
 from kwire_cli.errors import EncodeError
 from kwire_cli.facts.costs.ledger import Ledger
 from kwire_cli.message.encode import header_spec, header_version
@@ -39,7 +38,8 @@ TAG_HEADER = "tag-header"
 class Price:
     """Price of a message's values in a form: the spans of the bytes.
 
-    If the values could not be written, `refusal` is the reason and `spans` is None.
+    If the values could not be written, `refusal` is the reason and `spans` is None. `more` is the number of bytes that
+    the tag sections of the form take in addition to the spans.
     """
 
     form: Form
@@ -47,19 +47,26 @@ class Price:
     lost: tuple[Misfit, ...] = ()
     filled: tuple[Misfit, ...] = ()
     refusal: str | None = None
+    more: int = 0
 
     @property
     def size(self) -> int | None:
         """Return the number of bytes, or None if the values could not be written."""
-        return None if self.spans is None else self.spans.stop - self.spans.start
+        return None if self.spans is None else self.spans.stop - self.spans.start + self.more
 
     @property
     def rows(self) -> list[Row]:
         """Return the bytes by field and kind of leaf. Their sum is the size of the message."""
         prices = Ledger()
-        if self.spans is not None:
-            prices.add_spans(None, "", by_leaf, self.spans)
+        self.add_to(prices)
         return prices.rows()
+
+    def add_to(self, ledger: Ledger, times: int = 1) -> None:
+        """Add the bytes of a message that occurs `times` times."""
+        if self.spans is not None:
+            ledger.add_spans(None, "", by_leaf, self.spans, times)
+        if self.more:
+            ledger.add(None, "_tags", ("tag-count", "tag-count"), times * self.more, 0, 0)
 
     @property
     def overhead(self) -> int:
@@ -86,7 +93,8 @@ def price(form: Form, value: Any) -> Price:
         data = written_form(form, extreme(form.layout, fit.value, form.case) if form.case else fit.value)
     except EncodeError as error:
         return Price(form, lost=lost, filled=fit.filled, refusal=str(error))
-    return Price(form, walk(form.entry, data), lost, fit.filled)
+    spans = form.read(data)
+    return Price(form, spans, lost, fit.filled, more=len(data) - len(spans.data))
 
 
 @dataclass(slots=True)
@@ -155,7 +163,7 @@ class Total:
         self.given += times * given
         self.cut += times * bool(price.lost)
         self.integers |= price.form.integers
-        self.ledger.add_spans(None, "", by_leaf, price.spans, times)
+        price.add_to(self.ledger, times)
         count_misfits(self.lost, price.lost)
         count_misfits(self.filled, price.filled)
 

@@ -14,7 +14,6 @@ from kwire_cli.analysis.costs.carrying import carried
 from kwire_cli.analysis.costs.extremes import extreme
 from kwire_cli.analysis.costs.forms import written_form
 from kwire_cli.answer import Column, Table
-from kwire_cli.engine.spans import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,7 +75,7 @@ def encode_and_decode(form: Form, value: Any) -> tuple[Callable[[], object], Cal
     if form.case:
         fitting = extreme(form.layout, fitting, form.case)
     data = written_form(form, fitting)
-    return lambda: form.layout.build(fitting), lambda: walk(form.entry, data)
+    return lambda: form.layout.build(fitting), lambda: form.read(data)
 
 
 def _clock(task: Callable[[], object]) -> Callable[[], float]:

@@ -16,6 +16,7 @@ from kwire_cli.analysis.costs.forms import (
     LOWEST,
     Choice,
     Form,
+    form_of,
     forms_of,
     highest,
     written_form,
@@ -27,7 +28,11 @@ from kwire_cli.message.decoded import decode
 from kwire_cli.message.encode import encode_spec
 from kwire_cli.structs.messages import declare
 
-EVERYTHING = Choice(cases=True, names=(LOWEST, HIGHEST, INFLEXIBLE, FLEXIBLE, ALL_TAGGED, "fixed", "packed", "upacked"))
+REJECTED = (ALL_TAGGED, "tag-type", "escape-bytes")
+EVERYTHING = Choice(
+    cases=True,
+    names=(LOWEST, HIGHEST, INFLEXIBLE, FLEXIBLE, *REJECTED, "plain", "tagged", "fixed", "packed", "upacked"),
+)
 
 
 def prices(spec, version, value, choice=EVERYTHING):
@@ -164,6 +169,38 @@ def test_all_fields_tagged_goes_into_structs_and_common_structs():
         written_form(Form(ALL_TAGGED, spec, 1, flexible=True), {"rows": [{"x": 258}, {"x": 0}]}).hex(" ")
         == "01 00 07 03 01 00 02 01 02 00"
     )
+
+
+TAGGED = {"tag": 0, "taggedVersions": "0+"}
+LISTED = {"name": "L", "type": "[]int8", "tag": 1, "taggedVersions": "0+"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "written"),
+    [
+        # count, tag 0, type string, length + 1 and bytes; tag 1, type array, type int8, count + 1
+        ("tag-type", {"a": 1, "t": "hi", "l": [7]}, "01 02 00 09 03 68 69 01 0c 00 02 07"),
+        ("tag-type", {"a": 1, "t": "", "l": []}, "01 00"),
+        # escape, count, the field, tag 0, size, length + 1 and bytes
+        ("escape-bytes", {"a": 1, "t": "hi", "l": []}, "fe 01 01 00 03 03 68 69"),
+        ("escape-bytes", {"a": 1, "t": "", "l": []}, "01"),
+        ("escape-bytes", {"a": -2, "t": "", "l": []}, "fe 00 fe"),
+        ("escape-bytes", {"a": -2, "t": "hi", "l": []}, "fe 01 fe 00 03 03 68 69"),
+    ],
+)
+def test_forms_that_kip_482_rejects_are_written_and_read(name, value, written):
+    spec = definition({"name": "A", "type": "int8"}, {"name": "T", "type": "string", **TAGGED}, LISTED)
+    form = form_of(name, spec, 1)
+    data = written_form(form, value)
+    assert data.hex(" ") == written
+    assert form.layout.parse(data) == {key: part for key, part in value.items() if key == "a" or part}
+    assert price(form, value).size == len(data)
+
+
+def test_a_tag_without_a_type_is_refused_with_its_path():
+    form = form_of("tag-type", definition({"name": "A", "type": "int8"}), 1)
+    refusal = price(form, {"a": 1, "unknownTaggedFields": [{"tag": 9, "data": ""}]}).refusal
+    assert refusal == "unknownTaggedFields: tag 9 has no known type"
 
 
 def test_encodings_are_laid_over_all_integers_or_those_of_a_path():
