@@ -27,7 +27,6 @@ from kwire_cli.spec.evolution.layout import layout_at
 from kwire_cli.spec.model import fields_by_path
 from kwire_cli.spec.overlay import read_overlay
 from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH, sized_encoding
-from kwire_cli.structs.numbers import Varint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,8 +44,6 @@ NEARLY_ALWAYS = 0.9
 TAGGED = "tagged"
 TRIED = (*OWN_WIDTH, TAGGED, *(f"{name} and {TAGGED}" for name in OWN_WIDTH))
 """The names of the forms that advice compares."""
-Cells = dict[Key, Counter[int]]
-"""The integers of each field. Each counts as the number farthest from 0 with the same number of bits."""
 
 
 @dataclass(slots=True)
@@ -89,14 +86,14 @@ def _is_tagged(form: str) -> bool:
 
 
 class Written:
-    """Messages in every form of advice: their prices, and the integers in them.
+    """Messages in every form of advice: their prices, and the numbers of negative integers of each field.
 
     Forms with equal layouts are written once. `_same` contains the representative of each form, by message and version.
     """
 
     def __init__(self) -> None:
         self.prices = Prices(self._forms)
-        self.integers: Cells = {}
+        self.negative: Counter[Key] = Counter()
         self._same: dict[tuple[str, int], dict[str, str]] = {}
 
     def _forms(self, spec: MessageSpec, version: int) -> Sequence[Form]:
@@ -112,10 +109,8 @@ class Written:
         spans = decoded.raw
         for node, value, end in zip(spans.node, spans.value, spans.end, strict=True):
             leaf = spans.program.leaves[node]
-            if leaf.kind in ENCODABLE_TYPES:
-                data = bytes(spans.data[value:end])
-                number = leaf.decl.read(data) if isinstance(leaf.decl, Varint) else int.from_bytes(data, signed=True)
-                self.integers.setdefault((decoded.message, leaf.path), Counter())[_farthest(number)] += times
+            if leaf.kind in ENCODABLE_TYPES and leaf.decl.read(spans.data[value:end]) < 0:
+                self.negative[decoded.message, leaf.path] += times
 
     def add_to(self, fields: dict[Key, Field]) -> None:
         """Add the bytes of each field in each form to `fields`."""
@@ -141,10 +136,6 @@ class Written:
                     if where in can_be_tagged:
                         found.taggable += sizes[GIVEN][0]
                         found.at_default += sizes[GIVEN][0] - sizes[TAGGED][0]
-
-
-def _farthest(number: int) -> int:
-    return (1 << number.bit_length()) - 1 if number >= 0 else -1 << (~number).bit_length()
 
 
 def fields_of(parts: Iterable[Written]) -> dict[Key, Field]:
@@ -213,7 +204,7 @@ class Advice(NamedTuple):
     size: int
     irregular: int
     fields: Mapping[Key, Field]
-    integers: Cells
+    negative: Counter[Key]
     layers: Layers
     saved: int
     split: Split | None
@@ -266,11 +257,10 @@ class Advising:
         first = choose(self._catalog, fields_of([earlier]), least=max(least // 2, 1))
         fields = fields_of([earlier, later])
         layers = choose(self._catalog, fields, least=least)
-        integers = {key: earlier.integers.get(key, Counter()) + cells for key, cells in later.integers.items()}
         split = Split(half, number - half, *self._saved(first, half + 1, number)) if number > half else None
         _, saved = self._saved(layers, 1, number)
         counts = self.messages, self.size, self.irregular
-        return Advice(*counts, fields, earlier.integers | integers, layers, saved, split)
+        return Advice(*counts, fields, earlier.negative + later.negative, layers, saved, split)
 
     def _read(self, first: int, last: int) -> Iterator[tuple[Decoded, int]]:
         """Yield some messages with the number of their occurrences. Equal messages are yielded once."""
