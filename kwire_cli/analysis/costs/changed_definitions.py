@@ -36,7 +36,7 @@ def all_tagged(spec: MessageSpec, _: Collection[str] = ()) -> MessageSpec:
     return replace(plain, fields=numbered(plain.fields))
 
 
-def encoded(spec: MessageSpec, encoding: str, paths: Sequence[str] = ()) -> MessageSpec:
+def encoded(spec: MessageSpec, encoding: str, paths: Collection[str] = ()) -> MessageSpec:
     """Return the definition with integers, also in arrays, under an encoding: packed32, or packed at the field's width.
 
     `paths` contains paths of fields, or their last parts. Without paths, all integers are changed. If the message has
@@ -141,7 +141,7 @@ def check_fields(specs: Sequence[MessageSpec], paths: Sequence[str]) -> None:
             )
 
 
-def _is_meant(path: str, names: Sequence[str]) -> bool:
+def _is_meant(path: str, names: Collection[str]) -> bool:
     return not names or any(_meant(path, name) for name in names)
 
 

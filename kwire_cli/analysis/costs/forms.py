@@ -25,7 +25,7 @@ from kwire_cli.structs.messages import declare
 from kwire_cli.structs.rejected import EscapedStruct, typed_struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Spans
@@ -159,7 +159,7 @@ fields, and `tagged` tags the fields that Kafka's generator accepts.
 """
 
 
-def form_of(name: str, spec: MessageSpec, version: int, paths: Sequence[str] = ()) -> Form:
+def form_of(name: str, spec: MessageSpec, version: int, paths: Collection[str] = ()) -> Form:
     """Return a form in FORMS for a message at a version. `paths` limits it to these fields."""
     recipe = FORMS[name]
     changed = recipe.change(spec, paths)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.analysis.costs.definition_changes import AS_IS
 from kwire_cli.analysis.costs.forms import TAGGED
-from kwire_cli.analysis.costs.proposals import AS_IS
 from kwire_cli.answer import Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.facts.memory import Tables
 from kwire_cli.questions.traffic import queries_in, rows_of

@@ -4,9 +4,6 @@ A proposal is a definition or an overlay. A field that only the proposal has is 
 end of its struct, and tagged. Assumptions give a new field a value, in all messages or in a share of them. The values
 of a message are written first without the new values and then with them, and a share determines which messages have
 the new values.
-
-A message is priced at its own version if the proposal changes the layout of that version. Otherwise it is priced at the
-highest version of both definitions, as programs that know the proposal would use.
 """
 
 from __future__ import annotations
@@ -18,9 +15,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.forms import PLAIN, TAGGED, Form, form_of
+from kwire_cli.analysis.costs.definition_changes import ChangedDefinition, renamed_fields
 from kwire_cli.analysis.costs.prices import Writer
-from kwire_cli.analysis.costs.traffic_prices import compared_versions
 from kwire_cli.errors import EncodeError, InputError, close_to, did_you_mean
 from kwire_cli.message.encode import header_spec, header_version
 from kwire_cli.spec.evolution.changes import changes, definition_part
@@ -32,6 +28,7 @@ from kwire_cli.spec.overlay import EVERY, load_file, load_overlay
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from kwire_cli.analysis.costs.forms import Form
     from kwire_cli.analysis.costs.prices import Price
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
@@ -39,9 +36,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
     from kwire_cli.spec.overlay import Overlay
 
-AS_IS = "as is"
-PROPOSED = "proposed"
-"""The form of a proposal without new fields. It replaces PLAIN and TAGGED."""
 HEADER = "header."
 """Prefix of the paths of header fields in assumptions."""
 _SHARE = re.compile(r"(?P<value>.*)@(?P<share>0?\.\d+|[01](?:\.0+)?)$", re.DOTALL)
@@ -82,28 +76,14 @@ class Assumption(NamedTuple):
 
 
 class Proposed(NamedTuple):
-    """A message under a proposal: its definition, the new fields by the paths of assumptions, and renamed fields."""
+    """A message under a proposal, and the new fields by the paths of assumptions."""
 
-    old: MessageSpec
-    new: MessageSpec
+    change: ChangedDefinition
     added: Mapping[str, FieldSpec]
-    renamed: Mapping[str, str]
 
     def forms(self, version: int) -> Iterator[Form]:
-        """Yield the current form of a message, and the proposed forms if the proposal affects this version.
-
-        A message that is never flexible has no tagged form.
-        """
-        versions = None if self.new is self.old else compared_versions(self.old, self.new, version)
-        yield Form(AS_IS, self.old, versions[0] if versions else version)
-        if not versions:
-            return
-        paths = [path.removeprefix(HEADER) for path in self.added]
-        forms = [form_of(name, self.new, versions[1], paths) for name in (PLAIN, TAGGED)] if paths else []
-        names = {path: name.rpartition(".")[2] for path, name in self.renamed.items()}
-        for form in forms or [Form(PROPOSED, self.new, versions[1])]:
-            if form.name != TAGGED or self.new.flexible_versions:
-                yield replace(form, source=self.old, names=names)
+        """Yield the current form of a message, and the proposed forms if the proposal affects this version."""
+        return self.change.forms(version, [path.removeprefix(HEADER) for path in self.added])
 
 
 class Proposals:
@@ -138,14 +118,12 @@ class Proposals:
 
 def proposed(old: MessageSpec, new: MessageSpec) -> Proposed:
     """Return a message under a proposed definition."""
-    if new is old:
-        return Proposed(old, new, {}, {})
-    differences = changes(definition_part(old), definition_part(new))
-    renamed = {change.old_path: change.path for change in differences if change.kind == "renamed" and change.path}
+    differences = changes(definition_part(old), definition_part(new)) if new is not old else []
+    renamed = renamed_fields(differences)
     known = {path for path, _ in fields_by_path(old)} | {*renamed.values()}
     above = HEADER if old.type == "header" else ""
     added = {above + path: field for path, field in fields_by_path(new) if _is_new(path, known)}
-    return Proposed(old, new, added, renamed)
+    return Proposed(ChangedDefinition(old, new, renamed), added)
 
 
 def _is_new(path: str, known: set[str]) -> bool:

@@ -72,7 +72,7 @@ def expected(frame, proposals, form, assumptions, carried):
             size += len(encode_spec(own, value, decoded.version))
             continue
         spec = forms[form if form in forms else "proposed"]
-        value = {found.renamed.get(key, key): part for key, part in value.items()}
+        value = {found.change.renamed.get(key, key): part for key, part in value.items()}
         known = {path for path, field in fields_by_path(spec) if decoded.version in field.versions}
         value = {key: part for key, part in value.items() if key in known or key == "unknownTaggedFields"}
         for path, field in found.added.items():
